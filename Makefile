@@ -1,0 +1,46 @@
+# Everything works in a virtual environment: .venv, or $TG_VENV.
+VENV := $(or $(TG_VENV),.venv)
+PYTHON ?= python3
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+PINS := --constraint requirements/constraints.txt
+
+.PHONY: demo test bench docs lint bounds clean
+
+demo: $(VENV)/base.done  ## score the example answers and print where the page is
+	$(BIN)/trueground score examples/answers.jsonl --by meta.kind --out runs/demo --overwrite
+
+test: $(VENV)/test.done lint  ## lint, types, tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/test.done
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/test.done  ## measure, side by side in one run; see docs/performance.md
+	$(BIN)/python bench/run.py
+
+docs: $(VENV)/docs.done  ## build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+bounds:  ## install the oldest allowed versions of the dependencies into a fresh place and test
+	$(PYTHON) bench/oldest.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/base.done: pyproject.toml requirements/constraints.txt | $(VENV)/bin/python
+	$(PIP) $(PINS) --editable .
+	touch $@
+
+$(VENV)/test.done: $(VENV)/base.done requirements/test.txt
+	$(PIP) $(PINS) --editable ".[all]" --requirement requirements/test.txt
+	touch $@
+
+$(VENV)/docs.done: $(VENV)/base.done requirements/docs.txt
+	$(PIP) $(PINS) --requirement requirements/docs.txt
+	touch $@
+
+clean:
+	rm -rf .venv site dist runs/demo

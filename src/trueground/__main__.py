@@ -1,0 +1,6 @@
+"""`python -m trueground`."""
+
+from trueground.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+"""What a decomposer is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from trueground.types import Claim
+
+
+@runtime_checkable
+class Decomposer(Protocol):
+    """Turns texts into the statements that can be checked by themselves.
+
+    `signature` names the decomposer and the version of its rules: equal signatures, equal claims.
+    """
+
+    name: str
+    signature: str
+
+    def decompose(self, texts: Sequence[str]) -> list[list[Claim]]:
+        """Return the claims of each text, in text order; a text without statements has none."""
+        ...

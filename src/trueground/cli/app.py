@@ -1,0 +1,79 @@
+"""The command tree and the exit codes. Nothing heavy is imported before a command runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from trueground._version import __version__
+from trueground.cli import listing, scoring
+
+INTERRUPTED = 130
+WRITE_FAILED = 5
+USAGE = 2
+
+app = typer.Typer(
+    name="trueground",
+    help="Measure how truly a model's answers are grounded in the context they were given.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("score")(scoring.score)
+app.command("list")(listing.list_)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"trueground {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; every way out of the process goes through here."""
+    # Many small products gain nothing from BLAS threads and suffer when cores are busy.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    try:
+        code = app(standalone_mode=False)
+    except KeyboardInterrupt:
+        _fail("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output has gone (`trueground list | head`); that is no error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        _exit(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _exit(error: Exception) -> None:
+    """Known errors are told in words; an unknown one is a defect of ours and keeps its trace."""
+    from trueground.errors import TruegroundError
+
+    if isinstance(error, TruegroundError):
+        _fail(str(error), error.exit_code)
+    shown = getattr(error, "format_message", None)  # click's usage errors
+    if shown is not None:
+        _fail(f"{shown()} (try --help)", USAGE)
+    if type(error).__name__ == "Abort":
+        _fail("interrupted", INTERRUPTED)
+    raise error
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"trueground: {message}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,44 @@
+"""`trueground list`: what there is, what it needs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from trueground.cli.options import Format
+
+KINDS = ("metrics", "judges", "decomposers", "normalizers")
+
+
+def list_(
+    kind: Annotated[
+        str, typer.Argument(help=f"One of: {', '.join(KINDS)}. Without it: all of them.")
+    ] = "",
+    format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
+) -> None:
+    """Show metrics, judges, decomposers and normalizers, with what each needs."""
+    import orjson
+
+    from trueground.errors import unknown_name
+    from trueground.evaluate.catalogue import catalogue
+
+    if kind and kind not in KINDS:
+        raise unknown_name("kind of thing to list", kind, KINDS)
+    found = {name: catalogue(name) for name in ([kind] if kind else KINDS)}
+    if format_ is Format.JSON:
+        shown = found[kind] if kind else found
+        typer.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode())
+        return
+    for name, entries in found.items():
+        if not kind:
+            typer.echo(f"{name}:")
+        width = max(len(str(entry["name"])) for entry in entries)
+        for entry in entries:
+            needs = ", ".join(entry.get("needs", []))
+            tail = f"  [needs {needs}]" if needs else ""
+            options = "".join(
+                f"\n{'':{width + 4}}{option}={'|'.join(o['allowed']) or '…'} (default {o['default']!r})"
+                for option, o in entry.get("options", {}).items()
+            )
+            typer.echo(f"  {entry['name']:{width}}  {entry['doc']}{tail}{options}")

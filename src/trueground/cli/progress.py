@@ -1,0 +1,49 @@
+"""A progress bar on standard error, and only on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trueground.evaluate.score import Progress
+
+_WORDS = {"check": "checking rows", "score": "scoring", "report": "drawing the page"}
+
+
+@contextmanager
+def progress_bar(off: bool) -> Iterator[Progress]:
+    """A callback that draws: phase, how many of how many, rate, time left."""
+    if off or not sys.stderr.isatty():
+        yield lambda _phase, _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description:>16}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        Remaining(compact=True),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        tasks: dict[str, int] = {}
+
+        def show(phase: str, done: int, total: int | None) -> None:
+            if phase not in tasks:
+                tasks[phase] = bar.add_task(_WORDS[phase], total=total, rate="")
+            task = tasks[phase]
+            speed = bar.tasks[task].speed  # type: ignore[index]
+            bar.update(
+                task,  # type: ignore[arg-type]
+                completed=done,
+                total=total,
+                rate=f"{speed:,.0f}/s" if speed else "",
+            )
+
+        yield show

@@ -1,0 +1,114 @@
+"""`trueground score`: score answers that already exist."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trueground.cli.options import Format, OnBadRow
+
+if TYPE_CHECKING:
+    from trueground.evaluate.gates import Verdict
+    from trueground.evaluate.result import Result
+
+GATE_FAILED = 1
+COVERAGE_FAILED = 3
+
+Files = Annotated[
+    list[str], typer.Argument(help="JSONL, JSON, CSV or Parquet (also .gz, .zst), a URL, or -")
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(help='Names, comma-separated: "f1,k_precision(abstain=zero)". Repeatable.'),
+]
+Out = Annotated[Path | None, typer.Option(help="Run directory. Default: runs/<utc-time>-<name>/")]
+By = Annotated[list[str] | None, typer.Option(help="Break down by a field. Repeatable.")]
+Map = Annotated[
+    list[str] | None, typer.Option("--map", help="Your column names: question=query,contexts=docs")
+]
+FailUnder = Annotated[
+    list[str] | None, typer.Option(help="METRIC=X: exit 1 if the mean is below X. Repeatable.")
+]
+MinCoverage = Annotated[
+    float, typer.Option(min=0.0, max=1.0, help="Exit 3 if a smaller share could be scored.")
+]
+
+
+def score(
+    files: Files,
+    metrics: Metrics = None,
+    judge: Annotated[str, typer.Option(help="Who checks claims.")] = "lexical",
+    decomposer: Annotated[str, typer.Option(help="Who splits answers into claims.")] = "rules",
+    out: Out = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run in --out.")] = False,
+    by: By = None,
+    map_: Map = None,
+    on_bad_row: Annotated[OnBadRow, typer.Option(help="stop, or skip.")] = OnBadRow.STOP,
+    fail_under: FailUnder = None,
+    min_coverage: MinCoverage = 0.0,
+    format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N records.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the intervals.")] = 0,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes. Default: by size.")] = None,
+    no_records: Annotated[
+        bool, typer.Option("--no-records", help="Do not keep the records with the run.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print errors only.")] = False,
+    no_progress: Annotated[bool, typer.Option("--no-progress", help="No progress bar.")] = False,
+) -> None:
+    """Score a file of answers: item by item and as a whole, in a folder with a page."""
+    from trueground.cli.progress import progress_bar
+    from trueground.evaluate.gates import judge_gates, parse_gate
+    from trueground.evaluate.score import Settings, evaluate
+    from trueground.records import parse_mapping
+    from trueground.runs.directory import default_path
+
+    gates = [parse_gate(text) for text in fail_under or ()]
+    mapping = {k: v for text in map_ or () for k, v in parse_mapping(text).items()}
+    if out is None:
+        out = default_path("stdin" if files[0] == "-" else Path(files[0]).name.split(".")[0])
+    with progress_bar(quiet or no_progress) as progress:
+        settings = Settings(
+            metrics=metrics,
+            judge=judge,
+            decomposer=decomposer,
+            by=by or (),
+            mapping=mapping,
+            on_bad_row=on_bad_row.value,
+            limit=limit,
+            seed=seed,
+            workers=workers,
+            overwrite=overwrite,
+            keep_records=not no_records,
+            progress=progress,
+            command=["trueground", *sys.argv[1:]],
+            require=[gate.metric for gate in gates],
+        )
+        result = evaluate(files, out, settings)
+    if not quiet:
+        _show(result, format_)
+    _leave(judge_gates(result.summary, gates, min_coverage))
+
+
+def _show(result: Result, format_: Format) -> None:
+    if format_ is Format.JSON:
+        import orjson
+
+        raw = {**result.summary.raw, "out": str(result.path)}
+        typer.echo(orjson.dumps(raw, option=orjson.OPT_INDENT_2).decode())
+        return
+    from trueground.reports.terminal import render
+
+    typer.echo(render(result.summary.raw, result.path))
+
+
+def _leave(verdict: Verdict) -> None:
+    for line in verdict.messages:
+        typer.echo(f"trueground: {line}", err=True)
+    if verdict.failed:
+        raise typer.Exit(GATE_FAILED)
+    if verdict.uncovered:
+        raise typer.Exit(COVERAGE_FAILED)

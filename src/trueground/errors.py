@@ -1,0 +1,102 @@
+"""Every error that trueground raises on purpose.
+
+TruegroundError                exit code
+├── UsageError                 2   an option, a name or a combination that cannot be meant
+├── InputError                 2   a file or a row that cannot be read
+│   └── BadRowsError           2   carries the list of BadRow
+├── MissingExtraError          2   an optional dependency is not installed; prints the install line
+├── OutputError                2   the output folder cannot be used (nothing was begun)
+├── WriteError                 5   writing failed after work had begun (what was finished is kept)
+└── RunInterrupted             130 Ctrl-C; what was finished is kept
+
+Library code raises; only the command line exits. A message names the place, what was found, what
+was expected and the next step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+import msgspec
+
+
+class TruegroundError(Exception):
+    """Base of all; `exit_code` is what the command line returns."""
+
+    exit_code = 2
+
+
+class UsageError(TruegroundError):
+    """An option, a name or a combination of options that cannot be meant."""
+
+
+class InputError(TruegroundError):
+    """A file, a data frame or a list that cannot be read as records."""
+
+
+class BadRow(msgspec.Struct, frozen=True):
+    """One row that is no record: where it stands, what was found, what was expected."""
+
+    file: str
+    row: int
+    id: str | None
+    field: str | None
+    found: str
+    expected: str
+
+    def __str__(self) -> str:
+        where = f"{self.file}, row {self.row}"
+        if self.id is not None:
+            where += f" (id {self.id!r})"
+        if self.field is not None:
+            where += f", field {self.field!r}"
+        return f"{where}: found {self.found}; expected {self.expected}"
+
+
+class BadRowsError(InputError):
+    """At least one row is no record. `rows` holds the first ones, `total` counts all."""
+
+    def __init__(self, rows: list[BadRow], total: int, shown: int = 10) -> None:
+        self.rows = rows
+        self.total = total
+        lines = [str(row) for row in rows[:shown]]
+        if total > len(lines):
+            lines.append(f"… and {total - len(lines)} more bad rows")
+        noun = "row is" if total == 1 else "rows are"
+        lines.append(
+            f"{total} bad {noun} in the way; nothing was scored. Mend the file, or pass "
+            "--on-bad-row skip to score the rest."
+        )
+        super().__init__("\n".join(lines))
+
+
+class MissingExtraError(TruegroundError):
+    """An optional dependency is needed and absent."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f'{what} needs an optional package: pip install "trueground[{extra}]"')
+
+
+class OutputError(TruegroundError):
+    """The output folder cannot be used; nothing was begun."""
+
+
+class WriteError(TruegroundError):
+    """Writing failed after work had begun; what was finished is on disk."""
+
+    exit_code = 5
+
+
+class RunInterrupted(TruegroundError):  # noqa: N818 - it is a request, not a mistake
+    """The user pressed Ctrl-C; what was finished is on disk."""
+
+    exit_code = 130
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
+    """An error for a name that does not exist, with the nearest names and all allowed ones."""
+    allowed = sorted(known)
+    near = get_close_matches(name, allowed, n=3, cutoff=0.6)
+    hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+    return UsageError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(allowed)}.")

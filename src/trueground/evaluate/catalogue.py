@@ -1,0 +1,44 @@
+"""What there is, for `trueground list`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trueground.claims import decomposers, get_decomposer
+from trueground.judges import get_judge, judges
+from trueground.metrics.registry import all_metrics
+from trueground.text.normalize import NORMALIZERS, get_normalizer
+
+_FIELD = {"given_references": "references", "gold_contexts": "contexts"}
+
+
+def catalogue(kind: str) -> list[dict[str, Any]]:
+    """Entries of one kind: name, doc, and for metrics needs, options, source."""
+    if kind == "metrics":
+        return [
+            {
+                "name": m.name,
+                "family": m.family,
+                "doc": m.doc,
+                "needs": [_FIELD.get(need, need) for need in m.needs],
+                "default": m.in_default_set,
+                "extra": m.extra,
+                "higher_is_better": m.higher_is_better,
+                "options": {
+                    name: {"default": o.default, "allowed": list(o.allowed)}
+                    for name, o in m.options.items()
+                },
+                "source": m.source,
+            }
+            for m in all_metrics().values()
+        ]
+    if kind == "judges":
+        return [_named(name, get_judge(name)) for name in judges]
+    if kind == "decomposers":
+        return [_named(name, get_decomposer(name)) for name in decomposers]
+    return [{"name": name, "doc": get_normalizer(name).doc} for name in NORMALIZERS]
+
+
+def _named(name: str, thing: Any) -> dict[str, Any]:
+    doc = (type(thing).__doc__ or "").strip().splitlines()[0]
+    return {"name": name, "doc": doc, "signature": thing.signature}

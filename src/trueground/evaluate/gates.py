@@ -1,0 +1,62 @@
+"""Gates for continuous integration: a mean that must be reached, a coverage that must be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trueground.errors import UsageError
+from trueground.evaluate.result import Summary
+from trueground.metrics.registry import parse_spec
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The mean of `metric` must not be below `least`."""
+
+    metric: str
+    least: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the gates say; `messages` tell why."""
+
+    failed: bool
+    uncovered: bool
+    messages: tuple[str, ...]
+
+
+def parse_gate(text: str) -> Gate:
+    """`k_precision(abstain=zero)=0.8` → Gate. Raises UsageError."""
+    name, equals, number = text.rpartition("=")
+    try:
+        if not equals or not name:
+            raise ValueError
+        least = float(number)
+        if least != least:
+            raise ValueError
+    except ValueError:
+        raise UsageError(
+            f"--fail-under {text!r} cannot be read; write METRIC=NUMBER, as in k_precision=0.8"
+        ) from None
+    return Gate(parse_spec(name).key, least)
+
+
+def judge_gates(summary: Summary, gates: Sequence[Gate], min_coverage: float) -> Verdict:
+    """A gate whose metric has no mean fails: what was not measured was not reached."""
+    messages = []
+    for gate in gates:
+        mean = summary[gate.metric].mean
+        if mean is None:
+            messages.append(f"gate failed: {gate.metric} has no scored item, {gate.least:g} wanted")
+        elif mean < gate.least:
+            messages.append(f"gate failed: {gate.metric} is {mean:.4f}, {gate.least:g} wanted")
+    failed = bool(messages)
+    short = {name: m.coverage for name, m in summary.items() if m.coverage < min_coverage}
+    for name, coverage in short.items():
+        messages.append(
+            f"coverage too low: {name} was scored for {coverage:.1%} of the items, "
+            f"{min_coverage:.1%} wanted"
+        )
+    return Verdict(failed, bool(short), tuple(messages))

@@ -1,0 +1,88 @@
+"""Where batches are worked off: in this process, or in several. Results keep their order."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+
+import msgspec
+
+from trueground.errors import UsageError
+from trueground.evaluate.plan import Plan, make_plan
+from trueground.evaluate.scorer import Scored, Scorer
+from trueground.types import Record
+
+# Starting a process costs about as much as scoring some thousand records.
+_WORTH_PROCESSES = 20_000
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker process needs to build the same scorer: names only."""
+
+    metrics: tuple[str, ...]
+    judge: str
+    decomposer: str
+    by: tuple[str, ...]
+    keep_records: bool
+
+
+def choose_workers(wanted: int | None, n: int, named: bool) -> int:
+    """Number of processes. `named` tells whether judge and decomposer are known by name."""
+    if wanted is not None and wanted < 1:
+        raise UsageError(f"workers must be 1 or more, not {wanted}")
+    if not named:
+        return 1
+    if wanted is None:
+        return 1 if n < _WORTH_PROCESSES else max(1, os.cpu_count() or 1)
+    return wanted
+
+
+def map_batches(
+    plan: Plan, batches: Iterable[list[Record]], workers: int, keep_records: bool
+) -> Iterator[Scored]:
+    """Scored batches, in the order of the batches."""
+    if workers == 1:
+        yield from map(Scorer(plan, keep_records), batches)
+        return
+    job = Job(
+        tuple(plan.keys), plan.judge.name, plan.decomposer.name, plan.by, keep_records
+    )
+    encode = msgspec.msgpack.Encoder().encode
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, context, initializer=_start, initargs=(job,))
+    waiting: deque[Future[Scored]] = deque()
+    try:
+        for batch in batches:
+            waiting.append(pool.submit(_work, encode(batch)))
+            if len(waiting) > 2 * workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+_scorer: Scorer | None = None
+_decode = msgspec.msgpack.Decoder(list[Record])
+
+
+def _start(job: Job) -> None:
+    """Build this worker's scorer. Ctrl-C is the parent's to handle."""
+    global _scorer
+    with contextlib.suppress(ValueError):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    plan = make_plan((), job.metrics, job.judge, job.decomposer, by=job.by)
+    _scorer = Scorer(plan, job.keep_records)
+
+
+def _work(packed: bytes) -> Scored:
+    if _scorer is None:
+        raise RuntimeError("worker was not started")
+    return _scorer(_decode.decode(packed))

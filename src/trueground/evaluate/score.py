@@ -1,0 +1,230 @@
+"""Score answers that already exist: check, plan, map batches, write, summarise, draw."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from trueground._version import __version__
+from trueground.claims import Decomposer
+from trueground.errors import RunInterrupted, TruegroundError, UsageError
+from trueground.evaluate.mapper import choose_workers, map_batches
+from trueground.evaluate.plan import Plan, make_plan
+from trueground.evaluate.result import Result, Summary
+from trueground.evaluate.summary import summarise
+from trueground.evaluate.values import Values
+from trueground.judges import Judge
+from trueground.metrics.base import Spec
+from trueground.records import Check, RecordSource, open_records
+from trueground.records.fields import is_known
+from trueground.reports.page import write_page
+from trueground.runs.directory import ITEMS, MANIFEST, SUMMARY, RunDirectory, write_json
+
+# progress(phase, done, total): phase is "check", "score" or "report"; total is None if unknown.
+Progress = Callable[[str, int, int | None], None]
+
+
+def no_progress(_phase: str, _done: int, _total: int | None) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to score; every field has the default that the command line has."""
+
+    metrics: str | Sequence[str | Spec] | None = None
+    judge: str | Judge = "lexical"
+    decomposer: str | Decomposer = "rules"
+    by: Sequence[str] = ()
+    mapping: Mapping[str, str] | None = None
+    on_bad_row: Literal["stop", "skip"] = "stop"
+    limit: int | None = None
+    seed: int = 0
+    resamples: int = 2_000
+    workers: int | None = None
+    overwrite: bool = False
+    keep_records: bool = True
+    progress: Progress = no_progress
+    command: Sequence[str] = ()
+    require: Sequence[str] = field(default_factory=tuple)
+
+
+def score(records: Any, *, out: str | Path | None = None, **settings: Any) -> Result:
+    """Score answers and summarise them.
+
+    `records` is a path or URL (or several), a polars or pandas data frame, or an iterable of dicts
+    or Records (contract, section 1). `metrics` are names or one comma-separated text; without them
+    every metric of the default set whose fields are present is computed. With `out`, a run
+    directory is written there (section 2); without it nothing is written. The other settings are
+    the fields of `Settings`.
+
+    Raises BadRowsError and InputError for the input, UsageError for names and options, OutputError
+    for the folder, WriteError when writing stops midway, RunInterrupted on Ctrl-C.
+    """
+    unknown = settings.keys() - Settings.__dataclass_fields__.keys()
+    if unknown:
+        known = ", ".join(Settings.__dataclass_fields__)
+        raise UsageError(f"unknown setting {min(unknown)!r}; settings are: {known}")
+    return evaluate(records, Path(out) if out is not None else None, Settings(**settings))
+
+
+async def ascore(records: Any, *, out: str | Path | None = None, **settings: Any) -> Result:
+    """`score` for callers that own an event loop: the work is done in a thread."""
+    return await asyncio.to_thread(score, records, out=out, **settings)
+
+
+def evaluate(records: Any, out: Path | None, settings: Settings) -> Result:
+    """The whole of `score`, on checked settings."""
+    started = datetime.now(UTC)
+    source = open_records(
+        records,
+        mapping=settings.mapping,
+        on_bad_row=settings.on_bad_row,
+        limit=settings.limit,
+    )
+    # Names are read before the file is: a slip in an option should not cost a pass over the rows.
+    _plan(settings, ())
+    check = source.check(lambda done: settings.progress("check", done, None))
+    plan = _plan(settings, [name for name, count in check.fields.items() if count])
+    _see_fields(plan, settings, check)
+    workers = choose_workers(
+        settings.workers,
+        check.n,
+        named=isinstance(settings.judge, str) and isinstance(settings.decomposer, str),
+    )
+    values = Values(len(plan.specs) + len(plan.hidden), plan.by)
+    if out is None:
+        lines = _in_memory(plan, source, values, workers, check, settings)
+        raw = _summary(plan, values, check)
+        return Result(Summary(raw), None, lines)
+    with RunDirectory(out, overwrite=settings.overwrite, keep_records=settings.keep_records) as run:
+        manifest = _manifest(plan, check, settings, started)
+        write_json(out / MANIFEST, manifest)
+        try:
+            _to_disk(run, plan, source, values, workers, check, settings)
+            raw = _summary(plan, values, check)
+            write_json(out / SUMMARY, raw)
+            settings.progress("report", 0, None)
+            write_page(out)
+        except BaseException as error:
+            _close(out, manifest, values.n, error)
+            raise
+        _close(out, manifest, values.n, None)
+    return Result(Summary(raw), out, out / ITEMS)
+
+
+def _plan(settings: Settings, fields: Sequence[str]) -> Plan:
+    return make_plan(
+        fields,
+        settings.metrics,
+        settings.judge,
+        settings.decomposer,
+        by=tuple(settings.by),
+        seed=settings.seed,
+        resamples=settings.resamples,
+    )
+
+
+def _see_fields(plan: Plan, settings: Settings, check: Check) -> None:
+    """Breakdowns and gates must name something that is there. Raises UsageError."""
+    for name in plan.by:
+        if not is_known(name, check.breakdowns):
+            known = ", ".join(check.breakdowns) or "none"
+            raise UsageError(
+                f"--by {name}: no record has this field; fields to break down by: {known}"
+            )
+    for name in settings.require:
+        if name not in plan.keys and sum(k.partition("(")[0] == name for k in plan.keys) != 1:
+            raise UsageError(
+                f"--fail-under {name}: this metric is not in the run; it has: {', '.join(plan.keys)}"
+            )
+
+
+def _in_memory(
+    plan: Plan,
+    source: RecordSource,
+    values: Values,
+    workers: int,
+    check: Check,
+    settings: Settings,
+) -> bytes:
+    lines = []
+    for scored in map_batches(plan, source.batches(), workers, keep_records=False):
+        values.append(scored)
+        lines.append(scored.items)
+        settings.progress("score", values.n, check.n)
+    return b"".join(lines)
+
+
+def _to_disk(
+    run: RunDirectory,
+    plan: Plan,
+    source: RecordSource,
+    values: Values,
+    workers: int,
+    check: Check,
+    settings: Settings,
+) -> None:
+    for scored in map_batches(plan, source.batches(), workers, settings.keep_records):
+        run.append(scored.items, scored.records)
+        values.append(scored)
+        settings.progress("score", values.n, check.n)
+
+
+def _summary(plan: Plan, values: Values, check: Check) -> dict[str, Any]:
+    return summarise(plan, values, [str(row) for row in check.bad], check.bad_total)
+
+
+def _manifest(
+    plan: Plan, check: Check, settings: Settings, started: datetime
+) -> dict[str, Any]:
+    judged = any(spec.metric.checks(spec.options) for spec in plan.specs)
+    return {
+        "trueground": __version__,
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "kind": "score",
+        "status": "running",
+        "command": list(settings.command),
+        "input": [{"path": f.path, "sha256": f.sha256, "bytes": f.bytes} for f in check.files],
+        "n": check.n,
+        "skipped": check.bad_total,
+        "metrics": plan.signatures,
+        "judge": {"name": plan.judge.name, "signature": plan.judge.signature} if judged else None,
+        "decomposer": (
+            {"name": plan.decomposer.name, "signature": plan.decomposer.signature}
+            if judged
+            else None
+        ),
+        "prompts": [],
+        "by": list(plan.by),
+        "seed": plan.seed,
+        "resamples": plan.resamples,
+        "start": started.isoformat(),
+        "end": None,
+        "calls": 0,
+        "tokens": {"in": 0, "out": 0},
+        "cache_hits": 0,
+    }
+
+
+def _close(out: Path, manifest: dict[str, Any], done: int, error: BaseException | None) -> None:
+    """Write the end into the manifest; Ctrl-C becomes RunInterrupted."""
+    manifest["end"] = datetime.now(UTC).isoformat()
+    manifest["scored"] = done
+    manifest["status"] = "finished" if error is None else "failed"
+    if isinstance(error, KeyboardInterrupt):
+        manifest["status"] = "interrupted"
+    try:
+        write_json(out / MANIFEST, manifest)
+    except TruegroundError:
+        if error is None:
+            raise
+    if isinstance(error, KeyboardInterrupt):
+        raise RunInterrupted(
+            f"interrupted; {done} of {manifest['n']} items are in {out / ITEMS}"
+        ) from None

@@ -1,0 +1,130 @@
+"""One batch of records → lines for items.jsonl, and numbers for the summary."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from trueground.evaluate.checks import Checker, as_json
+from trueground.evaluate.plan import Plan
+from trueground.metrics.base import STATUSES, Column
+from trueground.metrics.batch import Batch
+from trueground.metrics.evidence import Evidence
+from trueground.records.fields import field_value
+from trueground.types import Record, Status
+
+NONE = "(none)"
+Evidences = list[dict[str, Any]]
+
+
+@dataclass
+class Scored:
+    """What a batch comes to. `values` and `status` have shape (n, metrics + hidden ones).
+
+    `by` has one list of n values per breakdown field; `clusters` (n,) are hashes of `group`, or of
+    the id where an item has no group. `empty` counts empty responses, `needed` the answerable flags
+    (1, 0, or -1 for none).
+    """
+
+    n: int
+    items: bytes
+    records: bytes
+    values: NDArray[np.float64]
+    status: NDArray[np.uint8]
+    clusters: NDArray[np.int64]
+    answerable: NDArray[np.int8]
+    by: list[list[str]]
+    empty: int
+
+
+class Scorer:
+    """Scores batches under a plan; has no state between them."""
+
+    def __init__(self, plan: Plan, keep_records: bool = True) -> None:
+        self.plan = plan
+        self._keep_records = keep_records
+        self._checker = Checker(plan.judge, plan.decomposer)
+        self._encoder = msgspec.json.Encoder()
+
+    def __call__(self, records: Sequence[Record]) -> Scored:
+        """Score one batch."""
+        plan = self.plan
+        evidence = Evidence(Batch.of(records), self._checker)
+        columns = [spec.column(evidence) for spec in (*plan.specs, *plan.hidden)]
+        shown = columns[: len(plan.specs)]
+        packed = b""
+        if self._keep_records:
+            packed = self._encoder.encode_lines(records)
+        return Scored(
+            n=len(records),
+            items=self._lines(records, shown, _evidence(plan, evidence)),
+            records=packed,
+            values=np.column_stack([c.values for c in columns]),
+            status=np.column_stack([c.status for c in columns]),
+            clusters=np.array([_hash(r.group, r.id) for r in records], np.int64),
+            answerable=np.array([-1 if r.answerable is None else r.answerable for r in records]),
+            by=[[_value(r, field) for r in records] for field in plan.by],
+            empty=sum(not r.response.strip() for r in records),
+        )
+
+    def _lines(
+        self, records: Sequence[Record], columns: Sequence[Column], evidences: Evidences
+    ) -> bytes:
+        keys = self.plan.keys
+        scores = zip(*(c.values.tolist() for c in columns), strict=True)
+        codes = zip(*(c.status.tolist() for c in columns), strict=True)
+        all_scored = dict.fromkeys(keys, Status.SCORED.value)
+        lines = []
+        for record, values, status, found in zip(records, scores, codes, evidences, strict=True):
+            words = all_scored
+            if any(status):
+                words = {k: STATUSES[s].value for k, s in zip(keys, status, strict=True)}
+            line = {
+                "id": record.id,
+                "scores": dict(zip(keys, values, strict=True)),  # NaN is written as null
+                "status": words,
+                "evidence": found,
+            }
+            lines.append(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        return b"".join(lines)
+
+
+def _evidence(plan: Plan, evidence: Evidence) -> Evidences:
+    """For each item the evidence by metric; what two metrics share stands at the first of them."""
+    result: Evidences = [{} for _ in range(len(evidence.batch))]
+    told: dict[str, str] = {}
+    for spec in plan.specs:
+        if spec.metric.name == "abstained":
+            for found, phrase in zip(result, evidence.refusals, strict=True):
+                if phrase is not None:
+                    found[spec.key] = {"phrase": phrase}
+        for kind in spec.metric.checks(spec.options):
+            first = told.setdefault(kind, spec.key)
+            for found, checked in zip(result, evidence.checks(kind), strict=True):
+                if checked.claims:
+                    entry = found.setdefault(spec.key, {})
+                    entry.update(as_json(checked, kind) if first == spec.key else {"see": first})
+    return result
+
+
+def _hash(group: str | None, id_: str) -> int:
+    name = f"i{id_}" if group is None else f"g{group}"
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
+def _value(record: Record, field: str) -> str:
+    value = field_value(record, field)
+    if value is None:
+        return NONE
+    if isinstance(value, str):
+        return value
+    return orjson.dumps(value).decode()
+

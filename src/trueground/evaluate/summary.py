@@ -1,0 +1,128 @@
+"""Per-item numbers → summary.json."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.evaluate.plan import ABSTAINED, Plan
+from trueground.evaluate.values import Values
+from trueground.metrics.base import CODES, STATUSES
+from trueground.stats.bootstrap import intervals
+from trueground.types import Status
+
+_ROWS = 65_536
+SCORED = CODES[Status.SCORED]
+
+
+def summarise(plan: Plan, values: Values, skipped: Sequence[str], bad: int) -> dict[str, Any]:
+    """The content of summary.json, in the shape of the contract."""
+    scores = values.scores
+    clusters = len(np.unique(values.clusters))
+    grouped = clusters < values.n
+    everything = _metrics(plan, values, grouped)
+    column = plan.keys.index(ABSTAINED) if ABSTAINED in plan.keys else len(plan.keys)
+    shown = {key: everything[key] for key in plan.keys}
+    summary = {
+        "n": values.n,
+        "metrics": shown,
+        "by": {
+            field: _breakdown(plan, values, i, grouped) for i, field in enumerate(plan.by)
+        },
+        "abstention_rate": everything[ABSTAINED]["mean"],
+        "abstention": _confusion(scores[:, column], values.answerable),
+        "empty_responses": values.empty,
+        "clusters": clusters if grouped else None,
+    }
+    if bad:
+        summary["skipped"] = bad
+        summary["skipped_rows"] = list(skipped)
+    return summary
+
+
+def _metrics(
+    plan: Plan, values: Values, grouped: bool, rows: NDArray[np.int64] | None = None
+) -> dict[str, Any]:
+    """Mean, interval and coverage of each metric, over all items or over some rows."""
+    scores, status = values.scores, values.status
+    ranges = intervals(
+        scores,
+        values.clusters if grouped else None,
+        rows,
+        resamples=plan.resamples,
+        seed=plan.seed,
+        level=plan.level,
+    )
+    n = values.n if rows is None else len(rows)
+    specs = (*plan.specs, *plan.hidden)
+    totals = np.zeros(len(specs))
+    counts = np.zeros((len(specs), len(STATUSES)), np.int64)
+    # In blocks, so that columns on disk are never read into memory as a whole.
+    for low in range(0, n, _ROWS):
+        part = slice(low, low + _ROWS) if rows is None else rows[low : low + _ROWS]
+        totals += np.nansum(scores[part], axis=0)
+        for column in range(len(specs)):
+            counts[column] += np.bincount(status[part, column], minlength=len(STATUSES))
+    return {
+        spec.key: _entry(plan, float(total), n, count.tolist(), ci)
+        for spec, total, count, ci in zip(specs, totals, counts, ranges, strict=True)
+    }
+
+
+def _entry(
+    plan: Plan, total: float, n: int, counts: list[int], ci: tuple[float, float] | None
+) -> dict[str, Any]:
+    scored = counts[SCORED]
+    return {
+        "mean": total / scored if scored else None,
+        "ci": ci,
+        "ci_level": plan.level,
+        "n": n,
+        "scored": scored,
+        "unscored": {
+            STATUSES[code].value: count
+            for code, count in enumerate(counts)
+            if count and code != SCORED
+        },
+    }
+
+
+def _breakdown(plan: Plan, values: Values, i: int, grouped: bool) -> dict[str, Any]:
+    """Metrics within each value of one field, in the order of the values' names."""
+    codes = values.by(i)
+    result = {}
+    for name, code in sorted(values.names[i].items()):
+        metrics = _metrics(plan, values, grouped, np.flatnonzero(codes == code))
+        result[name] = dict(list(metrics.items())[: len(plan.specs)])
+    return result
+
+
+def _confusion(
+    abstained: NDArray[np.float64], answerable: NDArray[np.int8]
+) -> dict[str, Any] | None:
+    """Abstaining against `answerable`; to abstain where nothing can be answered is the positive."""
+    if not (answerable >= 0).any():
+        return None
+    declines = abstained == 1.0
+    tp = int((declines & (answerable == 0)).sum())
+    fp = int((declines & (answerable == 1)).sum())
+    fn = int((~declines & (answerable == 0)).sum())
+    tn = int((~declines & (answerable == 1)).sum())
+
+    def share(a: int, b: int) -> float | None:
+        return a / b if b else None
+
+    return {
+        "p_ir": share(tp, tp + fn),
+        "p_g": share(fp, fp + tn),
+        "precision": share(tp, tp + fp),
+        "recall": share(tp, tp + fn),
+        "f1": share(2 * tp, 2 * tp + fp + fn),
+        "confusion": {
+            "unanswerable": {"abstained": tp, "answered": fn},
+            "answerable": {"abstained": fp, "answered": tn},
+        },
+    }

@@ -1,0 +1,155 @@
+"""How much of a claim a text says, and where."""
+
+from __future__ import annotations
+
+import msgspec
+
+from trueground.judges.lexical.agreement import agrees
+from trueground.judges.lexical.reading import (
+    TextView,
+    Token,
+    is_spaceless,
+    read,
+    spaceless_keys,
+    without_citations,
+)
+from trueground.judges.lexical.words import LIGHT, NUMERIC, Word, small_key
+from trueground.text.values import Value
+
+VALUE, NAME, LAST = 2.0, 1.5, 1.5
+SMALL, SELF = 0.1, 0.5  # words without content; "I" and "my" claim what no source can say
+_NO_TOKEN = Token(0, 0, Word(""), "", "", True)
+_PLURAL = frozenset(("are", "were", "have", "do"))
+_LARGEST = 3  # sentences in a window
+_BEST = 3  # single sentences from which larger windows grow
+_SMALLER = 0.02  # share of the claim that each further sentence must add
+
+
+class Item(msgspec.Struct):
+    """One thing that the claim says: a word (`key`) or a value, with its weight."""
+
+    token: Token
+    key: str
+    value: Value | None
+    weight: float
+    name: bool = False
+
+
+class ClaimView:
+    """A claim as the judge reads it: `items` with content, and `small` words without."""
+
+    def __init__(self, claim: str) -> None:
+        self.text = without_citations(claim).strip()
+        self.tokens: list[Token] = []
+        self.small: list[Item] = []
+        if is_spaceless(self.text):
+            found = sorted(spaceless_keys(self.text))
+            self.items = [Item(_NO_TOKEN, key, None, 1.0) for key in found]
+        else:
+            self.tokens = read(self.text, 0, len(self.text))
+            self.items = self._items()
+        self.keys = {item.key for item in self.items if item.key}
+        self.weight = sum(item.weight for item in self.items)
+
+    def _items(self) -> list[Item]:
+        items: list[Item] = []
+        for at, token in enumerate(self.tokens):
+            if token.content:
+                items.append(self._item(at, token))
+            elif not token.key and token.word.role != "mark":
+                weight = SELF if token.word.role == "self" else SMALL
+                self.small.append(Item(token, small_key(token.spelling), None, weight))
+        if items and items[-1].weight == 1.0 and len(items) > 1:
+            items[-1].weight = LAST  # what is new stands last
+        return items
+
+    def _item(self, at: int, token: Token) -> Item:
+        if token.value is not None:
+            return Item(token, "", token.value, VALUE)
+        name = token.word.capital and (at > 0 or self._opens_name())
+        return Item(token, token.key, None, NAME if name else token.word.weight or LIGHT, name)
+
+    def _opens_name(self) -> bool:
+        """Whether the first word is a name, though every first word has a capital."""
+        first = self.tokens[0]
+        if len(self.tokens) == 1 or first.spelling.isupper():
+            return True
+        after = self.tokens[1]
+        if after.word.capital and after.content:
+            return True
+        if not after.verb or first.key.endswith("~") or first.spelling.endswith("ing"):
+            return False
+        return not (first.spelling.endswith("s") and after.spelling in _PLURAL)  # "Dogs are"
+
+
+class Coverage(msgspec.Struct):
+    """Which items of a claim a text says, and the window of sentences that says most of them.
+
+    `said[i]` is a bit mask over sentences for `view.items[i]`; the window is `first`…`end`-1.
+    """
+
+    view: ClaimView
+    text: TextView
+    said: list[int]
+    first: int
+    end: int
+
+    @property
+    def window(self) -> int:
+        """Bit mask of the window."""
+        return (1 << self.end) - (1 << self.first)
+
+    def share(self, mask: int, plain: bool = False) -> float:
+        """Share of the claim's weight that the sentences in `mask` say; `plain`: of plain words."""
+        total = covered = 0.0
+        for item, said in zip(self.view.items, self.said, strict=True):
+            if plain and (item.name or item.value is not None):
+                continue
+            total += item.weight
+            if said & mask:
+                covered += item.weight
+        return covered / total if total else 1.0
+
+
+def cover(view: ClaimView, text: TextView) -> Coverage:
+    """Find the one to three neighbouring sentences of `text` that say most of the claim."""
+    index = text.index
+    said = [
+        index.get(item.key, 0) if item.value is None else _with_value(item.value, text)
+        for item in view.items
+    ]
+    scores = [0.0] * len(text.spans)
+    for item, mask in zip(view.items, said, strict=True):
+        while mask:
+            low = mask & -mask
+            scores[low.bit_length() - 1] += item.weight
+            mask ^= low
+    best = max(scores)
+    at = scores.index(best)
+    found = Coverage(view, text, said, at, at + 1)
+    if best < view.weight - 1e-9:
+        _widen(found, scores, best)
+    return found
+
+
+def _widen(found: Coverage, scores: list[float], best: float) -> None:
+    """Take more sentences into the window where they add enough."""
+    items = list(zip((item.weight for item in found.view.items), found.said, strict=True))
+    order = sorted(range(len(scores)), key=lambda i: -scores[i])[:_BEST]
+    for size in range(2, min(_LARGEST, len(scores)) + 1):
+        penalty = _SMALLER * found.view.weight * (size - 1)
+        starts = {min(max(0, i - k), len(scores) - size) for i in order for k in range(size)}
+        for first in sorted(starts):
+            mask = (1 << first + size) - (1 << first)
+            total = sum(weight for weight, said in items if said & mask) - penalty
+            if total > best + 1e-9:
+                best, found.first, found.end = total, first, first + size
+
+
+def _with_value(claimed: Value, text: TextView) -> int:
+    mask = 0
+    numeric = text.index.get(NUMERIC, 0)
+    for number in range(len(text.spans)):
+        if numeric >> number & 1 and any(agrees(claimed, v) for v in text.values(number)):
+            mask |= 1 << number
+    return mask

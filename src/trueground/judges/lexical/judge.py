@@ -1,0 +1,84 @@
+"""The offline judge: rules over words, values and names; no model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trueground.judges.lexical import anchors, contradictions, presence
+from trueground.judges.lexical.coverage import ClaimView, cover
+from trueground.judges.lexical.reading import TextView
+from trueground.types import JudgeRequest, Verdict
+
+COVERED = 0.75  # coverage at which the probability is 0.5
+_ABSENT = 0.4  # factors that bring every claim below 0.5: a name or value that is not there,
+_AGAINST = 0.49  # and a contradiction, of which rules are less sure
+_CHECKS = (
+    contradictions.polarity,
+    contradictions.hedging,
+    contradictions.quantifiers,
+    contradictions.bounds,
+    contradictions.exclusives,
+    anchors.governors,
+    anchors.counted,
+    anchors.subjects,
+    anchors.directions,
+    anchors.exchanged,
+)
+
+
+class LexicalJudge:
+    """Measures how much of the claim a text says, then looks for contradictions."""
+
+    name = "lexical"
+    threshold = 0.5
+    signature = "lexical-1"
+
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
+        """Return one verdict for each request; every text is read once."""
+        texts: dict[str, TextView] = {}
+        claims: dict[str, ClaimView] = {}
+        verdicts: list[Verdict] = []
+        for request in requests:
+            if request.claim not in claims:
+                claims[request.claim] = ClaimView(request.claim)
+            best = Verdict(False, 0.0, reasons=("no context",))
+            for number, text in enumerate(request.texts):
+                if text not in texts:
+                    texts[text] = TextView(text)
+                if texts[text].spans:
+                    verdict = _judge(claims[request.claim], texts[text])
+                    if best.text is None or verdict.probability > best.probability:  # type: ignore[operator]
+                        best, best.text = verdict, number
+            verdicts.append(best)
+        return verdicts
+
+
+def _judge(view: ClaimView, text: TextView) -> Verdict:
+    """Judge one claim against one text that has sentences."""
+    place = presence.verbatim(view, text)
+    if place is not None:
+        return Verdict(True, 1.0, start=place[0], end=place[1], reasons=("stated word for word",))
+    if not view.items:
+        return Verdict(False, 0.0, reasons=("the claim has no words of its own",))
+    found = cover(view, text)
+    start, end = text.spans[found.first][0], text.spans[found.end - 1][1]
+    probability = _probability(presence.score(found))
+    reasons = list(presence.missing(found))
+    if reasons:
+        probability *= _ABSENT / len(reasons)
+    elif view.tokens:
+        reading = contradictions.Reading.of(found)
+        reasons = [why for check in _CHECKS if (why := check(reading))]
+        if reasons:
+            probability *= _AGAINST
+    supported = probability > LexicalJudge.threshold
+    if not reasons:
+        share = f"{found.share(found.window):.0%} of the claim is in the context"
+        reasons = [share if supported else f"only {share}"]
+    return Verdict(supported, probability, start=start, end=end, reasons=tuple(reasons))
+
+
+def _probability(coverage: float) -> float:
+    if coverage <= COVERED:
+        return 0.5 * coverage / COVERED
+    return 0.5 + 0.5 * (coverage - COVERED) / (1 - COVERED)

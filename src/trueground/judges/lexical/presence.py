@@ -1,0 +1,80 @@
+"""What of a claim is not in a text at all, and what stands there word for word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from trueground.judges.lexical.coverage import ClaimView, Coverage
+from trueground.judges.lexical.reading import TextView
+from trueground.text.values import Value
+
+_EDGES = " \t\r\n.!?;:,\"'“”‘’。！？"
+_DENIES = re.compile(r"\b(?:not|never|no|without|may|might|false|unlikely)\b|n['’]t\b", re.I)
+_WHOLE = 0.1  # share of the whole text in the coverage
+
+
+def verbatim(view: ClaimView, text: TextView) -> tuple[int, int] | None:
+    """Where the text states the claim word for word and nothing before it takes it back."""
+    core, source = view.text.strip(_EDGES), text.text
+    at = source.find(core) if core else -1
+    while at >= 0:
+        end = at + len(core)
+        whole = not (at and source[at - 1].isalnum()) and not source[end : end + 1].isalnum()
+        if whole:
+            begin = max((start for start, _ in text.spans if start <= at), default=0)
+            if not _DENIES.search(source, begin, at):
+                return at, end
+        at = source.find(core, at + 1)
+    return None
+
+
+def missing(found: Coverage) -> Iterator[str]:
+    """Say which values (in the window) and names (in the text) of the claim are not there."""
+    window = found.window
+    for item, said in zip(found.view.items, found.said, strict=True):
+        if item.value is not None and not said & window:
+            yield _no_value(found, item.value)
+        elif item.name and not said:
+            yield f"{item.token.spelling!r} is not in the context"
+
+
+def _no_value(found: Coverage, value: Value) -> str:
+    written = found.view.text[value.start : value.end]
+    text = found.text
+    for numbers in (range(found.first, found.end), range(len(text.spans))):
+        rivals = [
+            (_distance(value, other), text.text[other.start : other.end])
+            for number in numbers
+            for other in text.values(number)
+            if other.kind == value.kind
+        ]
+        if rivals:
+            noun = "date" if value.kind == "date" else "number"
+            return f"{written} is not in the context; nearest {noun} {min(rivals)[1]}"
+    return f"{written} is not in the context"
+
+
+def _distance(one: Value, other: Value) -> float:
+    if one.kind == "date":
+        mine, theirs = (12 * (v.year or 0) + (v.month or 0) for v in (one, other))
+        return abs(mine - theirs)
+    other_unit = 0 if one.unit == other.unit else 1e12
+    return other_unit + abs((one.amount or 0) - (other.amount or 0))
+
+
+def score(found: Coverage) -> float:
+    """Coverage in the window with a little of the whole text, held down by plain words alone.
+
+    Names and numbers are heavy: without the second a claim with the right name and a wrong
+    predicate would pass.
+    """
+    view, window = found.view, found.window
+    blended = (1 - _WHOLE) * found.share(window) + _WHOLE * found.share(-1)
+    blended = min(blended, found.share(window, plain=True))
+    total, covered = view.weight, blended * view.weight
+    for item in view.small:
+        total += item.weight
+        if found.text.index.get(item.key, 0) & window:
+            covered += item.weight
+    return covered / total

@@ -1,0 +1,55 @@
+"""Does the response decline to answer, and should it?
+
+Definitions: metrics.md, "Abstention"; Adlakha et al., section 5.3.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueground.metrics.base import Column, Metric, Option, Options
+from trueground.metrics.evidence import Evidence
+from trueground.text.refusal import REFUSAL_RULES
+from trueground.types import Status
+
+SOURCE = "Adlakha et al. 2023, section 5.3"
+# The phrase list is part of the signature, so that a new list is a new measurement.
+_RULES = {"rules": Option(REFUSAL_RULES, (REFUSAL_RULES,))}
+
+
+def _abstained(evidence: Evidence, _options: Options) -> Column:
+    return Column.of(evidence.abstained)
+
+
+def _rate(name: str, answerable: bool, doc: str) -> Metric:
+    def compute(evidence: Evidence, _options: Options) -> Column:
+        flags = evidence.batch.answerable
+        other = np.array([f is not None and f != answerable for f in flags], np.bool_)
+        return Column.of(evidence.abstained).without(other, Status.NOT_APPLICABLE)
+
+    return Metric(
+        name,
+        "abstention",
+        ("answerable",),
+        compute,
+        doc,
+        SOURCE,
+        _RULES,
+        higher_is_better=not answerable,
+    )
+
+
+METRICS = (
+    Metric(
+        "abstained",
+        "abstention",
+        (),
+        _abstained,
+        "1 if the response declines to answer for lack of information",
+        SOURCE,
+        _RULES,
+        higher_is_better=False,
+    ),
+    _rate("p_ir", False, "share that abstains among the unanswerable items"),
+    _rate("p_g", True, "share that abstains among the answerable items"),
+)

@@ -1,0 +1,111 @@
+"""A batch of answers as columns: what the evidence of all metrics is drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from trueground.errors import UsageError
+from trueground.metrics.base import Mask
+from trueground.types import Choice, Passage, Record, Turn
+
+
+@dataclass
+class Batch:
+    """n answers; every column has n entries, `None` where the field was not given."""
+
+    responses: Sequence[str]
+    questions: Sequence[str | None] = ()
+    histories: Sequence[list[Turn] | None] = ()
+    contexts: Sequence[list[Passage] | None] = ()
+    references: Sequence[list[str] | None] = ()
+    gold_facts: Sequence[list[str] | None] = ()
+    response_facts: Sequence[list[str] | None] = ()
+    answerable: Sequence[bool | None] = ()
+    choices: Sequence[list[Choice] | None] = ()
+    _present: dict[str, Mask] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, column in vars(self).items():
+            if name == "_present" or len(column) == len(self):
+                continue
+            if len(column):
+                raise UsageError(
+                    f"{name} has {len(column)} entries, responses has {len(self)}; "
+                    "every list must have one entry per response"
+                )
+            setattr(self, name, [None] * len(self))
+
+    def __len__(self) -> int:
+        return len(self.responses)
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> Batch:
+        """The columns of these records."""
+        return cls(
+            responses=[r.response for r in records],
+            questions=[r.question for r in records],
+            histories=[r.history for r in records],
+            contexts=[r.contexts for r in records],
+            references=[r.references for r in records],
+            gold_facts=[r.gold_facts for r in records],
+            response_facts=[r.response_facts for r in records],
+            answerable=[r.answerable for r in records],
+            choices=[r.choices for r in records],
+        )
+
+    def has(self, need: str) -> Mask:
+        """Which items have this field, shape (n,). Blank contexts are no contexts."""
+        if need not in self._present:
+            self._present[need] = np.fromiter(_TESTS[need](self), np.bool_, len(self))
+        return self._present[need]
+
+    def kept(self, item: int, scope: str = "input") -> list[int]:
+        """Numbers of the non-blank contexts of one item: all, or only those marked as gold."""
+        passages = enumerate(self.contexts[item] or ())
+        return [
+            i
+            for i, p in passages
+            if p.text and not p.text.isspace() and (scope == "input" or p.gold)
+        ]
+
+    def texts(self, item: int, rows: Sequence[int]) -> tuple[str, ...]:
+        """The texts of these contexts."""
+        passages = self.contexts[item] or ()
+        return tuple(passages[i].text for i in rows)
+
+    @cached_property
+    def knowledge(self) -> list[str]:
+        """K: the context texts of each item, without titles, joined with one space."""
+        return [" ".join([p.text for p in ps]) if ps else "" for ps in self.contexts]
+
+    @cached_property
+    def heard(self) -> list[str]:
+        """H: question plus history, joined with one space."""
+        pairs = zip(self.questions, self.histories, strict=True)
+        return [q or "" if not h else " ".join([q or "", *(t.content for t in h)]) for q, h in pairs]
+
+    @cached_property
+    def references_flat(self) -> list[str]:
+        """All references, item after item."""
+        return [r for refs in self.references if refs for r in refs]
+
+    @cached_property
+    def reference_counts(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """Number of references of each item, shape (n,)."""
+        return np.array([len(refs) if refs else 0 for refs in self.references], np.int64)
+
+
+_TESTS = {
+    "contexts": lambda b: (bool(k) and not k.isspace() for k in b.knowledge),
+    "gold_contexts": lambda b: (bool(b.kept(i, "gold")) for i in range(len(b))),
+    "question": lambda b: (bool(h) and not h.isspace() for h in b.heard),
+    "references": lambda b: (bool(refs) for refs in b.references),
+    "given_references": lambda b: (refs is not None for refs in b.references),
+    "gold_facts": lambda b: (facts is not None for facts in b.gold_facts),
+    "answerable": lambda b: (flag is not None for flag in b.answerable),
+    "choices": lambda b: (bool(c) for c in b.choices),
+}

@@ -1,0 +1,110 @@
+"""Correctness against references; each value is the maximum over the references of an item.
+
+Definitions: metrics.md, "Correctness against references"; Adlakha et al., section 4.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from trueground.metrics.base import Column, Floats, Metric, Option, Options
+from trueground.metrics.evidence import Evidence, ratio
+from trueground.metrics.options import LEXICAL
+from trueground.metrics.overlap import Overlap
+from trueground.text.phrases import contains_words
+from trueground.types import Status
+
+SOURCE = "Adlakha et al. 2023, section 4.1"
+PairValues = Callable[[Overlap], Floats]
+
+
+def f1_of(overlap: Overlap) -> Floats:
+    """Harmonic mean of precision and recall; 1 if both sides are empty, 0 if one is."""
+    total = overlap.a + overlap.b
+    return ratio(2 * overlap.common, total, 1.0)
+
+
+def _overlap_metric(name: str, values: PairValues, doc: str) -> Metric:
+    def compute(evidence: Evidence, options: Options) -> Column:
+        return Column.of(evidence.best(values(evidence.reference_overlap(options))))
+
+    return Metric(name, "correctness", ("references",), compute, doc, SOURCE, LEXICAL)
+
+
+def _match(evidence: Evidence, options: Options, hit: Callable[[str, str], bool]) -> Floats:
+    """1 for each (item, reference) pair of normalised strings that hits."""
+    responses, references = evidence.strings(options)
+    items = evidence.pair_items.tolist()
+    found = [hit(responses[i], r) for i, r in zip(items, references, strict=True)]
+    return np.array(found, np.float64)
+
+
+def _exact_match(evidence: Evidence, options: Options) -> Column:
+    return Column.of(evidence.best(_match(evidence, options, str.__eq__)))
+
+
+def _recall_strict(evidence: Evidence, options: Options) -> Column:
+    return Column.of(evidence.best(_match(evidence, options, str.__contains__)))
+
+
+def _answer_accuracy(evidence: Evidence, options: Options) -> Column:
+    """A reference that normalises to nothing is no definite answer and is not looked for."""
+    hit = contains_words if options["match"] == "word" else str.__contains__
+    found = _match(evidence, options, hit)
+    definite = np.array([bool(r) for r in evidence.strings(options)[1]], np.bool_)
+    if options["answers"] == "all":
+        values = 1.0 - evidence.best(np.where(definite, 1.0 - found, 0.0))
+    else:
+        values = evidence.best(np.where(definite, found, 0.0))
+    some = evidence.best(definite.astype(np.float64)) == 1.0
+    return Column.of(values).without(~some, Status.NOT_APPLICABLE)
+
+
+_ANSWER_OPTIONS = {
+    **LEXICAL,
+    "match": Option("word", ("word", "substring")),
+    "answers": Option("any", ("any", "all")),
+}
+
+METRICS = (
+    Metric(
+        "exact_match",
+        "correctness",
+        ("references",),
+        _exact_match,
+        "1 if the normalised response equals a normalised reference",
+        SOURCE,
+        LEXICAL,
+    ),
+    _overlap_metric(
+        "precision",
+        lambda o: ratio(o.common, o.a, 0.0),
+        "share of the response's tokens that are in the reference",
+    ),
+    _overlap_metric(
+        "recall",
+        lambda o: ratio(o.common, o.b, 1.0),
+        "share of the reference's tokens that are in the response",
+    ),
+    _overlap_metric("f1", f1_of, "harmonic mean of token precision and recall"),
+    Metric(
+        "recall_strict",
+        "correctness",
+        ("references",),
+        _recall_strict,
+        "1 if the response contains a whole reference as a substring",
+        SOURCE,
+        LEXICAL,
+    ),
+    Metric(
+        "answer_accuracy",
+        "correctness",
+        ("given_references",),
+        _answer_accuracy,
+        "1 if the response contains a definite answer on word boundaries",
+        "Lee et al. 2024, section 4.1",
+        _ANSWER_OPTIONS,
+    ),
+)

@@ -1,0 +1,61 @@
+"""FaithEval's accuracy: phrase match, and the choice in multiple-choice questions.
+
+Definitions: metrics.md, "FaithEval accuracy".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from trueground.metrics.base import Column, Metric, Option, Options
+from trueground.metrics.evidence import Evidence
+from trueground.text.choices import chosen_label, right_labels
+from trueground.text.normalize import FAITHEVAL
+from trueground.text.phrases import PHRASES, has_phrase
+from trueground.types import Status
+
+SOURCE = "Ming et al. 2024 (FaithEval), section 4"
+_OPTIONS = {"task": Option("unanswerable", tuple(PHRASES))}
+_FIXED = {"normalizer": "faitheval", "lang": "en"}
+
+
+def _phrase_metric(name: str, phrases: str, words: bool, doc: str) -> Metric:
+    def compute(evidence: Evidence, options: Options) -> Column:
+        wanted = PHRASES[options["task"]][phrases]
+        responses, _ = evidence.strings(_FIXED)
+        return Column.of(np.array([has_phrase(u, wanted, words) is not None for u in responses]))
+
+    return Metric(name, "abstention", (), compute, doc, SOURCE, _OPTIONS, in_default_set=False)
+
+
+def _choice_accuracy(evidence: Evidence, _options: Options) -> Column:
+    batch = evidence.batch
+    normalise: Callable[[str], str] = FAITHEVAL.rule
+    values = np.zeros(len(batch))
+    undecidable = np.zeros(len(batch), np.bool_)
+    for i, (choices, references) in enumerate(zip(batch.choices, batch.references, strict=True)):
+        if not choices or not references:
+            continue
+        right = right_labels(references, choices, normalise)
+        undecidable[i] = not right
+        values[i] = chosen_label(batch.responses[i], choices, normalise) in right
+    return Column.of(values).without(undecidable, Status.NOT_APPLICABLE)
+
+
+METRICS = (
+    _phrase_metric("phrase_match_strict", "strict", False, "1 if the response says the one phrase"),
+    _phrase_metric("phrase_match", "loose", False, "1 if the response contains a valid phrase"),
+    _phrase_metric(
+        "phrase_match_word", "loose", True, "phrase_match with phrases on word boundaries"
+    ),
+    Metric(
+        "choice_accuracy",
+        "correctness",
+        ("choices", "references"),
+        _choice_accuracy,
+        "1 if the response picks the right option, by label or by text",
+        SOURCE,
+    ),
+)

@@ -1,0 +1,106 @@
+"""Metrics as functions over lists: `k_precision(responses=[…], contexts=[[…], …])`.
+
+A thin wrapper over the same code that scores files. Items are worked off in batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from trueground.errors import UsageError
+from trueground.metrics.base import Column, Floats, make_spec
+from trueground.metrics.batch import Batch
+from trueground.metrics.evidence import Checked, Evidence, no_checks
+from trueground.metrics.registry import get_metric
+from trueground.types import Choice, Claim, Passage, Turn, Verdict
+
+_STEP = 1024
+_TEXTS = {
+    "questions": lambda x: x,
+    "histories": lambda turns: [t if isinstance(t, Turn) else Turn(t) for t in turns],
+    "contexts": lambda texts: [t if isinstance(t, Passage) else Passage(t) for t in texts],
+    "references": lambda refs: [refs] if isinstance(refs, str) else list(refs),
+    "gold_facts": list,
+    "answerable": bool,
+    "choices": lambda options: [Choice(label, text) for label, text in dict(options).items()],
+}
+_VERDICTS = ("supported", "facts_stated")
+
+
+class MetricFunction:
+    """One metric as a function; `options` are the metric's own."""
+
+    def __init__(self, name: str) -> None:
+        metric = get_metric(name)
+        self.__name__ = name
+        self.__doc__ = (
+            f"{metric.doc} ({metric.source}).\n\n"
+            "Lists have one entry per response. Returns an array of shape (n,), NaN where the "
+            "item has no score."
+        )
+
+    def __call__(self, responses: Sequence[str], **columns: Any) -> Floats:
+        """Values of shape (n,). Columns: questions, histories, contexts, references, gold_facts,
+        answerable, choices; for grounding metrics `supported` and `facts_stated`, a list of
+        booleans per item. All other names are options of the metric. Raises UsageError.
+        """
+        if isinstance(responses, str):
+            raise UsageError("responses must be a list of texts; write [response] for one")
+        given = {n: columns.pop(n) for n in [*_TEXTS, *_VERDICTS] if n in columns}
+        spec = make_spec(get_metric(self.__name__), {n: _word(v) for n, v in columns.items()})
+        for name, column in given.items():
+            if len(column) != len(responses):
+                raise UsageError(f"{name} has {len(column)} entries, responses {len(responses)}")
+        verdicts = [given.pop(name, None) for name in _VERDICTS]
+        values = [np.empty(0)]
+        for low in range(0, len(responses), _STEP):
+            part = slice(low, low + _STEP)
+            texts = {n: [_cell(n, x) for x in column[part]] for n, column in given.items()}
+            evidence = _Given(
+                Batch(responses=list(responses[part]), **texts),
+                *(column and column[part] for column in verdicts),
+            )
+            column: Column = spec.column(evidence)
+            values.append(column.values)
+        return np.concatenate(values)
+
+
+def _cell(name: str, value: Any) -> Any:
+    if name == "contexts" and isinstance(value, str):
+        value = [value]
+    return None if value is None else _TEXTS[name](value)
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class _Given(Evidence):
+    """Evidence whose verdicts were handed in."""
+
+    def __init__(self, batch: Batch, claims: Any, facts: Any) -> None:
+        super().__init__(batch, no_checks)
+        self._given = {"claims": claims, "facts": facts}
+        if claims is not None and not any(batch.contexts):
+            batch.contexts = [[Passage("(judged)")] for _ in range(len(batch))]
+        if facts is not None and not any(batch.gold_facts):
+            batch.gold_facts = [[] for _ in range(len(batch))]
+
+    def checks(self, kind: str) -> list[Checked]:
+        name = kind.partition(":")[0]
+        given = self._given[name]
+        if given is None:
+            argument = _VERDICTS[name == "facts"]
+            raise UsageError(
+                f"pass {argument}=[[True, False, …], …], one list of verdicts per response, "
+                "or use trueground.score, which asks a judge"
+            )
+        return [_checked(flags) for flags in given]
+
+
+def _checked(flags: Sequence[float]) -> Checked:
+    verdicts = [Verdict(supported=bool(f > 0.5), probability=float(f)) for f in flags]
+    return Checked([Claim("", 0, 0)] * len(verdicts), verdicts)

@@ -1,0 +1,127 @@
+"""The strict definition of grounding: claims against contexts, gold facts against the response.
+
+Definitions: metrics.md, "Grounding"; Lee et al. 2024, section 3. A verdict that is missing makes the
+whole item unscored with that verdict's status; it never counts as supported, nor as unsupported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from trueground.metrics.base import CODES, Column, Metric, Option, Options
+from trueground.metrics.evidence import Checked, Evidence
+from trueground.metrics.options import abstain_option, apply_abstain
+from trueground.types import Status, Verdict
+
+SOURCE = "Lee et al. 2024, section 3"
+_ABSTAIN = abstain_option("exclude")
+_SCOPED = {"scope": Option("input", ("input", "gold")), **_ABSTAIN}
+Aggregate = Callable[[Sequence[float]], float]
+
+
+def mean(values: Sequence[float]) -> float:
+    """The arithmetic mean; the values are not empty."""
+    return sum(values) / len(values)
+
+
+def _column(checked: list[Checked], value_of: Callable[[Verdict], float | None], how: Aggregate) -> Column:
+    values = np.full(len(checked), np.nan)
+    status = np.zeros(len(checked), np.uint8)
+    for i, item in enumerate(checked):
+        failed = next((v.status for v in item.verdicts if v.status is not Status.SCORED), None)
+        if not item.verdicts:
+            status[i] = CODES[Status.NO_CLAIMS]
+        elif failed is not None:
+            status[i] = CODES[failed]
+        else:
+            numbers = [value_of(v) for v in item.verdicts]
+            given = [n for n in numbers if n is not None]
+            if len(given) < len(numbers):
+                status[i] = CODES[Status.NOT_APPLICABLE]
+            else:
+                values[i] = how(given)
+    return Column(values, status)
+
+
+def _supported(verdict: Verdict) -> float | None:
+    return None if verdict.supported is None else float(verdict.supported)
+
+
+def _probability(verdict: Verdict) -> float | None:
+    return verdict.probability
+
+
+def _claims(options: Options) -> tuple[str, ...]:
+    return (f"claims:{options['scope']}",)
+
+
+def _both(options: Options) -> tuple[str, ...]:
+    return (*_claims(options), "facts")
+
+
+def _precision(evidence: Evidence, o: Options) -> Column:
+    return _column(evidence.checks(f"claims:{o['scope']}"), _supported, mean)
+
+
+def _recall(evidence: Evidence, _o: Options) -> Column:
+    return _column(evidence.checks("facts"), _supported, mean)
+
+
+def _f1(evidence: Evidence, o: Options) -> Column:
+    """0 without response claims, as the recall of an item may still be defined then."""
+    precision, recall = _precision(evidence, o), _recall(evidence, o)
+    p = np.where(precision.status == CODES[Status.NO_CLAIMS], 0.0, precision.values)
+    total = p + recall.values
+    values = np.where(total > 0, 2 * p * recall.values / np.where(total > 0, total, 1.0), total)
+    empty = precision.status == CODES[Status.NO_CLAIMS]
+    status = np.where(recall.status > 0, recall.status, np.where(empty, 0, precision.status))
+    return Column(np.where(status > 0, np.nan, values), status.astype(np.uint8))
+
+
+def _metric(
+    name: str,
+    needs: tuple[str, ...],
+    compute: Callable[[Evidence, Options], Column],
+    doc: str,
+    checks: Callable[[Options], tuple[str, ...]] = _claims,
+) -> Metric:
+    def with_policy(evidence: Evidence, o: Options) -> Column:
+        column = compute(evidence, o)
+        if o.get("scope") == "gold":
+            column = column.without(~evidence.batch.has("gold_contexts"), Status.MISSING_FIELD)
+        return apply_abstain(column, evidence, o)
+
+    options = _ABSTAIN if name == "grounding_recall" else _SCOPED
+    return Metric(name, "grounding", needs, with_policy, doc, SOURCE, options, checks)
+
+
+def _support(how: Aggregate) -> Callable[[Evidence, Options], Column]:
+    return lambda evidence, o: _column(evidence.checks(f"claims:{o['scope']}"), _probability, how)
+
+
+METRICS = (
+    _metric(
+        "grounding_precision",
+        ("contexts",),
+        _precision,
+        "share of the response's claims that the contexts support",
+    ),
+    _metric(
+        "grounding_recall",
+        ("gold_facts",),
+        _recall,
+        "share of the gold facts that the response states",
+        lambda _o: ("facts",),
+    ),
+    _metric(
+        "grounding_f1",
+        ("contexts", "gold_facts"),
+        _f1,
+        "harmonic mean of grounding precision and recall",
+        _both,
+    ),
+    _metric("support", ("contexts",), _support(mean), "mean probability that a claim is supported"),
+    _metric("support_min", ("contexts",), _support(min), "probability of the weakest claim"),
+)

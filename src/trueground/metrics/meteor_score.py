@@ -1,0 +1,35 @@
+"""METEOR as NLTK gives it; an optional install."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueground.metrics.base import Column, Metric, Option, Options
+from trueground.metrics.evidence import Evidence
+
+
+def _meteor(evidence: Evidence, options: Options) -> Column:
+    from trueground.text.meteor import meteor
+
+    batch = evidence.batch
+    wordnet = options["wordnet"] or None
+    values = [
+        meteor(u, refs, wordnet) if refs else np.nan
+        for u, refs in zip(batch.responses, batch.references, strict=True)
+    ]
+    return Column.of(np.array(values, np.float64))
+
+
+METRICS = (
+    Metric(
+        "meteor",
+        "correctness",
+        ("references",),
+        _meteor,
+        "METEOR: aligned words by form, stem and WordNet synonym",
+        "Banerjee and Lavie 2005",
+        {"wordnet": Option("")},
+        extra="meteor",
+        in_default_set=False,
+    ),
+)

@@ -1,0 +1,95 @@
+"""The one dictionary of metrics, and the reading of metric names with options.
+
+A new metric is one declaration in its own module and one line in _FAMILIES. A metric of another
+package is decorated or passed to `register`, and its module is named as an entry point of the group
+`trueground.metrics`; entry points are loaded when a name is not found here or all are listed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from trueground.errors import UsageError, unknown_name
+from trueground.metrics.abstention import METRICS as ABSTENTION
+from trueground.metrics.base import Metric, Spec, make_spec
+from trueground.metrics.correctness import METRICS as CORRECTNESS
+from trueground.metrics.faitheval import METRICS as FAITHEVAL
+from trueground.metrics.faithfulness import METRICS as FAITHFULNESS
+from trueground.metrics.grounding import METRICS as GROUNDING
+from trueground.metrics.meteor_score import METRICS as METEOR
+from trueground.metrics.rouge import METRICS as ROUGE
+from trueground.plugins import load_plugins
+
+_FAMILIES = (CORRECTNESS, ROUGE, METEOR, FAITHFULNESS, GROUNDING, ABSTENTION, FAITHEVAL)
+
+METRICS: dict[str, Metric] = {metric.name: metric for family in _FAMILIES for metric in family}
+
+_NAME = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
+
+
+def register(metric: Metric) -> Metric:
+    """Add a metric. Raises UsageError if the name is taken by another one."""
+    if METRICS.setdefault(metric.name, metric) is not metric:
+        raise UsageError(f"a metric named {metric.name!r} exists already; choose another name")
+    return metric
+
+
+def all_metrics() -> dict[str, Metric]:
+    """Every metric by name, those of other packages included."""
+    load_plugins("trueground.metrics")
+    return METRICS
+
+
+def get_metric(name: str) -> Metric:
+    """The metric of that name, or a UsageError with near names."""
+    if name not in METRICS and name not in all_metrics():
+        raise unknown_name("metric", name, METRICS)
+    return METRICS[name]
+
+
+def split_specs(text: str) -> list[str]:
+    """Split at the commas that stand outside parentheses."""
+    parts = re.split(r",(?![^()]*\))", text)
+    return [part.strip() for part in parts if part.strip()]
+
+
+def parse_spec(text: str) -> Spec:
+    """`k_precision(normalizer=unicode-1,abstain=zero)` → Spec; raises UsageError."""
+    match = _NAME.fullmatch(text)
+    if match is None:
+        raise UsageError(
+            f"cannot read the metric {text!r}; write name or name(option=value,option=value)"
+        )
+    name, inside = match[1], match[2] or ""
+    given: dict[str, str] = {}
+    for part in filter(None, (p.strip() for p in inside.split(","))):
+        option, equals, value = part.partition("=")
+        if not equals or not value.strip():
+            raise UsageError(f"{name}: cannot read the option {part!r}; write option=value")
+        if option.strip() in given:
+            raise UsageError(f"{name}: the option {option.strip()!r} is given twice")
+        given[option.strip()] = value.strip()
+    return make_spec(get_metric(name), given)
+
+
+def parse_specs(metrics: str | Sequence[str | Spec]) -> list[Spec]:
+    """Specs of a comma-separated text or a list; the same metric twice counts once."""
+    parts: Iterable[str | Spec] = [metrics] if isinstance(metrics, str) else metrics
+    specs: dict[str, Spec] = {}
+    for part in parts:
+        found = [part] if isinstance(part, Spec) else [parse_spec(p) for p in split_specs(part)]
+        for spec in found:
+            specs.setdefault(spec.key, spec)
+    if not specs:
+        raise UsageError("no metric was named; leave --metrics out for the default set")
+    return list(specs.values())
+
+
+def default_specs(fields: Iterable[str]) -> list[Spec]:
+    """Every metric of the default set whose fields are present somewhere in the records."""
+    present = set(fields)
+    if "references" in present:
+        present.add("given_references")
+    chosen = [m for m in METRICS.values() if m.in_default_set and present.issuperset(m.needs)]
+    return [make_spec(metric, {}) for metric in chosen]

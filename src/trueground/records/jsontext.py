@@ -1,0 +1,80 @@
+"""One JSON text → one row, and an exact account of what is wrong with the text where it is none."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from trueground.records.clean import clean
+from trueground.records.problems import Problem, describe, known_id
+
+_decode = msgspec.json.Decoder().decode
+_OBJECT = 'one JSON object such as {"response": "…"}'
+
+
+def decode_row(data: bytes) -> dict[str, Any]:
+    """A JSON object as a dict. Problem: broken UTF-8 or JSON, NaN, NUL, cut surrogates."""
+    row = decode(data)
+    if type(row) is not dict:
+        hint = "; a file that is one JSON array must end in .json" if type(row) is list else ""
+        raise Problem(None, describe(row), _OBJECT + hint)
+    return row
+
+
+def decode(data: bytes | str) -> Any:
+    """Any JSON value. The slow account is only made where the fast decoder stumbles."""
+    try:
+        value = _decode(data)
+        nul = b"\\u0000" in data if isinstance(data, bytes) else "\\u0000" in data
+        return _checked(value) if nul else value
+    except RecursionError:
+        raise too_deep() from None
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _explain(data)
+
+
+def _explain(data: bytes | str) -> Any:
+    """Raises the Problem of a text that the fast decoder refuses, or gives its value after all."""
+    try:
+        text = data if isinstance(data, str) else data.decode()
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise Problem(
+            None,
+            f"invalid UTF-8 (byte 0x{byte:02x} at byte {error.start + 1} of the row)",
+            "UTF-8 text; save the file as UTF-8",
+        ) from None
+    if "\0" in text:
+        column = text.index("\0") + 1
+        raise Problem(None, f"a NUL byte at column {column}", "text without NUL bytes")
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        line = f"line {error.lineno} of the record, " if error.lineno > 1 else ""
+        at = f"{line}column {error.colno}"
+        reason = error.msg.removesuffix(" at").removesuffix(" starting")
+        raise Problem(None, f"a JSON syntax error at {at}: {reason}", _OBJECT) from None
+    except RecursionError:
+        raise too_deep() from None
+    except ValueError:
+        # Python refuses to read integers of more than 4,300 digits.
+        raise Problem(None, "a number of thousands of digits", "a number, or a str") from None
+    return _checked(value)
+
+
+def _checked(value: Any) -> Any:
+    """The value, if nothing in it is refused; the Problem else knows the row's id."""
+    try:
+        return clean(value)
+    except RecursionError:
+        raise too_deep() from None
+    except Problem as problem:
+        problem.row_id = known_id(value)
+        raise
+
+
+def too_deep() -> Problem:
+    """The Problem of a row that exceeds the depth of recursion."""
+    return Problem(None, "lists or objects nested too deeply to read", "fewer levels")

@@ -1,0 +1,182 @@
+"""CSV and Parquet files and data frames, row by row, and what their cells mean."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+from trueground.errors import InputError
+from trueground.records.clean import absent, clean
+from trueground.records.jsonfiles import LARGEST_ROW
+from trueground.records.jsontext import decode
+from trueground.records.problems import Problem
+
+Numbered = tuple[int, dict[str, Any] | Problem]
+_ROWS = 1024
+_FLAGS = {"true": True, "1": True, "false": False, "0": False}
+_JSON_FIELDS = {
+    "history": 'a JSON list such as ["…"]',
+    "contexts": 'a JSON list such as ["…"], in double quotes',
+    "references": 'a JSON list such as ["…"], in double quotes',
+    "gold_facts": 'a JSON list such as ["…"], in double quotes',
+    "response_facts": 'a JSON list such as ["…"], in double quotes',
+    "choices": 'a JSON list such as [{"label": "A", "text": "…"}]',
+    "knowledge": 'a JSON list such as [{"qid": "Q90"}]',
+    "gold_knowledge": 'a JSON list such as [["Q90", "country", "France"]]',
+    "absent_knowledge": 'a JSON list such as [["Q90", "country", "France"]]',
+    "human": 'a JSON object such as {"faithful": 1}',
+    "meta": 'a JSON object such as {"topic": "…"}',
+}
+
+
+def read_cells(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with JSON text in list and object fields decoded, and `answerable` as a bool.
+
+    Other text in such a field stays text: a lone context or reference.
+    """
+    for field in _JSON_FIELDS.keys() & row.keys():
+        cell = row[field]
+        if isinstance(cell, str) and cell.lstrip()[:1] in ("[", "{"):
+            try:
+                row[field] = decode(cell)
+            except Problem as problem:
+                raise Problem(field, problem.found, _JSON_FIELDS[field]) from None
+    flag = row.get("answerable")
+    if isinstance(flag, str):
+        row["answerable"] = _FLAGS.get(flag.strip().lower(), flag)
+    return row
+
+
+def clean_cells(row: dict[str, Any]) -> dict[str, Any]:
+    """The row without empty cells, every other one as plain values."""
+    return {name: clean(value, name) for name, value in row.items() if not absent(value)}
+
+
+def read_csv(
+    stream: io.BufferedReader, name: str, delimiter: str, response: str
+) -> Generator[tuple[int, dict[str, str] | Problem], None, None]:
+    """(1-based data row, its cells by column name). Empty cells are left out, except `response`."""
+    csv.field_size_limit(max(csv.field_size_limit(), LARGEST_ROW))
+    # Broken UTF-8 must reach us as a row, to be named with its place.
+    text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
+    try:
+        rows = csv.reader(text, delimiter=delimiter, strict=True)
+        yield from _csv_rows(rows, _header(rows, name, delimiter), response)
+    finally:
+        text.detach()  # the stream is closed by the one who opened it
+
+
+def _csv_rows(
+    rows: Iterator[list[str]], header: list[str], response: str
+) -> Iterator[tuple[int, dict[str, str] | Problem]]:
+    number = 0
+    while True:
+        try:
+            cells = next(rows, None)
+        except csv.Error as error:
+            number += 1
+            yield number, _csv_problem(error)
+            continue
+        if cells is None:
+            return
+        if not cells:
+            continue
+        number += 1
+        yield number, _csv_row(header, cells, response)
+
+
+def _header(rows: Iterator[list[str]], name: str, delimiter: str) -> list[str]:
+    try:
+        header = [column.strip() for column in next(rows, [])]
+    except csv.Error as error:
+        raise InputError(f"{name}: the header row cannot be read: {error}") from error
+    if not any(header):
+        raise InputError(f"{name}: the first row names no columns; it holds no records")
+    try:
+        "".join(header).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{name}: the header row is not UTF-8; save the file as UTF-8") from None
+    twice = sorted({column for column in header if header.count(column) > 1})
+    if twice:
+        raise InputError(f"{name}: the header names {', '.join(map(repr, twice))} more than once")
+    for other, ending in (
+        (";", "a comma"),
+        ("\t", "a comma, or call the file .tsv"),
+        (",", "a tab"),
+    ):
+        if len(header) == 1 and other != delimiter and other in header[0]:
+            raise InputError(
+                f"{name}: the header is one column, {header[0]!r}; separate the columns by {ending}"
+            )
+    return header
+
+
+def _csv_problem(error: csv.Error) -> Problem:
+    if "unexpected end of data" in str(error):
+        return Problem(
+            None, "the end of the file inside a quoted cell", 'a closing quotation mark (")'
+        )
+    return Problem(
+        None, f"a CSV error: {error}", 'cells quoted like "…", quotation marks in them doubled'
+    )
+
+
+def _csv_row(header: list[str], cells: list[str], response: str) -> dict[str, str] | Problem:
+    for column, cell in zip(header, cells, strict=False):
+        if not cell.isascii():
+            try:
+                cell.encode()
+            except UnicodeEncodeError as error:
+                byte = ord(cell[error.start]) - 0xDC00
+                return Problem(
+                    column, f"invalid UTF-8 (byte 0x{byte:02x})", "UTF-8; save the file as UTF-8"
+                )
+        if "\0" in cell:
+            return Problem(column, "a NUL byte", "text without NUL bytes")
+    if len(cells) != len(header):
+        return Problem(
+            None,
+            f"{len(cells)} cell{'s' if len(cells) > 1 else ''}",
+            f"{len(header)}, one for each column of the header (is the file cut off, or a comma "
+            "not in quotation marks?)",
+        )
+    return {
+        column: cell
+        for column, cell in zip(header, cells, strict=True)
+        if cell or column == response
+    }
+
+
+def read_parquet(path: Path, name: str, limit: int | None) -> Generator[Numbered, None, None]:
+    """(1-based row, its cells). Memory grows with the size of the file's row groups."""
+    import polars as pl
+
+    try:
+        frame = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        if limit is not None:
+            frame = frame.head(limit)
+        number = 0
+        for batch in frame.collect_batches(chunk_size=_ROWS, maintain_order=True):
+            for row in batch.iter_rows(named=True):
+                number += 1
+                yield number, row
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"{name} is not a sound Parquet file: {error}") from error
+
+
+def read_frame(frame: Any) -> Generator[Numbered, None, None]:
+    """(1-based row, its cells) of a polars or a pandas data frame."""
+    columns = [str(column) for column in frame.columns]
+    if len(set(columns)) < len(columns):
+        raise InputError("the data frame has two columns of one name; rename one")
+    if hasattr(frame, "iter_rows"):
+        yield from enumerate(frame.iter_rows(named=True), start=1)
+        return
+    number = 0
+    for start in range(0, len(frame), _ROWS):
+        for cells in frame.iloc[start : start + _ROWS].itertuples(index=False, name=None):
+            number += 1
+            yield number, dict(zip(columns, cells, strict=True))

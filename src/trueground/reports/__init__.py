@@ -1,0 +1,1 @@
+"""Results for people: numbers from a run directory → terminal, page."""

@@ -1,0 +1,185 @@
+"""Second pass: the chosen items as JSON blocks that stand inside the page.
+
+The index block holds, column by column, what the list needs; detail blocks of BLOCK items each hold
+the rest and are parsed by the page only when one of their items is opened.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+import zstandard
+
+from trueground.errors import InputError
+from trueground.reports.selection import Selection
+from trueground.reports.view import STATUS_WORDS
+from trueground.records.fields import field_value
+from trueground.types import Record, Status
+
+BLOCK = 100
+_ESCAPES = {b"<": b"\\u003c", b">": b"\\u003e", b"&": b"\\u0026"} | {
+    "\u2028".encode(): b"\\u2028",
+    "\u2029".encode(): b"\\u2029",
+}
+# Fields that the page has no place of its own for
+_PLACED = {"id", "question", "response", "history", "contexts", "references", "gold_facts"}
+_OTHER_FIELDS = [name for name in Record.__struct_fields__ if name not in _PLACED]
+_STATUSES = [status.value for status in Status]
+
+
+class Item(msgspec.Struct):
+    """One line of items.jsonl."""
+
+    id: str
+    scores: dict[str, float | None]
+    status: dict[str, str] = {}
+    evidence: dict[str, Any] = {}
+
+
+def json_block(name: str, value: object) -> bytes:
+    """A data block that no text in `value` can end or turn into markup."""
+    data = msgspec.json.encode(value)
+    for raw, escaped in _ESCAPES.items():
+        data = data.replace(raw, escaped)
+    return f'<script type="application/json" id="{name}">'.encode() + data + b"</script>\n"
+
+
+def field_text(record: Record, field: str) -> str | None:
+    """A breakdown field as text."""
+    value = field_value(record, field)
+    if value is None or isinstance(value, str):
+        return value
+    return msgspec.json.encode(value).decode()
+
+
+def chosen_items(run_dir: Path, selection: Selection) -> Iterator[tuple[Item, Record | None]]:
+    """The chosen items in input order, each with its record where the run kept records.
+
+    Raises InputError where the records do not belong to the items.
+    """
+    decode_item = msgspec.json.Decoder(Item).decode
+    decode_record = msgspec.json.Decoder(Record).decode
+    kept = (run_dir / "records.jsonl.zst").exists()
+    records = _record_lines(run_dir) if kept else None
+    wanted = iter(selection.rows.tolist())
+    row = next(wanted, None)
+    with (run_dir / "items.jsonl").open("rb") as lines:
+        for number, line in enumerate(lines):
+            record_line = next(records, None) if records is not None else None
+            if row is None:
+                return
+            if number != row:
+                continue
+            item = decode_item(line)
+            record = None if record_line is None else decode_record(record_line)
+            if kept and (record is None or record.id != item.id):
+                found = "nothing" if record is None else f"id {record.id!r}"
+                raise InputError(
+                    f"{run_dir / 'records.jsonl.zst'}, line {number + 1}: found {found}; expected "
+                    f"id {item.id!r} as in items.jsonl. Score again, or remove the records file."
+                )
+            yield item, record
+            row = next(wanted, None)
+
+
+def _record_lines(run_dir: Path) -> Iterator[bytes]:
+    path = run_dir / "records.jsonl.zst"
+    try:
+        with path.open("rb") as raw:
+            reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+            yield from io.BufferedReader(reader)
+    except zstandard.ZstdError as error:
+        raise InputError(f"{path}: cannot be unpacked ({error})") from error
+
+
+def write_items(
+    out: BinaryIO, run_dir: Path, selection: Selection, *, metrics: list[str], fields: list[str]
+) -> None:
+    """Write the detail blocks, then the index block; only the index is held in memory."""
+    index = _Index(metrics, fields)
+    details: list[dict[str, Any]] = []
+    blocks = 0
+    for row, (item, record) in zip(
+        selection.rows.tolist(), chosen_items(run_dir, selection), strict=True
+    ):
+        index.add(row, item, record)
+        details.append(detail(item, record))
+        if len(details) == BLOCK:
+            out.write(json_block(f"block-{blocks}", details))
+            details, blocks = [], blocks + 1
+    if details:
+        out.write(json_block(f"block-{blocks}", details))
+    out.write(json_block("index", index.as_dict(selection.metric)))
+
+
+class _Index:
+    """The columns of the list: one entry per item in each."""
+
+    def __init__(self, metrics: list[str], fields: list[str]) -> None:
+        self.rows: list[int] = []
+        self.ids: list[str] = []
+        self.questions: list[str | None] = []
+        self.responses: list[str | None] = []
+        self.scores: dict[str, list[float | None]] = {name: [] for name in metrics}
+        self.status: dict[str, list[int | None]] = {name: [] for name in metrics}
+        self.by: dict[str, list[str | None]] = {field: [] for field in fields}
+
+    def add(self, row: int, item: Item, record: Record | None) -> None:
+        self.rows.append(row)
+        self.ids.append(item.id)
+        self.questions.append(record.question if record else None)
+        self.responses.append(record.response if record else None)
+        for name, column in self.scores.items():
+            value = item.scores.get(name)
+            column.append(None if value is None else round(value, 6))
+        for name, codes in self.status.items():
+            status = item.status.get(name)
+            codes.append(_STATUSES.index(status) if status in _STATUSES else None)
+        for field, values in self.by.items():
+            values.append(field_text(record, field) if record else None)
+
+    def as_dict(self, headline: str | None) -> dict[str, Any]:
+        names = ("rows", "ids", "questions", "responses", "scores", "status", "by")
+        columns = {name: getattr(self, name) for name in names}
+        return columns | {
+            "block": BLOCK,
+            "headline": headline,
+            "metrics": list(self.scores),
+            "statuses": [[name, STATUS_WORDS[Status(name)]] for name in _STATUSES],
+        }
+
+
+def detail(item: Item, record: Record | None) -> dict[str, Any]:
+    """What the page shows of one opened item beyond the index."""
+    found: dict[str, Any] = {"claims": None, "facts": None, "phrase": None}
+    other: list[tuple[str, str]] = []
+    for metric, evidence in item.evidence.items():
+        rest = evidence
+        if isinstance(evidence, dict):
+            for name in found.keys() & evidence.keys():
+                found[name] = found[name] or evidence[name]
+            rest = {k: v for k, v in evidence.items() if k != "see" and k not in found}
+        if rest not in (None, [], {}):
+            other.append((metric, _pretty(rest)))
+    shown: dict[str, Any] = found | {"evidence": other}
+    if record is not None:
+        kept = {name: getattr(record, name) for name in _OTHER_FIELDS}
+        shown |= {
+            "history": record.history or [],
+            "contexts": record.contexts or [],
+            "references": record.references or [],
+            "gold_facts": record.gold_facts or [],
+            "fields": [(name, _pretty(v)) for name, v in kept.items() if v not in (None, [], {})],
+        }
+    return shown
+
+
+def _pretty(value: object) -> str:
+    """Text as it is, anything else as indented JSON."""
+    if isinstance(value, str):
+        return value
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

@@ -1,0 +1,106 @@
+"""A run directory → report.html: one file that opens from disk and asks nothing of the network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from trueground.errors import InputError, UsageError, WriteError
+from trueground.reports.items import write_items
+from trueground.reports.selection import choose_items, headline_metric, read_numbers
+from trueground.reports.view import number, page_view
+
+# Escaped text cannot contain this: the template alone can write it.
+_DATA_MARK = "<!-- data -->"
+
+
+def write_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> Path:
+    """Draw the page of a finished run and return its path.
+
+    Reads the run directory only; beyond `max_items` items the page shows a seeded sample plus the
+    worst, and says so. The same files give the same bytes. Raises InputError for files that are
+    missing or unreadable, UsageError for a negative `max_items`, WriteError where the page cannot
+    be written.
+    """
+    if max_items < 0:
+        raise UsageError(f"max_items is {max_items}; expected 0 or more.")
+    summary, manifest = _read_json(run_dir, "summary.json"), _read_json(run_dir, "manifest.json")
+    numbers = read_numbers(run_dir / "items.jsonl")
+    order = [name for name in summary.get("metrics") or {} if name in numbers.scores]
+    metrics = order + sorted(numbers.scores.keys() - set(order))
+    headline = headline_metric(metrics)
+    values = numbers.scores[headline] if headline else None
+    selection = choose_items(values, numbers.count, metric=headline, limit=max_items, seed=seed)
+    view = page_view(summary, manifest, numbers.scores) | {
+        "headline": headline,
+        "statement": selection.statement(),
+        "shown": len(selection.rows),
+        "has_records": (run_dir / "records.jsonl.zst").exists(),
+    }
+    before, _, after = render(view).partition(_DATA_MARK)
+    fields = list(dict.fromkeys([*(summary.get("by") or {}), "model"]))
+
+    def write(out: BinaryIO) -> None:
+        out.write(before.encode())
+        write_items(out, run_dir, selection, metrics=metrics, fields=fields)
+        out.write(after.encode())
+
+    return _write_whole(run_dir / "report.html", write)
+
+
+def render(view: dict[str, Any]) -> str:
+    """The page around its data, with style and script inside and their hashes in its policy."""
+    folder = resources.files("trueground.reports") / "templates"
+    script = (folder / "report.js").read_text("utf-8")
+    style = (folder / "report.css").read_text("utf-8")
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["number"] = number
+    template = environment.from_string((folder / "report.html.j2").read_text("utf-8"))
+    return template.render(
+        view,
+        script=Markup(script),
+        style=Markup(style),
+        script_hash=_source_hash(script),
+        style_hash=_source_hash(style),
+        data=Markup(_DATA_MARK),
+    )
+
+
+def _source_hash(source: str) -> str:
+    digest = hashlib.sha256(source.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _read_json(run_dir: Path, name: str) -> dict[str, Any]:
+    path = run_dir / name
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: not found. Is {run_dir} a finished run directory?") from error
+    except msgspec.DecodeError as error:
+        raise InputError(f"{path}: not readable ({error}). Score again.") from error
+
+
+def _write_whole(path: Path, write: Callable[[BinaryIO], None]) -> Path:
+    """Write a file beside `path` and put it in its place only when it is whole."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with unfinished.open("wb") as out:
+            write(out)
+        unfinished.replace(path)
+    except OSError as error:
+        raise WriteError(f"{path}: cannot be written ({error}).") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path

@@ -1,0 +1,194 @@
+"""summary.json and manifest.json → what the page's template shows. No file is read here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.reports.charts import (
+    Distribution,
+    Interval,
+    Scale,
+    distribution,
+    interval,
+    scale_for,
+)
+from trueground.types import Status
+
+VALUES_SHOWN = 30
+SKIPPED_SHOWN = 200
+
+STATUS_WORDS = {
+    Status.SCORED: "scored",
+    Status.ABSTAINED: "declined to answer",
+    Status.NO_CLAIMS: "nothing to check",
+    Status.MISSING_FIELD: "a needed field is missing",
+    Status.TOO_LONG: "too long for the judge",
+    Status.UNPARSEABLE: "no verdict in the judge's reply",
+    Status.TRUNCATED: "reply cut at the token limit",
+    Status.ERROR: "the call failed",
+    Status.NOT_APPLICABLE: "does not apply",
+}
+
+_ABSTENTION_WORDS = {
+    "p_ir": "declines where the context does not hold the answer (higher is better)",
+    "p_g": "declines where the context holds the answer (lower is better)",
+    "precision": "precision of declining",
+    "recall": "recall of declining",
+    "f1": "F1 of declining",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One mean with its interval and its coverage, in words and in positions."""
+
+    name: str
+    mean: str
+    ci: str
+    drawing: Interval | None
+    scored: str
+    why_not: list[str]
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """One metric by the values of one field; `more` says what is left out."""
+
+    field: str
+    metric: str
+    rows: list[Row]
+    scale: Scale
+    more: str | None
+
+
+def number(value: float | None) -> str:
+    """Three decimals, or a dash for no value."""
+    return "–" if value is None else f"{value:.3f}"
+
+
+def row(name: str, entry: dict[str, Any], scale: Scale) -> Row:
+    """One entry of the summary as a row."""
+    ci = entry.get("ci")
+    unscored = {k: v for k, v in (entry.get("unscored") or {}).items() if v}
+    total = entry.get("n")
+    scored = entry.get("scored")
+    return Row(
+        name=name,
+        mean=number(entry.get("mean")),
+        ci=f"{ci[0]:.3f} to {ci[1]:.3f}" if ci else "",
+        drawing=interval(entry, scale),
+        scored="" if scored is None or total is None else f"{scored:,} of {total:,}",
+        why_not=[f"{count:,}: {STATUS_WORDS.get(k, k)}" for k, count in unscored.items()],
+    )
+
+
+def breakdowns(
+    by: dict[str, dict[str, dict[str, Any]]], scales: dict[str, Scale]
+) -> list[Breakdown]:
+    """Every field with every metric, the most frequent VALUES_SHOWN values of each field."""
+    found = []
+    for field, values in by.items():
+        kept = _most_frequent(values)
+        more = None
+        if len(kept) < len(values):
+            more = f"{len(kept)} of {len(values):,} values: those with the most answers."
+        for metric, scale in scales.items():
+            rows = [row(v, values[v][metric], scale) for v in kept if metric in values[v]]
+            if any(r.drawing for r in rows):
+                found.append(Breakdown(field, metric, rows, scale, more))
+    return found
+
+
+def _most_frequent(values: dict[str, dict[str, Any]]) -> list[str]:
+    """The names of the most frequent values, in the order of the summary."""
+
+    def count(name: str) -> int:
+        return max((entry.get("n") or 0 for entry in values[name].values()), default=0)
+
+    kept = set(sorted(values, key=count, reverse=True)[:VALUES_SHOWN])
+    return [name for name in values if name in kept]
+
+
+def abstention(summary: dict[str, Any]) -> dict[str, Any] | None:
+    """The abstention box: the rate, named rates in words, and the confusion table's rows."""
+    if summary.get("abstention_rate") is None:
+        return None
+    found = summary.get("abstention") or {}
+    confusion: dict[str, dict[str, int]] = found.get("confusion") or {}
+    columns = list(dict.fromkeys(name for cells in confusion.values() for name in cells))
+    return {
+        "rate": f"{summary['abstention_rate']:.1%}",
+        "rates": [
+            (name, words, number(found[name]))
+            for name, words in _ABSTENTION_WORDS.items()
+            if name in found
+        ],
+        "columns": columns,
+        "confusion": [
+            (name, [f"{cells.get(column, 0):,}" for column in columns])
+            for name, cells in confusion.items()
+        ],
+    }
+
+
+def input_names(source: object) -> list[str]:
+    """File names without their folders, from a path, `{"path": …}`, or a list of either."""
+    if isinstance(source, list):
+        return [name for part in source for name in input_names(part)]
+    if isinstance(source, dict):
+        return input_names(source.get("path"))
+    if not isinstance(source, str) or not source:
+        return []
+    if source == "-":
+        return ["standard input"]
+    path = urlsplit(source).path if "://" in source else source
+    return [PurePath(path.replace("\\", "/")).name]
+
+
+def signatures(manifest: dict[str, Any]) -> list[tuple[str, str]]:
+    """What exactly was computed: the signature of each metric, of the judge and the decomposer."""
+    pairs = [(str(name), str(text)) for name, text in (manifest.get("metrics") or {}).items()]
+    for part in ("judge", "decomposer"):
+        found = manifest.get(part)
+        if found:
+            pairs.append((part, str(found.get("signature") or found["name"])))
+    return pairs
+
+
+def page_view(
+    summary: dict[str, Any], manifest: dict[str, Any], scores: dict[str, NDArray[np.float32]]
+) -> dict[str, Any]:
+    """Everything that the template shows above the list of items."""
+    metrics = summary.get("metrics") or {}
+    finite = {name: values[~np.isnan(values)] for name, values in scores.items()}
+    scales = {name: scale_for(finite.get(name), entry) for name, entry in metrics.items()}
+    spreads: list[Distribution | None] = [
+        distribution(name, finite[name], scale) for name, scale in scales.items() if name in finite
+    ]
+    tables = breakdowns(summary.get("by") or {}, scales)
+    return {
+        "n": summary.get("n", 0),
+        "inputs": input_names(manifest.get("input")),
+        "judge": (manifest.get("judge") or {}).get("name"),
+        "version": manifest.get("trueground"),
+        "resamples": manifest.get("resamples"),
+        "clusters": summary.get("clusters"),
+        "seed": manifest.get("seed"),
+        "signatures": signatures(manifest),
+        "rows": [(row(name, entry, scales[name]), scales[name]) for name, entry in metrics.items()],
+        "levels": sorted({e["ci_level"] for e in metrics.values() if e.get("ci_level")}),
+        "distributions": [spread for spread in spreads if spread],
+        "breakdowns": tables,
+        "breakdown_metrics": list(dict.fromkeys(table.metric for table in tables)),
+        "fields": list(dict.fromkeys(table.field for table in tables)),
+        "abstention": abstention(summary),
+        "empty_responses": summary.get("empty_responses") or 0,
+        "skipped": summary.get("skipped") or len(summary.get("skipped_rows") or []),
+        "skipped_rows": (summary.get("skipped_rows") or [])[:SKIPPED_SHOWN],
+    }

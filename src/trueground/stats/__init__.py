@@ -1,0 +1,1 @@
+"""Statistics over per-item numbers; nothing here ever reads a text."""

@@ -1,0 +1,141 @@
+"""Percentile bootstrap intervals of means, for all metrics at once.
+
+Each item (or cluster of items) gets a random weight per resample; the mean of a resample is the
+weighted sum of the scored values over the sum of the weights of the scored items. Small samples are
+resampled exactly (multinomial weights). Large ones use independent Poisson(1) weights, which need
+only one pass over the values and no memory that grows with their number (Chamandy et al. 2012,
+"Estimating uncertainty for massive data streams"). The weights of a block of items depend on the
+seed and the number of the block only, so the result does not depend on how the work was cut.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Interval = tuple[float, float]
+
+EXACT_UP_TO = 2_000
+_BLOCK = 256
+_TABLE_BITS = 16
+
+
+def intervals(
+    values: Floats,
+    clusters: NDArray[np.int64] | None = None,
+    rows: NDArray[np.int64] | None = None,
+    *,
+    resamples: int = 2_000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> list[Interval | None]:
+    """An interval for the mean of each column of `values`, shape (items, metrics).
+
+    NaN marks an item that is not scored; it still takes part in the resampling. `clusters` (items,)
+    holds equal numbers for items that are resampled together. `rows` limits the work to these
+    items. A column with fewer than two scored items (clusters) has no interval: None.
+    """
+    units, sources = _units(values, clusters, rows)
+    total = np.zeros((values.shape[1], resamples))
+    weight = np.zeros((values.shape[1], resamples))
+    scored_units = np.zeros(values.shape[1], np.int64)
+    weights = _weights(units, resamples, seed)
+    for sums, counts in sources:
+        w = next(weights)
+        total += sums.T @ w
+        weight += _shared_product(w, counts)
+        scored_units += (counts > 0).sum(axis=0)
+    tail = 100 * (1 - level) / 2
+    result: list[Interval | None] = []
+    for column in range(values.shape[1]):
+        some = weight[column] > 0
+        if scored_units[column] < 2 or not some.any():
+            result.append(None)
+            continue
+        means = total[column, some] / weight[column, some]
+        low, high = np.percentile(means, [tail, 100 - tail])
+        result.append((float(low), float(high)))
+    return result
+
+
+def _units(
+    values: Floats, clusters: NDArray[np.int64] | None, rows: NDArray[np.int64] | None
+) -> tuple[int, Iterator[tuple[Floats, Floats]]]:
+    """Number of units, and their sums and counts of scored values, a block of units at a time.
+
+    Only a block of values is in memory at once, whatever the file behind them holds.
+    """
+    if clusters is None:
+        count = len(values) if rows is None else len(rows)
+        cuts = [*range(0, count, _BLOCK), count]
+        order, starts = rows, None
+    else:
+        rows = np.arange(len(values)) if rows is None else rows
+        mine = np.asarray(clusters[rows])
+        by_cluster = np.argsort(mine, kind="stable")
+        order = rows[by_cluster]
+        starts = np.flatnonzero(np.diff(mine[by_cluster], prepend=mine[by_cluster[:1]] - 1))
+        count = len(starts)
+        starts = np.append(starts, len(order))
+        cuts = [*starts[:-1:_BLOCK].tolist(), len(order)]
+
+    def blocks() -> Iterator[tuple[Floats, Floats]]:
+        for number, (low, high) in enumerate(itertools.pairwise(cuts)):
+            block = np.asarray(values[low:high] if order is None else values[order[low:high]])
+            scored = ~np.isnan(block)
+            sums, counts = np.where(scored, block, 0.0), scored.astype(np.float64)
+            if starts is not None:
+                firsts = starts[:-1][number * _BLOCK : (number + 1) * _BLOCK] - low
+                sums, counts = np.add.reduceat(sums, firsts), np.add.reduceat(counts, firsts)
+            yield sums, counts
+
+    return count, blocks()
+
+
+def _shared_product(w: Floats, counts: Floats) -> Floats:
+    """counts.T @ w, where columns that are the same (most often all of them) are done once."""
+    first: dict[bytes, int] = {}
+    codes = [first.setdefault(column.tobytes(), len(first)) for column in counts.T]
+    chosen = [codes.index(code) for code in range(len(first))]
+    return (counts[:, chosen].T @ w)[codes]
+
+
+def _weights(units: int, resamples: int, seed: int) -> Iterator[Floats]:
+    """Weights of the units, shape (block, resamples), block after block."""
+    if units <= EXACT_UP_TO:
+        exact = _multinomial(units, resamples, seed)
+        for low in range(0, units, _BLOCK):
+            yield exact[low : low + _BLOCK]
+        return
+    table = _poisson_table()
+    room = np.empty((_BLOCK, resamples))  # one block of weights, used again for each
+    for number, low in enumerate(range(0, units, _BLOCK)):
+        size = min(_BLOCK, units - low)
+        raw = np.random.SFC64([seed, number]).random_raw(-(-size * resamples // 4))
+        draws = raw.view(np.uint16)[: size * resamples].reshape(size, resamples)
+        yield np.take(table, draws, out=room[:size], mode="clip")
+
+
+def _multinomial(units: int, resamples: int, seed: int) -> Floats:
+    random = np.random.Generator(np.random.SFC64([seed, 0]))
+    draws = random.integers(0, units, (resamples, units))
+    draws += np.arange(resamples)[:, None] * units
+    counts = np.bincount(draws.ravel(), minlength=resamples * units)
+    return np.ascontiguousarray(counts.reshape(resamples, units).T, np.float64)
+
+
+def _poisson_table() -> Floats:
+    """Poisson(1) by inversion of a 16-bit uniform number."""
+    probability, cumulative, k = np.exp(-1.0), [], 0
+    while probability > 2.0 ** -(_TABLE_BITS + 1):
+        cumulative.append((cumulative[-1] if cumulative else 0.0) + probability)
+        k += 1
+        probability /= k
+    uniform = (np.arange(1 << _TABLE_BITS) + 0.5) / (1 << _TABLE_BITS)
+    return np.searchsorted(np.array(cumulative), uniform).astype(np.float64)

@@ -1,0 +1,1 @@
+"""Text to tokens: one definition of every normaliser, tokeniser and sentence rule."""

@@ -1,0 +1,127 @@
+"""METEOR as NLTK computes it: alpha 0.9, beta 3, gamma 0.5; exact, stem and WordNet synonym.
+
+NLTK is the optional extra `meteor` and is imported at the first call. WordNet is data from
+elsewhere: a folder that the user names, NLTK's own data, or Debian's package.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+from io import StringIO
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from trueground.errors import MissingExtraError, UsageError
+
+WORDNET_VARIABLE = "TRUEGROUND_WORDNET"
+DEBIAN_WORDNET = "/usr/share/wordnet"
+_CACHED_WORDS = 100_000
+_PARTS = ("noun", "verb", "adj", "adv")
+_FILES = tuple(f"{kind}.{part}" for kind in ("data", "index") for part in _PARTS)
+
+
+def meteor(response: str, references: Sequence[str], wordnet: str | None = None) -> float:
+    """METEOR of the response against its best reference, in [0, 1].
+
+    Tokens follow the Treebank rules line by line, so no sentence model is needed. `wordnet` is a
+    folder with WordNet's database files; without it the variable TRUEGROUND_WORDNET, NLTK's own
+    data and Debian's folder are tried, in this order. Raises ValueError without a reference,
+    MissingExtraError without NLTK and UsageError without WordNet.
+    """
+    if not references:
+        raise ValueError("meteor needs at least one reference")
+    score, tokenize, stems = _nltk()
+    synonyms = _synonyms(wordnet or os.environ.get(WORDNET_VARIABLE) or None)
+
+    def tokens(text: str) -> list[str]:
+        return [token for line in text.splitlines() for token in tokenize(line)]
+
+    return float(
+        score([tokens(r) for r in references], tokens(response), str.lower, stems, synonyms)
+    )
+
+
+class _Stems:
+    """A stemmer in NLTK's sense that remembers."""
+
+    def __init__(self, stemmer: Any) -> None:
+        self.stem = lru_cache(_CACHED_WORDS)(stemmer.stem)
+
+
+class _Synonyms:
+    """What METEOR asks of a WordNet reader. The reader seeks in shared files: one at a time."""
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+        self._lock = Lock()
+        self.synsets = lru_cache(_CACHED_WORDS)(self._look_up)
+
+    def _look_up(self, word: str) -> list[Any]:
+        with self._lock:
+            found: list[Any] = self._reader.synsets(word)
+        return found
+
+
+@lru_cache(maxsize=1)
+def _nltk() -> tuple[Any, Any, _Stems]:
+    """NLTK's score function, its word tokeniser and its Porter stemmer."""
+    try:
+        from nltk.stem.porter import PorterStemmer
+        from nltk.tokenize import NLTKWordTokenizer
+        from nltk.translate.meteor_score import meteor_score
+    except ImportError as error:
+        raise MissingExtraError("meteor", "meteor") from error
+    return meteor_score, NLTKWordTokenizer().tokenize, _Stems(PorterStemmer())
+
+
+@lru_cache(maxsize=4)
+def _synonyms(folder: str | None) -> _Synonyms:
+    """The lexicon in `folder`, or the first that is found. Loading takes a second or two."""
+    import nltk
+
+    if folder is not None:
+        return _Synonyms(_reader(folder))
+    try:
+        return _Synonyms(_reader(nltk.data.find("corpora/wordnet")))
+    except LookupError:
+        return _Synonyms(_reader(DEBIAN_WORDNET))
+
+
+def _reader(root: Any) -> Any:
+    """NLTK's reader over WordNet's database files; `root` is a folder or NLTK's path pointer."""
+    import nltk
+    from nltk.corpus.reader import CorpusReader, WordNetCorpusReader
+
+    class Database(WordNetCorpusReader):  # type: ignore[misc]
+        """Does without the files that only other uses need and that Debian leaves out."""
+
+        def open(self, file: str) -> Any:
+            """A database file; the names of the lexicographer files are never looked at here."""
+            if file == "lexnames":
+                return StringIO("".join(f"{n:02d}\tlexfile.{n:02d}\t0\n" for n in range(45)))
+            return super().open(file)
+
+        def map_wn(self, version: str = "wordnet") -> None:
+            """No map between versions: it serves languages other than English."""
+
+    if type(root) is str:
+        _check_folder(root)
+        root = str(Path(root).resolve())
+        # NLTK opens files only below the folders that are named here.
+        if root not in nltk.data.path:
+            nltk.data.path.append(root)
+    return Database(root, CorpusReader(root, []))
+
+
+def _check_folder(folder: str) -> None:
+    missing = [name for name in _FILES if not (Path(folder) / name).is_file()]
+    if missing:
+        raise UsageError(
+            f"meteor needs WordNet's database files; {folder!r} lacks {', '.join(missing)}. "
+            "Install them with `python -m nltk.downloader wordnet` or "
+            "`apt-get install wordnet-base`, or name their folder with the option wordnet=FOLDER "
+            f"or the variable {WORDNET_VARIABLE}."
+        )

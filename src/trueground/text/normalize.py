@@ -1,0 +1,121 @@
+"""The normalisers: named, versioned rules that turn a text into space-separated tokens.
+
+A change of rule is a new name, never an edit: the name is part of every metric's signature.
+Golden cases for each stand in tests/data/golden_*.jsonl.
+"""
+
+from __future__ import annotations
+
+import string
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import regex
+
+from trueground.errors import unknown_name
+
+# The ASCII characters at which str.split() splits.
+ASCII_SPACE = b" \t\n\v\f\r\x1c\x1d\x1e\x1f"
+ARTICLES = (b"a", b"an", b"the")
+_PUNCTUATION = string.punctuation.encode()
+_ARTICLE = regex.compile(r"\b(a|an|the)\b")
+_TO_SPACE = str.maketrans(dict.fromkeys(string.punctuation + "‘’´`", " "))
+_DELETE = str.maketrans("", "", string.punctuation)
+
+
+@dataclass(frozen=True)
+class Normalizer:
+    """A rule: `rule(text)` gives the tokens, joined by single spaces.
+
+    `ascii_table`, where there is one, does the same for texts of letters, digits, ASCII punctuation
+    and white space in one pass over bytes: map each byte, delete those in `ascii_delete`, split at
+    spaces, drop the tokens in `ascii_drop`. Texts with control characters take `rule`.
+    """
+
+    name: str
+    rule: Callable[[str], str]
+    doc: str
+    ascii_table: bytes | None = None
+    ascii_delete: bytes = b""
+    ascii_drop: tuple[bytes, ...] = ()
+
+
+def _squad(text: str) -> str:
+    return " ".join(_ARTICLE.sub(" ", text.lower().translate(_DELETE)).split())
+
+
+def _faitheval(text: str) -> str:
+    return " ".join(_ARTICLE.sub(" ", text.lower().translate(_TO_SPACE)).split())
+
+
+_NOT_ROUGE = regex.compile(r"[^a-z0-9]+")
+
+
+def _rouge(text: str) -> str:
+    return _NOT_ROUGE.sub(" ", text.lower()).strip()
+
+
+def byte_table(to_space: bytes) -> bytes:
+    """Lower-case ASCII; white space and the bytes of `to_space` become spaces; others stay."""
+    table = bytearray(range(256))
+    for upper in range(ord("A"), ord("Z") + 1):
+        table[upper] = upper + 32
+    for byte in ASCII_SPACE + to_space:
+        table[byte] = 32
+    return bytes(table)
+
+
+_DASHES = regex.compile(r"[\p{Pd}\u2212]")
+_MARKS = regex.compile(r"[\u0610-\u061a\u064b-\u065f\u0670\u0640\u0591-\u05bd\u05bf\u05c1-\u05c7]")
+_THOUSANDS = regex.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+# Punctuation stays inside a number, and a minus stays at its beginning.
+_LOOSE = regex.compile(r"(?!(?<=\d)\p{P}(?=\d))(?!(?<!\w)-(?=\d))\p{P}")
+_NO_SPACES = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}"
+_GRAPHEME = regex.compile(rf"(?=[{_NO_SPACES}])\X")
+
+
+def _unicode_1(text: str, lang: str) -> str:
+    text = unicodedata.normalize("NFKC", text).casefold()
+    text = unicodedata.normalize("NFKC", text)  # casefolding can undo the composition
+    text = _MARKS.sub("", _DASHES.sub("-", text))
+    text = _LOOSE.sub("", _THOUSANDS.sub("", text))
+    if lang == "en":
+        text = _ARTICLE.sub(" ", text)
+    return " ".join(_GRAPHEME.sub(r" \g<0> ", text).split())
+
+
+SQUAD = Normalizer(
+    "squad",
+    _squad,
+    "lower case, no ASCII punctuation, no English articles",
+    byte_table(b""), _PUNCTUATION, ARTICLES,
+)
+FAITHEVAL = Normalizer(
+    "faitheval",
+    _faitheval,
+    "as squad, but punctuation becomes a space",
+    byte_table(_PUNCTUATION), b"", ARTICLES,
+)
+ROUGE = Normalizer("rouge", _rouge, "a-z and 0-9 only, as rouge-score", byte_table(_PUNCTUATION))
+
+NORMALIZERS = ("squad", "faitheval", "unicode-1")
+
+
+@lru_cache(maxsize=64)
+def get_normalizer(name: str, lang: str = "en") -> Normalizer:
+    """The normaliser of that name; `lang` matters to `unicode-1` only.
+
+    Raises UsageError for a name that is not in NORMALIZERS.
+    """
+    if name == "unicode-1":
+        return Normalizer(
+            f"unicode-1:{lang}",
+            lambda text: _unicode_1(text, lang),
+            "by Unicode categories; numbers stay whole; scripts without spaces by grapheme",
+        )
+    fixed = {"squad": SQUAD, "faitheval": FAITHEVAL, "rouge": ROUGE}
+    if name not in fixed:
+        raise unknown_name("normalizer", name, NORMALIZERS)
+    return fixed[name]

@@ -1,0 +1,235 @@
+"""Does a response decline to answer for lack of information? Rules, no model.
+
+A phrase alone decides nothing: "Paris. I don't know more than that." is an answer. Each sentence is
+read as a refusal, as talk about the sources, as a courtesy or as an answer, and one answer
+outweighs every refusal. What is looked for stands in data/refusals_v1.txt.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from trueground.text.sentences import sentences
+
+REFUSAL_RULES = "rules-1"
+
+_FILE = Path(__file__).parent / "data" / "refusals_v1.txt"
+# Sections whose lines stand after a subject; the other kinds of phrase stand by themselves.
+_SUBJECTS = {"speaker": "(?:i|we)", "sources": "<SUBJECT>"}
+_KINDS = (*_SUBJECTS, "anaphor", "impersonal", "passive", "unknown", "opening", "marker")
+_OF_THE_WORLD = ("unknown", "marker")
+# Sections that are looked for anywhere; the others only at the beginning.
+_ANYWHERE = ("conceding", "guess", "reported", "safety")
+_PLAIN = str.maketrans(
+    {
+        **dict.fromkeys("’‘ʼ´＇", "'"),
+        **dict.fromkeys("“”„«»「」『』", '"'),
+        **dict.fromkeys("*`", " "),
+    }
+)
+_QUOTED = re.compile(r"\"[^\"]{1,400}\"|(?<!\w)'(?=\S)[^\n]{1,200}?(?<=\S)'(?!\w)")
+_ANSWER_IS = re.compile(r"\b(?:answer|response)(?: is| would be)?:? *$", re.IGNORECASE)
+_MACRO = re.compile(r"<([A-Z]+)>")
+
+
+class _Rules(NamedTuple):
+    cues: list[str]
+    ascii_cues: list[str]
+    foreign_cues: list[str]
+    phrase: re.Pattern[str]
+    foreign: re.Pattern[str]
+    sections: dict[str, re.Pattern[str]]
+
+
+def refusal(response: str, references: Sequence[str] = ()) -> str | None:
+    """The words of the response that decline to answer for lack of information, or None.
+
+    A statement about the world ("the painter is unknown") is an answer where one of `references`
+    says such a thing too. The words come back with white space collapsed and quotes straight.
+    """
+    rules = _rules()
+    lowered = response.lower()
+    if not lowered.isascii():
+        lowered = unicodedata.normalize("NFC", lowered).translate(_PLAIN)
+        cues = rules.cues
+    else:
+        cues = rules.ascii_cues
+    if not _has_any(lowered, cues):
+        return None
+    text = _plain(response)
+    whole = _lower(" ".join(text.split()))
+    foreign = _has_any(f" {whole} ", rules.foreign_cues) and bool(rules.foreign.search(whole))
+    if not foreign and not rules.phrase.search(whole):
+        return None
+    ignored = _OF_THE_WORLD if any(refusal(reference) for reference in references) else ()
+    return _read(text, foreign, ignored)
+
+
+def _has_any(text: str, cues: list[str]) -> bool:
+    for cue in cues:  # noqa: SIM110 - any() over a generator takes twice as long
+        if cue in text:
+            return True
+    return False
+
+
+def _read(text: str, foreign: bool, ignored: Sequence[str]) -> str | None:
+    """The first refusal of a plain text in which no sentence answers."""
+    found = None
+    talked = False
+    for start, end in sentences(text):
+        sentence = " ".join(text[start:end].split())
+        lowered = _lower(sentence)
+        other = _rules().foreign.search(lowered) if foreign else None
+        span = other.span() if other else _declines(sentence, lowered, talked, ignored)
+        if span is None and not _is_beside_the_point(lowered):
+            return None
+        if span is not None and found is None:
+            found = sentence[slice(*span)].strip()
+        talked = talked or span is not None or _has("source", lowered)
+    return found
+
+
+def _plain(response: str) -> str:
+    """Straight apostrophes, no emphasis marks, and what is quoted blotted out."""
+    text = response if response.isascii() else unicodedata.normalize("NFC", response)
+    text = text.translate(_PLAIN).strip()
+    if '"' not in text and "'" not in text:
+        return text
+    quoted = _QUOTED.fullmatch(text.rstrip(" ."))
+    if quoted:
+        return quoted.group()[1:-1]
+    return _QUOTED.sub(_blot, text)
+
+
+def _blot(quoted: re.Match[str]) -> str:
+    words = quoted.group()[1:-1]
+    stays = _ANSWER_IS.search(quoted.string, max(0, quoted.start() - 30), quoted.start())
+    return f" {words} " if stays else " " + "_" * len(words) + " "
+
+
+def _lower(text: str) -> str:
+    """Lower case with the length unchanged, so that positions stay true."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(low if len(low := char.lower()) == 1 else char for char in text)
+
+
+def _declines(
+    sentence: str, lowered: str, talked: bool, ignored: Sequence[str]
+) -> tuple[int, int] | None:
+    """Where the sentence declines; None if it does not, or answers all the same."""
+    for match in _rules().phrase.finditer(lowered):
+        kind = match.lastgroup or ""
+        begin = _clause(lowered[: match.start()])
+        if begin is None or kind in ignored:
+            continue
+        if kind == "anaphor" and not (talked or _has("source", lowered)):
+            continue
+        if _is_title(sentence[match.start() : match.end()]) and match.start() > 0:
+            continue
+        if _fits(kind, lowered[begin : match.start()].lstrip()):
+            if _has("safety", lowered) or _answers(lowered, begin, match.end()):
+                return None
+            return begin, match.end()
+    return None
+
+
+def _clause(before: str) -> int | None:
+    """Where the clause that ends `before` begins; None if an answer stands before that clause."""
+    cuts = list(_rules().sections["cut"].finditer(before))
+    if not cuts:
+        return 0
+    head = before[: cuts[-1].start()].strip(" ,;:-\u2013\u2014(")
+    allowed = "intro" if cuts[-1].group() == "," else "concession"
+    while head:
+        if _is_beside_the_point(head) or _has(allowed, head) or _rules().phrase.search(head):
+            break
+        first, _, rest = head.partition(",")
+        if not _has("interjection", first):
+            return None
+        head = rest.strip()
+    return cuts[-1].end()
+
+
+def _fits(kind: str, residue: str) -> bool:
+    """May these words stand between the beginning of the clause and a phrase of this kind?"""
+    if _has("reported", residue.rstrip()):
+        return False
+    if kind in ("passive", "unknown"):
+        return True
+    if kind == "sources":
+        residue = _rules().sections["determiners"].sub("", residue)
+    return _has("residue", residue.strip())
+
+
+def _answers(sentence: str, begin: int, end: int) -> bool:
+    """Does what stands after the phrase, which lies between `begin` and `end`, give an answer?"""
+    after = sentence[end:]
+    if _has("guess", after):
+        return True
+    rest = _rules().sections["contrast"].split(after)[1:]
+    if _has("conceding", sentence[:end]):
+        rest.append(after.partition(",")[2])
+    parts = (part.strip(" ,.!-()") for part in rest)
+    return not all(_is_beside_the_point(p) or _rules().phrase.search(p) for p in parts if p)
+
+
+def _is_beside_the_point(text: str) -> bool:
+    """Talk about the sources, a courtesy, an interjection or a question: no answer in it."""
+    text = _rules().sections["label"].sub("", text)
+    parts = ("source", "courtesy", "interjection")
+    return not text or text.endswith("?") or any(_has(part, text) for part in parts)
+
+
+def _is_title(phrase: str) -> bool:
+    words = phrase.split()[1:]
+    return bool(words) and all(w[0].isupper() for w in words) and not phrase.isupper()
+
+
+def _has(section: str, text: str) -> bool:
+    pattern = _rules().sections[section]
+    found = pattern.search(text) if section in _ANYWHERE else pattern.match(text)
+    return found is not None
+
+
+@cache
+def _rules() -> _Rules:
+    lines = _sections(_FILE.read_text("utf-8"))
+    words: dict[str, str] = {}
+
+    def full(pattern: str) -> str:
+        return _MACRO.sub(lambda name: words[name.group(1)], pattern)
+
+    for entry in lines.pop("words"):
+        name, _, pattern = entry.partition(" = ")
+        words[name] = full(pattern)
+    cues, foreign_cues = lines.pop("cues"), lines.pop("foreign")
+    either = {name: full(f"(?:{'|'.join(lines[name])})") for name in lines}
+    kinds = (f"(?P<{kind}>{full(_SUBJECTS.get(kind, ''))}{either[kind]})" for kind in _KINDS)
+    return _Rules(
+        cues=cues,
+        ascii_cues=[cue for cue in cues if cue.isascii()],
+        foreign_cues=foreign_cues,
+        phrase=re.compile(rf"\b(?:{'|'.join(kinds)})"),
+        foreign=re.compile(rf"\b{either['other']}|{either['cjk']}"),
+        sections={
+            n: re.compile(p) for n, p in either.items() if n not in (*_KINDS, "other", "cjk")
+        },
+    )
+
+
+def _sections(text: str) -> dict[str, list[str]]:
+    """The lines of each section, without comments; a line's own spaces count."""
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if re.fullmatch(r"\[[a-z_]+\]", line):
+            current = found.setdefault(line[1:-1], [])
+        elif line and not line.startswith("#"):
+            current.append(line)
+    return found

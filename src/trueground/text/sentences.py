@@ -1,0 +1,66 @@
+"""Where the sentences of a text stand: the one definition for the whole package.
+
+The library sentencex finds the boundaries; line breaks, bullets and table rows end a sentence too.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sentencex import get_sentence_boundaries
+
+_BULLET = re.compile(r"[ \t]*(?:[-*•‣◦▪–—][ \t]+|\(?\d{1,2}[.)][ \t]+|\|[ \t]*)")
+_WORD = re.compile(r"\w")
+_LINE_BREAK = re.compile(r"[ \t]*(?:\r\n|[\n\r\v\f\x85\u2028\u2029])\s*")
+_WRAPPED_LINE = 40  # a shorter line that ends without punctuation is an item, not wrapped text
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Return the character spans (start, end exclusive) of the sentences of `text`, in order.
+
+    Spans carry no outer white space, never overlap and hold at least one letter or digit; a blank
+    text has none. A list bullet or the bar that opens a table row is left outside the span.
+    """
+    spans: list[tuple[int, int]] = []
+    broken = _LINE_BREAK.search(text) is not None
+    for found in get_sentence_boundaries("en", text):
+        start, end = found["start_index"], found["end_index"]
+        if broken:
+            _split_lines(text, start, end, spans)
+        else:
+            _add(text, start, end, spans)
+    return spans
+
+
+def _split_lines(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> None:
+    """Add one span for each line in `text[start:end]`, keeping wrapped running text whole."""
+    begin = line = start
+    for brk in _LINE_BREAK.finditer(text, start, end):
+        after = brk.end()
+        long_line = brk.start() - line >= _WRAPPED_LINE
+        wrapped = long_line and text[after : after + 1].islower() and _is_single(brk.group())
+        line = after
+        if not wrapped:
+            _add(text, begin, brk.start(), spans)
+            begin = after
+    _add(text, begin, end, spans)
+
+
+def _is_single(gap: str) -> bool:
+    return len(gap.splitlines()) <= 1
+
+
+def _add(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> None:
+    """Append the span without outer white space and leading bullet, when a word is left."""
+    bullet = _BULLET.match(text, start, end) if _at_line_start(text, start) else None
+    if bullet:
+        start = bullet.end()
+    piece = text[start:end].rstrip()
+    end = start + len(piece)
+    start = end - len(piece.lstrip())
+    if _WORD.search(text, start, end):
+        spans.append((start, end))
+
+
+def _at_line_start(text: str, start: int) -> bool:
+    return start == 0 or text[start - 1] in "\n\r\v\f\x85\u2028\u2029"

@@ -1,0 +1,164 @@
+"""Many texts at once → token ids in one flat array with offsets.
+
+Everything is done on bytes with numpy: one translation of the whole batch, one search for token
+boundaries, one interning of all tokens. Two tokens have the same id exactly when their UTF-8 bytes
+are the same; ids are comparable within one `Tokens` only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.text.intern import Ids, intern, words
+from trueground.text.normalize import ASCII_SPACE, Normalizer
+
+Bytes = NDArray[np.uint8]
+
+# 0xFF never occurs in UTF-8: it ends a text. 0xFE neither: it stands for a control character.
+_END = 0xFF
+_CONTROL = 0xFE
+_PADDING = b"\x20" * 16
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Ids of several lists in one array: list i holds `ids[offsets[i]:offsets[i + 1]]`."""
+
+    ids: Ids
+    offsets: Ids
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Ids:
+        """Number of ids in each list."""
+        return np.diff(self.offsets)
+
+    def part(self, start: int, stop: int) -> Bags:
+        """The lists start…stop-1, as views with the same ids."""
+        low, high = self.offsets[start], self.offsets[stop]
+        return Bags(self.ids[low:high], self.offsets[start : stop + 1] - low)
+
+    def bigrams(self) -> Bags:
+        """All pairs of neighbours within each list, with ids of their own."""
+        if not len(self.ids):
+            return self
+        pairs = self.ids[:-1] << 32 | self.ids[1:]
+        # Each non-empty list has one pair less than ids; pairs across two lists are left out.
+        inner = np.ones(len(self.ids), np.bool_)
+        lasts = self.offsets[1:][self.lengths > 0] - 1
+        inner[lasts] = False
+        offsets = np.concatenate(([0], np.cumsum(np.maximum(self.lengths - 1, 0))))
+        return Bags(intern(pairs[inner[:-1]].view(np.uint64)), offsets)
+
+
+@dataclass(frozen=True)
+class Tokens(Bags):
+    """Token ids of several texts.
+
+    `starts` and `ends` are byte positions of each token in `data`, for `strings`.
+    """
+
+    data: Bytes
+    starts: Ids
+    ends: Ids
+
+    def part(self, start: int, stop: int) -> Tokens:
+        """The texts start…stop-1, as views with the same ids."""
+        low, high = self.offsets[start], self.offsets[stop]
+        return Tokens(
+            self.ids[low:high],
+            self.offsets[start : stop + 1] - low,
+            self.data,
+            self.starts[low:high],
+            self.ends[low:high],
+        )
+
+    def take(self, rows: Ids) -> Tokens:
+        """The texts of these row numbers, in that order; a row may come several times."""
+        lengths = self.lengths[rows]
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        shift = np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        where = np.arange(offsets[-1]) + shift
+        return Tokens(self.ids[where], offsets, self.data, self.starts[where], self.ends[where])
+
+    def strings(self) -> list[str]:
+        """Each text in normalised form: its tokens joined by single spaces."""
+        if not len(self.ids):
+            return [""] * len(self)
+        low, high = int(self.starts[0]), int(self.ends[-1])
+        cover = np.zeros(high - low + 1, np.int8)
+        cover[self.starts - low] = 1
+        cover[self.ends - low] -= 1
+        data = self.data[low : high + 1].copy()
+        data[self.ends - low] = 32
+        keep = np.cumsum(cover, dtype=np.int8).view(np.bool_)
+        keep[self.ends - low] = True
+        joined = data[keep].tobytes()
+        cuts = np.concatenate(([0], np.cumsum(self.ends - self.starts + 1)))[self.offsets].tolist()
+        bounds = zip(cuts, cuts[1:], strict=False)
+        if joined.isascii():
+            text = joined.decode("ascii")
+            return [text[a : max(a, b - 1)] for a, b in bounds]
+        return [joined[a : max(a, b - 1)].decode("utf-8", "surrogatepass") for a, b in bounds]
+
+
+def tokenise(texts: Sequence[str], normalizer: Normalizer) -> Tokens:
+    """Tokens of all texts under one normaliser, with ids shared among them."""
+    data = np.frombuffer(_normalised(texts, normalizer) + _PADDING, np.uint8)
+    inside = (data != 32) & (data != _END)
+    edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
+    if inside[0]:
+        edges = np.concatenate(([0], edges))
+    starts, ends = edges[::2], edges[1::2]
+    keys = words(data, starts, ends)
+    if normalizer.ascii_drop:
+        kept = np.ones(len(keys), np.bool_)
+        for dropped in normalizer.ascii_drop:
+            kept &= keys != int.from_bytes(dropped, "little")
+        starts, ends, keys = starts[kept], ends[kept], keys[kept]
+    stops = np.flatnonzero(data == _END)
+    offsets = np.concatenate(([0], np.searchsorted(starts, stops)))
+    return Tokens(intern(keys), offsets, data, starts, ends)
+
+
+def _normalised(texts: Sequence[str], normalizer: Normalizer) -> bytes:
+    """UTF-8 of all texts in normal form but for repeated spaces, each text ended by 0xFF.
+
+    Texts that the byte table cannot do (others than ASCII, or with control characters) go through
+    the normaliser's rule; what the rule gives, the table leaves as it is.
+    """
+    rule, table = normalizer.rule, normalizer.ascii_table
+    if table is None:
+        return _join([rule(text) for text in texts])
+    plain = [text if text.isascii() else rule(text) for text in texts]
+    done = _join(plain).translate(_flagging(table), normalizer.ascii_delete)
+    if _CONTROL not in done:
+        return done
+    flag = _flagging(table)
+    odd = [_CONTROL in text.encode("utf-8", "surrogatepass").translate(flag) for text in texts]
+    plain = [rule(t) if o else p for t, p, o in zip(texts, plain, odd, strict=True)]
+    return _join(plain).translate(table, normalizer.ascii_delete)
+
+
+@lru_cache(maxsize=8)
+def _flagging(table: bytes) -> bytes:
+    """The table, but every control character that is no white space becomes 0xFE."""
+    odd = [b for b in (*range(32), 127) if b not in ASCII_SPACE]
+    return bytes(_CONTROL if byte in odd else to for byte, to in enumerate(table))
+
+
+def _join(texts: Sequence[str]) -> bytes:
+    if not texts:
+        return b""
+    if all(map(str.isascii, texts)):
+        # Latin-1 is ASCII here but for the separator: one copy instead of one for each text.
+        return ("\xff".join(texts) + "\xff").encode("latin-1")
+    end = bytes((_END,))
+    return end.join([text.encode("utf-8", "surrogatepass") for text in texts]) + end

@@ -1,0 +1,264 @@
+"""Numbers, dates and amounts in English text as values that can be compared.
+
+"1.2 million" is 1,200,000; "four" is 4; "1 May 2020", "May 1, 2020" and "2020-05-01" are one day;
+"3 km" and "3,000 metres" are one length.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+from trueground.text.numerals import MONTHS, NUMBER_WORDS, ORDINAL_WORDS, SCALES, spoken
+
+
+class Value(msgspec.Struct, frozen=True):
+    """One number, amount, ordinal or date at `start`…`end` of its text.
+
+    `kind` is "number", "ordinal" or "date". A number has `amount` in the base of its `unit` (None:
+    a bare count). A date has the parts that were written (`year` is negative before our era);
+    `years` is 10 for a decade and 100 for a century that begins at `year`.
+    """
+
+    start: int
+    end: int
+    kind: str
+    amount: float | None = None
+    unit: str | None = None
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+    years: int = 1
+
+
+_MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
+_DAY = r"(?P<d>[0-3]?\d)(?:st|nd|rd|th)?"
+_YEAR = r"(?P<y>[12]\d{3})(?![\d,.]\d)"
+_ERA = r"(?:\s?(?P<era>BCE?|B\.C\.(?:E\.)?|CE|AD)\b)?"
+_DATES = (
+    re.compile(r"(?P<y>\d{4})[-/](?P<m>[01]?\d)[-/](?P<d>[0-3]?\d)\b"),
+    re.compile(r"(?P<a>\d{1,2})[./](?P<b>\d{1,2})[./](?P<y>\d{4})\b"),
+    re.compile(rf"{_DAY}(?:\s+of)?[\s-]+(?P<mon>{_MONTH})(?:,?[\s-]+{_YEAR})?", re.I),
+    re.compile(r"(?P<y>\d{3}0)['’]?s\b"),
+    re.compile(rf"(?P<c>\d{{1,2}})(?:st|nd|rd|th)[\s-]+centur(?:y|ies)\b{_ERA}", re.I),
+)
+_DATE_HINT = re.compile(
+    rf"\d+(?:[-/.]\d|(?:st|nd|rd|th)?(?:\s+of)?[\s-]+(?:{_MONTH}|centur)|['’]?s\b)", re.I
+)
+_MONTH_DATE = re.compile(
+    rf"(?P<mon>{_MONTH})(?:\s+(?:the\s+)?{_DAY}(?!\d|,\d|\.\d)"
+    rf"(?:,?\s+{_YEAR})?|,?\s+(?:of\s+)?(?P<y2>[12]\d{{3}})\b)?",
+    re.I,
+)
+_NUMBER = re.compile(
+    r"(?P<cur>(?:US|A|C|HK)?[$€£¥₹]\s?)?(?P<int>\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?!\d)|\d+)"
+    r"(?P<frac>\.\d+)?(?P<ord>st\b|nd\b|rd\b|th\b)?"
+    r"(?:[\s-]?(?P<scale>hundred|thousand|million|billion|trillion|mn|bn|[mkKMB](?=\b))\b)?"
+)
+_CLOCK = re.compile(
+    r"(?P<h>[0-2]?\d):(?P<min>[0-5]\d)(?::\d\d)?\b(?:\s?(?P<half>[ap])\.?m\b)?", re.I
+)
+_YEAR_ERA = re.compile(r"\s?(BCE?\b|B\.C\.)")
+_UNIT = re.compile(
+    r"[\s-]?(?P<sym>%|°\s?[CF]?|km/h|k?m²)"
+    r"|[\s-]?degrees?\s(?P<degree>Celsius|Fahrenheit|C|F)\b"
+    r"|\s?(?P<percent>per\s?cent|percentage points?)\b"
+    r"|[\s\-\u00a0]?(?:(?:U\.?S\.?|American)\s)?(?P<word>[A-Za-z]+2?)\b(?:[\s-]old\b)?"
+)
+_CURRENCIES = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
+_MONTH_NEEDS = re.compile(
+    r"(?:\b(?:in|on|since|by|until|till|of|last|next|this|early|late|mid)[ -])$", re.I
+)
+_FRACTION = re.compile(
+    r"(?:(?P<half>half)(?: of| the)\b|(?P<n>one|two|three|four|a)[ -]"
+    r"(?P<part>third|quarter|fifth|half)s?\b(?:[ -]of)?)",
+    re.I,
+)
+_PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5}
+_WORD_CENTURY = re.compile(rf"[\s-]+centur(?:y|ies)\b{_ERA}", re.I)
+_CANDIDATE = re.compile(r"([$€£¥₹]?\d+)|[^\W\d_]+")
+
+STARTERS = frozenset(MONTHS) | frozenset(NUMBER_WORDS) | frozenset(ORDINAL_WORDS) | {"half", "a"}
+
+
+def values(text: str, start: int = 0, end: int | None = None) -> list[Value]:
+    """Return the values of `text[start:end]` from left to right; they never overlap."""
+    found: list[Value] = []
+    stop = len(text) if end is None else end
+    taken = start
+    for match in _CANDIDATE.finditer(text, start, stop):
+        begin = match.start()
+        if begin >= taken and (match.end(1) > begin or match.group().lower() in STARTERS):
+            value = value_at(text, begin)
+            if value is not None and value.end <= stop:
+                found.append(value)
+                taken = value.end
+    return found
+
+
+def value_at(text: str, at: int) -> Value | None:
+    """Return the value that begins at `at` (a digit, a currency sign or a letter), if one does."""
+    if text[at].isalpha():
+        return _from_words(text, at)
+    return _date_at(text, at) or _clock_at(text, at) or _number_at(text, at)
+
+
+def _date_at(text: str, at: int) -> Value | None:
+    if not _DATE_HINT.match(text, at):
+        return None
+    for pattern in _DATES:
+        match = pattern.match(text, at)
+        if match:
+            return _date(match)
+    return None
+
+
+def _date(match: re.Match[str]) -> Value | None:
+    """Turn a match of one of the date patterns into a date; None where the parts cannot be one."""
+    part = match.groupdict()
+    start, end = match.span()
+    if part.get("c"):
+        return _century(start, end, int(part["c"]), part["era"])
+    year = part.get("y") or part.get("y2")
+    number = int(year) if year else None
+    if "mon" not in part and "m" not in part and "a" not in part:
+        return Value(start, end, "date", year=number, years=10)
+    if part.get("a"):
+        first, second = int(part["a"]), int(part["b"])
+        day, month = (first, second) if first > 12 else (second, first)
+    else:
+        name = part.get("mon")
+        month = MONTHS[name.rstrip(".").lower()] if name else int(part["m"])
+        day = int(part.get("d") or 0)
+    if not 1 <= month <= 12 or day > 31:
+        return None
+    return Value(start, end, "date", year=number, month=month, day=day or None)
+
+
+def _century(start: int, end: int, ordinal: int, era: str | None) -> Value:
+    before = bool(era) and str(era).upper().startswith("B")
+    first = -100 * ordinal if before else 100 * (ordinal - 1)
+    return Value(start, end, "date", year=first, years=100)
+
+
+def _clock_at(text: str, at: int) -> Value | None:
+    match = _CLOCK.match(text, at)
+    if not match:
+        return None
+    hour = int(match["h"])
+    if match["half"]:
+        hour = hour % 12 + (12 if match["half"] in "pP" else 0)
+    return Value(at, match.end(), "number", amount=hour * 60 + int(match["min"]), unit="clock")
+
+
+def _number_at(text: str, at: int) -> Value | None:
+    match = _NUMBER.match(text, at)
+    if not match:
+        return None
+    whole, end = match["int"], match.end()
+    digits = re.sub(r"\D", "", whole)
+    amount = float(digits + (match["frac"] or ""))
+    if match["ord"]:
+        return Value(at, end, "ordinal", amount=amount)
+    scale, currency = match["scale"], match["cur"]
+    if scale in ("m", "k", "K", "M", "B") and not currency:  # "5 m" is a length
+        end, scale = match.start("scale"), None
+        end = len(text[:end].rstrip(" -"))
+    if scale:
+        amount *= SCALES[scale.lower()]
+    if at and text[at - 1] in "-−" and (at == 1 or text[at - 2] in " ("):
+        amount = -amount
+    if currency:
+        return Value(at, end, "number", amount=amount, unit=_CURRENCIES[currency.strip()[-1]])
+    if not scale and not match["frac"] and (year := _year(text, at, end, digits)):
+        return year
+    return _with_unit(text, at, end, amount)
+
+
+def _year(text: str, at: int, end: int, digits: str) -> Value | None:
+    """Read bare digits as a year: four digits in 1000…2100, "44 BC", or the end of "1914–18"."""
+    era = _YEAR_ERA.match(text, end)
+    if era:
+        return Value(at, era.end(), "date", amount=None, year=-int(digits))
+    if len(digits) == 2 and at > 4 and text[at - 1] in "-–/" and text[at - 5 : at - 1].isdigit():
+        full = int(text[at - 5 : at - 3] + digits)
+        return Value(at, end, "date", amount=float(full), year=full)
+    if end - at == 4 and 1000 <= int(digits) <= 2100 and not _unit_at(text, end):
+        return Value(at, end, "date", amount=float(digits), year=int(digits))
+    return None
+
+
+def _with_unit(text: str, at: int, end: int, amount: float) -> Value:
+    unit = _unit_at(text, end)
+    if unit is None:
+        return Value(at, end, "number", amount=amount)
+    base, factor, stop = unit
+    if base == "fahrenheit":
+        base, amount = "celsius", (amount - 32) / 1.8
+    elif base == "kelvin":
+        base, amount = "celsius", amount - 273.15
+    return Value(at, stop, "number", amount=amount * factor, unit=base)
+
+
+def _unit_at(text: str, at: int) -> tuple[str, float, int] | None:
+    """Return (base, factor, end) of the unit that is written at `at`, if one is."""
+    match = _UNIT.match(text, at)
+    if not match:
+        return None
+    if match["percent"]:
+        return "percent", 1.0, match.end()
+    if match["degree"]:
+        name = "°" + match["degree"][0].upper()
+    else:
+        name = (match["sym"] or match["word"]).replace(" ", "")
+    known = _units().get(name) or _units().get(name.lower() + "\0")
+    return (*known, match.end()) if known else None
+
+
+def _from_words(text: str, at: int) -> Value | None:
+    """Read a month name, a fraction or a number in words."""
+    if fraction := _FRACTION.match(text, at):
+        top = NUMBER_WORDS.get((fraction["n"] or "one").lower(), 1)
+        share = 100 * top / _PARTS[(fraction["half"] or fraction["part"]).lower()]
+        return Value(at, fraction.end(), "number", amount=share, unit="percent")
+    if text[at].isupper() and (match := _MONTH_DATE.match(text, at)):
+        if match.end() > match.end("mon") or _plain_month(text, at, match["mon"]):
+            return _date(match)
+        return None
+    number = spoken(text, at)
+    if number is None:
+        return None
+    end, amount, ordinal = number
+    if ordinal:
+        century = _WORD_CENTURY.match(text, end)
+        if century:
+            return _century(at, century.end(), int(amount), century["era"])
+        return Value(at, end, "ordinal", amount=amount)
+    value = _with_unit(text, at, end, amount)
+    lone = amount == 1 and " " not in text[at:end].strip()
+    return None if lone and value.unit is None else value
+
+
+def _plain_month(text: str, at: int, name: str) -> bool:
+    """Whether a month name without day or year means the month: "May" and "March" need a sign."""
+    ambiguous = name.lower().rstrip(".") in ("may", "march", "mar", "jan")
+    return not ambiguous or _MONTH_NEEDS.search(text, max(0, at - 8), at) is not None
+
+
+@cache
+def _units() -> dict[str, tuple[str, float]]:
+    """Spelling → (base, factor); a spelling whose case does not matter carries a NUL at its end."""
+    table: dict[str, tuple[str, float]] = {}
+    source = files("trueground.text") / "data" / "units.txt"
+    for line in source.read_text(encoding="utf-8").splitlines():
+        if not line or line.startswith("#"):
+            continue
+        head, _, names = line.partition("=")
+        base, factor = head.split()
+        for name in names.split():
+            exact = name.endswith("!")
+            table[name[:-1] if exact else name.lower() + "\0"] = (base, float(factor))
+    return table

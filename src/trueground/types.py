@@ -1,0 +1,112 @@
+"""The one vocabulary: what a record is, what a claim, a verdict and a status are.
+
+Everything here is a plain, immutable-by-habit structure without behaviour that needs another room.
+Field meanings follow the record table of the contract (docs/records.md).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+Graph = dict[str, Any]
+Triple = list[str]
+
+
+class Status(StrEnum):
+    """Why an item has, or has not, a score. The set is closed."""
+
+    SCORED = "scored"
+    ABSTAINED = "abstained"
+    NO_CLAIMS = "no_claims"
+    MISSING_FIELD = "missing_field"
+    TOO_LONG = "too_long"
+    UNPARSEABLE = "unparseable"
+    TRUNCATED = "truncated"
+    ERROR = "error"
+    NOT_APPLICABLE = "not_applicable"
+
+
+class Passage(msgspec.Struct, omit_defaults=True):
+    """One text that the model was given. `gold` says whether it holds needed knowledge."""
+
+    text: str
+    id: str | int | None = None
+    title: str | None = None
+    gold: bool | None = None
+    source: str | None = None
+
+
+class Turn(msgspec.Struct, omit_defaults=True):
+    """One earlier turn of a conversation; `role` is absent where the file does not say."""
+
+    content: str
+    role: str | None = None
+
+
+class Choice(msgspec.Struct):
+    """One option of a multiple-choice question."""
+
+    label: str
+    text: str
+
+
+class Record(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """One answered question, checked and in canonical form. `None` means: not given."""
+
+    id: str
+    response: str
+    question: str | None = None
+    history: list[Turn] | None = None
+    contexts: list[Passage] | None = None
+    references: list[str] | None = None
+    gold_facts: list[str] | None = None
+    response_facts: list[str] | None = None
+    choices: list[Choice] | None = None
+    answerable: bool | None = None
+    knowledge: list[Graph] | None = None
+    gold_knowledge: list[Triple] | None = None
+    absent_knowledge: list[Triple] | None = None
+    human: dict[str, float] | None = None
+    model: str | None = None
+    group: str | None = None
+    meta: dict[str, Any] | None = None
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """A statement that can be checked by itself, and where it stands in its source.
+
+    `start` and `end` are character offsets into the source text (end exclusive); `sentence` is the
+    0-based number of the sentence that it came from.
+    """
+
+    text: str
+    start: int
+    end: int
+    sentence: int = 0
+
+
+class JudgeRequest(msgspec.Struct, frozen=True):
+    """Does any of these texts support this claim?"""
+
+    claim: str
+    texts: tuple[str, ...]
+
+
+class Verdict(msgspec.Struct, omit_defaults=True):
+    """A judge's answer to one request.
+
+    `supported` is None exactly when `status` is not `scored`. `probability` is None for a judge
+    that gives none. `text` is the index of the deciding text in the request, and `start`/`end` the
+    character offsets of the deciding window in it. `reasons` are short sentences for people.
+    """
+
+    supported: bool | None = None
+    probability: float | None = None
+    status: Status = Status.SCORED
+    text: int | None = None
+    start: int | None = None
+    end: int | None = None
+    reasons: tuple[str, ...] = ()

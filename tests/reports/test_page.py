@@ -1,0 +1,221 @@
+"""The page as a file: what it says, what it hides, what it refuses."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from report_fixture import make_item, sample_run, write_run
+
+from trueground.errors import InputError, UsageError
+from trueground.reports.charts import Scale, distribution, scale_for
+from trueground.reports.items import field_text
+from trueground.reports.page import write_page
+from trueground.reports.selection import choose_items, headline_metric, read_numbers
+from trueground.reports.view import input_names
+from trueground.types import Record
+
+
+def index_of(page: Path) -> dict[str, Any]:
+    found = re.search(
+        r'<script type="application/json" id="index">(.*?)</script>', page.read_text()
+    )
+    assert found
+    return json.loads(found[1])
+
+
+def test_same_run_gives_same_bytes_and_leaves_no_other_file(tmp_path: Path) -> None:
+    run = sample_run(tmp_path / "run", 120)
+    files = {path.name for path in run.iterdir()}
+    page = write_page(run)
+    first = page.read_bytes()
+    assert write_page(run).read_bytes() == first
+    assert page == run / "report.html"
+    assert {path.name for path in run.iterdir()} == files | {"report.html"}
+
+
+def test_no_times_and_no_folder_names(tmp_path: Path) -> None:
+    text = write_page(sample_run(tmp_path / "run", 5)).read_text()
+    assert "answers.jsonl" in text
+    assert "Claims were judged by <strong>lexical</strong>" in text
+    assert "lexical|v1|threshold:0.5" in text
+    assert "2,000 resamples, seed 0" in text
+    assert "k_precision|norm:squad|v1" in text
+    assert "/secret" not in text
+    assert "2031" not in text
+    assert str(tmp_path) not in text
+
+
+def test_policy_allows_exactly_the_script_and_style_of_the_page(tmp_path: Path) -> None:
+    text = write_page(sample_run(tmp_path / "run", 5)).read_text()
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', text)
+    assert policy
+    for tag in ("script", "style"):
+        source = re.search(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        assert source
+        digest = base64.b64encode(hashlib.sha256(source[1].encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy[1].replace("&#43;", "+")
+    assert "default-src 'none'" in policy[1]
+    assert "http://" not in text
+    assert "https://" not in text
+    assert "innerHTML" not in text
+
+
+def test_data_cannot_end_its_block(tmp_path: Path) -> None:
+    record, item = make_item(0, random.Random(0))
+    record.response = item["evidence"]["x"] = "</script><script>alert(1)</script>&\u2028"
+    page = write_page(write_run(tmp_path / "run", [(record, item)]))
+    assert "alert(1)" in page.read_text()
+    assert "<script>alert" not in page.read_text()
+    assert "\u2028" not in page.read_text()
+    assert index_of(page)["responses"] == [record.response]
+
+
+def test_every_item_is_in_the_index_in_input_order(tmp_path: Path) -> None:
+    run = sample_run(tmp_path / "run", 230)
+    index = index_of(write_page(run))
+    items = [json.loads(line) for line in (run / "items.jsonl").read_text().splitlines()]
+    assert index["ids"] == [item["id"] for item in items]
+    assert index["scores"]["f1"] == [item["scores"]["f1"] for item in items]
+    assert index["rows"] == list(range(230))
+    assert (run / "report.html").read_text().count('id="block-') == 3
+
+
+def test_sample_holds_the_worst_and_is_stated(tmp_path: Path) -> None:
+    run = sample_run(tmp_path / "run", 300)
+    page = write_page(run, max_items=40, seed=3)
+    items = [json.loads(line) for line in (run / "items.jsonl").read_text().splitlines()]
+    scored = [i for i in items if i["scores"]["grounding_f1"] is not None]
+    worst = sorted(scored, key=lambda item: item["scores"]["grounding_f1"])[:20]
+    ids = index_of(page)["ids"]
+    assert len(ids) == 40
+    assert {item["id"] for item in worst} <= set(ids)
+    words = "40 of 300 items: a seeded sample (20, seed 3) plus the worst by grounding_f1 (20)."
+    assert words in page.read_text()
+    assert index_of(write_page(run, max_items=40, seed=4))["ids"] != ids
+
+
+@pytest.mark.parametrize("limit", [0, 1, 7])
+def test_choice_is_never_larger_than_the_limit(limit: int) -> None:
+    values = np.array([np.nan, 0.5, np.nan, 0.1, np.nan, np.nan, np.nan, 0.9], dtype=np.float32)
+    chosen = choose_items(values, 8, metric="f1", limit=limit, seed=0)
+    assert len(set(chosen.rows.tolist())) == limit
+    assert chosen.rows.tolist() == sorted(chosen.rows.tolist())
+    assert choose_items(None, 8, metric=None, limit=limit, seed=0).worst == 0
+
+
+def test_headline_metric_is_the_strictest() -> None:
+    assert headline_metric(["f1", "k_precision", "grounding_f1"]) == "grounding_f1"
+    assert headline_metric(["rouge_l", "meteor"]) == "rouge_l"
+    assert headline_metric([]) is None
+
+
+def test_numbers_may_appear_late(tmp_path: Path) -> None:
+    lines = [{"id": "a", "scores": {"x": 1}}, {"id": "b", "scores": {"y": 0.5, "x": None}}]
+    path = tmp_path / "items.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    numbers = read_numbers(path)
+    assert numbers.count == 2
+    np.testing.assert_array_equal(numbers.scores["x"], [1, np.nan])
+    np.testing.assert_array_equal(numbers.scores["y"], [np.nan, 0.5])
+
+
+def test_histogram_bins_and_shares() -> None:
+    spread = distribution("m", np.array([0.0, 0.7, 0.72, 1.0], dtype=np.float32), Scale())
+    assert spread is not None
+    assert [(bar.x, bar.height) for bar in spread.bars if bar.height] == [
+        (0.0, 50.0),
+        (70.0, 100.0),
+        (95.0, 50.0),
+    ]
+    binary = distribution("m", np.array([0, 1, 1, 1], dtype=np.float32), Scale())
+    assert binary is not None
+    assert (binary.share, binary.bars) == (0.75, [])
+
+
+def test_scale_leaves_zero_to_one_only_where_values_do() -> None:
+    assert scale_for(np.array([0.2, 1.0], dtype=np.float32), {"mean": 0.6}) == Scale(0, 1)
+    assert scale_for(np.array([1.0, 5.0], dtype=np.float32), {"mean": 3.0}) == Scale(1, 5)
+    assert scale_for(None, {"mean": 2.0, "ci": None}) == Scale(1.5, 2.5)
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("/a/b/c.jsonl", ["c.jsonl"]),
+        ({"path": "s3://user:key@bucket/x.jsonl?token=1"}, ["x.jsonl"]),
+        ([{"path": "C:\\data\\y.csv"}, "-"], ["y.csv", "standard input"]),
+        (None, []),
+    ],
+)
+def test_input_names_hide_folders(source: object, names: list[str]) -> None:
+    assert input_names(source) == names
+
+
+def test_breakdown_fields_are_found_where_scoring_finds_them() -> None:
+    record = Record(id="a", response="b", model="m", answerable=True, meta={"x": {"y": 2}, "id": 1})
+    fields = ("model", "answerable", "group", "x.y", "meta.x.y", "id", "x.y.z")
+    texts = [field_text(record, field) for field in fields]
+    assert texts == ["m", "true", None, "2", "2", "1", None]
+
+
+def test_an_empty_run_and_a_bare_summary_still_draw(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [], fields=())
+    (run / "manifest.json").write_text("{}")
+    page = write_page(run)
+    assert "No metric was computed." in page.read_text()
+    assert index_of(page)["ids"] == []
+
+
+def test_run_level_entries_and_null_means_draw(tmp_path: Path) -> None:
+    record, item = make_item(0, random.Random(0))
+    metrics = {
+        "citation_f1_micro": {"mean": 0.25},
+        "f1": {"mean": None, "ci": None, "n": 1, "scored": 0, "unscored": {"missing_field": 1}},
+    }
+    text = write_page(write_run(tmp_path / "run", [(record, item)], metrics=metrics)).read_text()
+    assert "over the whole run" in text
+    assert "1: a needed field is missing" in text
+    assert "0 of 1" in text
+
+
+def test_many_values_are_cut_and_said(tmp_path: Path) -> None:
+    run = sample_run(tmp_path / "run", 3)
+    summary = json.loads((run / "summary.json").read_text())
+    entry = {"f1": {"mean": 0.5, "ci": None, "n": 1, "scored": 1, "unscored": {}}}
+    summary["by"] = {"group": {f"g{k}": entry for k in range(50)}}
+    (run / "summary.json").write_text(json.dumps(summary))
+    text = write_page(run).read_text()
+    assert "30 of 50 values: those with the most answers." in text
+
+
+def test_refusals_name_the_place(tmp_path: Path) -> None:
+    run = sample_run(tmp_path / "run", 4)
+    with pytest.raises(UsageError, match="max_items is -1"):
+        write_page(run, max_items=-1)
+    with (run / "items.jsonl").open("a") as items:
+        items.write('{"id": "half')
+    with pytest.raises(InputError, match=r"items\.jsonl, line 5"):
+        write_page(run)
+    (run / "summary.json").unlink()
+    with pytest.raises(InputError, match=r"summary\.json: not found"):
+        write_page(run)
+    assert not (run / "report.html").exists()
+
+
+def test_foreign_or_broken_records_are_refused(tmp_path: Path) -> None:
+    run, other = sample_run(tmp_path / "run", 4), sample_run(tmp_path / "other", 3, seed=9)
+    (run / "records.jsonl.zst").write_bytes((other / "records.jsonl.zst").read_bytes())
+    with pytest.raises(InputError, match=r"records\.jsonl\.zst, line"):
+        write_page(run)
+    (run / "records.jsonl.zst").write_bytes(b"no archive at all")
+    with pytest.raises(InputError, match="cannot be unpacked"):
+        write_page(run)
+    assert not list(run.glob(".report*"))

@@ -1,0 +1,353 @@
+"""The page in a real browser: it works, it is quiet, and no text of a record becomes markup."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_fixture import make_item, sample_run, write_run
+
+from trueground.reports.page import write_page
+from trueground.types import Passage, Turn
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (BROWSER and DRIVER), reason="no chromium (or google-chrome) with chromedriver here"
+)
+FLAGS = (
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync"
+)
+PAYLOAD = (
+    '</script><script>window.hit=1</script><img src=x onerror="window.hit=1"> "onerror=" {{7*7}} &'
+)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for flag in FLAGS.split():
+        options.add_argument(flag)
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_page(sample_run(tmp_path_factory.mktemp("run"), 240))
+
+
+@pytest.fixture
+def opened(browser: Any, page: Path) -> Any:
+    browser.get("about:blank")
+    browser.get(page.as_uri())
+    yield browser
+    assert browser.get_log("browser") == []
+
+
+def resize(browser: Any, width: int) -> None:
+    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def run(browser: Any, script: str, *values: Any) -> Any:
+    return browser.execute_script(script, *values)
+
+
+def set_control(browser: Any, name: str, value: str, event: str = "change") -> None:
+    script = """const control = document.querySelector(arguments[0]); control.value = arguments[1];
+        control.dispatchEvent(new Event(arguments[2]))"""
+    run(browser, script, name, value, event)
+
+
+def listed(browser: Any) -> list[str]:
+    script = "return [...document.querySelectorAll('#table .id')].map((p) => p.textContent)"
+    return list(run(browser, script))
+
+
+def words(browser: Any, selector: str) -> str:
+    return str(run(browser, "return document.querySelector(arguments[0]).innerText", selector))
+
+
+def follow(browser: Any, address: str) -> None:
+    """Go to a place in the page and wait until the page has drawn it."""
+    script = """const done = arguments[1];
+        addEventListener('hashchange', () => setTimeout(done), {once: true});
+        location.hash = arguments[0]"""
+    browser.execute_async_script(script, address)
+
+
+def test_nothing_is_asked_of_the_network(browser: Any, page: Path) -> None:
+    browser.get("about:blank")
+    browser.get_log("performance")
+    browser.get(page.as_uri())
+    log = "\n".join(entry["message"] for entry in browser.get_log("performance"))
+    assert page.as_uri() in log
+    assert log.count('"method":"Network.requestWillBeSent"') == 1
+    assert browser.get_log("browser") == []
+
+
+def test_list_has_pages(opened: Any) -> None:
+    assert words(opened, "#count") == "240 items"
+    first = listed(opened)
+    assert len(first) == 50
+    run(opened, "document.getElementById('next').click()")
+    assert words(opened, "#page") == "51–100 of 240"
+    assert not set(first) & set(listed(opened))
+
+
+def test_sort_by_metric_and_id(opened: Any) -> None:
+    set_control(opened, "#sort", "id")
+    ids = listed(opened)
+    assert ids == sorted(ids)
+    set_control(opened, "#sort", "metric:f1")
+    set_control(opened, "#direction", "down")
+    cells = """return [...document.querySelectorAll('#table tbody tr')].map((row) =>
+        [...row.cells].find((cell) => cell.innerText && cell.textContent.startsWith('f1')))
+        .map((cell) => Number(cell.textContent.slice(2)))"""
+    values = run(opened, cells)
+    assert len(values) == 50
+    assert values == sorted(values, reverse=True)
+
+
+def test_unscored_items_come_last_in_both_orders(opened: Any) -> None:
+    set_control(opened, "#sort", "metric:grounding_f1")
+    for direction in ("up", "down"):
+        set_control(opened, "#direction", direction)
+        assert "declined to answer" not in words(opened, "#table tbody tr")
+        run(opened, "for (let k = 0; k < 4; k++) document.getElementById('next').click()")
+        assert "declined to answer" in words(opened, "#table tbody tr:last-child")
+
+
+def test_filters_narrow_together(opened: Any) -> None:
+    set_control(opened, "#text", "MERIAN insects", "input")
+    merian = listed(opened)
+    assert merian
+    assert all(name.startswith("biography") for name in merian)
+    set_control(opened, "#low", "0.2", "input")
+    set_control(opened, "#high", "0.9", "input")
+    some = listed(opened)
+    assert 0 < len(some) < len(merian)
+    set_control(opened, "#by select", "2")
+    assert set(listed(opened)) < set(some)
+    run(opened, "document.querySelector('button[type=reset]').click()")
+    time.sleep(0.1)
+    assert words(opened, "#count") == "240 items"
+    set_control(opened, "#status", "abstained")
+    answers = [cell.text for cell in opened.find_elements("css selector", "#table .answer")]
+    assert answers
+    assert all(answer.startswith("I don't know") for answer in answers)
+    set_control(opened, "#text", "no such words", "input")
+    assert words(opened, "#page") == "nothing matches"
+
+
+def test_item_opens_by_keyboard_and_the_back_button_returns(opened: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    link = opened.find_elements("css selector", "#table a")[3]
+    address = link.get_attribute("href")
+    link.send_keys(Keys.ENTER)
+    assert opened.current_url == address
+    assert not opened.find_element("id", "overview").is_displayed()
+    assert run(opened, "return document.activeElement.tagName") == "H1"
+    opened.back()
+    assert opened.find_element("id", "overview").is_displayed()
+    assert run(opened, "return document.activeElement.href") == address
+    opened.forward()
+    assert opened.find_element("id", "item").is_displayed()
+    run(opened, "document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}))")
+    time.sleep(0.1)
+    assert opened.find_element("id", "overview").is_displayed()
+
+
+def test_deep_link_and_unknown_item(opened: Any, page: Path) -> None:
+    name = listed(opened)[7]
+    opened.get("about:blank")
+    opened.get(f"{page.as_uri()}#item-{name}")
+    assert name in words(opened, "#item .id")
+    follow(opened, "#item-%zz")
+    assert "Not on this page" in words(opened, "#item")
+
+
+@pytest.fixture(scope="module")
+def claims_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One item with an emoji before its claims, a long way down to the passage that matters."""
+    record, item = make_item(0, random.Random(1))
+    record.response = "🌊🌊 Tides rise. Moons fall. Nobody knows."
+    record.contexts = [
+        Passage(text="Filler. " * 900),
+        Passage(text="🌙 " + "Quiet. " * 400 + "The tide rises twice a day."),
+    ]
+    start = len(record.contexts[1].text) - len("The tide rises twice a day.")
+    window = [start, len(record.contexts[1].text)]
+    claims = [
+        {"text": "Tides rise.", "start": 3, "end": 14, "supported": True, "probability": 0.9},
+        {"text": "Moons fall.", "start": 15, "end": 26, "supported": False, "probability": 0.1},
+        {"text": "Nobody knows.", "start": 27, "end": 40, "supported": None, "probability": None},
+    ]
+    for claim in claims:
+        claim |= {"text_index": None, "window": None, "reasons": []}
+    claims[0] |= {"text_index": 1, "window": window, "reasons": ["The same words stand there."]}
+    item["id"] = "ümlaut & space"
+    record.id = item["id"]
+    facts = [{"text": "Moons fall.", "supported": True, "probability": 0.8, "window": [15, 26]}]
+    item["evidence"] = {
+        "grounding_precision": {"claims": claims},
+        "grounding_recall": {"facts": facts},
+        "grounding_f1": {"see": "grounding_precision"},
+    }
+    return write_page(write_run(tmp_path_factory.mktemp("claims"), [(record, item)]))
+
+
+def test_claims_point_at_their_window(browser: Any, claims_page: Path) -> None:
+    resize(browser, 1200)
+    browser.get(claims_page.as_uri())
+    browser.find_element("css selector", "#table a").click()
+    marks = browser.find_elements("css selector", ".response mark")
+    assert [mark.text for mark in marks] == ["Tides rise.", "Moons fall.", "Nobody knows."]
+    styles = {mark.value_of_css_property("text-decoration-style") for mark in marks}
+    assert styles == {"solid", "wavy", "dotted"}
+    marks[0].click()
+    assert words(browser, ".passages mark.active") == "The tide rises twice a day."
+    assert words(browser, ".verdict.active .text") == "Tides rise."
+    assert "The same words stand there." in words(browser, "#item")
+    inside = """const mark = document.querySelector('.passages mark.active');
+        const place = mark.getBoundingClientRect();
+        return place.top >= 0 && place.bottom <= innerHeight"""
+    assert run(browser, inside)
+    rows = browser.find_elements("css selector", ".verdict")
+    rows[-1].click()
+    assert words(browser, ".response mark.active") == "Moons fall."
+    assert "Other evidence" not in words(browser, "#item")
+
+
+def test_hover_shows_and_a_click_holds(browser: Any, claims_page: Path) -> None:
+    actions = webdriver.ActionChains(browser)
+    resize(browser, 1200)
+    browser.get("about:blank")
+    browser.get(claims_page.as_uri() + "#item-%C3%BCmlaut%20%26%20space")
+    marks = browser.find_elements("css selector", ".response mark")
+    actions.move_to_element(marks[0]).perform()
+    assert words(browser, ".verdict.active .text") == "Tides rise."
+    actions.move_to_element(marks[1]).click().perform()
+    actions.move_to_element(marks[0]).perform()
+    assert words(browser, ".verdict.active .text") == "Moons fall."
+
+
+def hostile_run(folder: Path) -> Path:
+    record, item = make_item(0, random.Random(0))
+    record.id = item["id"] = record.question = record.response = PAYLOAD
+    record.history = [Turn(PAYLOAD, PAYLOAD)]
+    record.contexts = [Passage(text=PAYLOAD, id=PAYLOAD, title=PAYLOAD, source=PAYLOAD)]
+    record.references = record.gold_facts = [PAYLOAD]
+    record.model = PAYLOAD
+    record.meta = {"topic": PAYLOAD, PAYLOAD: PAYLOAD}
+    part = {"text": PAYLOAD, "supported": False, "window": [0, 9], "reasons": [PAYLOAD]}
+    claim = part | {"start": 0, "end": 20, "text_index": 0, "probability": PAYLOAD}
+    item["scores"][PAYLOAD] = 0.5
+    item["status"][PAYLOAD] = PAYLOAD
+    item["evidence"] = {
+        "grounding_precision": {"claims": [claim]},
+        "grounding_recall": {"facts": [part]},
+        "abstained": {"phrase": PAYLOAD},
+        PAYLOAD: {"raw": PAYLOAD},
+    }
+    pair, (second, plain) = (record, item), make_item(1, random.Random(0))
+    plain["scores"][PAYLOAD], plain["status"][PAYLOAD] = None, "error"
+    return write_run(
+        folder,
+        [pair, (second, plain)],
+        abstention_rate=0.5,
+        abstention={"p_ir": 0.5, "confusion": {PAYLOAD: {PAYLOAD: 1}}},
+        skipped_rows=[PAYLOAD],
+    )
+
+
+def test_hostile_text_stays_text(browser: Any, tmp_path: Path) -> None:
+    path = hostile_run(tmp_path / "run")
+    manifest = path / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"lexical"', '"<img src=x onerror=hit()>"'))
+    browser.get(write_page(path).as_uri())
+    safe = "return [window.hit, document.images.length, document.querySelectorAll('script').length]"
+    assert run(browser, safe) == [None, 0, 3]
+    assert PAYLOAD in words(browser, "#overview")
+    set_control(browser, "#text", "</SCRIPT>", "input")
+    assert words(browser, "#count") == "1 of 2 items match"
+    browser.find_element("css selector", "#table a").click()
+    run(browser, "for (const d of document.querySelectorAll('details')) d.open = true")
+    shown = words(browser, "#item")
+    assert shown.count(PAYLOAD) >= 12
+    browser.find_element("css selector", ".verdict").click()
+    assert words(browser, ".passages mark.active") == PAYLOAD[:9]
+    assert run(browser, safe) == [None, 0, 3]
+    browser.refresh()
+    assert PAYLOAD in words(browser, "#item h1")
+    assert browser.get_log("browser") == []
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_phone_has_no_sideways_scroll(opened: Any, width: int) -> None:
+    resize(opened, width)
+    wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert run(opened, wide) == 0
+    opened.find_element("css selector", "#table a").click()
+    assert run(opened, wide) == 0
+    resize(opened, 1200)
+
+
+def test_theme_turns(opened: Any) -> None:
+    colour = "return getComputedStyle(document.body).backgroundColor"
+    button = opened.find_element("id", "theme")
+    button.click()
+    light = run(opened, colour)
+    button.click()
+    assert button.text == "Theme: dark"
+    assert run(opened, colour) != light
+
+
+def test_breakdown_follows_the_chosen_metric(opened: Any) -> None:
+    assert words(opened, ".breakdown:not([hidden]) code") == "grounding_f1"
+    set_control(opened, "#breakdown-metric", "f1")
+    assert words(opened, ".breakdown:not([hidden]) code") == "f1"
+    shown = opened.find_elements("css selector", ".breakdown:not([hidden])")
+    assert len(shown) == 2
+
+
+def test_without_records_scores_and_evidence_remain(browser: Any, tmp_path: Path) -> None:
+    browser.get(write_page(sample_run(tmp_path / "run", 12, records=False)).as_uri())
+    assert "made without records" in words(browser, "#list")
+    browser.find_element("css selector", "#table a").click()
+    assert "Claims:" in words(browser, "#item")
+    assert not browser.find_elements("css selector", ".passages, .response")
+    assert browser.get_log("browser") == []
+
+
+def test_print_shows_the_list_without_controls(opened: Any) -> None:
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert not opened.find_element("id", "filters").is_displayed()
+    assert opened.find_element("css selector", "#table .answer").is_displayed()
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_twenty_thousand_items_stay_quick(browser: Any, tmp_path: Path) -> None:
+    page = write_page(sample_run(tmp_path / "run", 20_000))
+    browser.get(page.as_uri())
+    paint = "return performance.getEntriesByName('first-contentful-paint')[0].startTime"
+    assert run(browser, paint) < 3000
+    timed = """const box = document.getElementById('text'), start = performance.now();
+        box.value = 'merian'; box.dispatchEvent(new Event('input')); document.body.offsetHeight;
+        return performance.now() - start"""
+    assert run(browser, timed) < 1500
+    assert words(browser, "#count").endswith("of 20,000 items match")

@@ -1,0 +1,81 @@
+"""Intervals: against simulation, against themselves cut differently, and on the edges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trueground.stats import bootstrap
+from trueground.stats.bootstrap import EXACT_UP_TO, intervals
+
+
+@pytest.mark.parametrize("n", [400, EXACT_UP_TO + 600])
+def test_width_is_that_of_the_normal_theory(n: int) -> None:
+    values = np.random.default_rng(1).random((n, 1))
+    ((low, high),) = intervals(values)  # type: ignore[misc]
+    theory = 2 * 1.96 * values.std() / n**0.5
+    assert (high - low) / theory == pytest.approx(1, abs=0.08)
+    assert low < values.mean() < high
+
+
+def test_coverage_by_simulation() -> None:
+    """A 95 % interval holds the true mean in about 95 % of samples."""
+    random = np.random.default_rng(0)
+    samples = random.random((300, 60)) ** 2
+    hits = 0
+    for sample in samples:
+        ((low, high),) = intervals(sample[:, None], resamples=500)  # type: ignore[misc]
+        hits += low <= 1 / 3 <= high
+    assert 0.90 <= hits / len(samples) <= 0.98
+
+
+def test_unscored_items_are_resampled_but_not_averaged() -> None:
+    values = np.full((100, 2), np.nan)
+    values[:50, 0] = 0.25
+    assert intervals(values) == [(0.25, 0.25), None]
+
+
+def test_one_scored_item_has_no_interval() -> None:
+    values = np.full((100, 1), np.nan)
+    values[3] = 1.0
+    assert intervals(values) == [None]
+    assert intervals(np.empty((0, 1))) == [None]
+
+
+@pytest.mark.parametrize("clusters", [300, EXACT_UP_TO + 500])
+def test_clusters_widen_the_interval(clusters: int) -> None:
+    """Items that repeat their cluster's value tell no more than one item per cluster."""
+    random = np.random.default_rng(2)
+    one = random.random((clusters, 1))
+    values = np.repeat(one, 4, axis=0)
+    codes = np.repeat(random.permutation(clusters), 4)
+    order = random.permutation(len(values))
+    ((low, high),) = intervals(values[order], codes[order])  # type: ignore[misc]
+    ((low_1, high_1),) = intervals(one)  # type: ignore[misc]
+    assert (high - low) / (high_1 - low_1) == pytest.approx(1, abs=0.1)
+
+
+def test_rows_are_the_same_as_a_smaller_table() -> None:
+    values = np.random.default_rng(3).random((3_000, 3))
+    rows = np.arange(0, 3_000, 7)
+    assert intervals(values, rows=rows) == intervals(values[rows])
+
+
+def test_columns_do_not_touch_each_other() -> None:
+    values = np.random.default_rng(4).random((2_500, 4))
+    values[::3, 2] = np.nan
+    together = intervals(values)
+    for column in range(4):
+        assert intervals(values[:, [column]])[0] == pytest.approx(together[column], abs=1e-12)
+
+
+def test_seed_decides() -> None:
+    values = np.random.default_rng(5).random((500, 1))
+    assert intervals(values, seed=1) == intervals(values, seed=1)
+    assert intervals(values, seed=1) != intervals(values, seed=2)
+
+
+def test_poisson_weights_have_mean_and_variance_one() -> None:
+    table = bootstrap._poisson_table()
+    assert table.mean() == pytest.approx(1, abs=1e-4)
+    assert table.var() == pytest.approx(1, abs=1e-3)

@@ -1,0 +1,92 @@
+"""Imports point one way only: a room may use those below it, none beside it and none above it."""
+
+from __future__ import annotations
+
+import ast
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import trueground
+
+SRC = Path(trueground.__file__).parent
+# From the ground up; rooms on one line do not import each other (docs/architecture.md).
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("types", "_version"),
+    ("errors",),
+    ("plugins", "text"),
+    ("metrics", "stats"),
+    ("records",),
+    ("claims",),
+    ("judges",),
+    ("runs",),
+    ("reports",),
+    ("evaluate",),
+    ("testing",),
+    ("cli",),
+)
+FLOOR = {room: number for number, floor in enumerate(FLOORS) for room in floor}
+
+
+def room_of(path: Path) -> str:
+    """A folder under trueground/, or a single file there."""
+    return path.relative_to(SRC).parts[0].removesuffix(".py")
+
+
+def imports() -> set[tuple[str, str]]:
+    """(room, room that it imports), imports inside functions included, type checking too."""
+    edges = set()
+    for path in SRC.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{path}: imports are absolute"
+                module = node.module or ""
+                names = [module]
+                if module == "trueground":
+                    names = [f"trueground.{alias.name}" for alias in node.names]
+            for name in names:
+                parts = name.split(".")
+                if parts[0] == "trueground" and len(parts) > 1:
+                    edges.add((room_of(path), parts[1]))
+    return {(a, b) for a, b in edges if a != b}
+
+
+def test_every_room_has_its_floor() -> None:
+    rooms = {room_of(p) for p in SRC.rglob("*.py")} - {"__init__", "__main__"}
+    assert rooms == set(FLOOR)
+
+
+def test_imports_point_down() -> None:
+    doors = {"__init__", "__main__"}  # the package's own faces hand names on
+    wrong = [
+        f"{a} imports {b}"
+        for a, b in sorted(imports())
+        if a not in doors and FLOOR[a] <= FLOOR[b]
+    ]
+    assert not wrong
+
+
+def test_modules_have_no_cycle() -> None:
+    graph: dict[str, set[str]] = {}
+    for path in SRC.rglob("*.py"):
+        name = ".".join(("trueground", *path.relative_to(SRC).with_suffix("").parts))
+        graph[name.removesuffix(".__init__")] = set()
+    for path in SRC.rglob("*.py"):
+        name = ".".join(("trueground", *path.relative_to(SRC).with_suffix("").parts))
+        name = name.removesuffix(".__init__")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if not isinstance(node, ast.ImportFrom) or not node.module:
+                continue
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                target = whole if whole in graph else node.module
+                if target in graph and target != name:
+                    graph[name].add(target)
+    TopologicalSorter(graph).prepare()  # raises CycleError
+
+
+def test_no_folder_is_empty() -> None:
+    for folder in (p for p in SRC.rglob("*") if p.is_dir() and p.name != "__pycache__"):
+        assert any(p.is_file() for p in folder.rglob("*")), folder
