@@ -95,9 +95,7 @@ def speed(n: int = 6_000) -> None:
     for chars in (30, 100, 200):
         for row in rows:
             row["references"] = [row["contexts"][0][:chars]]
-        slow = best_of(
-            2, lambda: [scorer.score(r["references"][0], r["response"]) for r in some]
-        )
+        slow = best_of(2, lambda: [scorer.score(r["references"][0], r["response"]) for r in some])
         specs = parse_specs("rouge_l")
         quick = best_of(5, lambda: fast(rows, specs))
         got = fast(some, specs)
@@ -128,7 +126,9 @@ def memory(sizes: tuple[int, ...]) -> None:
                 seconds, peak = _command(source, Path(folder) / "run", metrics, workers)
                 what = f"{len(LEXICAL)} lexical" if metrics else "default set (with claims)"
                 each = seconds / n * 1e6
-                print(f"| {n:,} | {what} | {workers} | {seconds:,.1f} | {each:,.0f} | {peak:,.0f} |")
+                print(
+                    f"| {n:,} | {what} | {workers} | {seconds:,.1f} | {each:,.0f} | {peak:,.0f} |"
+                )
                 sys.stdout.flush()
 
 

@@ -61,9 +61,7 @@ def test_every_room_has_its_floor() -> None:
 def test_imports_point_down() -> None:
     doors = {"__init__", "__main__"}  # the package's own faces hand names on
     wrong = [
-        f"{a} imports {b}"
-        for a, b in sorted(imports())
-        if a not in doors and FLOOR[a] <= FLOOR[b]
+        f"{a} imports {b}" for a, b in sorted(imports()) if a not in doors and FLOOR[a] <= FLOOR[b]
     ]
     assert not wrong
 

@@ -99,8 +99,53 @@ def _fill(dice: random.Random, sentences: Sequence[str], chars: int) -> list[str
 
 def _sentences(dice: random.Random, count: int) -> list[str]:
     """Sentences over 12,000 made-up words, whose frequencies fall like those of English."""
-    common = "the of and a in to was is for on an by with as at from were that it which".split()
-    heads = "b br c ch d f g gr h j k l m n p pr r s st t tr v w".split()
+    common = [
+        "the",
+        "of",
+        "and",
+        "a",
+        "in",
+        "to",
+        "was",
+        "is",
+        "for",
+        "on",
+        "an",
+        "by",
+        "with",
+        "as",
+        "at",
+        "from",
+        "were",
+        "that",
+        "it",
+        "which",
+    ]
+    heads = [
+        "b",
+        "br",
+        "c",
+        "ch",
+        "d",
+        "f",
+        "g",
+        "gr",
+        "h",
+        "j",
+        "k",
+        "l",
+        "m",
+        "n",
+        "p",
+        "pr",
+        "r",
+        "s",
+        "st",
+        "t",
+        "tr",
+        "v",
+        "w",
+    ]
     syllables = [h + v + t for h in heads for v in "aeiou" for t in ("", "n", "r", "l", "st")]
     rare = ["".join(dice.choices(syllables, k=dice.choice((1, 2, 2, 3)))) for _ in range(12_000)]
     weights = [1 / (rank + 3) for rank in range(len(rare))]

@@ -74,7 +74,9 @@ def test_run_directory_and_determinism(tmp_path: Path) -> None:
     manifest = json.loads((outs[0] / MANIFEST).read_text())
     assert manifest["status"] == "finished"
     assert manifest["metrics"]["f1"] == "f1|v:1|normalizer:squad|lang:en"
-    assert manifest["metrics"]["grounding_f1" if "grounding_f1" in manifest["metrics"] else "support"]
+    assert manifest["metrics"][
+        "grounding_f1" if "grounding_f1" in manifest["metrics"] else "support"
+    ]
     summary = json.loads((outs[0] / SUMMARY).read_text())
     assert set(summary["by"]["model"]) == {"model-a", "model-b"}
     assert sum(m["f1"]["n"] for m in summary["by"]["model"].values()) == 60
@@ -144,7 +146,7 @@ def test_scope_gold_uses_gold_contexts_only() -> None:
 def test_without_context_no_faithfulness_metric_has_a_value() -> None:
     for contexts in (None, [], [""], [" \n "]):
         record = {"response": "Paris", "question": "?", "contexts": contexts}
-        specs = [m for m in tg.metrics.registry.METRICS.values()]
+        specs = list(tg.metrics.registry.METRICS.values())
         names = [m.name for m in specs if "contexts" in m.needs]
         item = tg.score([record], metrics=names).evidence[0]
         assert set(item["scores"].values()) == {None}
@@ -164,8 +166,12 @@ def test_empty_response_is_scored_and_counted() -> None:
 
 @pytest.mark.parametrize(
     ("policy", "value", "status"),
-    [("as_is", 0.0, "scored"), ("one", 1.0, "scored"), ("zero", 0.0, "scored")]
-    + [("exclude", None, "abstained")],
+    [
+        ("as_is", 0.0, "scored"),
+        ("one", 1.0, "scored"),
+        ("zero", 0.0, "scored"),
+        ("exclude", None, "abstained"),
+    ],
 )
 def test_abstention_policies(policy: str, value: float | None, status: str) -> None:
     key = f"k_precision(abstain={policy})" if policy != "as_is" else "k_precision"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+from bench import naive
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
-from bench import naive
 from trueground.metrics import functions
 from trueground.metrics.overlap import overlap
 from trueground.text.normalize import SQUAD

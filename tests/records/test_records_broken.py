@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from broken_inputs import BROKEN, Broken
+from tests.records.broken_inputs import BROKEN, Broken
 
 from trueground.errors import TruegroundError
 from trueground.records import open_records, parse_mapping

@@ -8,7 +8,16 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from record_files import FULL, PACKERS, PLAIN, WRITERS, as_csv, as_json, as_jsonl, read
+from tests.records.record_files import (
+    FULL,
+    PACKERS,
+    PLAIN,
+    WRITERS,
+    as_csv,
+    as_json,
+    as_jsonl,
+    read,
+)
 
 from trueground.records import open_records
 from trueground.types import Choice, Passage, Record, Turn

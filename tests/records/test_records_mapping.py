@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from record_files import read
+from tests.records.record_files import read
 
 from trueground.errors import InputError, UsageError
 from trueground.records import open_records, parse_mapping

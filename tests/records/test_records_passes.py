@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from record_files import read, write
+from tests.records.record_files import read, write
 
 from trueground.errors import BadRowsError, InputError
 from trueground.records import duplicates, open_records

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from record_files import FULL, PLAIN, as_jsonl, as_parquet, read, write
+from tests.records.record_files import FULL, PLAIN, as_jsonl, as_parquet, read, write
 
 from trueground.errors import BadRowsError, InputError, UsageError
 from trueground.records import open_records

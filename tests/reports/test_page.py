@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report_fixture import make_item, sample_run, write_run
+from tests.reports.report_fixture import make_item, sample_run, write_run
 
 from trueground.errors import InputError, UsageError
 from trueground.reports.charts import Scale, distribution, scale_for

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_fixture import make_item, sample_run, write_run
+from tests.reports.report_fixture import make_item, sample_run, write_run
 
 from trueground.reports.page import write_page
 from trueground.types import Passage, Turn

@@ -47,9 +47,7 @@ def has_finite(text: str, start: int, end: int) -> bool:
 
 def _separates(text: str, begin: int, cut: re.Match[str], end: int) -> bool:
     left = [m.group().lower() for m in _WORD.finditer(text, begin, cut.start())]
-    right = [
-        m.group() for m, _ in zip(_WORD.finditer(text, cut.end(), end), range(8), strict=False)
-    ]
+    right = [m.group() for m in islice(_WORD.finditer(text, cut.end(), end), _LOOK)]
     if len(right) < 2 or not any(is_finite(word) for word in left[:-1]):
         return False
     if cut["word"] == "and" and is_finite(left[-1]):

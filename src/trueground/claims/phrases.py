@@ -18,7 +18,10 @@ _BOILERPLATE = re.compile(
     re.I,
 )
 _OPENER = re.compile(
-    r"(?:sure|certainly|of course|absolutely|great question|good question)[,!.]\s+", re.I
+    r"(?:sure|certainly|of course|absolutely|great question|good question)[,!.]\s+"
+    r"|(?:\w+\s*[,!.]\s+)?(?:did|do) you know,?\s+(?:that\s+)?"
+    r"(?!(?:what|who|how|why|where|when|which|if|of|about)\b|any|a\s|the\s+\w+\s*\?)",
+    re.I,
 )
 _EDGE = re.compile(r"^\W+|\W+$")
 
@@ -35,7 +38,7 @@ def skip_boilerplate(text: str, start: int, end: int) -> int:
 def is_chatter(sentence: str) -> bool:
     """Whether a sentence is a question, a greeting, an offer or another courtesy."""
     if sentence.rstrip("\"'”’)* ").endswith("?"):
-        return True
+        return not _OPENER.match(sentence)  # "Did you know that …?" states something
     plain = _EDGE.sub("", sentence.replace("’", "'").lower())
     whole, openings = _courtesies()
     return plain in whole or plain.startswith(openings)

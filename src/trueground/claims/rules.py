@@ -12,6 +12,7 @@ from trueground.types import Claim
 
 _ASIDE = re.compile(r"\s*\(([^()]+)\)[.!]?$")
 _WORDS = re.compile(r"\w+(?:['’.,-]\w+)*")
+_SPACELESS = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _TAIL = re.compile(r"[\s,;:]+$")
 
 
@@ -45,7 +46,7 @@ def _statements(text: str, start: int, end: int, alone: bool) -> list[tuple[int,
     if is_chatter(text[start:end]):
         return []
     start = skip_boilerplate(text, start, end)
-    if start >= end or not (alone or _has_two_words(text, start, end)):
+    if start >= end or not (alone or _is_long(text, start, end)):
         return []
     found: list[tuple[int, int]] = []
     for begin, stop in clauses(text, start, end):
@@ -57,9 +58,14 @@ def _statements(text: str, start: int, end: int, alone: bool) -> list[tuple[int,
     return [_trim(text, *span) for span in found]
 
 
-def _has_two_words(text: str, start: int, end: int) -> bool:
+def _is_long(text: str, start: int, end: int) -> bool:
+    """Whether there is more than one word; in scripts without spaces one run is many words."""
     first = _WORDS.search(text, start, end)
-    return first is not None and _WORDS.search(text, first.end(), end) is not None
+    if first is None:
+        return False
+    if _WORDS.search(text, first.end(), end) is not None:
+        return True
+    return len(first.group()) > 2 and _SPACELESS.search(first.group()) is not None
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:

@@ -20,7 +20,7 @@ def progress_bar(off: bool) -> Iterator[Progress]:
         yield lambda _phase, _done, _total: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
     from rich.progress import TimeRemainingColumn as Remaining
 
     console = Console(stderr=True)
@@ -32,15 +32,15 @@ def progress_bar(off: bool) -> Iterator[Progress]:
         Remaining(compact=True),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        tasks: dict[str, int] = {}
+        tasks: dict[str, TaskID] = {}
 
         def show(phase: str, done: int, total: int | None) -> None:
             if phase not in tasks:
                 tasks[phase] = bar.add_task(_WORDS[phase], total=total, rate="")
             task = tasks[phase]
-            speed = bar.tasks[task].speed  # type: ignore[index]
+            speed = bar.tasks[task].speed
             bar.update(
-                task,  # type: ignore[arg-type]
+                task,
                 completed=done,
                 total=total,
                 rate=f"{speed:,.0f}/s" if speed else "",

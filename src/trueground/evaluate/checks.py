@@ -27,7 +27,7 @@ class Checker:
         if kind == "facts":
             claims = [_facts(facts) for facts in batch.gold_facts]
             kept = [[0]] * len(batch)
-            texts = [(response,) for response in batch.responses]
+            texts: list[tuple[str, ...]] = [(response,) for response in batch.responses]
         else:
             claims = self._claims(batch)
             kept = [batch.kept(i, kind.partition(":")[2]) for i in range(len(batch))]

@@ -51,9 +51,7 @@ def map_batches(
     if workers == 1:
         yield from map(Scorer(plan, keep_records), batches)
         return
-    job = Job(
-        tuple(plan.keys), plan.judge.name, plan.decomposer.name, plan.by, keep_records
-    )
+    job = Job(tuple(plan.keys), plan.judge.name, plan.decomposer.name, plan.by, keep_records)
     encode = msgspec.msgpack.Encoder().encode
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, context, initializer=_start, initargs=(job,))

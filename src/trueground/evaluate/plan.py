@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from trueground.claims import Decomposer, get_decomposer
 from trueground.judges import Judge, get_judge
-from trueground.metrics.base import Spec
-from trueground.metrics.registry import default_specs, get_metric, make_spec, parse_specs
+from trueground.metrics.base import Spec, make_spec
+from trueground.metrics.registry import default_specs, get_metric, parse_specs
 
 ABSTAINED = "abstained"
 

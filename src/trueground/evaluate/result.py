@@ -82,5 +82,5 @@ class Result:
         for key in self.summary:
             columns[key] = [item["scores"][key] for item in self.evidence]
             columns[f"{key}:status"] = [item["status"][key] for item in self.evidence]
-        floats = {key: pl.Float64 for key in self.summary}
+        floats = dict.fromkeys(self.summary, pl.Float64)
         return pl.DataFrame(columns, schema_overrides=floats)

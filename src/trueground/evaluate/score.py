@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from trueground.errors import RunInterrupted, TruegroundError, UsageError
 from trueground.evaluate.mapper import choose_workers, map_batches
 from trueground.evaluate.plan import Plan, make_plan
 from trueground.evaluate.result import Result, Summary
+from trueground.evaluate.scorer import Scored
 from trueground.evaluate.summary import summarise
 from trueground.evaluate.values import Values
 from trueground.judges import Judge
@@ -80,42 +81,69 @@ async def ascore(records: Any, *, out: str | Path | None = None, **settings: Any
 
 def evaluate(records: Any, out: Path | None, settings: Settings) -> Result:
     """The whole of `score`, on checked settings."""
-    started = datetime.now(UTC)
-    source = open_records(
+    # Names are read before the file is: a slip in an option should not cost a pass over the rows.
+    for spec in _plan(settings, ()).specs:
+        spec.metric.prepare(spec.options)
+    with open_records(
         records,
         mapping=settings.mapping,
         on_bad_row=settings.on_bad_row,
         limit=settings.limit,
-    )
-    # Names are read before the file is: a slip in an option should not cost a pass over the rows.
-    _plan(settings, ())
-    check = source.check(lambda done: settings.progress("check", done, None))
-    plan = _plan(settings, [name for name, count in check.fields.items() if count])
-    _see_fields(plan, settings, check)
-    workers = choose_workers(
-        settings.workers,
-        check.n,
-        named=isinstance(settings.judge, str) and isinstance(settings.decomposer, str),
-    )
-    values = Values(len(plan.specs) + len(plan.hidden), plan.by)
-    if out is None:
-        lines = _in_memory(plan, source, values, workers, check, settings)
-        raw = _summary(plan, values, check)
-        return Result(Summary(raw), None, lines)
-    with RunDirectory(out, overwrite=settings.overwrite, keep_records=settings.keep_records) as run:
-        manifest = _manifest(plan, check, settings, started)
-        write_json(out / MANIFEST, manifest)
-        try:
-            _to_disk(run, plan, source, values, workers, check, settings)
-            raw = _summary(plan, values, check)
-            write_json(out / SUMMARY, raw)
-            settings.progress("report", 0, None)
-            write_page(out)
-        except BaseException as error:
-            _close(out, manifest, values.n, error)
-            raise
-        _close(out, manifest, values.n, None)
-    return Result(Summary(raw), out, out / ITEMS)
+    ) as source:
+        check = source.check(lambda done: settings.progress("check", done, None))
+        plan = _plan(settings, [name for name, count in check.fields.items() if count])
+        _see_fields(plan, settings, check)
+        with Values(len(plan.specs) + len(plan.hidden), plan.by) as values:
+            work = _Work(plan, source, check, values, settings)
+            return work.in_memory() if out is None else work.to_disk(out)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """One evaluation under way: what is computed, from what, and where the numbers gather."""
+
+    plan: Plan
+    source: RecordSource
+    check: Check
+    values: Values
+    settings: Settings
+
+    def in_memory(self) -> Result:
+        lines = [scored.items for scored in self._scored(keep_records=False)]
+        return Result(Summary(self._summary()), None, b"".join(lines))
+
+    def to_disk(self, out: Path) -> Result:
+        settings = self.settings
+        keep = settings.keep_records
+        with RunDirectory(out, overwrite=settings.overwrite, keep_records=keep) as run:
+            manifest = _manifest(self.plan, self.check, settings)
+            write_json(out / MANIFEST, manifest)
+            try:
+                for scored in self._scored(keep):
+                    run.append(scored.items, scored.records)
+                summary = self._summary()
+                write_json(out / SUMMARY, summary)
+                settings.progress("report", 0, None)
+                write_page(out)
+            except BaseException as error:
+                _close(out, manifest, self.values.n, error)
+                raise
+            _close(out, manifest, self.values.n, None)
+        return Result(Summary(summary), out, out / ITEMS)
+
+    def _scored(self, keep_records: bool) -> Iterator[Scored]:
+        settings = self.settings
+        named = isinstance(settings.judge, str) and isinstance(settings.decomposer, str)
+        workers = choose_workers(settings.workers, self.check.n, named)
+        batches = self.source.batches()
+        for scored in map_batches(self.plan, batches, workers, keep_records):
+            self.values.append(scored)
+            yield scored
+            settings.progress("score", self.values.n, self.check.n)
+
+    def _summary(self) -> dict[str, Any]:
+        skipped = [str(row) for row in self.check.bad]
+        return summarise(self.plan, self.values, skipped, self.check.bad_total)
 
 
 def _plan(settings: Settings, fields: Sequence[str]) -> Plan:
@@ -145,44 +173,7 @@ def _see_fields(plan: Plan, settings: Settings, check: Check) -> None:
             )
 
 
-def _in_memory(
-    plan: Plan,
-    source: RecordSource,
-    values: Values,
-    workers: int,
-    check: Check,
-    settings: Settings,
-) -> bytes:
-    lines = []
-    for scored in map_batches(plan, source.batches(), workers, keep_records=False):
-        values.append(scored)
-        lines.append(scored.items)
-        settings.progress("score", values.n, check.n)
-    return b"".join(lines)
-
-
-def _to_disk(
-    run: RunDirectory,
-    plan: Plan,
-    source: RecordSource,
-    values: Values,
-    workers: int,
-    check: Check,
-    settings: Settings,
-) -> None:
-    for scored in map_batches(plan, source.batches(), workers, settings.keep_records):
-        run.append(scored.items, scored.records)
-        values.append(scored)
-        settings.progress("score", values.n, check.n)
-
-
-def _summary(plan: Plan, values: Values, check: Check) -> dict[str, Any]:
-    return summarise(plan, values, [str(row) for row in check.bad], check.bad_total)
-
-
-def _manifest(
-    plan: Plan, check: Check, settings: Settings, started: datetime
-) -> dict[str, Any]:
+def _manifest(plan: Plan, check: Check, settings: Settings) -> dict[str, Any]:
     judged = any(spec.metric.checks(spec.options) for spec in plan.specs)
     return {
         "trueground": __version__,
@@ -204,7 +195,7 @@ def _manifest(
         "by": list(plan.by),
         "seed": plan.seed,
         "resamples": plan.resamples,
-        "start": started.isoformat(),
+        "start": datetime.now(UTC).isoformat(),
         "end": None,
         "calls": 0,
         "tokens": {"in": 0, "out": 0},

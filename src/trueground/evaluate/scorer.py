@@ -127,4 +127,3 @@ def _value(record: Record, field: str) -> str:
     if isinstance(value, str):
         return value
     return orjson.dumps(value).decode()
-

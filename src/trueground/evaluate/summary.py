@@ -29,9 +29,7 @@ def summarise(plan: Plan, values: Values, skipped: Sequence[str], bad: int) -> d
     summary = {
         "n": values.n,
         "metrics": shown,
-        "by": {
-            field: _breakdown(plan, values, i, grouped) for i, field in enumerate(plan.by)
-        },
+        "by": {field: _breakdown(plan, values, i, grouped) for i, field in enumerate(plan.by)},
         "abstention_rate": everything[ABSTAINED]["mean"],
         "abstention": _confusion(scores[:, column], values.answerable),
         "empty_responses": values.empty,

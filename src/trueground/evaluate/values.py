@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from typing import Any
+from types import TracebackType
+from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,28 +13,42 @@ from trueground.errors import UsageError
 from trueground.evaluate.scorer import Scored
 
 _MOST_VALUES = 1_000
+_IN_MEMORY = 16_000_000
 
 
 class Rows:
-    """Rows of numbers, appended in blocks; the bytes live in a spooled temporary file."""
+    """Rows of numbers, appended in blocks; beyond some megabytes they lie in a temporary file."""
 
     def __init__(self, dtype: type[np.generic], width: int) -> None:
         self._dtype = np.dtype(dtype)
         self._width = width
-        self._file = tempfile.SpooledTemporaryFile(max_size=16_000_000)  # noqa: SIM115
+        self._blocks: list[NDArray[Any]] = []
+        self._bytes = 0
+        self._file: IO[bytes] | None = None
 
     def append(self, block: NDArray[Any]) -> None:
         """Add rows, shape (rows, width)."""
-        self._file.write(np.ascontiguousarray(block, self._dtype).tobytes())
+        self._blocks.append(np.ascontiguousarray(block, self._dtype).reshape(-1, self._width))
+        self._bytes += self._blocks[-1].nbytes
+        if self._file is None and self._bytes > _IN_MEMORY:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
+        if self._file is not None:
+            for waiting in self._blocks:
+                self._file.write(waiting.tobytes())
+            self._blocks.clear()
 
     def array(self) -> NDArray[Any]:
-        """All rows so far, shape (rows, width); read from disk on demand where they are many."""
-        shape = (-1, self._width)
-        if self._file._rolled:  # type: ignore[attr-defined]
+        """All rows so far, shape (rows, width); those in a file are read on demand."""
+        if self._file is not None:
             self._file.flush()
-            return np.memmap(self._file._file, self._dtype, "r").reshape(shape)  # type: ignore[attr-defined]
-        self._file.seek(0)
-        return np.frombuffer(self._file.read(), self._dtype).reshape(shape)
+            return np.memmap(self._file, self._dtype, "r").reshape(-1, self._width)
+        return np.concatenate([np.empty((0, self._width), self._dtype), *self._blocks])
+
+    def close(self) -> None:
+        """Give the temporary file back."""
+        self._blocks.clear()
+        if self._file is not None:
+            self._file.close()
 
 
 class Values:
@@ -49,6 +64,18 @@ class Values:
         self.names: list[dict[str, int]] = [{} for _ in by]
         self.n = 0
         self.empty = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for rows in (self._scores, self._status, self._clusters, self._answerable, self._by):
+            rows.close()
 
     def append(self, batch: Scored) -> None:
         """Add one batch. Raises UsageError where a breakdown has too many values."""

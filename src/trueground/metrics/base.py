@@ -69,7 +69,8 @@ class Metric:
 
     `needs` are record fields; where one is absent the item is `missing_field`. `compute` gets the
     evidence of a batch and the options, all of them present. `checks` tells which claim checks it
-    reads (see `Evidence.checks`), from its options. `source` says where the definition stands.
+    reads (see `Evidence.checks`), from its options; `prepare` raises where an optional install or
+    data is absent. `source` says where the definition stands.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Metric:
     source: str
     options: Mapping[str, Option] = field(default_factory=dict)
     checks: Callable[[Options], tuple[str, ...]] = lambda _options: ()
+    prepare: Callable[[Options], None] = lambda _options: None
     extra: str | None = None
     in_default_set: bool = True
     higher_is_better: bool = True
@@ -103,9 +105,13 @@ class Spec:
     def column(self, evidence: Evidence) -> Column:
         """Values and statuses of a batch; a missing field wins over what was computed."""
         column = self.metric.compute(evidence, self.options)
+        present = np.ones(len(evidence.batch), np.bool_)
         for need in self.metric.needs:
-            column = column.without(~evidence.batch.has(need), Status.MISSING_FIELD)
-        return column
+            present &= evidence.batch.has(need)
+        missing = np.uint8(CODES[Status.MISSING_FIELD])
+        return Column(
+            np.where(present, column.values, np.nan), np.where(present, column.status, missing)
+        )
 
 
 def make_spec(metric: Metric, given: Mapping[str, str]) -> Spec:

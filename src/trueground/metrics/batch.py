@@ -86,7 +86,9 @@ class Batch:
     def heard(self) -> list[str]:
         """H: question plus history, joined with one space."""
         pairs = zip(self.questions, self.histories, strict=True)
-        return [q or "" if not h else " ".join([q or "", *(t.content for t in h)]) for q, h in pairs]
+        return [
+            q or "" if not h else " ".join([q or "", *(t.content for t in h)]) for q, h in pairs
+        ]
 
     @cached_property
     def references_flat(self) -> list[str]:

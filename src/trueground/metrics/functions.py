@@ -5,20 +5,20 @@ A thin wrapper over the same code that scores files. Items are worked off in bat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from trueground.errors import UsageError
-from trueground.metrics.base import Column, Floats, make_spec
+from trueground.metrics.base import Floats, make_spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.evidence import Checked, Evidence, no_checks
 from trueground.metrics.registry import get_metric
 from trueground.types import Choice, Claim, Passage, Turn, Verdict
 
 _STEP = 1024
-_TEXTS = {
+_TEXTS: dict[str, Callable[[Any], Any]] = {
     "questions": lambda x: x,
     "histories": lambda turns: [t if isinstance(t, Turn) else Turn(t) for t in turns],
     "contexts": lambda texts: [t if isinstance(t, Passage) else Passage(t) for t in texts],
@@ -58,13 +58,14 @@ class MetricFunction:
         values = [np.empty(0)]
         for low in range(0, len(responses), _STEP):
             part = slice(low, low + _STEP)
-            texts = {n: [_cell(n, x) for x in column[part]] for n, column in given.items()}
+            texts: dict[str, Any] = {
+                n: [_cell(n, x) for x in column[part]] for n, column in given.items()
+            }
             evidence = _Given(
                 Batch(responses=list(responses[part]), **texts),
                 *(column and column[part] for column in verdicts),
             )
-            column: Column = spec.column(evidence)
-            values.append(column.values)
+            values.append(spec.column(evidence).values)
         return np.concatenate(values)
 
 

@@ -26,7 +26,9 @@ def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _column(checked: list[Checked], value_of: Callable[[Verdict], float | None], how: Aggregate) -> Column:
+def _column(
+    checked: list[Checked], value_of: Callable[[Verdict], float | None], how: Aggregate
+) -> Column:
     values = np.full(len(checked), np.nan)
     status = np.zeros(len(checked), np.uint8)
     for i, item in enumerate(checked):

@@ -20,6 +20,12 @@ def _meteor(evidence: Evidence, options: Options) -> Column:
     return Column.of(np.array(values, np.float64))
 
 
+def _prepare(options: Options) -> None:
+    from trueground.text.meteor import prepare
+
+    prepare(options["wordnet"] or None)
+
+
 METRICS = (
     Metric(
         "meteor",
@@ -29,6 +35,7 @@ METRICS = (
         "METEOR: aligned words by form, stem and WordNet synonym",
         "Banerjee and Lavie 2005",
         {"wordnet": Option("")},
+        prepare=_prepare,
         extra="meteor",
         in_default_set=False,
     ),

@@ -35,9 +35,10 @@ def overlap(u: Bags, k: Bags, h: Bags | None = None) -> Overlap:
     pairs = len(u)
     width = max((int(t.ids.max()) for t in sides if len(t.ids)), default=0).bit_length() + 2
     small = pairs.bit_length() + width < 31  # half the bytes to sort
-    items = np.arange(pairs, dtype=np.int32 if small else np.int64) << width
+    kind = np.dtype(np.int32 if small else np.int64)
+    items = (np.arange(pairs) << width).astype(kind)
     keys = [
-        (np.repeat(items, t.lengths) | t.ids.astype(items.dtype) << 2) + items.dtype.type(side)
+        (np.repeat(items, t.lengths) | t.ids.astype(kind) << 2) + kind.type(side)
         for side, t in enumerate(sides)
     ]
     key = np.concatenate(keys)

@@ -78,7 +78,7 @@ def _copy_pipe(name: str, out: IO[bytes]) -> None:
 
 
 def _download(url: str, out: IO[bytes]) -> None:
-    import fsspec  # type: ignore[import-untyped]
+    import fsspec
 
     public = shown(url)
     try:

@@ -15,9 +15,9 @@ import msgspec
 import zstandard
 
 from trueground.errors import InputError
+from trueground.records.fields import field_value
 from trueground.reports.selection import Selection
 from trueground.reports.view import STATUS_WORDS
-from trueground.records.fields import field_value
 from trueground.types import Record, Status
 
 BLOCK = 100

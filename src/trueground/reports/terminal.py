@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 _HEAD = ("metric", "mean", "95% interval", "scored", "not scored")
-_MOST_VALUES = 12
+_MOST_VALUES = 6
 
 
 def render(summary: Mapping[str, Any], path: Path | None) -> str:

@@ -11,8 +11,6 @@ seed and the number of the block only, so the result does not depend on how the 
 from __future__ import annotations
 
 import itertools
-
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -132,7 +130,8 @@ def _multinomial(units: int, resamples: int, seed: int) -> Floats:
 
 def _poisson_table() -> Floats:
     """Poisson(1) by inversion of a 16-bit uniform number."""
-    probability, cumulative, k = np.exp(-1.0), [], 0
+    probability, k = np.exp(-1.0), 0
+    cumulative: list[float] = []
     while probability > 2.0 ** -(_TABLE_BITS + 1):
         cumulative.append((cumulative[-1] if cumulative else 0.0) + probability)
         k += 1

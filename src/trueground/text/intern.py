@@ -56,7 +56,7 @@ def intern(keys: Words) -> Ids:
     it was written, so no table needs clearing, and each round settles at least one word. Ids are
     below `len(keys)` times a few.
     """
-    bits = max(8, int(len(keys)).bit_length() - 2)
+    bits = max(8, len(keys).bit_length() - 2)
     shift = np.uint64(64 - bits)
     table = np.empty(1 << bits, np.int32)
     mine = keys

@@ -44,6 +44,12 @@ def meteor(response: str, references: Sequence[str], wordnet: str | None = None)
     )
 
 
+def prepare(wordnet: str | None = None) -> None:
+    """Load NLTK and WordNet now, so that what is absent is told before any work is done."""
+    _nltk()
+    _synonyms(wordnet or os.environ.get(WORDNET_VARIABLE) or None)
+
+
 class _Stems:
     """A stemmer in NLTK's sense that remembers."""
 

@@ -90,13 +90,17 @@ SQUAD = Normalizer(
     "squad",
     _squad,
     "lower case, no ASCII punctuation, no English articles",
-    byte_table(b""), _PUNCTUATION, ARTICLES,
+    byte_table(b""),
+    _PUNCTUATION,
+    ARTICLES,
 )
 FAITHEVAL = Normalizer(
     "faitheval",
     _faitheval,
     "as squad, but punctuation becomes a space",
-    byte_table(_PUNCTUATION), b"", ARTICLES,
+    byte_table(_PUNCTUATION),
+    b"",
+    ARTICLES,
 )
 ROUGE = Normalizer("rouge", _rouge, "a-z and 0-9 only, as rouge-score", byte_table(_PUNCTUATION))
 

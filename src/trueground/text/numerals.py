@@ -4,9 +4,27 @@ from __future__ import annotations
 
 import re
 
-_ONES = tuple(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen seventeen eighteen nineteen".split(" ")
+_ONES = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
 )
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 SCALES = {
@@ -39,10 +57,19 @@ ORDINAL_WORDS = (
     | {f"{word[:-1]}ieth": 10.0 * (i + 2) for i, word in enumerate(_TENS)}
     | _IRREGULAR
 )
-_MONTH_NAMES = tuple(
-    "january february march april may june july august september october november december".split(
-        " "
-    )
+_MONTH_NAMES = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 )
 MONTHS = {name: i for i, name in enumerate(_MONTH_NAMES, 1)}
 MONTHS |= {name[:3]: i for name, i in MONTHS.items()} | {"sept": 9}

@@ -54,11 +54,11 @@ def refusal(response: str, references: Sequence[str] = ()) -> str | None:
     """
     rules = _rules()
     lowered = response.lower()
-    if not lowered.isascii():
+    if lowered.isascii():
+        cues = rules.ascii_cues
+    else:
         lowered = unicodedata.normalize("NFC", lowered).translate(_PLAIN)
         cues = rules.cues
-    else:
-        cues = rules.ascii_cues
     if not _has_any(lowered, cues):
         return None
     text = _plain(response)
@@ -84,13 +84,15 @@ def _read(text: str, foreign: bool, ignored: Sequence[str]) -> str | None:
     for start, end in sentences(text):
         sentence = " ".join(text[start:end].split())
         lowered = _lower(sentence)
-        other = _rules().foreign.search(lowered) if foreign else None
-        span = other.span() if other else _declines(sentence, lowered, talked, ignored)
-        if span is None and not _is_beside_the_point(lowered):
-            return None
-        if span is not None and found is None:
-            found = sentence[slice(*span)].strip()
-        talked = talked or span is not None or _has("source", lowered)
+        beside = _is_beside_the_point(lowered)
+        if found is None or not beside:
+            other = _rules().foreign.search(lowered) if foreign else None
+            span = other.span() if other else _declines(sentence, lowered, talked, ignored)
+            if span is None and not beside:
+                return None
+            if span is not None and found is None:
+                found = sentence[slice(*span)].strip()
+        talked = talked or found is not None or _has("source", lowered)
     return found
 
 
@@ -161,9 +163,9 @@ def _fits(kind: str, residue: str) -> bool:
     """May these words stand between the beginning of the clause and a phrase of this kind?"""
     if _has("reported", residue.rstrip()):
         return False
-    if kind in ("passive", "unknown"):
+    if kind in ("passive", "unknown") or (kind == "anaphor" and _has("source", residue)):
         return True
-    if kind == "sources":
+    if kind in ("sources", "impersonal"):
         residue = _rules().sections["determiners"].sub("", residue)
     return _has("residue", residue.strip())
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from sentencex import get_sentence_boundaries
+from sentencex import get_sentence_boundaries  # type: ignore[import-untyped]
 
 _BULLET = re.compile(r"[ \t]*(?:[-*•‣◦▪–—][ \t]+|\(?\d{1,2}[.)][ \t]+|\|[ \t]*)")
 _WORD = re.compile(r"\w")

@@ -7,15 +7,14 @@
 from __future__ import annotations
 
 import re
-from functools import cache
-from importlib.resources import files
 
 import msgspec
 
 from trueground.text.numerals import MONTHS, NUMBER_WORDS, ORDINAL_WORDS, SCALES, spoken
+from trueground.text.units import unit_at
 
 
-class Value(msgspec.Struct, frozen=True):
+class Value(msgspec.Struct, frozen=True, gc=False):
     """One number, amount, ordinal or date at `start`…`end` of its text.
 
     `kind` is "number", "ordinal" or "date". A number has `amount` in the base of its `unit` (None:
@@ -62,12 +61,6 @@ _CLOCK = re.compile(
     r"(?P<h>[0-2]?\d):(?P<min>[0-5]\d)(?::\d\d)?\b(?:\s?(?P<half>[ap])\.?m\b)?", re.I
 )
 _YEAR_ERA = re.compile(r"\s?(BCE?\b|B\.C\.)")
-_UNIT = re.compile(
-    r"[\s-]?(?P<sym>%|°\s?[CF]?|km/h|k?m²)"
-    r"|[\s-]?degrees?\s(?P<degree>Celsius|Fahrenheit|C|F)\b"
-    r"|\s?(?P<percent>per\s?cent|percentage points?)\b"
-    r"|[\s\-\u00a0]?(?:(?:U\.?S\.?|American)\s)?(?P<word>[A-Za-z]+2?)\b(?:[\s-]old\b)?"
-)
 _CURRENCIES = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
 _MONTH_NEEDS = re.compile(
     r"(?:\b(?:in|on|since|by|until|till|of|last|next|this|early|late|mid)[ -])$", re.I
@@ -82,6 +75,7 @@ _WORD_CENTURY = re.compile(rf"[\s-]+centur(?:y|ies)\b{_ERA}", re.I)
 _CANDIDATE = re.compile(r"([$€£¥₹]?\d+)|[^\W\d_]+")
 
 STARTERS = frozenset(MONTHS) | frozenset(NUMBER_WORDS) | frozenset(ORDINAL_WORDS) | {"half", "a"}
+_OPENERS = STARTERS | {word.capitalize() for word in STARTERS} | {w.upper() for w in STARTERS}
 
 
 def values(text: str, start: int = 0, end: int | None = None) -> list[Value]:
@@ -91,7 +85,7 @@ def values(text: str, start: int = 0, end: int | None = None) -> list[Value]:
     taken = start
     for match in _CANDIDATE.finditer(text, start, stop):
         begin = match.start()
-        if begin >= taken and (match.end(1) > begin or match.group().lower() in STARTERS):
+        if begin >= taken and (match.end(1) > begin or match.group() in _OPENERS):
             value = value_at(text, begin)
             if value is not None and value.end <= stop:
                 found.append(value)
@@ -181,18 +175,18 @@ def _number_at(text: str, at: int) -> Value | None:
 def _year(text: str, at: int, end: int, digits: str) -> Value | None:
     """Read bare digits as a year: four digits in 1000…2100, "44 BC", or the end of "1914–18"."""
     era = _YEAR_ERA.match(text, end)
-    if era:
+    if era and len(digits) < 6:
         return Value(at, era.end(), "date", amount=None, year=-int(digits))
     if len(digits) == 2 and at > 4 and text[at - 1] in "-–/" and text[at - 5 : at - 1].isdigit():
         full = int(text[at - 5 : at - 3] + digits)
         return Value(at, end, "date", amount=float(full), year=full)
-    if end - at == 4 and 1000 <= int(digits) <= 2100 and not _unit_at(text, end):
+    if end - at == 4 and 1000 <= int(digits) <= 2100 and not unit_at(text, end):
         return Value(at, end, "date", amount=float(digits), year=int(digits))
     return None
 
 
 def _with_unit(text: str, at: int, end: int, amount: float) -> Value:
-    unit = _unit_at(text, end)
+    unit = unit_at(text, end)
     if unit is None:
         return Value(at, end, "number", amount=amount)
     base, factor, stop = unit
@@ -201,21 +195,6 @@ def _with_unit(text: str, at: int, end: int, amount: float) -> Value:
     elif base == "kelvin":
         base, amount = "celsius", amount - 273.15
     return Value(at, stop, "number", amount=amount * factor, unit=base)
-
-
-def _unit_at(text: str, at: int) -> tuple[str, float, int] | None:
-    """Return (base, factor, end) of the unit that is written at `at`, if one is."""
-    match = _UNIT.match(text, at)
-    if not match:
-        return None
-    if match["percent"]:
-        return "percent", 1.0, match.end()
-    if match["degree"]:
-        name = "°" + match["degree"][0].upper()
-    else:
-        name = (match["sym"] or match["word"]).replace(" ", "")
-    known = _units().get(name) or _units().get(name.lower() + "\0")
-    return (*known, match.end()) if known else None
 
 
 def _from_words(text: str, at: int) -> Value | None:
@@ -246,19 +225,3 @@ def _plain_month(text: str, at: int, name: str) -> bool:
     """Whether a month name without day or year means the month: "May" and "March" need a sign."""
     ambiguous = name.lower().rstrip(".") in ("may", "march", "mar", "jan")
     return not ambiguous or _MONTH_NEEDS.search(text, max(0, at - 8), at) is not None
-
-
-@cache
-def _units() -> dict[str, tuple[str, float]]:
-    """Spelling → (base, factor); a spelling whose case does not matter carries a NUL at its end."""
-    table: dict[str, tuple[str, float]] = {}
-    source = files("trueground.text") / "data" / "units.txt"
-    for line in source.read_text(encoding="utf-8").splitlines():
-        if not line or line.startswith("#"):
-            continue
-        head, _, names = line.partition("=")
-        base, factor = head.split()
-        for name in names.split():
-            exact = name.endswith("!")
-            table[name[:-1] if exact else name.lower() + "\0"] = (base, float(factor))
-    return table

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from trueground.judges.lexical.agreement import agrees, same_kind
 from trueground.judges.lexical.contradictions import Reading
 from trueground.judges.lexical.coverage import Item
-from trueground.judges.lexical.reading import Token
 from trueground.judges.lexical.segments import Segment
+from trueground.judges.lexical.tokens import Token
 
 _Sides = tuple[set[str], set[str]]
 _ROLES = frozenset(("to", "from", "by"))
@@ -93,6 +93,8 @@ def subjects(reading: Reading) -> str | None:
 
 def directions(reading: Reading) -> str | None:
     """ "To" in the claim is "from" or "by" in the context."""
+    if not any(token.spelling in _ROLES for token in reading.view.tokens):
+        return None
     for item in reading.view.items:
         mine = _role(reading.view.tokens, reading.view.tokens.index(item.token))
         if mine is None:
@@ -112,6 +114,8 @@ def exchanged(reading: Reading) -> str | None:
         if not verb.verb or not verb.key or verb.key in _MUTUAL:
             continue
         for part in reading.parts:
+            if verb.key not in part.keys:
+                continue
             for i, token in enumerate(part.tokens):
                 if token.key == verb.key and _crossed(_sides(tokens, at), _sides(part.tokens, i)):
                     return f"who did it and to whom are exchanged ({verb.spelling!r})"

@@ -8,11 +8,12 @@ import msgspec
 
 from trueground.judges.lexical.agreement import agrees
 from trueground.judges.lexical.coverage import ClaimView, Coverage, Item
-from trueground.judges.lexical.reading import Token
-from trueground.judges.lexical.segments import Segment, segments
+from trueground.judges.lexical.segments import Segment
+from trueground.judges.lexical.tokens import Token
 from trueground.judges.lexical.words import exclusive_sets
 
 _PIVOTS = frozenset(("than", "before", "after"))
+_NOTHING = Segment([], set(), set(), set(), set())
 _NEAR = 2
 _HEDGED = 4  # tokens behind a hedge that it weakens
 _LOWER = frozenset(("least", "over", "more", "above", "minimum", "exceeds", "exceeded"))
@@ -32,14 +33,14 @@ class Reading(msgspec.Struct):
     def of(cls, found: Coverage) -> Reading:
         """Cut the window, with the sentence before it, into segments."""
         first = max(0, found.first - 1)
-        parts = segments([found.text.tokens(i) for i in range(first, found.end)])
+        parts = found.text.segments(first, found.end)
         view, focus = found.view, found.view.items[-1].key
 
         def shared(part: Segment) -> float:
             total = sum(_weight_in(item, part) for item in view.items)
             return total + 0.1 * (bool(focus) and focus in part.keys)
 
-        return cls(view, parts, max(parts, key=shared))
+        return cls(view, parts, max(parts, key=shared, default=_NOTHING))
 
     @property
     def window(self) -> list[Token]:

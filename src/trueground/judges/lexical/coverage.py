@@ -7,14 +7,13 @@ import msgspec
 from trueground.judges.lexical.agreement import agrees
 from trueground.judges.lexical.reading import (
     TextView,
-    Token,
     is_spaceless,
-    read,
     spaceless_keys,
     without_citations,
 )
+from trueground.judges.lexical.tokens import Token, read
 from trueground.judges.lexical.words import LIGHT, NUMERIC, Word, small_key
-from trueground.text.values import Value
+from trueground.text.values import Value, values
 
 VALUE, NAME, LAST = 2.0, 1.5, 1.5
 SMALL, SELF = 0.1, 0.5  # words without content; "I" and "my" claim what no source can say
@@ -25,7 +24,7 @@ _BEST = 3  # single sentences from which larger windows grow
 _SMALLER = 0.02  # share of the claim that each further sentence must add
 
 
-class Item(msgspec.Struct):
+class Item(msgspec.Struct, gc=False):
     """One thing that the claim says: a word (`key`) or a value, with its weight."""
 
     token: Token
@@ -46,7 +45,7 @@ class ClaimView:
             found = sorted(spaceless_keys(self.text))
             self.items = [Item(_NO_TOKEN, key, None, 1.0) for key in found]
         else:
-            self.tokens = read(self.text, 0, len(self.text))
+            self.tokens = read(self.text, 0, len(self.text), values(self.text))
             self.items = self._items()
         self.keys = {item.key for item in self.items if item.key}
         self.weight = sum(item.weight for item in self.items)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trueground.judges.lexical import anchors, contradictions, presence
-from trueground.judges.lexical.coverage import ClaimView, cover
+from trueground.judges.lexical.coverage import ClaimView, Coverage, cover
 from trueground.judges.lexical.reading import TextView
 from trueground.types import JudgeRequest, Verdict
 
 COVERED = 0.75  # coverage at which the probability is 0.5
 _ABSENT = 0.4  # factors that bring every claim below 0.5: a name or value that is not there,
 _AGAINST = 0.49  # and a contradiction, of which rules are less sure
+_KEPT = 256  # texts that stay read: requests about one text come one after the other
 _CHECKS = (
     contradictions.polarity,
     contradictions.hedging,
@@ -44,38 +45,51 @@ class LexicalJudge:
             best = Verdict(False, 0.0, reasons=("no context",))
             for number, text in enumerate(request.texts):
                 if text not in texts:
+                    if len(texts) >= _KEPT:
+                        texts.clear()
                     texts[text] = TextView(text)
-                if texts[text].spans:
-                    verdict = _judge(claims[request.claim], texts[text])
-                    if best.text is None or verdict.probability > best.probability:  # type: ignore[operator]
-                        best, best.text = verdict, number
+                verdict = _judge(claims[request.claim], texts[text], best)
+                if verdict is not None:
+                    best, best.text = verdict, number
             verdicts.append(best)
         return verdicts
 
 
-def _judge(view: ClaimView, text: TextView) -> Verdict:
-    """Judge one claim against one text that has sentences."""
+def _judge(view: ClaimView, text: TextView, best: Verdict) -> Verdict | None:
+    """Judge one claim against one text; None where that cannot be better than `best`."""
+    least = -1.0 if best.text is None else best.probability or 0.0
+    if not text.spans or least >= 1.0:
+        return None
     place = presence.verbatim(view, text)
     if place is not None:
         return Verdict(True, 1.0, start=place[0], end=place[1], reasons=("stated word for word",))
     if not view.items:
-        return Verdict(False, 0.0, reasons=("the claim has no words of its own",))
+        none = ("the claim has no words of its own",)
+        return Verdict(False, 0.0, reasons=none) if least < 0 else None
     found = cover(view, text)
-    start, end = text.spans[found.first][0], text.spans[found.end - 1][1]
     probability = _probability(presence.score(found))
+    if probability <= least:
+        return None
+    reasons, probability = _weigh(found, probability)
+    if probability <= least:
+        return None
+    start, end = text.spans[found.first][0], text.spans[found.end - 1][1]
+    supported = probability > LexicalJudge.threshold
+    return Verdict(supported, probability, start=start, end=end, reasons=tuple(reasons))
+
+
+def _weigh(found: Coverage, probability: float) -> tuple[list[str], float]:
+    """Look for what speaks against the claim; return the reasons and the new probability."""
     reasons = list(presence.missing(found))
     if reasons:
-        probability *= _ABSENT / len(reasons)
-    elif view.tokens:
+        return reasons, probability * _ABSENT / len(reasons)
+    if found.view.tokens and probability > LexicalJudge.threshold:
         reading = contradictions.Reading.of(found)
         reasons = [why for check in _CHECKS if (why := check(reading))]
         if reasons:
-            probability *= _AGAINST
-    supported = probability > LexicalJudge.threshold
-    if not reasons:
-        share = f"{found.share(found.window):.0%} of the claim is in the context"
-        reasons = [share if supported else f"only {share}"]
-    return Verdict(supported, probability, start=start, end=end, reasons=tuple(reasons))
+            return reasons, probability * _AGAINST
+    share = f"{found.share(found.window):.0%} of the claim is in the context"
+    return [share if probability > LexicalJudge.threshold else f"only {share}"], probability
 
 
 def _probability(coverage: float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trueground.judges.lexical.reading import Token
+from trueground.judges.lexical.tokens import Token
 
 _RELATIVE = frozenset(("who", "which", "where", "whose"))
 _JOINS = _RELATIVE | {";", "and", "but", "while", "whereas", "although", "though", "because"}
@@ -64,18 +64,24 @@ def _opens(tokens: list[Token], at: int, run: list[Token]) -> bool:
 
 
 def _segment(run: list[Token], before: Segment | None, continued: bool) -> Segment:
-    content = [token for token in run if token.key and token.content]
-    own = {token.key for token in content}
-    verb = next((token.start for token in run if token.verb), run[-1].end)
-    head = {token.key for token in content if token.start < verb}
-    names = {t.key for t in content if t.word.capital and (t is not run[0] or t.key in head)}
-    segment = Segment(run, own, set(own), head, names)
-    if before is None:
-        return segment
-    refers = any(token.word.role == "pronoun" for token in run)
-    general = run[0].spelling in _DEFINITE and names.isdisjoint(head)
-    goes_on = continued and not head
-    if refers or general or goes_on:
+    keys: set[str] = set()
+    subject: set[str] = set()
+    names: set[str] = set()
+    refers = acted = False
+    for token in run:
+        acted = acted or token.verb
+        refers = refers or token.word.role == "pronoun"
+        if not (token.content and token.key):
+            continue
+        keys.add(token.key)
+        if not acted:
+            subject.add(token.key)
+        if token.word.capital and not (token is run[0] and token.verb):
+            names.add(token.key)
+    segment = Segment(run, keys, set(keys), subject, names)
+    general = run[0].spelling in _DEFINITE and names.isdisjoint(subject)
+    goes_on = continued and not subject
+    if before is not None and (refers or general or goes_on):
         segment.about |= {token.key for token in before.tokens if token.key and not token.verb}
         segment.about |= before.about - before.keys
         segment.subject = set(before.subject) if goes_on else set()

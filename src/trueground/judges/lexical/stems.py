@@ -26,10 +26,9 @@ def stem(word: str) -> str:
         word = word[:-1]
     if word[-1] in _LAST or word[-1] == "s":
         for ending, put in _RULES:
-            if word.endswith(ending):
-                root = word[: -len(ending)]
-                if len(root) >= 3 and not _VOWELS.isdisjoint(root):
-                    word = _undouble(root + put)
+            root = word[: -len(ending)]
+            if word.endswith(ending) and len(root) >= 3 and not _VOWELS.isdisjoint(root):
+                word = _undouble(root + put)
                 break
     if len(word) > 4 and word[-1] == "e":
         word = word[:-1]

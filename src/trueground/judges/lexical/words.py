@@ -21,12 +21,11 @@ _PARTICIPLES = frozenset(
 )
 
 
-class Word(msgspec.Struct, frozen=True):
+class Word(msgspec.Struct, frozen=True, gc=False):
     """One spelling. `key` is shared by all words that count as the same; function words have "".
 
     `role` is the kind of a function word ("plain", "pronoun", "negator", "mark" …) or "". `sign` is
-    +1 or -1 for the two sides of a pair of opposites, which share their key. `opens_value` says
-    that a number or a date may begin here.
+    +1 or -1 for the two sides of a pair of opposites, which share their key.
     """
 
     spelling: str
@@ -36,7 +35,6 @@ class Word(msgspec.Struct, frozen=True):
     verb: bool = False
     sign: int = 0
     capital: bool = False
-    opens_value: bool = False
 
 
 class Lexicon(dict[str, Word]):
@@ -69,7 +67,7 @@ def _make(spelling: str) -> Word:
     first = spelling[0]
     if not first.isalpha():
         if first.isdigit() or spelling[-1].isdigit():
-            return Word(spelling, NUMERIC, opens_value=True)
+            return Word(spelling, NUMERIC)
         return Word(spelling, role="mark")
     lower = spelling.lower().replace("’", "'")
     capital = first.isupper()
@@ -80,13 +78,13 @@ def _make(spelling: str) -> Word:
     lower = _POSSESSIVE.sub("", lower)
     if role not in ("", "negator", "hedge"):
         sign = _signs().get(lower, ("", 0))[1]
-        return Word(spelling, "", 0.0, role, verb, sign, capital, number)
+        return Word(spelling, "", 0.0, role, verb, sign, capital)
     if number and lower not in ("may", "march"):
-        return Word(spelling, NUMERIC, 0.0, role, False, 0, capital, True)
+        return Word(spelling, NUMERIC, 0.0, role, False, 0, capital)
     key = _groups().get(lower) or _groups().get(stem(lower)) or stem(lower)
     pair, sign = _signs().get(lower) or _signs().get(key, (key, 0))
     weight = 0.0 if role else LIGHT if lower in _light() else 1.0
-    return Word(spelling, pair, weight, role, verb, sign, capital, number)
+    return Word(spelling, pair, weight, role, verb, sign, capital)
 
 
 @cache

@@ -1,0 +1,280 @@
+"""The command as a user types it: real processes, real files, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.records.broken_inputs import BROKEN, Broken
+from trueground.testing import synthetic_records
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "answers.jsonl"
+
+
+def run(*words: str | Path, cwd: Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "trueground", *map(str, words)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        **options,
+    )
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_examples_end_to_end(tmp_path: Path) -> None:
+    done = run("score", EXAMPLES, "--by", "meta.kind", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    for word in ("grounding_f1", "k_precision", "by meta.kind", "abstention rate", "report.html"):
+        assert word in done.stdout
+    names = {p.name for p in (tmp_path / "out").iterdir()}
+    assert names == {
+        "manifest.json",
+        "summary.json",
+        "items.jsonl",
+        "records.jsonl.zst",
+        "report.html",
+    }
+
+
+def test_json_on_standard_output_and_default_folder(tmp_path: Path) -> None:
+    source = write(tmp_path / "my answers.jsonl", list(synthetic_records(5)))
+    done = run("score", source, "--metrics", "f1", "--format", "json", cwd=tmp_path)
+    summary = json.loads(done.stdout)
+    assert summary["n"] == 5
+    assert set(summary["metrics"]["f1"]) == {"mean", "ci", "ci_level", "n", "scored", "unscored"}
+    out = Path(summary["out"])
+    assert out.parent == Path("runs")
+    assert out.name.endswith("Z-my-answers")
+    assert json.loads((tmp_path / out / "summary.json").read_text())["n"] == 5
+
+
+def test_standard_input_mapping_and_quiet(tmp_path: Path) -> None:
+    text = json.dumps({"answer": "Paris", "gold": ["Paris"]})
+    done = run(
+        *("score", "-", "--map", "response=answer,references=gold", "--metrics", "f1"),
+        *("--out", "o", "--quiet"),
+        cwd=tmp_path,
+        input=text,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert json.loads((tmp_path / "o" / "summary.json").read_text())["metrics"]["f1"]["mean"] == 1
+
+
+def test_gates(tmp_path: Path) -> None:
+    rows = [{"response": "Paris", "references": ["Paris"]}, {"response": "Rome"}]
+    write(tmp_path / "a.jsonl", rows)
+
+    def gate(*words: str) -> tuple[int, str]:
+        done = run("score", "a.jsonl", "--out", "o", "--overwrite", *words, cwd=tmp_path)
+        return done.returncode, done.stderr
+
+    assert gate("--fail-under", "f1=1", "--fail-under", "recall=0.5") == (0, "")
+    code, said = gate("--fail-under", "f1=1.01")
+    assert (code, "f1 is 1.0000, 1.01 wanted" in said) == (1, True)
+    code, said = gate("--metrics", "f1", "--min-coverage", "0.6")
+    assert (code, "50.0% of the items" in said) == (3, True)
+    assert gate("--metrics", "f1", "--min-coverage", "0.5")[0] == 0
+    code, said = gate("--metrics", "k_precision", "--fail-under", "k_precision=0")
+    assert (code, "no scored item" in said) == (1, True)
+    code, said = gate("--metrics", "f1", "--fail-under", "k_precision=0.5")
+    assert (code, "not in the run" in said) == (2, True)
+    code, said = gate("--fail-under", "f1>0.5")
+    assert (code, "METRIC=NUMBER" in said) == (2, True)
+    code, _ = gate("--metrics", "f1(abstain=x)")
+    assert code == 2
+    key = "k_precision(normalizer=faitheval)"
+    rows[0]["contexts"] = ["Paris"]
+    write(tmp_path / "a.jsonl", rows)
+    assert gate("--metrics", key, "--fail-under", f"{key}=0.9")[0] == 0
+
+
+@pytest.mark.parametrize("case", BROKEN, ids=lambda case: case.name)
+def test_broken_inputs_exit_2_and_leave_nothing(case: Broken, tmp_path: Path) -> None:
+    (tmp_path / case.file).write_bytes(case.data)
+    before = {p.name for p in tmp_path.iterdir()}
+    mapping = [f"--map={case.columns}"] if case.columns else []
+    done = run("score", case.file, "--out", "out", *mapping, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    for part in case.says:
+        assert part in done.stderr
+    assert {p.name for p in tmp_path.iterdir()} == before
+
+
+BAD_USAGE = {
+    "unknown metric": (["--metrics", "k_precisoin"], "Did you mean 'k_precision'"),
+    "unknown option of a metric": (["--metrics", "f1(abstain=zero)"], "f1 has no option 'abstain'"),
+    "bad value of an option": (["--metrics", "k_f1(abstain=no)"], "as_is, exclude, one, zero"),
+    "unknown judge": (["--judge", "lexcial"], "Did you mean 'lexical'"),
+    "unknown decomposer": (["--decomposer", "x"], "unknown decomposer 'x'"),
+    "unknown mapping": (["--map", "answer=response"], "'answer'"),
+    "broken mapping": (["--map", "question"], "question"),
+    "absent breakdown": (["--by", "topic"], "--by topic"),
+    "limit of nothing": (["--limit", "0"], "--limit"),
+    "workers of nothing": (["--workers", "0"], "--workers"),
+    "coverage above one": (["--min-coverage", "2"], "--min-coverage"),
+    "unknown format": (["--format", "xml"], "--format"),
+    "unknown flag": (["--metric", "f1"], "--metric"),
+    "option without a value": (["--metrics"], "--metrics"),
+    "no metric": (["--metrics", ","], "no metric was named"),
+    "options that do not close": (["--metrics", "f1(normalizer=squad"], "cannot read the metric"),
+    "metric from an extra": (["--metrics", "meteor(wordnet=/nowhere)"], "/nowhere"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_USAGE)
+def test_bad_usage_exits_2_and_leaves_nothing(name: str, tmp_path: Path) -> None:
+    words, says = BAD_USAGE[name]
+    write(tmp_path / "a.jsonl", [{"response": "x", "references": ["x"]}])
+    done = run("score", "a.jsonl", "--out", "out", *words, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_output_folder_that_cannot_be_used(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", [{"response": "x"}])
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("precious")
+    (tmp_path / "file").write_text("x")
+    for out, says in (
+        ("full", "not empty"),
+        ("file", "is a file"),
+        ("file/below", "cannot use"),
+        ("/proc/nowhere", "cannot use"),
+    ):
+        done = run("score", "a.jsonl", "--out", out, cwd=tmp_path)
+        assert done.returncode == 2, done.stderr
+        assert says in done.stderr
+        assert "--out" in done.stderr
+    assert (tmp_path / "full" / "thesis.txt").read_text() == "precious"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_unwritable_output_folder(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", [{"response": "x"}])
+    (tmp_path / "locked").mkdir(mode=0o555)
+    done = run("score", "a.jsonl", "--out", "locked", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "not writable" in done.stderr
+
+
+def test_skipped_rows_are_listed(tmp_path: Path) -> None:
+    lines = ['{"response": "x"}', '{"response": 5}', "{", '{"response": "y"}']
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+    done = run("score", "a.jsonl", "--on-bad-row", "skip", "--out", "o", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "2 bad rows skipped" in done.stdout
+    summary = json.loads((tmp_path / "o" / "summary.json").read_text())
+    assert (summary["n"], summary["skipped"]) == (2, 2)
+    assert "line 2" in summary["skipped_rows"][0]
+
+
+def test_a_disk_that_fills_up_ends_with_5_and_keeps_whole_lines(tmp_path: Path) -> None:
+    """A limit on the size of files stands for the full disk: both stop a write midway."""
+    write(tmp_path / "a.jsonl", list(synthetic_records(6_000, 0, 60, 100)))
+
+    def small_files() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+
+    words = ("score", "a.jsonl", "--out", "o", "--metrics", "f1,k_precision", "--workers", "1")
+    done = run(*words, cwd=tmp_path, preexec_fn=small_files)
+    assert done.returncode == 5, done.stderr
+    assert "items.jsonl" in done.stderr
+    assert "intact" in done.stderr
+    lines = (tmp_path / "o" / "items.jsonl").read_text().splitlines()
+    assert 1_000 < len(lines) < 6_000
+    assert [json.loads(line)["id"] for line in lines] == [f"r{i}" for i in range(len(lines))]
+    assert json.loads((tmp_path / "o" / "manifest.json").read_text())["status"] == "failed"
+    assert not (tmp_path / "o" / "summary.json").exists()
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_interrupt_keeps_what_was_done(workers: str, tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", list(synthetic_records(20_000, 0, 200, 300)))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trueground", "score", "a.jsonl", "--out", "o"]
+        + ["--workers", workers],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    items = tmp_path / "o" / "items.jsonl"
+    deadline = time.monotonic() + 60
+    while not (items.exists() and items.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "items are in" in said
+    assert "Traceback" not in said
+    lines = items.read_text().splitlines()
+    assert lines
+    assert all("scores" in json.loads(line) for line in lines)
+    manifest = json.loads((tmp_path / "o" / "manifest.json").read_text())
+    assert (manifest["status"], manifest["scored"]) == ("interrupted", len(lines))
+
+
+def test_two_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
+    from trueground.errors import OutputError
+    from trueground.runs.directory import RunDirectory
+
+    with (
+        RunDirectory(tmp_path / "o"),
+        pytest.raises(OutputError, match="in use"),
+    ):
+        RunDirectory(tmp_path / "o", overwrite=True)
+
+
+def test_list_and_version(tmp_path: Path) -> None:
+    done = run("list", "metrics", "--format", "json", cwd=tmp_path)
+    entries = {e["name"]: e for e in json.loads(done.stdout)}
+    assert entries["f1"]["needs"] == ["references"]
+    assert entries["k_precision"]["options"]["abstain"]["default"] == "as_is"
+    assert "lexical" in run("list", "judges", cwd=tmp_path).stdout
+    assert "metrics:" in run("list", cwd=tmp_path).stdout
+    assert run("list", "metric", cwd=tmp_path).returncode == 2
+    assert run("--version", cwd=tmp_path).stdout.startswith("trueground ")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; sys.argv = ['trueground', 'score', '--help']\n"
+        "from trueground.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'polars', 'rich', 'msgspec', 'jinja2', 'asyncio'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_importing_the_package_is_light() -> None:
+    code = (
+        "import sys, trueground\n"
+        "heavy = {'numpy', 'polars', 'rich', 'msgspec', 'typer'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,78 @@
+"""What the lexical judge says, and why."""
+
+from __future__ import annotations
+
+import pytest
+
+from trueground.judges import LexicalJudge
+from trueground.types import JudgeRequest, Verdict
+
+
+def judge(claim: str, *texts: str) -> Verdict:
+    return LexicalJudge().judge([JudgeRequest(claim, texts)])[0]
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "reason"),
+    [
+        (
+            "It has 1,194 seats.",
+            "It has 1,149 seats.",
+            "1,194 is not in the context; nearest number",
+        ),
+        ("He left on 2 May 2020.", "He left on 1 May 2020.", "nearest date 1 May 2020"),
+        ("Anna Frey sang there.", "Lena Voss sang there.", "'Anna' is not in the context"),
+        ("He was born in Rome.", "He was not born in Rome.", "the context denies"),
+        ("He was not born in Rome.", "He was born in Rome.", "the claim denies"),
+        ("They banned cars.", "They are considering to ban cars.", "only says 'considering'"),
+        ("All boats sank.", "Some boats sank.", "'All' in the claim, 'Some' in the context"),
+        ("Prices fell sharply in Oslo.", "Prices rose sharply in Oslo.", "in the claim"),
+        ("He died in Rome.", "He was born in Rome and died in Oslo.", "'died' goes with 'Oslo'"),
+        ("The lawyers paid farmers.", "The farmers paid lawyers.", "exchanged"),
+        ("Trains run from Oslo.", "Trains run to Oslo.", "'from Oslo' in the claim"),
+        ("Only guests may enter.", "Guests may enter.", "'Only' is not in the context"),
+    ],
+)
+def test_reasons(claim: str, text: str, reason: str) -> None:
+    verdict = judge(claim, text)
+    assert verdict.supported is False
+    assert any(reason in why for why in verdict.reasons), verdict.reasons
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("He was born in Rome.", "He was not born in Oslo but in Rome."),
+        ("The bill was rejected.", "The bill was not accepted."),
+        ("The walk is about 8 km long.", "The walk is 5 miles long."),
+        ("It was built in the 19th century.", "It was built in 1871."),
+        ("He left in 2020.", "He left on 1 May 2020."),
+        ("Ida won in 1903 [2].", "Ida won in 1903."),
+        ("Kim is 35 years old.", "Kim, aged 35, is old."),
+        ("1956", "She was born in 1956."),
+        ("Warsaw", "She was born in Warsaw."),
+        ("Curie died in 1934.", "Marie Curie was a chemist. She died in 1934."),
+        ("人口は約1400万人です", "東京は日本の首都です。人口は約1400万人です。"),
+    ],
+)
+def test_supported(claim: str, text: str) -> None:
+    verdict = judge(claim, text)
+    assert verdict.supported, verdict.reasons
+
+
+def test_the_deciding_window_is_named() -> None:
+    texts = ("Nothing here.", "It rained. Anna Frey wrote the opera in 1950. It snowed.")
+    verdict = judge("The opera was written by Anna Frey.", *texts)
+    assert verdict.supported
+    assert verdict.text == 1
+    assert texts[1][verdict.start : verdict.end] == "Anna Frey wrote the opera in 1950."
+
+
+def test_a_year_more_precise_than_the_context_is_not_supported() -> None:
+    assert not judge("It opened in 1994.", "It opened in the 1990s.").supported
+    assert not judge("It opened on 1 May 1994.", "It opened in 1994.").supported
+
+
+def test_numbers_in_other_scripts_do_not_crash() -> None:
+    assert judge("²³", "x² + ³").supported in (True, False)
+    assert judge("___", "___ ___").supported in (True, False)

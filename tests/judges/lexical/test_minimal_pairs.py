@@ -1,0 +1,36 @@
+"""Minimal pairs: the smallest change of a claim or a context that changes the verdict.
+
+All pairs of the split "dev" must be right. The split "held" was not used to write the rules; its
+share of right answers measures how far they carry.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from trueground.judges import LexicalJudge
+from trueground.types import JudgeRequest
+
+FILE = Path(__file__).parents[2] / "data" / "minimal_pairs.jsonl"
+PAIRS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+
+
+def wrong(split: str) -> tuple[list[str], int]:
+    """Ids of the pairs that are judged wrongly, and the number of all."""
+    rows = [row for row in PAIRS if row["split"] == split]
+    verdicts = LexicalJudge().judge([JudgeRequest(r["claim"], (r["context"],)) for r in rows])
+    ids = [r["id"] for r, v in zip(rows, verdicts, strict=True) if v.supported != r["supported"]]
+    return ids, len(rows)
+
+
+def test_every_dev_pair_is_right() -> None:
+    ids, total = wrong("dev")
+    assert total > 100
+    assert ids == []
+
+
+def test_held_pairs_are_mostly_right() -> None:
+    ids, total = wrong("held")
+    assert total >= 80
+    assert len(ids) / total <= 0.15, ids

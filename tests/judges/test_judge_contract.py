@@ -1,0 +1,119 @@
+"""The laws that every judge keeps. A new judge joins by its line in `trueground.judges.judges`."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trueground.errors import UsageError
+from trueground.judges import Judge, ask, get_judge, judges
+from trueground.text.sentences import sentences
+from trueground.types import JudgeRequest, Status, Verdict
+
+TEXTS = (
+    "Ida Kowal was born in Warsaw in 1867 and died in Paris. She won two prizes.",
+    "The council may ban fireworks. It has never banned bells, but it closed 3 halls (5%).",
+    "Dr. Smith wrote: “No one has left.” In the U.S. 1.2 million people, or fewer, agreed!",
+    "東京は日本の首都です。人口は約1400万人です。",
+    "Größe: 12 m² – der Hund schläft nicht. Il n'est pas né à Paris.",
+)
+SOME_TEXTS = st.lists(
+    st.sampled_from(TEXTS) | st.text(max_size=60), min_size=1, max_size=3, unique=True
+)
+CLAIMS = st.sampled_from(
+    ["Ida Kowal died in Warsaw.", "It banned bells.", "1956", "Who?", "She won prizes.", "人口"]
+) | st.text(max_size=40)
+
+
+@pytest.fixture(params=sorted(judges), scope="module")
+def judge(request: pytest.FixtureRequest) -> Judge:
+    return get_judge(request.param)
+
+
+def one(judge: Judge, claim: str, texts: list[str]) -> Verdict:
+    (verdict,) = judge.judge([JudgeRequest(claim, tuple(texts))])
+    return verdict
+
+
+def test_it_is_a_judge(judge: Judge) -> None:
+    assert isinstance(judge, Judge)
+    assert judges[judge.name]().signature == judge.signature != ""
+
+
+def test_no_request_gives_no_verdict(judge: Judge) -> None:
+    assert judge.judge([]) == [] == ask(judge, [])
+
+
+@pytest.mark.parametrize("texts", [(), ("",), (" \n", "\t")])
+def test_without_any_text_nothing_is_supported(judge: Judge, texts: tuple[str, ...]) -> None:
+    verdict = one(judge, "Water is wet.", list(texts))
+    assert verdict.supported is False
+    assert verdict.probability in (0.0, None)
+    assert verdict.reasons
+
+
+@settings(deadline=None, max_examples=60)
+@given(claim=CLAIMS, texts=SOME_TEXTS)
+def test_verdicts_are_whole(judge: Judge, claim: str, texts: list[str]) -> None:
+    verdict = one(judge, claim, texts)
+    assert (verdict.supported is None) == (verdict.status is not Status.SCORED)
+    if verdict.probability is not None:
+        assert 0.0 <= verdict.probability <= 1.0
+    if verdict.supported is False:
+        assert verdict.reasons
+    if verdict.start is not None and verdict.end is not None:
+        assert verdict.text is not None
+        assert 0 <= verdict.start <= verdict.end <= len(texts[verdict.text])
+
+
+@settings(deadline=None, max_examples=60)
+@given(texts=SOME_TEXTS, pick=st.randoms(use_true_random=False))
+def test_a_sentence_of_a_text_is_supported(judge: Judge, texts: list[str], pick: object) -> None:
+    spans = [text[start:end] for text in texts for start, end in sentences(text)]
+    for sentence in spans:
+        assert one(judge, sentence, texts).supported, sentence
+
+
+@settings(deadline=None, max_examples=60)
+@given(claim=CLAIMS, texts=SOME_TEXTS)
+def test_the_order_of_texts_does_not_matter(judge: Judge, claim: str, texts: list[str]) -> None:
+    one_way, other_way = one(judge, claim, texts), one(judge, claim, texts[::-1])
+    assert one_way.supported == other_way.supported
+    assert one_way.probability == other_way.probability
+
+
+@settings(deadline=None, max_examples=60)
+@given(claim=CLAIMS, texts=SOME_TEXTS, more=st.sampled_from(TEXTS))
+def test_another_text_never_lowers(judge: Judge, claim: str, texts: list[str], more: str) -> None:
+    less, much = one(judge, claim, texts), one(judge, claim, [*texts, more])
+    assert much.supported or not less.supported
+    assert (much.probability or 0.0) >= (less.probability or 0.0)
+
+
+@settings(deadline=None, max_examples=40)
+@given(asked=st.lists(st.tuples(CLAIMS, st.sampled_from(TEXTS)), max_size=6))
+def test_asking_together_or_alone_is_the_same(judge: Judge, asked: list[tuple[str, str]]) -> None:
+    requests = [JudgeRequest(claim, (text,)) for claim, text in asked] * 2
+    alone = [judge.judge([request])[0] for request in requests]
+    assert ask(judge, requests) == judge.judge(requests) == alone
+
+
+def test_equal_requests_are_judged_once() -> None:
+    class Counting:
+        name, threshold, signature = "counting", 0.5, "counting-1"
+        seen = 0
+
+        def judge(self, requests: list[JudgeRequest]) -> list[Verdict]:
+            self.seen += len(requests)
+            return [Verdict(True, reasons=(request.claim,)) for request in requests]
+
+    counting = Counting()
+    requests = [JudgeRequest(claim, ("t",)) for claim in "abacab"]
+    assert [v.reasons[0] for v in ask(counting, requests)] == list("abacab")
+    assert counting.seen == 3
+
+
+def test_unknown_judges_are_named() -> None:
+    with pytest.raises(UsageError, match="lexical"):
+        get_judge("lexica")

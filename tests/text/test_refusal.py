@@ -1,0 +1,123 @@
+"""Declining to answer: the labelled cases, and laws for any text."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trueground.text.refusal import REFUSAL_RULES, _rules, refusal
+
+CASES = Path(__file__).parents[1] / "data" / "abstention_cases.jsonl"
+LABELLED = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
+
+MORE = """
+1|The passage describes the bridge but does not say who built it.
+1|The passage does not mention his birth date, but it does mention his death in 1950.
+1|I don't know. The passage discusses cats. It also covers dogs.
+1|The answer is "unknown".
+1|The answer is unknown.
+1|Answer: Unknown
+1|**Unanswerable**
+1|"I don't know."
+1|As an AI language model, I don't have access to the documents.
+1|Unfortunately, while the passage discusses ships, it doesn't mention sails.
+1|I'm sorry, but there is no information in the provided context about the mayor of Lisbon.
+1|The context provided does not contain information on this. Please provide more context.
+1|Neither passage mentions the price.
+1|The provided information is insufficient to answer the question.
+1|Unfortunately, the requested information is not available.
+1|Cannot be determined.
+1|I dont know
+1|Without more context, I cannot answer this.
+0|Paris, but I don't know for sure.
+0|I don't know, but I think it's Paris.
+0|Paris, which is not mentioned in the passage.
+0|There is no evidence that vaccines cause autism.
+0|There was not enough evidence to convict him.
+0|The species cannot be found in Europe.
+0|The sex of the embryo cannot be determined before week 12.
+0|The song is I Don't Know How to Love Him.
+0|He was unknown before the film.
+0|The Tomb of the Unknown Soldier
+0|The name of the band is Unknown Mortal Orchestra.
+0|The document does not allow photography.
+0|If you do not know the password, ask the admin.
+0|The passage says it is unknown who wrote it.
+0|No, the passage does not mention a king.
+0|It is difficult to find water in the desert.
+0|I cannot provide instructions for making a bomb.
+0|He was born in 1912 and his birthplace is not stated.
+0|I'm not sure about the figure. More than 300 people took part.
+"""
+
+
+@pytest.mark.parametrize("case", LABELLED, ids=lambda case: case["id"])
+def test_labelled_cases(case):
+    found = refusal(case["response"], case.get("references") or ())
+    assert (found is not None) is case["abstained"], found
+
+
+@pytest.mark.parametrize("line", MORE.strip().splitlines())
+def test_more_cases(line):
+    declines, response = line.split("|")
+    assert (refusal(response) is not None) is (declines == "1"), refusal(response)
+
+
+@pytest.mark.parametrize(
+    ("response", "words"),
+    [
+        ("I’m sorry, but I don’t know.", "I don't know"),
+        ("Sadly, the  passage\tdoes not mention it.", "the passage does not mention"),
+        ("The price is not stated in the text.", "The price is not stated in the text"),
+        ("Unanswerable: both passages are about the older bridge.", "Unanswerable"),
+        ("Leider kann ich die Frage nicht beantworten.", "kann ich die Frage nicht beantworten"),
+    ],
+)
+def test_the_declining_words_come_back(response, words):
+    assert refusal(response) == words
+
+
+def test_a_reference_that_says_the_same_makes_it_an_answer():
+    assert refusal("The painter is unknown.", ["Vermeer"]) == "The painter is unknown"
+    assert refusal("The painter is unknown.", ["unknown"]) is None
+    assert refusal("Unknown", ["It is not known."]) is None
+    assert refusal("I don't know.", ["unknown"]) == "I don't know"
+
+
+def test_every_phrase_is_behind_a_cue():
+    """The cheap first look must not hide what the patterns would find."""
+    declining = [case["response"] for case in LABELLED if case["abstained"]]
+    declining += [line[2:] for line in MORE.strip().splitlines() if line.startswith("1")]
+    for response in declining:
+        lowered = response.lower()
+        assert any(cue in lowered.replace("’", "'") for cue in _rules().cues), response
+
+
+def test_the_rules_are_named_after_their_file():
+    assert re.fullmatch(r"rules-\d+", REFUSAL_RULES)
+    data = Path(__file__).parents[2] / "src" / "trueground" / "text" / "data"
+    assert (data / f"refusals_v{REFUSAL_RULES.removeprefix('rules-')}.txt").is_file()
+
+
+PIECES = (
+    *(
+        "I don't know",
+        "I can't say",
+        ". ",
+        ", but ",
+        "the passage ",
+        "does not mention ",
+        "unknown",
+    ),
+    *(" is ", "İ", "however ", "“", '"', "'", "\n", "- ", "it ", "Paris", "…", "\u00a0", "不知道"),
+)
+pieces = st.lists(st.sampled_from(PIECES), max_size=10).map("".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.text(max_size=80), pieces))
+def test_any_text_is_read_and_outer_space_means_nothing(text):
+    assert refusal(f" \n\t{text}\u3000 ") == refusal(text)

@@ -1,0 +1,124 @@
+"""Numbers, dates and amounts as values."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueground.text.values import Value, values
+
+
+def only(text: str) -> Value:
+    found = values(text)
+    assert len(found) == 1, found
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "amount", "unit"),
+    [
+        ("1,194 people", 1194, None),
+        ("1.2 million people", 1_200_000, None),
+        ("1,200,000 people", 1_200_000, None),
+        ("four cats", 4, None),
+        ("Twenty-three cats", 23, None),
+        ("one hundred and five cats", 105, None),
+        ("four hundred thousand", 400_000, None),
+        ("a million stars", 1_000_000, None),
+        ("two dozen eggs", 24, None),
+        ("61%", 61, "percent"),
+        ("61 per cent", 61, "percent"),
+        ("twelve percent", 12, "percent"),
+        ("half of them", 50, "percent"),
+        ("$5 million", 5_000_000, "USD"),
+        ("US$5m", 5_000_000, "USD"),
+        ("5 million dollars", 5_000_000, "USD"),
+        ("£3.50", 3.5, "GBP"),
+        ("3 km", 3000, "metre"),
+        ("5 m long", 5, "metre"),
+        ("1.4 kg", 1400, "gram"),
+        ("24 hours", 86_400, "second"),
+        ("35-year-old", 420, "month"),
+        ("35 years old", 420, "month"),
+        ("-5 degrees", -5, "degree"),
+        ("4 °C", 4, "celsius"),
+        ("4 degrees Celsius", 4, "celsius"),
+        ("98.6°F", 37, "celsius"),
+        ("5:30 pm", 17 * 60 + 30, "clock"),
+        ("18:00", 18 * 60, "clock"),
+    ],
+)
+def test_amounts(text: str, amount: float, unit: str | None) -> None:
+    value = only(text)
+    assert value.kind == "number"
+    assert value.amount == pytest.approx(amount)
+    assert value.unit == unit
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("1 May 2020", (2020, 5, 1)),
+        ("May 1, 2020", (2020, 5, 1)),
+        ("May 1st", (None, 5, 1)),
+        ("1st of May", (None, 5, 1)),
+        ("2020-05-01", (2020, 5, 1)),
+        ("25/12/1999", (1999, 12, 25)),
+        ("12/25/1999", (1999, 12, 25)),
+        ("May 2020", (2020, 5, None)),
+        ("in May", (None, 5, None)),
+        ("Sept. 2001", (2001, 9, None)),
+        ("in 1956", (1956, None, None)),
+        ("44 BC", (-44, None, None)),
+        ("3,700 BC", (-3700, None, None)),
+    ],
+)
+def test_dates(text: str, parts: tuple[int | None, int | None, int | None]) -> None:
+    value = only(text)
+    assert value.kind == "date"
+    assert (value.year, value.month, value.day) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "years"),
+    [
+        ("the 1990s", 1990, 10),
+        ("the 19th century", 1800, 100),
+        ("the nineteenth century", 1800, 100),
+        ("the twenty-first century", 2000, 100),
+        ("the 3rd century BC", -300, 100),
+    ],
+)
+def test_decades_and_centuries(text: str, first: int, years: int) -> None:
+    value = only(text)
+    assert (value.kind, value.year, value.years) == ("date", first, years)
+
+
+def test_ranges_hold_two_years() -> None:
+    assert [v.year for v in values("1914–18")] == [1914, 1918]
+    assert [v.year for v in values("from 1914 to 1918")] == [1914, 1918]
+
+
+@pytest.mark.parametrize(("text", "number"), [("the second man", 2), ("the 20th", 20)])
+def test_ordinals(text: str, number: float) -> None:
+    value = only(text)
+    assert (value.kind, value.amount) == ("ordinal", number)
+
+
+@pytest.mark.parametrize("text", ["", "one of them", "a cat", "They march on.", "May I go?", "no"])
+def test_words_that_are_no_values(text: str) -> None:
+    assert values(text) == []
+
+
+@given(st.text() | st.text(alphabet="0123456789 ,.-/:$%kmaystndhJu", max_size=40))
+def test_values_are_ordered_and_inside(text: str) -> None:
+    last = 0
+    for value in values(text):
+        assert last <= value.start < value.end <= len(text)
+        last = value.end
+
+
+@given(st.integers(0, 10**9))
+def test_grouping_does_not_change_a_number(number: int) -> None:
+    assert only(f"{number:,} cats").amount == only(f"{number}.0 cats").amount == number
