@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.records.broken_inputs import BROKEN, Broken
+
 from trueground.testing import synthetic_records
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "answers.jsonl"
@@ -213,8 +213,7 @@ def test_a_disk_that_fills_up_ends_with_5_and_keeps_whole_lines(tmp_path: Path) 
 def test_interrupt_keeps_what_was_done(workers: str, tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", list(synthetic_records(20_000, 0, 200, 300)))
     process = subprocess.Popen(
-        [sys.executable, "-m", "trueground", "score", "a.jsonl", "--out", "o"]
-        + ["--workers", workers],
+        [sys.executable, "-m", "trueground", "score", "a.jsonl", "--out=o", "--workers", workers],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,

@@ -17,6 +17,7 @@ _CUT = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _NEAR = 5  # a verb of the right side must stand among its first words
+_BACK = 400  # characters of the left side that are looked at
 _LOOK = 8  # words of the right side that are looked at
 
 
@@ -46,9 +47,10 @@ def has_finite(text: str, start: int, end: int) -> bool:
 
 
 def _separates(text: str, begin: int, cut: re.Match[str], end: int) -> bool:
+    begin = max(begin, cut.start() - _BACK)
     left = [m.group().lower() for m in _WORD.finditer(text, begin, cut.start())]
     right = [m.group() for m in islice(_WORD.finditer(text, cut.end(), end), _LOOK)]
-    if len(right) < 2 or not any(is_finite(word) for word in left[:-1]):
+    if len(right) < 2 or not any(map(is_finite, left[:-1])):
         return False
     if cut["word"] == "and" and is_finite(left[-1]):
         return False  # "designed and built the tower": one object for two verbs

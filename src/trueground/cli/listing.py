@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
 
@@ -35,10 +36,14 @@ def list_(
             typer.echo(f"{name}:")
         width = max(len(str(entry["name"])) for entry in entries)
         for entry in entries:
-            needs = ", ".join(entry.get("needs", []))
-            tail = f"  [needs {needs}]" if needs else ""
-            options = "".join(
-                f"\n{'':{width + 4}}{option}={'|'.join(o['allowed']) or '…'} (default {o['default']!r})"
-                for option, o in entry.get("options", {}).items()
-            )
-            typer.echo(f"  {entry['name']:{width}}  {entry['doc']}{tail}{options}")
+            typer.echo("\n".join(_lines(entry, width)))
+
+
+def _lines(entry: dict[str, Any], width: int) -> Iterator[str]:
+    """One line for the thing, one for each of its options."""
+    needs = ", ".join(entry.get("needs", []))
+    tail = f"  [needs {needs}]" if needs else ""
+    yield f"  {entry['name']:{width}}  {entry['doc']}{tail}"
+    for name, option in entry.get("options", {}).items():
+        allowed = "|".join(option["allowed"]) or "…"
+        yield f"  {'':{width}}    {name}={allowed}, default {option['default']!r}"

@@ -169,7 +169,8 @@ def _see_fields(plan: Plan, settings: Settings, check: Check) -> None:
     for name in settings.require:
         if name not in plan.keys and sum(k.partition("(")[0] == name for k in plan.keys) != 1:
             raise UsageError(
-                f"--fail-under {name}: this metric is not in the run; it has: {', '.join(plan.keys)}"
+                f"--fail-under {name}: this metric is not in the run, which has "
+                f"{', '.join(plan.keys)}"
             )
 
 

@@ -1,7 +1,7 @@
 """The strict definition of grounding: claims against contexts, gold facts against the response.
 
-Definitions: metrics.md, "Grounding"; Lee et al. 2024, section 3. A verdict that is missing makes the
-whole item unscored with that verdict's status; it never counts as supported, nor as unsupported.
+Definitions: metrics.md, "Grounding"; Lee et al. 2024, section 3. A missing verdict makes the whole
+item unscored with that verdict's status; it never counts as supported, nor as unsupported.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
@@ -41,7 +43,7 @@ def _as_strings(bags: Bags, alphabet: Ids) -> list[str]:
     codes = (alphabet[bags.ids] + _FIRST_CHAR).astype("<u4").tobytes()
     text = codes.decode("utf-32-le")
     cuts = bags.offsets.tolist()
-    return [text[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [text[a:b] for a, b in pairwise(cuts)]
 
 
 def _rouge_l(evidence: Evidence, _options: Options) -> Column:

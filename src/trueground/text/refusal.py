@@ -23,6 +23,14 @@ _FILE = Path(__file__).parent / "data" / "refusals_v1.txt"
 _SUBJECTS = {"speaker": "(?:i|we)", "sources": "<SUBJECT>"}
 _KINDS = (*_SUBJECTS, "anaphor", "impersonal", "passive", "unknown", "opening", "marker")
 _OF_THE_WORLD = ("unknown", "marker")
+# Every English phrase has one of these words; far cheaper to look for than the phrases.
+_NEGATION = re.compile(
+    r"\bno(?:t|ne|body|thing|)?\b|n'?t\b|nnot\b|\bn(?:ever|either)\b|\bn/a\b|\bfails to\b|\bdunno\b"
+    r"|\bun(?:k|clear|cer|su|ab|aw|an|sp|st|de|re)|\binsuff|\bimposs|\birrel|\b(?:hard|difficult) to\b"
+    r"|\btoo little\b"
+)
+# After a bare verdict only an open turn brings an answer back.
+_TURNS = ["however", " but ", "general knowledge", "answer: ", "answer is "]
 # Sections that are looked for anywhere; the others only at the beginning.
 _ANYWHERE = ("conceding", "guess", "reported", "safety")
 _PLAIN = str.maketrans(
@@ -61,6 +69,8 @@ def refusal(response: str, references: Sequence[str] = ()) -> str | None:
         cues = rules.cues
     if not _has_any(lowered, cues):
         return None
+    if not _NEGATION.search(lowered) and not _has_any(f" {lowered} ", rules.foreign_cues):
+        return None
     text = _plain(response)
     whole = _lower(" ".join(text.split()))
     foreign = _has_any(f" {whole} ", rules.foreign_cues) and bool(rules.foreign.search(whole))
@@ -84,6 +94,8 @@ def _read(text: str, foreign: bool, ignored: Sequence[str]) -> str | None:
     for start, end in sentences(text):
         sentence = " ".join(text[start:end].split())
         lowered = _lower(sentence)
+        if start == 0 and _has("verdict", lowered) and not _has_any(_lower(text), _TURNS):
+            return sentence
         beside = _is_beside_the_point(lowered)
         if found is None or not beside:
             other = _rules().foreign.search(lowered) if foreign else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +103,7 @@ class Tokens(Bags):
         keep[self.ends - low] = True
         joined = data[keep].tobytes()
         cuts = np.concatenate(([0], np.cumsum(self.ends - self.starts + 1)))[self.offsets].tolist()
-        bounds = zip(cuts, cuts[1:], strict=False)
+        bounds = pairwise(cuts)
         if joined.isascii():
             text = joined.decode("ascii")
             return [text[a : max(a, b - 1)] for a, b in bounds]

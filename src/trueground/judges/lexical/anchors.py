@@ -70,18 +70,18 @@ def subjects(reading: Reading) -> str | None:
     verb = next((i for i, t in enumerate(tokens) if t.verb), None)
     if not verb or tokens[verb].key in _REPORTS:
         return None
-    subject = [item for item in reading.view.items if item.token in tokens[:verb] and item.key]
+    subject = [item for item in reading.view.items if item.at < verb and item.key]
     names = {item.key for item in subject if item.name}
     if names and not any(names & part.keys for part in reading.parts):
         return None
     wanted = names or {item.key for item in subject}
-    said = [item for item in reading.view.items if item.token not in tokens[:verb]]
+    said = [item for item in reading.view.items if item.at >= verb]
     if not wanted or not said:
         return None
     for item in said:
         if item.value is None and (item is not said[-1] or not names):
             continue
-        act = _verb_before(tokens, tokens.index(item.token)) if item.value else None
+        act = _verb_before(tokens, item.at) if item.value else None
         hits = _hits(reading, item)
         parts = [part for part, i in hits if act is None or _verb_fits(part, i, act.key)]
         if not parts or any(_about(part, wanted, bool(names)) for part in parts):
@@ -96,7 +96,7 @@ def directions(reading: Reading) -> str | None:
     if not any(token.spelling in _ROLES for token in reading.view.tokens):
         return None
     for item in reading.view.items:
-        mine = _role(reading.view.tokens, reading.view.tokens.index(item.token))
+        mine = _role(reading.view.tokens, item.at)
         if mine is None:
             continue
         theirs = [_role(part.tokens, i) for part, i in _hits(reading, item)]
@@ -147,7 +147,7 @@ def _dependents(reading: Reading, numbers: bool = False) -> Iterator[tuple[int, 
     tokens = reading.view.tokens
     for item in reading.view.items:
         if item.value is not None or (item.name and not numbers):
-            at = tokens.index(item.token)
+            at = item.at
             if numbers or any(t.verb for t in tokens[:at]):
                 yield at, item
 

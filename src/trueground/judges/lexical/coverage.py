@@ -25,8 +25,12 @@ _SMALLER = 0.02  # share of the claim that each further sentence must add
 
 
 class Item(msgspec.Struct, gc=False):
-    """One thing that the claim says: a word (`key`) or a value, with its weight."""
+    """One thing that the claim says: a word (`key`) or a value, with its weight and its place.
 
+    `at` counts the tokens of the claim.
+    """
+
+    at: int
     token: Token
     key: str
     value: Value | None
@@ -43,7 +47,7 @@ class ClaimView:
         self.small: list[Item] = []
         if is_spaceless(self.text):
             found = sorted(spaceless_keys(self.text))
-            self.items = [Item(_NO_TOKEN, key, None, 1.0) for key in found]
+            self.items = [Item(0, _NO_TOKEN, key, None, 1.0) for key in found]
         else:
             self.tokens = read(self.text, 0, len(self.text), values(self.text))
             self.items = self._items()
@@ -57,16 +61,16 @@ class ClaimView:
                 items.append(self._item(at, token))
             elif not token.key and token.word.role != "mark":
                 weight = SELF if token.word.role == "self" else SMALL
-                self.small.append(Item(token, small_key(token.spelling), None, weight))
+                self.small.append(Item(at, token, small_key(token.spelling), None, weight))
         if items and items[-1].weight == 1.0 and len(items) > 1:
             items[-1].weight = LAST  # what is new stands last
         return items
 
     def _item(self, at: int, token: Token) -> Item:
         if token.value is not None:
-            return Item(token, "", token.value, VALUE)
+            return Item(at, token, "", token.value, VALUE)
         name = token.word.capital and (at > 0 or self._opens_name())
-        return Item(token, token.key, None, NAME if name else token.word.weight or LIGHT, name)
+        return Item(at, token, token.key, None, NAME if name else token.word.weight or LIGHT, name)
 
     def _opens_name(self) -> bool:
         """Whether the first word is a name, though every first word has a capital."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 
 from trueground.judges.lexical.segments import Segment, segments
 from trueground.judges.lexical.tokens import WORDS, Token, read
@@ -14,6 +15,7 @@ from trueground.text.values import Value, values
 _SPACELESS = r"\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _HAS_SPACELESS = re.compile(f"[{_SPACELESS}]")
 _BIGRAMS = re.compile(f"(?=([{_SPACELESS}]{{2}}))[{_SPACELESS}]|[^\\W{_SPACELESS}]+|[{_SPACELESS}]")
+_LONGEST = 2000  # characters
 _ACRONYM = re.compile(r"[A-Z]\.[A-Z]\.")
 _TO_SPACE = {code: " " for code in range(128) if not chr(code).isalnum()}
 _CITATION = re.compile(r"\[\d+(?:\s*[,–-]\s*\d+)*\]")
@@ -28,7 +30,7 @@ class TextView:
 
     def __init__(self, text: str) -> None:
         self.text = without_citations(text)
-        self.spans = sentences(text)
+        self.spans = [part for span in sentences(text) for part in _pieces(text, *span)]
         self.index: defaultdict[str, int] = defaultdict(int)
         self._tokens: dict[int, list[Token]] = {}
         self._values: dict[int, list[Value]] = {}
@@ -62,6 +64,16 @@ class TextView:
             found = segments([self.tokens(number) for number in range(first, end)])
             self._segments[first, end] = found
         return self._segments[first, end]
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Cut what is too long for a sentence (tables, logs, texts without full stops) at spaces."""
+    while end - start > _LONGEST:
+        space = text.rfind(" ", start + 1, start + _LONGEST)
+        stop = space if space > start else start + _LONGEST
+        yield start, stop
+        start = stop
+    yield start, end
 
 
 def _words(sentence: str) -> list[str]:
