@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from trueground._version import __version__
 
 if TYPE_CHECKING:
-    from trueground import metrics, testing
+    import trueground.errors as errors
+    import trueground.metrics as metrics
+    import trueground.testing as testing
     from trueground.evaluate.result import MetricSummary, Result, Summary
     from trueground.evaluate.score import ascore, score
     from trueground.metrics.base import Metric
@@ -50,6 +52,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "ascore",
+    "errors",
     "metrics",
     "register_metric",
     "score",

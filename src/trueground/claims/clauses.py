@@ -13,7 +13,7 @@ from itertools import islice
 from trueground.claims.phrases import data_lines
 
 _CUT = re.compile(
-    r"(?P<semi>;)\s+|(?P<comma>,)?\s+(?P<word>and|but|while|whereas|although|because)\s+(?=\S)"
+    r"(?P<semi>;)\s+|(?P<comma>,)?(?<!\s)\s+(?P<word>and|but|while|whereas|although|because)\s+(?=\S)"
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _NEAR = 5  # a verb of the right side must stand among its first words

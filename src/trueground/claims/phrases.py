@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from functools import cache
 from importlib.resources import files
 
@@ -23,7 +24,7 @@ _OPENER = re.compile(
     r"(?!(?:what|who|how|why|where|when|which|if|of|about)\b|any|a\s|the\s+\w+\s*\?)",
     re.I,
 )
-_EDGE = re.compile(r"^\W+|\W+$")
+_EDGES = string.punctuation + string.whitespace + "“”‘’…"
 
 
 def skip_boilerplate(text: str, start: int, end: int) -> int:
@@ -39,7 +40,7 @@ def is_chatter(sentence: str) -> bool:
     """Whether a sentence is a question, a greeting, an offer or another courtesy."""
     if sentence.rstrip("\"'”’)* ").endswith("?"):
         return not _OPENER.match(sentence)  # "Did you know that …?" states something
-    plain = _EDGE.sub("", sentence.replace("’", "'").lower())
+    plain = sentence.replace("’", "'").lower().strip(_EDGES)
     whole, openings = _courtesies()
     return plain in whole or plain.startswith(openings)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Sequence
 
 from trueground.claims.clauses import clauses, has_finite
@@ -10,10 +11,10 @@ from trueground.claims.phrases import is_chatter, skip_boilerplate
 from trueground.text.sentences import sentences
 from trueground.types import Claim
 
-_ASIDE = re.compile(r"\s*\(([^()]+)\)[.!]?$")
+_ASIDE = re.compile(r"\(([^()]+)\)[.!]?$")
 _WORDS = re.compile(r"\w+(?:['’.,-]\w+)*")
 _SPACELESS = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-_TAIL = re.compile(r"[\s,;:]+$")
+_TAIL = string.whitespace + ",;:"
 
 
 class RuleDecomposer:
@@ -69,5 +70,5 @@ def _is_long(text: str, start: int, end: int) -> bool:
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    piece = _TAIL.sub("", text[start:end])
+    piece = text[start:end].rstrip(_TAIL)
     return start + len(piece) - len(piece.lstrip()), start + len(piece)

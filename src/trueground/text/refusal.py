@@ -26,9 +26,10 @@ _OF_THE_WORLD = ("unknown", "marker")
 # Every English phrase has one of these words; far cheaper to look for than the phrases.
 _NEGATION = re.compile(
     r"\bno(?:t|ne|body|thing|)?\b|n'?t\b|nnot\b|\bn(?:ever|either)\b|\bn/a\b|\bfails to\b|\bdunno\b"
-    r"|\bun(?:k|clear|cer|su|ab|aw|an|sp|st|de|re)|\binsuff|\bimposs|\birrel|\b(?:hard|difficult) to\b"
-    r"|\btoo little\b"
+    r"|\bun(?:k|clear|cer|su|ab|aw|an|sp|st|de|re)|\binsuff|\bimposs|\birrel"
+    r"|\b(?:hard|difficult) to\b|\btoo little\b"
 )
+_STOPS = re.compile(r"[.!?] ")
 # After a bare verdict only an open turn brings an answer back.
 _TURNS = ["however", " but ", "general knowledge", "answer: ", "answer is "]
 # Sections that are looked for anywhere; the others only at the beginning.
@@ -74,10 +75,17 @@ def refusal(response: str, references: Sequence[str] = ()) -> str | None:
     text = _plain(response)
     whole = _lower(" ".join(text.split()))
     foreign = _has_any(f" {whole} ", rules.foreign_cues) and bool(rules.foreign.search(whole))
-    if not foreign and not rules.phrase.search(whole):
+    if not foreign and not _may_decline(whole):
         return None
     ignored = _OF_THE_WORLD if any(refusal(reference) for reference in references) else ()
     return _read(text, foreign, ignored)
+
+
+def _may_decline(lowered: str) -> bool:
+    """Whether a phrase occurs at all. No phrase goes beyond a full stop, and most parts of a text
+    have no negation, so the costly search is kept to the others."""
+    search = _rules().phrase.search
+    return any(_NEGATION.search(part) and search(part) for part in _STOPS.split(lowered))
 
 
 def _has_any(text: str, cues: list[str]) -> bool:

@@ -11,7 +11,7 @@ from sentencex import get_sentence_boundaries  # type: ignore[import-untyped]
 
 _BULLET = re.compile(r"[ \t]*(?:[-*•‣◦▪–—][ \t]+|\(?\d{1,2}[.)][ \t]+|\|[ \t]*)")
 _WORD = re.compile(r"\w")
-_LINE_BREAK = re.compile(r"[ \t]*(?:\r\n|[\n\r\v\f\x85\u2028\u2029])\s*")
+_LINE_BREAK = re.compile(r"(?:\r\n|[\n\r\v\f\x85\u2028\u2029])\s*")
 _WRAPPED_LINE = 40  # a shorter line that ends without punctuation is an item, not wrapped text
 
 

@@ -13,6 +13,7 @@ COVERED = 0.75  # coverage at which the probability is 0.5
 _ABSENT = 0.4  # factors that bring every claim below 0.5: a name or value that is not there,
 _AGAINST = 0.49  # and a contradiction, of which rules are less sure
 _KEPT = 256  # texts that stay read: requests about one text come one after the other
+_CHECKED = 300  # tokens: a longer claim is a text, to which the checks do not apply
 _CHECKS = (
     contradictions.polarity,
     contradictions.hedging,
@@ -83,7 +84,7 @@ def _weigh(found: Coverage, probability: float) -> tuple[list[str], float]:
     reasons = list(presence.missing(found))
     if reasons:
         return reasons, probability * _ABSENT / len(reasons)
-    if found.view.tokens and probability > LexicalJudge.threshold:
+    if 0 < len(found.view.tokens) <= _CHECKED and probability > LexicalJudge.threshold:
         reading = contradictions.Reading.of(found)
         reasons = [why for check in _CHECKS if (why := check(reading))]
         if reasons:
@@ -95,4 +96,4 @@ def _weigh(found: Coverage, probability: float) -> tuple[list[str], float]:
 def _probability(coverage: float) -> float:
     if coverage <= COVERED:
         return 0.5 * coverage / COVERED
-    return 0.5 + 0.5 * (coverage - COVERED) / (1 - COVERED)
+    return min(1.0, 0.5 + 0.5 * (coverage - COVERED) / (1 - COVERED))

@@ -1,0 +1,156 @@
+"""A run directory while it is being written.
+
+Files are either replaced as a whole (JSON, page) or appended to in whole pieces: when the disk fills
+up or a limit is hit, the unfinished piece is cut off again, so that what was finished stays intact.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import filelock
+import orjson
+import zstandard
+
+from trueground.errors import OutputError, WriteError
+
+MANIFEST = "manifest.json"
+SUMMARY = "summary.json"
+ITEMS = "items.jsonl"
+RECORDS = "records.jsonl.zst"
+REPORT = "report.html"
+_LOCK = ".lock"
+# What a run may have written: the only files that --overwrite removes.
+_OURS = (MANIFEST, SUMMARY, ITEMS, RECORDS, REPORT, _LOCK)
+
+
+def default_path(name: str, now: datetime | None = None) -> Path:
+    """runs/<utc-time>-<name>, with the characters of `name` that are safe everywhere."""
+    stamp = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
+    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.") or "score"
+    return Path("runs") / f"{stamp}-{safe[:60]}"
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Replace a JSON file as a whole. Raises WriteError."""
+    write_whole(path, orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Replace a file as a whole, or leave it as it was. Raises WriteError."""
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise write_error(path, error) from error
+
+
+def write_error(path: Path, error: OSError) -> WriteError:
+    """What to tell when writing stopped."""
+    return WriteError(
+        f"writing {path} failed: {error.strerror or error}. What was finished before is intact in "
+        f"{path.parent}. Make room or choose another --out, then run again."
+    )
+
+
+class AppendFile:
+    """A file that grows by whole pieces only."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._size = 0
+        try:
+            self._file = path.open("wb", buffering=0)
+        except OSError as error:
+            raise write_error(path, error) from error
+
+    def append(self, piece: bytes) -> None:
+        """Write the piece, or nothing of it. Raises WriteError."""
+        try:
+            view = memoryview(piece)
+            while len(view):
+                view = view[self._file.write(view) :]
+        except OSError as error:
+            self._file.truncate(self._size)
+            raise write_error(self.path, error) from error
+        self._size += len(piece)
+
+    def close(self) -> None:
+        """Nothing is buffered, so closing cannot lose anything."""
+        self._file.close()
+
+
+class RunDirectory:
+    """A locked directory in which one run is written."""
+
+    def __init__(self, path: Path, *, overwrite: bool = False, keep_records: bool = True) -> None:
+        self.path = path
+        _prepare(path, overwrite)
+        self._lock = filelock.FileLock(path / _LOCK)
+        try:
+            self._lock.acquire(blocking=False)
+        except filelock.Timeout:
+            raise OutputError(
+                f"{path} is in use by another run; wait for it or choose another --out"
+            ) from None
+        except OSError as error:
+            raise _unusable(path, error) from error
+        for name in _OURS[:-1]:
+            (path / name).unlink(missing_ok=True)
+        self._items = AppendFile(path / ITEMS)
+        self._records = AppendFile(path / RECORDS) if keep_records else None
+        self._pack = zstandard.ZstdCompressor(level=3)
+
+    def append(self, items: bytes, records: bytes) -> None:
+        """Add whole lines to items.jsonl, and the records as one more zstd frame."""
+        self._items.append(items)
+        if self._records is not None and records:
+            self._records.append(self._pack.compress(records))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._items.close()
+        if self._records is not None:
+            self._records.close()
+        self._lock.release()
+        (self.path / _LOCK).unlink(missing_ok=True)
+
+
+def _prepare(path: Path, overwrite: bool) -> None:
+    """Make the directory, or see that it may be used. Raises OutputError."""
+    try:
+        if path.exists() and not path.is_dir():
+            raise OutputError(f"{path} is a file; --out must name a folder")
+        path.mkdir(parents=True, exist_ok=True)
+        names = {entry.name for entry in path.iterdir()}
+    except OSError as error:
+        raise _unusable(path, error) from error
+    if names - {_LOCK} and not overwrite:
+        raise OutputError(
+            f"{path} exists and is not empty; choose another --out, or pass --overwrite to replace "
+            "the run in it"
+        )
+    if names and overwrite and not names & {MANIFEST, ITEMS, _LOCK}:
+        raise OutputError(f"{path} holds no run, so --overwrite leaves it alone; choose another --out")
+    if not os.access(path, os.W_OK):
+        raise OutputError(f"{path} is not writable; choose another --out or mend its permissions")
+
+
+def _unusable(path: Path, error: OSError) -> OutputError:
+    return OutputError(
+        f"cannot use {path} as output folder: {error.strerror or error}; choose another --out"
+    )
+
