@@ -24,8 +24,11 @@ bench: $(VENV)/test.done  ## measure, side by side in one run; see docs/performa
 docs: $(VENV)/docs.done  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict
 
-bounds:  ## install the oldest allowed versions of the dependencies into a fresh place and test
-	$(PYTHON) bench/oldest.py
+bounds:  ## test with the oldest versions that pyproject.toml allows, in a place of its own
+	$(PYTHON) -m venv --clear $(VENV)-oldest
+	$(VENV)-oldest/bin/python -m pip install --quiet --constraint requirements/oldest.txt \
+	  --editable . pytest hypothesis rouge-score
+	$(VENV)-oldest/bin/python -m pytest
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -43,4 +46,4 @@ $(VENV)/docs.done: $(VENV)/base.done requirements/docs.txt
 	touch $@
 
 clean:
-	rm -rf .venv site dist runs/demo
+	rm -rf .venv .venv-oldest site dist runs/demo

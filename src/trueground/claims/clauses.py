@@ -7,7 +7,7 @@ in doubt it stays whole.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 
 from trueground.claims.phrases import data_lines
@@ -33,6 +33,7 @@ def clauses(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return spans
 
 
+@lru_cache(maxsize=100_000)
 def is_finite(word: str) -> bool:
     """Whether the lower-case `word` looks like a finite verb form."""
     known = _words()

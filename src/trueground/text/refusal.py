@@ -23,12 +23,6 @@ _FILE = Path(__file__).parent / "data" / "refusals_v1.txt"
 _SUBJECTS = {"speaker": "(?:i|we)", "sources": "<SUBJECT>"}
 _KINDS = (*_SUBJECTS, "anaphor", "impersonal", "passive", "unknown", "opening", "marker")
 _OF_THE_WORLD = ("unknown", "marker")
-# Every English phrase has one of these words; far cheaper to look for than the phrases.
-_NEGATION = re.compile(
-    r"\bno(?:t|ne|body|thing|)?\b|n'?t\b|nnot\b|\bn(?:ever|either)\b|\bn/a\b|\bfails to\b|\bdunno\b"
-    r"|\bun(?:k|clear|cer|su|ab|aw|an|sp|st|de|re)|\binsuff|\bimposs|\birrel"
-    r"|\b(?:hard|difficult) to\b|\btoo little\b"
-)
 _STOPS = re.compile(r"[.!?] ")
 # After a bare verdict only an open turn brings an answer back.
 _TURNS = ["however", " but ", "general knowledge", "answer: ", "answer is "]
@@ -41,6 +35,7 @@ _PLAIN = str.maketrans(
         **dict.fromkeys("*`", " "),
     }
 )
+_OPENING_QUOTE = re.compile(r"\"|'(?<!\w')")
 _QUOTED = re.compile(r"\"[^\"]{1,400}\"|(?<!\w)'(?=\S)[^\n]{1,200}?(?<=\S)'(?!\w)")
 _ANSWER_IS = re.compile(r"\b(?:answer|response)(?: is| would be)?:? *$", re.IGNORECASE)
 _MACRO = re.compile(r"<([A-Z]+)>")
@@ -49,6 +44,7 @@ _MACRO = re.compile(r"<([A-Z]+)>")
 class _Rules(NamedTuple):
     cues: list[str]
     ascii_cues: list[str]
+    cue_patterns: list[re.Pattern[str]]
     foreign_cues: list[str]
     phrase: re.Pattern[str]
     foreign: re.Pattern[str]
@@ -63,14 +59,9 @@ def refusal(response: str, references: Sequence[str] = ()) -> str | None:
     """
     rules = _rules()
     lowered = response.lower()
-    if lowered.isascii():
-        cues = rules.ascii_cues
-    else:
+    if not lowered.isascii():
         lowered = unicodedata.normalize("NFC", lowered).translate(_PLAIN)
-        cues = rules.cues
-    if not _has_any(lowered, cues):
-        return None
-    if not _NEGATION.search(lowered) and not _has_any(f" {lowered} ", rules.foreign_cues):
+    if not _has_cue(lowered):
         return None
     text = _plain(response)
     whole = _lower(" ".join(text.split()))
@@ -83,9 +74,18 @@ def refusal(response: str, references: Sequence[str] = ()) -> str | None:
 
 def _may_decline(lowered: str) -> bool:
     """Whether a phrase occurs at all. No phrase goes beyond a full stop, and most parts of a text
-    have no negation, so the costly search is kept to the others."""
+    have no cue, so the costly search is kept to the others."""
     search = _rules().phrase.search
-    return any(_NEGATION.search(part) and search(part) for part in _STOPS.split(lowered))
+    return any(_has_cue(part) and search(part) for part in _STOPS.split(lowered))
+
+
+def _has_cue(lowered: str) -> bool:
+    """Whether the lower-case text has a string that every phrase has one of."""
+    cues = _rules().ascii_cues if lowered.isascii() else _rules().cues
+    for pattern in _rules().cue_patterns:
+        if pattern.search(lowered):
+            return True
+    return _has_any(lowered, cues)
 
 
 def _has_any(text: str, cues: list[str]) -> bool:
@@ -118,9 +118,11 @@ def _read(text: str, foreign: bool, ignored: Sequence[str]) -> str | None:
 
 def _plain(response: str) -> str:
     """Straight apostrophes, no emphasis marks, and what is quoted blotted out."""
-    text = response if response.isascii() else unicodedata.normalize("NFC", response)
-    text = text.translate(_PLAIN).strip()
-    if '"' not in text and "'" not in text:
+    if response.isascii():  # two replacements take a fraction of the time of a translation
+        text = response.replace("*", " ").replace("`", " ").strip()
+    else:
+        text = unicodedata.normalize("NFC", response).translate(_PLAIN).strip()
+    if not _OPENING_QUOTE.search(text):
         return text
     quoted = _QUOTED.fullmatch(text.rstrip(" ."))
     if quoted:
@@ -232,13 +234,15 @@ def _rules() -> _Rules:
         name, _, pattern = entry.partition(" = ")
         words[name] = full(pattern)
     cues, foreign_cues = lines.pop("cues"), lines.pop("foreign")
+    cue_patterns = [re.compile(pattern) for pattern in lines.pop("cue_patterns")]
     either = {name: full(f"(?:{'|'.join(lines[name])})") for name in lines}
     kinds = (f"(?P<{kind}>{full(_SUBJECTS.get(kind, ''))}{either[kind]})" for kind in _KINDS)
     return _Rules(
         cues=cues,
         ascii_cues=[cue for cue in cues if cue.isascii()],
+        cue_patterns=cue_patterns,
         foreign_cues=foreign_cues,
-        phrase=re.compile(rf"\b(?:{'|'.join(kinds)})"),
+        phrase=re.compile(rf"\b(?=\w)(?:{'|'.join(kinds)})"),
         foreign=re.compile(rf"\b{either['other']}|{either['cjk']}"),
         sections={
             n: re.compile(p) for n, p in either.items() if n not in (*_KINDS, "other", "cjk")

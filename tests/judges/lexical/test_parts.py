@@ -61,7 +61,7 @@ def test_the_smallest_window_that_says_all_is_taken() -> None:
     text = TextView("Rain fell. Anna sang. The hall was full. Bob danced. Snow fell.")
     found = cover(ClaimView("Anna sang in a full hall"), text)
     assert (found.first, found.end) == (1, 3)
-    assert found.share(found.window) == 1.0
+    assert found.share() == 1.0
     found = cover(ClaimView("Snow fell"), text)
     assert (found.first, found.end) == (4, 5)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import msgspec
 
 from trueground.judges.lexical.agreement import agrees
@@ -17,6 +19,7 @@ from trueground.text.values import Value, values
 
 VALUE, NAME, LAST = 2.0, 1.5, 1.5
 SMALL, SELF = 0.1, 0.5  # words without content; "I" and "my" claim what no source can say
+_EDGES = " \t\r\n.!?;:,\"'“”‘’。！？"
 _NO_TOKEN = Token(0, 0, Word(""), "", "", True)
 _PLURAL = frozenset(("are", "were", "have", "do"))
 _LARGEST = 3  # sentences in a window
@@ -37,34 +40,69 @@ class Item(msgspec.Struct, gc=False):
     weight: float
     name: bool = False
 
+    @property
+    def plain(self) -> bool:
+        """Whether it is neither a name nor a value."""
+        return not self.name and self.value is None
+
 
 class ClaimView:
-    """A claim as the judge reads it: `items` with content, and `small` words without."""
+    """A claim as the judge reads it: `items` with content, and `small` words without.
+
+    It is read only when more is asked for than its text: many claims stand in their text word for
+    word.
+    """
 
     def __init__(self, claim: str) -> None:
         self.text = without_citations(claim).strip()
-        self.tokens: list[Token] = []
-        self.small: list[Item] = []
+        self.core = self.text.strip(_EDGES)
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """The tokens of the claim; none in a script without spaces."""
+        if is_spaceless(self.text):
+            return []
+        return read(self.text, 0, len(self.text), values(self.text))
+
+    @cached_property
+    def items(self) -> list[Item]:
+        """What the claim says, in its order."""
         if is_spaceless(self.text):
             found = sorted(spaceless_keys(self.text))
-            self.items = [Item(0, _NO_TOKEN, key, None, 1.0) for key in found]
-        else:
-            self.tokens = read(self.text, 0, len(self.text), values(self.text))
-            self.items = self._items()
-        self.keys = {item.key for item in self.items if item.key}
-        self.weight = sum(item.weight for item in self.items)
-
-    def _items(self) -> list[Item]:
-        items: list[Item] = []
-        for at, token in enumerate(self.tokens):
-            if token.content:
-                items.append(self._item(at, token))
-            elif not token.key and token.word.role != "mark":
-                weight = SELF if token.word.role == "self" else SMALL
-                self.small.append(Item(at, token, small_key(token.spelling), None, weight))
+            return [Item(0, _NO_TOKEN, key, None, 1.0) for key in found]
+        items = [self._item(at, token) for at, token in enumerate(self.tokens) if token.content]
         if items and items[-1].weight == 1.0 and len(items) > 1:
             items[-1].weight = LAST  # what is new stands last
         return items
+
+    @cached_property
+    def small(self) -> list[tuple[str, float]]:
+        """Keys and weights of the words without content."""
+        return [
+            (small_key(token.spelling), SELF if token.word.role == "self" else SMALL)
+            for token in self.tokens
+            if not token.content and not token.key and token.word.role != "mark"
+        ]
+
+    @cached_property
+    def keys(self) -> set[str]:
+        """The keys of the items."""
+        return {item.key for item in self.items if item.key}
+
+    @cached_property
+    def weight(self) -> float:
+        """The weight of all items."""
+        return sum(item.weight for item in self.items)
+
+    @cached_property
+    def plain_weight(self) -> float:
+        """The weight of the items that are neither names nor values."""
+        return sum(item.weight for item in self.items if item.plain)
+
+    @cached_property
+    def full_weight(self) -> float:
+        """The weight of all items and of the words without content."""
+        return sum((weight for _, weight in self.small), self.weight)
 
     def _item(self, at: int, token: Token) -> Item:
         if token.value is not None:
@@ -102,16 +140,12 @@ class Coverage(msgspec.Struct):
         """Bit mask of the window."""
         return (1 << self.end) - (1 << self.first)
 
-    def share(self, mask: int, plain: bool = False) -> float:
-        """Share of the claim's weight that the sentences in `mask` say; `plain`: of plain words."""
-        total = covered = 0.0
-        for item, said in zip(self.view.items, self.said, strict=True):
-            if plain and (item.name or item.value is not None):
-                continue
-            total += item.weight
-            if said & mask:
-                covered += item.weight
-        return covered / total if total else 1.0
+    def share(self) -> float:
+        """Share of the claim's weight that the window says."""
+        window = self.window
+        items = zip(self.view.items, self.said, strict=True)
+        covered = sum(item.weight for item, said in items if said & window)
+        return covered / self.view.weight if self.view.weight else 1.0
 
 
 def cover(view: ClaimView, text: TextView) -> Coverage:

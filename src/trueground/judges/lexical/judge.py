@@ -68,7 +68,7 @@ def _judge(view: ClaimView, text: TextView, best: Verdict) -> Verdict | None:
         none = ("the claim has no words of its own",)
         return Verdict(False, 0.0, reasons=none) if least < 0 else None
     found = cover(view, text)
-    probability = _probability(presence.score(found))
+    probability = _probability(presence.score(view, found.said, found.window, text.index))
     if probability <= least:
         return None
     reasons, probability = _weigh(found, probability)
@@ -89,7 +89,7 @@ def _weigh(found: Coverage, probability: float) -> tuple[list[str], float]:
         reasons = [why for check in _CHECKS if (why := check(reading))]
         if reasons:
             return reasons, probability * _AGAINST
-    share = f"{found.share(found.window):.0%} of the claim is in the context"
+    share = f"{found.share():.0%} of the claim is in the context"
     return [share if probability > LexicalJudge.threshold else f"only {share}"], probability
 
 

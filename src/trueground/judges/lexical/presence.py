@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from trueground.judges.lexical.coverage import ClaimView, Coverage
 from trueground.judges.lexical.reading import TextView
 from trueground.text.values import Value
 
-_EDGES = " \t\r\n.!?;:,\"'“”‘’。！？"
 _DENIES = re.compile(r"\b(?:not|never|no|without|may|might|false|unlikely)\b|n['’]t\b", re.I)
 _WHOLE = 0.1  # share of the whole text in the coverage
 
 
 def verbatim(view: ClaimView, text: TextView) -> tuple[int, int] | None:
     """Where the text states the claim word for word and nothing before it takes it back."""
-    core, source = view.text.strip(_EDGES), text.text
+    core, source = view.core, text.text
     at = source.find(core) if core else -1
     while at >= 0:
         end = at + len(core)
@@ -63,18 +62,25 @@ def _distance(one: Value, other: Value) -> float:
     return other_unit + abs((one.amount or 0) - (other.amount or 0))
 
 
-def score(found: Coverage) -> float:
+def score(view: ClaimView, said: list[int], window: int, index: Mapping[str, int]) -> float:
     """Coverage in the window with a little of the whole text, held down by plain words alone.
 
     Names and numbers are heavy: without the second a claim with the right name and a wrong
-    predicate would pass.
+    predicate would pass. `said` and `window` are as in `Coverage`, `index` as in `TextView`.
     """
-    view, window = found.view, found.window
-    blended = (1 - _WHOLE) * found.share(window) + _WHOLE * found.share(-1)
-    blended = min(blended, found.share(window, plain=True))
-    total, covered = view.weight, blended * view.weight
-    for item in view.small:
-        total += item.weight
-        if found.text.index.get(item.key, 0) & window:
-            covered += item.weight
-    return covered / total
+    inside = anywhere = plain = 0.0
+    for item, mask in zip(view.items, said, strict=True):
+        if mask:
+            anywhere += item.weight
+            if mask & window:
+                inside += item.weight
+                if item.plain:
+                    plain += item.weight
+    blended = (1 - _WHOLE) * (inside / view.weight) + _WHOLE * (anywhere / view.weight)
+    if view.plain_weight:
+        blended = min(blended, plain / view.plain_weight)
+    covered = blended * view.weight
+    for key, weight in view.small:
+        if index.get(key, 0) & window:
+            covered += weight
+    return covered / view.full_weight

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from trueground.judges.lexical.segments import Segment, segments
 from trueground.judges.lexical.tokens import WORDS, Token, read
@@ -17,7 +17,7 @@ _HAS_SPACELESS = re.compile(f"[{_SPACELESS}]")
 _BIGRAMS = re.compile(f"(?=([{_SPACELESS}]{{2}}))[{_SPACELESS}]|[^\\W{_SPACELESS}]+|[{_SPACELESS}]")
 _LONGEST = 2000  # characters
 _ACRONYM = re.compile(r"[A-Z]\.[A-Z]\.")
-_TO_SPACE = {code: " " for code in range(128) if not chr(code).isalnum()}
+_TO_SPACE = bytes(code if chr(code).isalnum() else 32 for code in range(128)).ljust(256)
 _CITATION = re.compile(r"\[\d+(?:\s*[,–-]\s*\d+)*\]")
 
 
@@ -35,14 +35,10 @@ class TextView:
         self._tokens: dict[int, list[Token]] = {}
         self._values: dict[int, list[Value]] = {}
         self._segments: dict[tuple[int, int], list[Segment]] = {}
-        spaceless = is_spaceless(text)
+        keys_of = _reader(self.text)
         for number, (start, end) in enumerate(self.spans):
             bit = 1 << number
-            if spaceless:
-                found = spaceless_keys(self.text[start:end])
-            else:
-                found = set(map(keys.__getitem__, _words(self.text[start:end])))
-            for key in found:
+            for key in keys_of(start, end):
                 self.index[key] |= bit
 
     def tokens(self, number: int) -> list[Token]:
@@ -76,11 +72,29 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-def _words(sentence: str) -> list[str]:
-    """The words of a sentence, by the quick way where that gives the same keys."""
-    if sentence.isascii() and "'" not in sentence and not _ACRONYM.search(sentence):
-        return sentence.translate(_TO_SPACE).split()
-    return WORDS.findall(sentence)
+def _reader(text: str) -> Callable[[int, int], set[str]]:
+    """A function that gives the keys of the words in `text[start:end]`."""
+    if is_spaceless(text):
+        return lambda start, end: spaceless_keys(text[start:end])
+    if _is_plain(text):
+        spaced = _spaced(text)
+        return lambda start, end: set(map(keys.__getitem__, spaced[start:end].split()))
+    return lambda start, end: set(map(keys.__getitem__, _words(text[start:end])))
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text, by the quick way where that gives the same keys."""
+    return _spaced(text).split() if _is_plain(text) else WORDS.findall(text)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether every run of letters and digits is a word."""
+    return text.isascii() and "'" not in text and not _ACRONYM.search(text)
+
+
+def _spaced(text: str) -> str:
+    """A plain text with a space for everything that is no letter or digit."""
+    return text.encode("ascii").translate(_TO_SPACE).decode("ascii")
 
 
 def without_citations(text: str) -> str:
