@@ -30,7 +30,7 @@ def test_lower_bounds_are_the_versions_tested_as_oldest() -> None:
 
 def test_every_dependency_is_pinned_for_our_own_installs() -> None:
     lines = (ROOT / "requirements" / "constraints.txt").read_text().splitlines()
-    pinned = {line.split("==")[0].lower() for line in lines}
+    pinned = {line.split("==")[0].lower().replace("_", "-") for line in lines}
     wanted = {re.split(r"[>\[]", d)[0] for d in PROJECT["dependencies"]}
     for group in ("test", "docs"):
         words = (ROOT / "requirements" / f"{group}.txt").read_text().split()

@@ -1,13 +1,52 @@
-"""Parts from other packages: a module named as an entry point registers itself when loaded."""
+"""Parts from other packages, by name: registering, and loading what is installed.
+
+A package names a module as an entry point of the group `trueground.metrics`, `trueground.judges` or
+`trueground.decomposers`; the module registers its parts when it is imported. A part that a script
+registers by itself is known in that process only.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, MutableMapping
 from functools import cache
 from importlib.metadata import entry_points
+from typing import TypeVar
+
+from trueground.errors import UsageError, unknown_name
+
+T = TypeVar("T")
+_only_here: set[tuple[str, str]] = set()
+_loading: list[str] = []
 
 
 @cache
-def load_plugins(group: str) -> None:
-    """Import every module that an installed package names under this entry-point group."""
-    for entry in entry_points(group=group):
-        entry.load()
+def load_plugins(kind: str) -> None:
+    """Import every module that an installed package names for this kind of part."""
+    _loading.append(kind)
+    try:
+        for entry in entry_points(group=f"trueground.{kind}s"):
+            entry.load()
+    finally:
+        _loading.pop()
+
+
+def add(kind: str, registry: MutableMapping[str, T], name: str, part: T) -> None:
+    """Put a part into its registry. Raises UsageError if another one has the name."""
+    if registry.setdefault(name, part) is not part:
+        raise UsageError(f"a {kind} named {name!r} exists already; choose another name")
+    if not _loading:
+        _only_here.add((kind, name))
+
+
+def find(kind: str, registry: MutableMapping[str, T], name: str) -> T:
+    """The part of that name; UsageError with near names where there is none."""
+    if name not in registry:
+        load_plugins(kind)
+    if name not in registry:
+        raise unknown_name(kind, name, registry)
+    return registry[name]
+
+
+def known_everywhere(kind: str, names: Iterable[str]) -> bool:
+    """Whether another process finds these parts by name too."""
+    return not any((kind, name) in _only_here for name in names)

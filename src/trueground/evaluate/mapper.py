@@ -33,11 +33,11 @@ class Job:
     keep_records: bool
 
 
-def choose_workers(wanted: int | None, n: int, named: bool) -> int:
-    """Number of processes. `named` tells whether judge and decomposer are known by name."""
+def choose_workers(wanted: int | None, n: int, by_name: bool) -> int:
+    """Number of processes. `by_name` tells whether another process can find all parts by name."""
     if wanted is not None and wanted < 1:
         raise UsageError(f"workers must be 1 or more, not {wanted}")
-    if not named:
+    if not by_name:
         return 1
     if wanted is None:
         return 1 if n < _WORTH_PROCESSES else max(1, os.cpu_count() or 1)

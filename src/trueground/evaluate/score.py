@@ -21,6 +21,7 @@ from trueground.evaluate.summary import summarise
 from trueground.evaluate.values import Values
 from trueground.judges import Judge
 from trueground.metrics.base import Spec
+from trueground.plugins import known_everywhere
 from trueground.records import Check, RecordSource, open_records
 from trueground.records.fields import is_known
 from trueground.reports.page import write_page
@@ -132,11 +133,17 @@ class _Work:
         return Result(Summary(summary), out, out / ITEMS)
 
     def _scored(self, keep_records: bool) -> Iterator[Scored]:
-        settings = self.settings
-        named = isinstance(settings.judge, str) and isinstance(settings.decomposer, str)
-        workers = choose_workers(settings.workers, self.check.n, named)
+        settings, plan = self.settings, self.plan
+        by_name = (
+            isinstance(settings.judge, str)
+            and isinstance(settings.decomposer, str)
+            and known_everywhere("metric", (spec.metric.name for spec in plan.specs))
+            and known_everywhere("judge", [plan.judge.name])
+            and known_everywhere("decomposer", [plan.decomposer.name])
+        )
+        workers = choose_workers(settings.workers, self.check.n, by_name)
         batches = self.source.batches()
-        for scored in map_batches(self.plan, batches, workers, keep_records):
+        for scored in map_batches(plan, batches, workers, keep_records):
             self.values.append(scored)
             yield scored
             settings.progress("score", self.values.n, self.check.n)

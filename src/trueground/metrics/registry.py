@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from trueground.errors import UsageError, unknown_name
+from trueground.errors import UsageError
 from trueground.metrics.abstention import METRICS as ABSTENTION
 from trueground.metrics.base import Metric, Spec, make_spec
 from trueground.metrics.correctness import METRICS as CORRECTNESS
@@ -19,7 +19,7 @@ from trueground.metrics.faithfulness import METRICS as FAITHFULNESS
 from trueground.metrics.grounding import METRICS as GROUNDING
 from trueground.metrics.meteor_score import METRICS as METEOR
 from trueground.metrics.rouge import METRICS as ROUGE
-from trueground.plugins import load_plugins
+from trueground.plugins import add, find, load_plugins
 
 _FAMILIES = (CORRECTNESS, ROUGE, METEOR, FAITHFULNESS, GROUNDING, ABSTENTION, FAITHEVAL)
 
@@ -30,22 +30,19 @@ _NAME = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 def register(metric: Metric) -> Metric:
     """Add a metric. Raises UsageError if the name is taken by another one."""
-    if METRICS.setdefault(metric.name, metric) is not metric:
-        raise UsageError(f"a metric named {metric.name!r} exists already; choose another name")
+    add("metric", METRICS, metric.name, metric)
     return metric
 
 
 def all_metrics() -> dict[str, Metric]:
     """Every metric by name, those of other packages included."""
-    load_plugins("trueground.metrics")
+    load_plugins("metric")
     return METRICS
 
 
 def get_metric(name: str) -> Metric:
     """The metric of that name, or a UsageError with near names."""
-    if name not in METRICS and name not in all_metrics():
-        raise unknown_name("metric", name, METRICS)
-    return METRICS[name]
+    return find("metric", METRICS, name)
 
 
 def split_specs(text: str) -> list[str]:

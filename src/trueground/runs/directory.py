@@ -1,7 +1,7 @@
 """A run directory while it is being written.
 
-Files are either replaced as a whole (JSON, page) or appended to in whole pieces: when the disk fills
-up or a limit is hit, the unfinished piece is cut off again, so that what was finished stays intact.
+Files are either replaced as a whole (JSON, page) or appended to in whole pieces: when the disk is
+full, the unfinished piece is cut off again, so that what was finished stays intact.
 """
 
 from __future__ import annotations
@@ -144,7 +144,9 @@ def _prepare(path: Path, overwrite: bool) -> None:
             "the run in it"
         )
     if names and overwrite and not names & {MANIFEST, ITEMS, _LOCK}:
-        raise OutputError(f"{path} holds no run, so --overwrite leaves it alone; choose another --out")
+        raise OutputError(
+            f"{path} holds no run, so --overwrite leaves it alone; choose another --out"
+        )
     if not os.access(path, os.W_OK):
         raise OutputError(f"{path} is not writable; choose another --out or mend its permissions")
 
@@ -153,4 +155,3 @@ def _unusable(path: Path, error: OSError) -> OutputError:
     return OutputError(
         f"cannot use {path} as output folder: {error.strerror or error}; choose another --out"
     )
-

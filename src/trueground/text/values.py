@@ -70,6 +70,12 @@ _FRACTION = re.compile(
     r"(?P<part>third|quarter|fifth|half)s?\b(?:[ -]of)?)",
     re.I,
 )
+# "a" opens a number only before a scale or a part; it is by far the most common candidate.
+_BARE_A = re.compile(
+    r"a\b(?![\s-]+(?:and\s+)?"
+    r"(?:hundred|thousand|million|billion|trillion|dozen|third|quarter|fifth|half))",
+    re.I,
+)
 _PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5}
 _WORD_CENTURY = re.compile(rf"[\s-]+centur(?:y|ies)\b{_ERA}", re.I)
 _CANDIDATE = re.compile(r"([$€£¥₹]?\d+)|[^\W\d_]+")
@@ -153,7 +159,7 @@ def _number_at(text: str, at: int) -> Value | None:
     if not match:
         return None
     whole, end = match["int"], match.end()
-    digits = re.sub(r"\D", "", whole)
+    digits = whole if whole.isdecimal() else re.sub(r"\D", "", whole)
     amount = float(digits + (match["frac"] or ""))
     if match["ord"]:
         return Value(at, end, "ordinal", amount=amount)
@@ -199,6 +205,8 @@ def _with_unit(text: str, at: int, end: int, amount: float) -> Value:
 
 def _from_words(text: str, at: int) -> Value | None:
     """Read a month name, a fraction or a number in words."""
+    if _BARE_A.match(text, at):
+        return None
     if fraction := _FRACTION.match(text, at):
         top = NUMBER_WORDS.get((fraction["n"] or "one").lower(), 1)
         share = 100 * top / _PARTS[(fraction["half"] or fraction["part"]).lower()]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import msgspec
 
 from trueground.judges.lexical.agreement import agrees
@@ -19,7 +17,6 @@ from trueground.text.values import Value, values
 
 VALUE, NAME, LAST = 2.0, 1.5, 1.5
 SMALL, SELF = 0.1, 0.5  # words without content; "I" and "my" claim what no source can say
-_EDGES = " \t\r\n.!?;:,\"'“”‘’。！？"
 _NO_TOKEN = Token(0, 0, Word(""), "", "", True)
 _PLURAL = frozenset(("are", "were", "have", "do"))
 _LARGEST = 3  # sentences in a window
@@ -49,60 +46,37 @@ class Item(msgspec.Struct, gc=False):
 class ClaimView:
     """A claim as the judge reads it: `items` with content, and `small` words without.
 
-    It is read only when more is asked for than its text: many claims stand in their text word for
-    word.
+    `small` holds keys and weights. The weights are sums over all items (`weight`), over those that
+    are neither names nor values (`plain_weight`), and over all items and small words
+    (`full_weight`).
     """
 
     def __init__(self, claim: str) -> None:
-        self.text = without_citations(claim).strip()
-        self.core = self.text.strip(_EDGES)
-
-    @cached_property
-    def tokens(self) -> list[Token]:
-        """The tokens of the claim; none in a script without spaces."""
-        if is_spaceless(self.text):
-            return []
-        return read(self.text, 0, len(self.text), values(self.text))
-
-    @cached_property
-    def items(self) -> list[Item]:
-        """What the claim says, in its order."""
+        self.text = statement(claim)
+        self.tokens: list[Token] = []
+        self.small: list[tuple[str, float]] = []
         if is_spaceless(self.text):
             found = sorted(spaceless_keys(self.text))
-            return [Item(0, _NO_TOKEN, key, None, 1.0) for key in found]
-        items = [self._item(at, token) for at, token in enumerate(self.tokens) if token.content]
+            self.items = [Item(0, _NO_TOKEN, key, None, 1.0) for key in found]
+        else:
+            self.tokens = read(self.text, 0, len(self.text), values(self.text))
+            self.items = self._items()
+        self.keys = {item.key for item in self.items if item.key}
+        self.weight = sum(item.weight for item in self.items)
+        self.plain_weight = sum(item.weight for item in self.items if item.plain)
+        self.full_weight = sum((weight for _, weight in self.small), self.weight)
+
+    def _items(self) -> list[Item]:
+        items: list[Item] = []
+        for at, token in enumerate(self.tokens):
+            if token.content:
+                items.append(self._item(at, token))
+            elif not token.key and token.word.role != "mark":
+                weight = SELF if token.word.role == "self" else SMALL
+                self.small.append((small_key(token.spelling), weight))
         if items and items[-1].weight == 1.0 and len(items) > 1:
             items[-1].weight = LAST  # what is new stands last
         return items
-
-    @cached_property
-    def small(self) -> list[tuple[str, float]]:
-        """Keys and weights of the words without content."""
-        return [
-            (small_key(token.spelling), SELF if token.word.role == "self" else SMALL)
-            for token in self.tokens
-            if not token.content and not token.key and token.word.role != "mark"
-        ]
-
-    @cached_property
-    def keys(self) -> set[str]:
-        """The keys of the items."""
-        return {item.key for item in self.items if item.key}
-
-    @cached_property
-    def weight(self) -> float:
-        """The weight of all items."""
-        return sum(item.weight for item in self.items)
-
-    @cached_property
-    def plain_weight(self) -> float:
-        """The weight of the items that are neither names nor values."""
-        return sum(item.weight for item in self.items if item.plain)
-
-    @cached_property
-    def full_weight(self) -> float:
-        """The weight of all items and of the words without content."""
-        return sum((weight for _, weight in self.small), self.weight)
 
     def _item(self, at: int, token: Token) -> Item:
         if token.value is not None:
@@ -121,6 +95,11 @@ class ClaimView:
         if not after.verb or first.key.endswith("~") or first.spelling.endswith("ing"):
             return False
         return not (first.spelling.endswith("s") and after.spelling in _PLURAL)  # "Dogs are"
+
+
+def statement(claim: str) -> str:
+    """The claim without citation marks and outer white space."""
+    return without_citations(claim).strip()
 
 
 class Coverage(msgspec.Struct):
@@ -164,21 +143,27 @@ def cover(view: ClaimView, text: TextView) -> Coverage:
     best = max(scores)
     at = scores.index(best)
     found = Coverage(view, text, said, at, at + 1)
-    if best < view.weight - 1e-9:
+    if len(scores) > 1 and best < view.weight - 1e-9:
         _widen(found, scores, best)
     return found
 
 
 def _widen(found: Coverage, scores: list[float], best: float) -> None:
     """Take more sentences into the window where they add enough."""
-    items = list(zip((item.weight for item in found.view.items), found.said, strict=True))
+    pairs = zip(found.view.items, found.said, strict=True)
+    items = [(item.weight, said) for item, said in pairs if said]
+    most = sum(weight for weight, _ in items)
     order = sorted(range(len(scores)), key=lambda i: -scores[i])[:_BEST]
     for size in range(2, min(_LARGEST, len(scores)) + 1):
         penalty = _SMALLER * found.view.weight * (size - 1)
+        if most - penalty <= best + 1e-9:
+            return
         starts = {min(max(0, i - k), len(scores) - size) for i in order for k in range(size)}
         for first in sorted(starts):
+            if sum(scores[first : first + size]) - penalty <= best + 1e-9:
+                continue  # not even if no two of the sentences said the same
             mask = (1 << first + size) - (1 << first)
-            total = sum(weight for weight, said in items if said & mask) - penalty
+            total = sum([weight for weight, said in items if said & mask]) - penalty
             if total > best + 1e-9:
                 best, found.first, found.end = total, first, first + size
 
@@ -186,7 +171,9 @@ def _widen(found: Coverage, scores: list[float], best: float) -> None:
 def _with_value(claimed: Value, text: TextView) -> int:
     mask = 0
     numeric = text.index.get(NUMERIC, 0)
-    for number in range(len(text.spans)):
-        if numeric >> number & 1 and any(agrees(claimed, v) for v in text.values(number)):
-            mask |= 1 << number
+    while numeric:
+        low = numeric & -numeric
+        if any(agrees(claimed, v) for v in text.values(low.bit_length() - 1)):
+            mask |= low
+        numeric ^= low
     return mask

@@ -37,46 +37,39 @@ class LexicalJudge:
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
         """Return one verdict for each request; every text is read once."""
-        texts: dict[str, TextView] = {}
-        claims: dict[str, ClaimView] = {}
-        verdicts: list[Verdict] = []
-        for request in requests:
-            if request.claim not in claims:
-                claims[request.claim] = ClaimView(request.claim)
-            best = Verdict(False, 0.0, reasons=("no context",))
-            for number, text in enumerate(request.texts):
-                if text not in texts:
-                    if len(texts) >= _KEPT:
-                        texts.clear()
-                    texts[text] = TextView(text)
-                verdict = _judge(claims[request.claim], texts[text], best)
-                if verdict is not None:
-                    best, best.text = verdict, number
-            verdicts.append(best)
-        return verdicts
+        texts = _Views(TextView)
+        claims = _Views(ClaimView)
+        return [_decide(request, claims, texts) for request in requests]
 
 
-def _judge(view: ClaimView, text: TextView, best: Verdict) -> Verdict | None:
-    """Judge one claim against one text; None where that cannot be better than `best`."""
-    least = -1.0 if best.text is None else best.probability or 0.0
-    if not text.spans or least >= 1.0:
-        return None
-    place = presence.verbatim(view, text)
-    if place is not None:
-        return Verdict(True, 1.0, start=place[0], end=place[1], reasons=("stated word for word",))
-    if not view.items:
-        none = ("the claim has no words of its own",)
-        return Verdict(False, 0.0, reasons=none) if least < 0 else None
-    found = cover(view, text)
-    probability = _probability(presence.score(view, found.said, found.window, text.index))
-    if probability <= least:
-        return None
-    reasons, probability = _weigh(found, probability)
-    if probability <= least:
-        return None
-    start, end = text.spans[found.first][0], text.spans[found.end - 1][1]
-    supported = probability > LexicalJudge.threshold
-    return Verdict(supported, probability, start=start, end=end, reasons=tuple(reasons))
+class _Views(dict[str, View]):
+    """Text → how it is read, made on first sight."""
+
+    def __init__(self, view: Callable[[str], View]) -> None:
+        self._view = view
+
+    def __missing__(self, text: str) -> View:
+        if len(self) >= _KEPT:
+            self.clear()
+        view = self[text] = self._view(text)
+        return view
+
+
+def _decide(request: JudgeRequest, claims: _Views[ClaimView], texts: _Views[TextView]) -> Verdict:
+    """The verdict of the text that supports the claim best; the first of equals."""
+    best = Verdict(False, 0.0, reasons=("no context",))
+    core = presence.core(request.claim)
+    for number, source in enumerate(request.texts):
+        text = texts[source]
+        if not text.text or text.text.isspace():
+            continue
+        place = presence.verbatim(core, text)
+        if place is not None:
+            return Verdict(True, 1.0, Status.SCORED, number, *place, ("stated word for word",))
+        verdict = _judge(claims[request.claim], text, best)
+        if verdict is not None:
+            best, best.text = verdict, number
+    return best
 
 
 def _weigh(found: Coverage, probability: float) -> tuple[list[str], float]:

@@ -5,17 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from trueground.judges.lexical.coverage import ClaimView, Coverage
+from trueground.judges.lexical.coverage import ClaimView, Coverage, statement
 from trueground.judges.lexical.reading import TextView
+from trueground.judges.lexical.words import NUMERIC
 from trueground.text.values import Value
 
+_EDGES = " \t\r\n.!?;:,\"'“”‘’。！？"
 _DENIES = re.compile(r"\b(?:not|never|no|without|may|might|false|unlikely)\b|n['’]t\b", re.I)
 _WHOLE = 0.1  # share of the whole text in the coverage
 
 
-def verbatim(view: ClaimView, text: TextView) -> tuple[int, int] | None:
-    """Where the text states the claim word for word and nothing before it takes it back."""
-    core, source = view.core, text.text
+def core(claim: str) -> str:
+    """The claim without what may differ where a text states it word for word."""
+    return statement(claim).strip(_EDGES)
+
+
+def verbatim(core: str, text: TextView) -> tuple[int, int] | None:
+    """Where the text has `core` of a claim and nothing before it in the sentence takes it back."""
+    source = text.text
     at = source.find(core) if core else -1
     while at >= 0:
         end = at + len(core)
@@ -60,6 +67,17 @@ def _distance(one: Value, other: Value) -> float:
         return abs(mine - theirs)
     other_unit = 0 if one.unit == other.unit else 1e12
     return other_unit + abs((one.amount or 0) - (other.amount or 0))
+
+
+def most(view: ClaimView, vocabulary: Mapping[str, int]) -> tuple[float, int]:
+    """What `score` cannot exceed in a text of this vocabulary, and how many items it lacks surely.
+
+    `vocabulary` is the index of the whole text as one sentence.
+    """
+    keys = [item.key if item.value is None else NUMERIC for item in view.items]
+    said = [vocabulary.get(key, 0) for key in keys]
+    pairs = zip(view.items, said, strict=True)
+    return score(view, said, 1, vocabulary), sum(not (n or item.plain) for item, n in pairs)
 
 
 def score(view: ClaimView, said: list[int], window: int, index: Mapping[str, int]) -> float:

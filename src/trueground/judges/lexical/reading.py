@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import cached_property
 
 from trueground.judges.lexical.segments import Segment, segments
 from trueground.judges.lexical.tokens import WORDS, Token, read
@@ -24,22 +25,42 @@ _CITATION = re.compile(r"\[\d+(?:\s*[,–-]\s*\d+)*\]")
 class TextView:
     """One text: the spans of its sentences, and an index from word keys to sentences.
 
-    The index maps a key to a bit mask (bit i: sentence i has the word). Tokens and values of a
-    sentence are read when they are asked for, and kept.
+    Everything is read when it is asked for, and kept: in most texts nothing is looked at closely.
     """
 
     def __init__(self, text: str) -> None:
         self.text = without_citations(text)
-        self.spans = [part for span in sentences(text) for part in _pieces(text, *span)]
-        self.index: defaultdict[str, int] = defaultdict(int)
+        self._original = text
         self._tokens: dict[int, list[Token]] = {}
         self._values: dict[int, list[Value]] = {}
         self._segments: dict[tuple[int, int], list[Segment]] = {}
+
+    @cached_property
+    def spans(self) -> list[tuple[int, int]]:
+        """Where the sentences stand."""
+        text = self._original
+        return [part for span in sentences(text) for part in _pieces(text, *span)]
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Key of a word → bit mask of the sentences that have it."""
+        index: defaultdict[str, int] = defaultdict(int)
         keys_of = _reader(self.text)
         for number, (start, end) in enumerate(self.spans):
             bit = 1 << number
             for key in keys_of(start, end):
-                self.index[key] |= bit
+                index[key] |= bit
+        return index
+
+    @cached_property
+    def vocabulary(self) -> dict[str, int] | None:
+        """The index that there would be if the text were one sentence, at a fraction of the cost.
+
+        None where sentences may be cut inside words.
+        """
+        if len(self.text) > _LONGEST or is_spaceless(self.text):
+            return None
+        return dict.fromkeys(map(keys.__getitem__, _words(self.text)), 1)
 
     def tokens(self, number: int) -> list[Token]:
         """The tokens of one sentence; offsets count from the start of the text."""

@@ -1,0 +1,92 @@
+"""Names, options, keys and metrics from other packages."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trueground as tg
+from trueground.errors import UsageError
+from trueground.metrics.base import Column, Metric, Options
+from trueground.metrics.evidence import Evidence
+from trueground.metrics.registry import METRICS, parse_spec, parse_specs, split_specs
+
+
+def test_keys_hold_what_differs_from_the_default() -> None:
+    spec = parse_spec(" k_precision ( abstain = zero , normalizer=squad ) ")
+    assert spec.key == "k_precision(abstain=zero)"
+    assert spec.signature == (
+        "k_precision|v:1|normalizer:squad|lang:en|abstain:zero|abstention_passage:false"
+    )
+    assert parse_spec(spec.key) == spec
+
+
+def test_lists_split_outside_parentheses() -> None:
+    text = "f1, k_precision(abstain=zero,lang=de) ,recall"
+    assert split_specs(text) == ["f1", "k_precision(abstain=zero,lang=de)", "recall"]
+    assert [s.key for s in parse_specs(["f1,f1", "f1()"])] == ["f1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("recal", "Did you mean 'recall'"),
+        ("f1(normalizer)", "write option=value"),
+        ("f1(normalizer=)", "write option=value"),
+        ("f1(lang=de,lang=en)", "given twice"),
+        ("f1(normalizer=squad", "cannot read the metric"),
+        ("", "cannot read the metric"),
+        ("f1)(", "cannot read the metric"),
+    ],
+)
+def test_what_cannot_be_read(text: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says.replace("(", r"\(")):
+        parse_spec(text)
+
+
+def _length(evidence: Evidence, _options: Options) -> Column:
+    return Column.of(np.array([len(u) for u in evidence.batch.responses]))
+
+
+def test_a_metric_of_a_script() -> None:
+    metric = Metric("chars", "style", (), _length, "length in characters", "this test")
+    tg.register_metric(metric)
+    try:
+        assert tg.score([{"response": "four"}], metrics="chars").summary["chars"].mean == 4
+        with pytest.raises(UsageError, match="exists already"):
+            tg.register_metric(Metric("chars", "style", (), _length, "another", "this test"))
+    finally:
+        del METRICS["chars"]
+
+
+def test_a_metric_of_another_package(tmp_path: Path) -> None:
+    """An installed package: a module, and one entry-point line. Worker processes find it too."""
+    (tmp_path / "their_metrics.py").write_text(
+        "import numpy as np\n"
+        "import trueground as tg\n"
+        "from trueground.metrics.base import Column\n"
+        "def words(evidence, options):\n"
+        "    return Column.of(np.array([len(u.split()) for u in evidence.batch.responses]))\n"
+        "tg.register_metric(tg.Metric('words', 'style', (), words, 'number of words', 'them'))\n"
+    )
+    info = tmp_path / "their_metrics-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-metrics\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[trueground.metrics]\nwords = their_metrics\n")
+    code = (
+        "import trueground as tg\n"
+        "if __name__ == '__main__':\n"
+        "    rows = [{'response': 'one two'}] * 3\n"
+        "    print([tg.score(rows, metrics='words', workers=w).summary['words'].mean"
+        " for w in (1, 2)])\n"
+    )
+    script = tmp_path / "use.py"
+    script.write_text(code)
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.stdout.strip() == "[2.0, 2.0]", done.stderr
