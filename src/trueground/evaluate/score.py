@@ -37,7 +37,7 @@ def no_progress(_phase: str, _done: int, _total: int | None) -> None:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to score; every field has the default that the command line has."""
+    """How to score; the fields are the options of the command line."""
 
     metrics: str | Sequence[str | Spec] | None = None
     judge: str | Judge = "lexical"
@@ -48,7 +48,8 @@ class Settings:
     limit: int | None = None
     seed: int = 0
     resamples: int = 2_000
-    workers: int | None = None
+    # None: by the number of records. More than one needs a script guarded by __name__.
+    workers: int | None = 1
     overwrite: bool = False
     keep_records: bool = True
     progress: Progress = no_progress
