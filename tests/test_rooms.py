@@ -74,7 +74,7 @@ def test_modules_have_no_cycle() -> None:
     for path in SRC.rglob("*.py"):
         name = ".".join(("trueground", *path.relative_to(SRC).with_suffix("").parts))
         name = name.removesuffix(".__init__")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.ImportFrom) or not node.module:
                 continue
             for alias in node.names:

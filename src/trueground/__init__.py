@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trueground.evaluate.result import MetricSummary, Result, Summary
     from trueground.evaluate.score import ascore, score
     from trueground.metrics.base import Metric
-    from trueground.metrics.registry import register as register_metric
+    from trueground.metrics.registry import metric
     from trueground.types import Claim, JudgeRequest, Passage, Record, Status, Turn, Verdict
 
 _HOMES = {
@@ -33,7 +33,7 @@ _HOMES = {
     "Turn": "types",
     "Verdict": "types",
     "ascore": "evaluate.score",
-    "register_metric": "metrics.registry:register",
+    "metric": "metrics.registry",
     "score": "evaluate.score",
 }
 _MODULES = ("errors", "metrics", "testing")
@@ -53,8 +53,8 @@ __all__ = [
     "__version__",
     "ascore",
     "errors",
+    "metric",
     "metrics",
-    "register_metric",
     "score",
     "testing",
 ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from trueground.types import Claim, JudgeRequest, Status, Verdict
@@ -148,7 +149,7 @@ def _sentences(dice: random.Random, count: int) -> list[str]:
     ]
     syllables = [h + v + t for h in heads for v in "aeiou" for t in ("", "n", "r", "l", "st")]
     rare = ["".join(dice.choices(syllables, k=dice.choice((1, 2, 2, 3)))) for _ in range(12_000)]
-    weights = [1 / (rank + 3) for rank in range(len(rare))]
+    weights = list(accumulate(1 / (rank + 3) for rank in range(len(rare))))
     result = []
     for _ in range(count):
         words = []
@@ -158,7 +159,7 @@ def _sentences(dice: random.Random, count: int) -> list[str]:
             elif dice.random() < 0.06:
                 words.append(str(dice.randint(1, 2_020)))
             else:
-                words.append(dice.choices(rare, weights)[0])
+                words.append(dice.choices(rare, cum_weights=weights)[0])
         name = dice.choice(rare).capitalize()
         result.append(f"{name} {' '.join(words)}.".replace(" which ", ", which "))
     return result

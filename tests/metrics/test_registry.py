@@ -11,7 +11,7 @@ import pytest
 
 import trueground as tg
 from trueground.errors import UsageError
-from trueground.metrics.base import Column, Metric, Options
+from trueground.metrics.column import Column, Options
 from trueground.metrics.evidence import Evidence
 from trueground.metrics.registry import METRICS, parse_spec, parse_specs, split_specs
 
@@ -53,12 +53,12 @@ def _length(evidence: Evidence, _options: Options) -> Column:
 
 
 def test_a_metric_of_a_script() -> None:
-    metric = Metric("chars", "style", (), _length, "length in characters", "this test")
-    tg.register_metric(metric)
+    tg.metric("chars", doc="length in characters")(_length)
     try:
         assert tg.score([{"response": "four"}], metrics="chars").summary["chars"].mean == 4
+        assert "chars" not in tg.score([{"response": "four"}]).summary
         with pytest.raises(UsageError, match="exists already"):
-            tg.register_metric(Metric("chars", "style", (), _length, "another", "this test"))
+            tg.metric("chars", doc="another")(_length)
     finally:
         del METRICS["chars"]
 
@@ -68,10 +68,10 @@ def test_a_metric_of_another_package(tmp_path: Path) -> None:
     (tmp_path / "their_metrics.py").write_text(
         "import numpy as np\n"
         "import trueground as tg\n"
-        "from trueground.metrics.base import Column\n"
+        "from trueground.metrics.column import Column\n"
+        "@tg.metric('words', doc='number of words')\n"
         "def words(evidence, options):\n"
         "    return Column.of(np.array([len(u.split()) for u in evidence.batch.responses]))\n"
-        "tg.register_metric(tg.Metric('words', 'style', (), words, 'number of words', 'them'))\n"
     )
     info = tmp_path / "their_metrics-1.dist-info"
     info.mkdir()

@@ -16,6 +16,9 @@ from trueground.reports.page import write_page
 from trueground.types import Passage, Turn
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+WebDriverWait = pytest.importorskip(
+    "selenium.webdriver.support.ui", reason="selenium is not installed"
+).WebDriverWait
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -79,6 +82,12 @@ def listed(browser: Any) -> list[str]:
 
 def words(browser: Any, selector: str) -> str:
     return str(run(browser, "return document.querySelector(arguments[0]).innerText", selector))
+
+
+def open_first(browser: Any) -> None:
+    """Click the first item and wait for it: the address changes first, the page follows."""
+    browser.find_element("css selector", "#table a").click()
+    WebDriverWait(browser, 10).until(lambda b: b.find_elements("css selector", "#item h1"))
 
 
 def follow(browser: Any, address: str) -> None:
@@ -214,7 +223,7 @@ def claims_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_claims_point_at_their_window(browser: Any, claims_page: Path) -> None:
     resize(browser, 1200)
     browser.get(claims_page.as_uri())
-    browser.find_element("css selector", "#table a").click()
+    open_first(browser)
     marks = browser.find_elements("css selector", ".response mark")
     assert [mark.text for mark in marks] == ["Tides rise.", "Moons fall.", "Nobody knows."]
     styles = {mark.value_of_css_property("text-decoration-style") for mark in marks}
@@ -285,7 +294,7 @@ def test_hostile_text_stays_text(browser: Any, tmp_path: Path) -> None:
     assert PAYLOAD in words(browser, "#overview")
     set_control(browser, "#text", "</SCRIPT>", "input")
     assert words(browser, "#count") == "1 of 2 items match"
-    browser.find_element("css selector", "#table a").click()
+    open_first(browser)
     run(browser, "for (const d of document.querySelectorAll('details')) d.open = true")
     shown = words(browser, "#item")
     assert shown.count(PAYLOAD) >= 12
@@ -302,7 +311,7 @@ def test_phone_has_no_sideways_scroll(opened: Any, width: int) -> None:
     resize(opened, width)
     wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert run(opened, wide) == 0
-    opened.find_element("css selector", "#table a").click()
+    open_first(opened)
     assert run(opened, wide) == 0
     resize(opened, 1200)
 
@@ -328,7 +337,7 @@ def test_breakdown_follows_the_chosen_metric(opened: Any) -> None:
 def test_without_records_scores_and_evidence_remain(browser: Any, tmp_path: Path) -> None:
     browser.get(write_page(sample_run(tmp_path / "run", 12, records=False)).as_uri())
     assert "made without records" in words(browser, "#list")
-    browser.find_element("css selector", "#table a").click()
+    open_first(browser)
     assert "Claims:" in words(browser, "#item")
     assert not browser.find_elements("css selector", ".passages, .response")
     assert browser.get_log("browser") == []

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trueground.text.refusal import REFUSAL_RULES, _rules, refusal
+from trueground.text.refusal import REFUSAL_RULES, _has_cue, _rules, refusal
 
 CASES = Path(__file__).parents[1] / "data" / "abstention_cases.jsonl"
 LABELLED = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
@@ -92,8 +92,13 @@ def test_every_phrase_is_behind_a_cue():
     declining = [case["response"] for case in LABELLED if case["abstained"]]
     declining += [line[2:] for line in MORE.strip().splitlines() if line.startswith("1")]
     for response in declining:
-        lowered = response.lower()
-        assert any(cue in lowered.replace("’", "'") for cue in _rules().cues), response
+        assert _has_cue(response.lower().replace("’", "'")), response
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.from_regex(_rules().phrase))
+def test_whatever_matches_a_phrase_has_a_cue(text):
+    assert _has_cue(text), text
 
 
 def test_the_rules_are_named_after_their_file():

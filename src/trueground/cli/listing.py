@@ -43,6 +43,7 @@ def _lines(entry: dict[str, Any], width: int) -> Iterator[str]:
     """One line for the thing, one for each of its options."""
     needs = ", ".join(entry.get("needs", []))
     tail = f"  [needs {needs}]" if needs else ""
+    tail += f"  [extra: {entry['extra']}]" if entry.get("extra") else ""
     yield f"  {entry['name']:{width}}  {entry['doc']}{tail}"
     for name, option in entry.get("options", {}).items():
         allowed = "|".join(option["allowed"]) or "…"

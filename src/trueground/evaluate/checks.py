@@ -54,9 +54,9 @@ class Checker:
 
 def _facts(facts: Sequence[str] | None, source: str = "") -> list[Claim]:
     """Facts as claims; duplicates and blanks count not at all."""
-    unique = dict.fromkeys(f.strip() for f in facts or ())
+    unique = {f.strip().casefold(): f.strip() for f in reversed(facts or ())}
     claims = []
-    for fact in filter(None, unique):
+    for fact in filter(None, reversed(unique.values())):
         start = max(0, source.find(fact))
         found = source.startswith(fact, start)
         claims.append(Claim(fact, start, start + len(fact) if found else start))

@@ -9,6 +9,7 @@ import signal
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 import msgspec
@@ -63,6 +64,11 @@ def map_batches(
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    except BrokenProcessPool:
+        raise UsageError(
+            "a worker process could not start or was killed. In a script, call score() under "
+            'if __name__ == "__main__":, or pass workers=1; on a small machine, fewer workers'
+        ) from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

@@ -42,7 +42,7 @@ class Settings:
     metrics: str | Sequence[str | Spec] | None = None
     judge: str | Judge = "lexical"
     decomposer: str | Decomposer = "rules"
-    by: Sequence[str] = ()
+    by: str | Sequence[str] = ()
     mapping: Mapping[str, str] | None = None
     on_bad_row: Literal["stop", "skip"] = "stop"
     limit: int | None = None
@@ -160,7 +160,7 @@ def _plan(settings: Settings, fields: Sequence[str]) -> Plan:
         settings.metrics,
         settings.judge,
         settings.decomposer,
-        by=tuple(settings.by),
+        by=(settings.by,) if isinstance(settings.by, str) else tuple(settings.by),
         seed=settings.seed,
         resamples=settings.resamples,
     )

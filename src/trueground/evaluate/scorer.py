@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from trueground.evaluate.checks import Checker, as_json
 from trueground.evaluate.plan import Plan
-from trueground.metrics.base import STATUSES, Column
 from trueground.metrics.batch import Batch
+from trueground.metrics.column import STATUSES, Column
 from trueground.metrics.evidence import Evidence
 from trueground.records.fields import field_value
 from trueground.types import Record, Status

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trueground.evaluate.plan import ABSTAINED, Plan
 from trueground.evaluate.values import Values
-from trueground.metrics.base import CODES, STATUSES
+from trueground.metrics.column import CODES, STATUSES
 from trueground.stats.bootstrap import intervals
 from trueground.types import Status
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueground.metrics.base import Column, Metric, Option, Options
+from trueground.metrics.base import Metric, Option
+from trueground.metrics.column import Column, Options
 from trueground.metrics.evidence import Evidence
 from trueground.text.refusal import REFUSAL_RULES
 from trueground.types import Status

@@ -4,46 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trueground.errors import UsageError
+from trueground.metrics.column import CODES, Column, Options
+from trueground.metrics.evidence import Evidence
 from trueground.types import Status
 
-if TYPE_CHECKING:
-    from trueground.metrics.evidence import Evidence
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-
-STATUSES = tuple(Status)
-CODES = {status: code for code, status in enumerate(STATUSES)}
-Options = Mapping[str, str]
-
-
-@dataclass
-class Column:
-    """One metric over a batch: `values` (n,) are NaN exactly where `status` (n,) is not scored."""
-
-    values: Floats
-    status: NDArray[np.uint8]
-
-    @classmethod
-    def of(cls, values: NDArray[np.floating] | NDArray[np.integer] | Mask) -> Column:
-        """A column in which every item is scored."""
-        return cls(np.asarray(values, np.float64), np.zeros(len(values), np.uint8))
-
-    def without(self, mask: Mask, status: Status) -> Column:
-        """The same, but the masked items get this status; an earlier status stays."""
-        mask = mask & (self.status == 0)
-        code = np.uint8(CODES[status])
-        return Column(np.where(mask, np.nan, self.values), np.where(mask, code, self.status))
-
-    def replaced(self, mask: Mask, value: float) -> Column:
-        """The same, but the masked items that are scored get this value."""
-        return Column(np.where(mask & (self.status == 0), value, self.values), self.status)
+Compute = Callable[[Evidence, Options], Column]
 
 
 @dataclass(frozen=True)
@@ -76,7 +45,7 @@ class Metric:
     name: str
     family: str
     needs: tuple[str, ...]
-    compute: Callable[[Evidence, Options], Column]
+    compute: Compute
     doc: str
     source: str
     options: Mapping[str, Option] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from trueground.errors import UsageError
-from trueground.metrics.base import Mask
+from trueground.metrics.column import Mask
 from trueground.types import Choice, Passage, Record, Turn
 
 

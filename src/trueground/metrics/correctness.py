@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from trueground.metrics.base import Column, Floats, Metric, Option, Options
+from trueground.metrics.base import Metric, Option
+from trueground.metrics.column import Column, Floats, Options
 from trueground.metrics.evidence import Evidence, ratio
 from trueground.metrics.options import LEXICAL
 from trueground.metrics.overlap import Overlap

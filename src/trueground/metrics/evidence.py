@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import UsageError
-from trueground.metrics.base import Floats, Mask, Options
 from trueground.metrics.batch import Batch
+from trueground.metrics.column import Floats, Mask, Options
 from trueground.metrics.overlap import Overlap, overlap
 from trueground.text.intern import Ids
 from trueground.text.normalize import get_normalizer

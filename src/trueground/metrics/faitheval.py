@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from trueground.metrics.base import Column, Metric, Option, Options
+from trueground.metrics.base import Metric, Option
+from trueground.metrics.column import Column, Options
 from trueground.metrics.evidence import Evidence
 from trueground.text.choices import chosen_label, right_labels
 from trueground.text.normalize import FAITHEVAL

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from trueground.metrics.base import Column, Floats, Metric, Option, Options
+from trueground.metrics.base import Metric, Option
+from trueground.metrics.column import Column, Floats, Options
 from trueground.metrics.correctness import f1_of
 from trueground.metrics.evidence import Evidence, ratio
 from trueground.metrics.options import LEXICAL, abstain_option, apply_abstain

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from trueground.errors import UsageError
-from trueground.metrics.base import Floats, make_spec
+from trueground.metrics.base import make_spec
 from trueground.metrics.batch import Batch
+from trueground.metrics.column import Floats
 from trueground.metrics.evidence import Checked, Evidence, no_checks
 from trueground.metrics.registry import get_metric
 from trueground.types import Choice, Claim, Passage, Turn, Verdict
@@ -21,7 +23,7 @@ _STEP = 1024
 _TEXTS: dict[str, Callable[[Any], Any]] = {
     "questions": lambda x: x,
     "histories": lambda turns: [t if isinstance(t, Turn) else Turn(t) for t in turns],
-    "contexts": lambda texts: [t if isinstance(t, Passage) else Passage(t) for t in texts],
+    "contexts": lambda texts: [_passage(t) for t in texts],
     "references": lambda refs: [refs] if isinstance(refs, str) else list(refs),
     "gold_facts": list,
     "answerable": bool,
@@ -50,10 +52,14 @@ class MetricFunction:
         if isinstance(responses, str):
             raise UsageError("responses must be a list of texts; write [response] for one")
         given = {n: columns.pop(n) for n in [*_TEXTS, *_VERDICTS] if n in columns}
-        spec = make_spec(get_metric(self.__name__), {n: _word(v) for n, v in columns.items()})
+        metric = get_metric(self.__name__)
+        spec = make_spec(metric, {n: _word(v) for n, v in columns.items()})
         for name, column in given.items():
             if len(column) != len(responses):
                 raise UsageError(f"{name} has {len(column)} entries, responses {len(responses)}")
+        for need in metric.needs:
+            if not _gives(need, given):
+                raise UsageError(f"{metric.name} needs {_ARGUMENTS[need]}=[…], one per response")
         verdicts = [given.pop(name, None) for name in _VERDICTS]
         values = [np.empty(0)]
         for low in range(0, len(responses), _STEP):
@@ -67,6 +73,29 @@ class MetricFunction:
             )
             values.append(spec.column(evidence).values)
         return np.concatenate(values)
+
+
+_ARGUMENTS = {
+    "question": "questions",
+    "given_references": "references",
+    "references": "references",
+    "contexts": "contexts",
+    "gold_facts": "gold_facts",
+    "answerable": "answerable",
+    "choices": "choices",
+}
+
+
+def _gives(need: str, given: dict[str, Any]) -> bool:
+    """Whether a needed column came, or the verdicts that stand for it."""
+    stands_for = {"contexts": "supported", "gold_facts": "facts_stated", "question": "histories"}
+    return _ARGUMENTS[need] in given or stands_for.get(need) in given
+
+
+def _passage(text: Any) -> Passage:
+    if isinstance(text, Passage):
+        return text
+    return Passage(text) if isinstance(text, str) else msgspec.convert(text, Passage)
 
 
 def _cell(name: str, value: Any) -> Any:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from trueground.metrics.base import CODES, Column, Metric, Option, Options
+from trueground.metrics.base import Metric, Option
+from trueground.metrics.column import CODES, Column, Options
 from trueground.metrics.evidence import Checked, Evidence
 from trueground.metrics.options import abstain_option, apply_abstain
 from trueground.types import Status, Verdict

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueground.metrics.base import Column, Metric, Option, Options
+from trueground.metrics.base import Metric, Option
+from trueground.metrics.column import Column, Options
 from trueground.metrics.evidence import Evidence
 
 

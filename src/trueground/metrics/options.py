@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from trueground.metrics.base import Column, Option, Options
+from trueground.metrics.base import Option
+from trueground.metrics.column import Column, Options
 from trueground.metrics.evidence import Evidence
 from trueground.text.normalize import NORMALIZERS
 from trueground.types import Status

@@ -1,37 +1,64 @@
 """The one dictionary of metrics, and the reading of metric names with options.
 
-A new metric is one declaration in its own module and one line in _FAMILIES. A metric of another
-package is decorated or passed to `register`, and its module is named as an entry point of the group
+A new metric is one declaration in its own module and one line in _MODULES. A metric of another
+package is decorated with `metric`, and its module is named as an entry point of the group
 `trueground.metrics`; entry points are loaded when a name is not found here or all are listed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from typing import Any
 
 from trueground.errors import UsageError
-from trueground.metrics.abstention import METRICS as ABSTENTION
-from trueground.metrics.base import Metric, Spec, make_spec
-from trueground.metrics.correctness import METRICS as CORRECTNESS
-from trueground.metrics.faitheval import METRICS as FAITHEVAL
-from trueground.metrics.faithfulness import METRICS as FAITHFULNESS
-from trueground.metrics.grounding import METRICS as GROUNDING
-from trueground.metrics.meteor_score import METRICS as METEOR
-from trueground.metrics.rouge import METRICS as ROUGE
+from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.plugins import add, find, load_plugins
 
-_FAMILIES = (CORRECTNESS, ROUGE, METEOR, FAITHFULNESS, GROUNDING, ABSTENTION, FAITHEVAL)
+# In this order they are computed and shown.
+_MODULES = (
+    "correctness",
+    "rouge",
+    "meteor_score",
+    "faithfulness",
+    "grounding",
+    "abstention",
+    "faitheval",
+)
 
-METRICS: dict[str, Metric] = {metric.name: metric for family in _FAMILIES for metric in family}
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for module in _MODULES
+    for metric in import_module(f"trueground.metrics.{module}").METRICS
+}
+_BUILT_IN = tuple(METRICS)
 
 _NAME = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
-def register(metric: Metric) -> Metric:
-    """Add a metric. Raises UsageError if the name is taken by another one."""
-    add("metric", METRICS, metric.name, metric)
-    return metric
+def metric(
+    name: str,
+    *,
+    doc: str,
+    needs: tuple[str, ...] = (),
+    family: str = "other",
+    source: str = "",
+    **rest: Any,
+) -> Callable[[Compute], Metric]:
+    """Decorator: make a metric of a function from (evidence, options) to a Column.
+
+    `rest` are the other fields of `Metric`. A metric from outside is never in the default set.
+    Raises UsageError if the name is taken.
+    """
+
+    def register(compute: Compute) -> Metric:
+        rest.setdefault("in_default_set", False)
+        made = Metric(name, family, needs, compute, doc, source, **rest)
+        add("metric", METRICS, name, made)
+        return made
+
+    return register
 
 
 def all_metrics() -> dict[str, Metric]:
@@ -88,5 +115,6 @@ def default_specs(fields: Iterable[str]) -> list[Spec]:
     present = set(fields)
     if "references" in present:
         present.add("given_references")
-    chosen = [m for m in METRICS.values() if m.in_default_set and present.issuperset(m.needs)]
+    found = [METRICS[name] for name in _BUILT_IN]
+    chosen = [m for m in found if m.in_default_set and present.issuperset(m.needs)]
     return [make_spec(metric, {}) for metric in chosen]

@@ -7,7 +7,8 @@ from itertools import pairwise
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
-from trueground.metrics.base import Column, Floats, Metric, Options
+from trueground.metrics.base import Metric
+from trueground.metrics.column import Column, Floats, Options
 from trueground.metrics.evidence import Evidence, ratio
 from trueground.metrics.overlap import overlap
 from trueground.text.intern import Ids

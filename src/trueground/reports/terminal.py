@@ -32,9 +32,11 @@ def number(value: float | None) -> str:
 def _side_notes(summary: Mapping[str, Any]) -> str:
     notes = []
     if summary.get("skipped"):
-        notes.append(f"{summary['skipped']:,} bad rows skipped")
+        count = summary["skipped"]
+        notes.append(f"{count:,} bad row{'' if count == 1 else 's'} skipped")
     if summary["empty_responses"]:
-        notes.append(f"{summary['empty_responses']:,} empty responses")
+        count = summary["empty_responses"]
+        notes.append(f"{count:,} empty response{'' if count == 1 else 's'}")
     if summary["clusters"]:
         notes.append(f"{summary['clusters']:,} groups, resampled as clusters")
     return f" ({'; '.join(notes)})" if notes else ""

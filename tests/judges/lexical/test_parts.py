@@ -6,7 +6,7 @@ import pytest
 
 from trueground.judges.lexical.agreement import agrees
 from trueground.judges.lexical.coverage import ClaimView, cover
-from trueground.judges.lexical.presence import verbatim
+from trueground.judges.lexical.presence import core, verbatim
 from trueground.judges.lexical.reading import TextView
 from trueground.judges.lexical.stems import stem
 from trueground.judges.lexical.words import lexicon
@@ -76,4 +76,4 @@ def test_the_smallest_window_that_says_all_is_taken() -> None:
     ],
 )
 def test_verbatim(claim: str, text: str, there: bool) -> None:
-    assert (verbatim(ClaimView(claim), TextView(text)) is not None) is there
+    assert (verbatim(core(claim), TextView(text)) is not None) is there

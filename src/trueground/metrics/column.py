@@ -1,0 +1,41 @@
+"""One metric's outcome over a batch: values and statuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.types import Status
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+STATUSES = tuple(Status)
+CODES = {status: code for code, status in enumerate(STATUSES)}
+Options = Mapping[str, str]
+
+
+@dataclass
+class Column:
+    """One metric over a batch: `values` (n,) are NaN exactly where `status` (n,) is not scored."""
+
+    values: Floats
+    status: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, values: NDArray[np.floating] | NDArray[np.integer] | Mask) -> Column:
+        """A column in which every item is scored."""
+        return cls(np.asarray(values, np.float64), np.zeros(len(values), np.uint8))
+
+    def without(self, mask: Mask, status: Status) -> Column:
+        """The same, but the masked items get this status; an earlier status stays."""
+        mask = mask & (self.status == 0)
+        code = np.uint8(CODES[status])
+        return Column(np.where(mask, np.nan, self.values), np.where(mask, code, self.status))
+
+    def replaced(self, mask: Mask, value: float) -> Column:
+        """The same, but the masked items that are scored get this value."""
+        return Column(np.where(mask & (self.status == 0), value, self.values), self.status)
