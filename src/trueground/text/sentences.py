@@ -11,7 +11,8 @@ from sentencex import get_sentence_boundaries  # type: ignore[import-untyped]
 
 _BULLET = re.compile(r"[ \t]*(?:[-*•‣◦▪–—][ \t]+|\(?\d{1,2}[.)][ \t]+|\|[ \t]*)")
 _WORD = re.compile(r"\w")
-_LINE_BREAK = re.compile(r"(?:\r\n|[\n\r\v\f\x85\u2028\u2029])\s*")
+_BREAKS = "\n\r\v\f\x85\u2028\u2029"
+_LINE_BREAK = re.compile(rf"(?:\r\n|[{_BREAKS}])\s*")
 _WRAPPED_LINE = 40  # a shorter line that ends without punctuation is an item, not wrapped text
 
 
@@ -52,15 +53,12 @@ def _is_single(gap: str) -> bool:
 
 def _add(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> None:
     """Append the span without outer white space and leading bullet, when a word is left."""
-    bullet = _BULLET.match(text, start, end) if _at_line_start(text, start) else None
-    if bullet:
-        start = bullet.end()
+    if start == 0 or text[start - 1] in _BREAKS:
+        bullet = _BULLET.match(text, start, end)
+        start = bullet.end() if bullet else start
     piece = text[start:end].rstrip()
     end = start + len(piece)
-    start = end - len(piece.lstrip())
-    if _WORD.search(text, start, end):
+    piece = piece.lstrip()
+    start = end - len(piece)
+    if piece[:1].isalnum() or _WORD.search(piece):
         spans.append((start, end))
-
-
-def _at_line_start(text: str, start: int) -> bool:
-    return start == 0 or text[start - 1] in "\n\r\v\f\x85\u2028\u2029"

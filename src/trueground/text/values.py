@@ -79,8 +79,18 @@ _BARE_A = re.compile(
 _PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5}
 _WORD_CENTURY = re.compile(rf"[\s-]+centur(?:y|ies)\b{_ERA}", re.I)
 _CANDIDATE = re.compile(r"([$€£¥₹]?\d+)|[^\W\d_]+")
+_DIGITS = re.compile(r"([$€£¥₹]?\d+)")
 
 STARTERS = frozenset(MONTHS) | frozenset(NUMBER_WORDS) | frozenset(ORDINAL_WORDS) | {"half", "a"}
+# "a" opens a value only where one of the others follows.
+_WORDS = frozenset(
+    word.encode()
+    for word in (*STARTERS, *SCALES, *_PARTS, *(f"{part}s" for part in _PARTS))
+    if word != "a"
+)
+_LETTERS = bytes(ord(c.lower()) if (c := chr(code)).isalpha() else 32 for code in range(128)).ljust(
+    256
+)
 _OPENERS = STARTERS | {word.capitalize() for word in STARTERS} | {w.upper() for w in STARTERS}
 
 
@@ -89,14 +99,25 @@ def values(text: str, start: int = 0, end: int | None = None) -> list[Value]:
     found: list[Value] = []
     stop = len(text) if end is None else end
     taken = start
-    for match in _CANDIDATE.finditer(text, start, stop):
+    candidate = _CANDIDATE if _has_number_word(text[start:stop]) else _DIGITS
+    for match in candidate.finditer(text, start, stop):
+        if not match.lastindex and match[0] not in _OPENERS:
+            continue
         begin = match.start()
-        if begin >= taken and (match.end(1) > begin or match.group() in _OPENERS):
+        if begin >= taken:
             value = value_at(text, begin)
             if value is not None and value.end <= stop:
                 found.append(value)
                 taken = value.end
     return found
+
+
+def _has_number_word(text: str) -> bool:
+    """Whether words of the text can open a value; to see that none can takes far less than to look
+    at each."""
+    if not text.isascii():
+        return True
+    return not _WORDS.isdisjoint(text.encode().translate(_LETTERS).split())
 
 
 def value_at(text: str, at: int) -> Value | None:
@@ -145,7 +166,7 @@ def _century(start: int, end: int, ordinal: int, era: str | None) -> Value:
 
 
 def _clock_at(text: str, at: int) -> Value | None:
-    match = _CLOCK.match(text, at)
+    match = _CLOCK.match(text, at) if ":" in text[at : at + 3] else None
     if not match:
         return None
     hour = int(match["h"])

@@ -17,7 +17,7 @@ from trueground.text.values import Value, values
 
 VALUE, NAME, LAST = 2.0, 1.5, 1.5
 SMALL, SELF = 0.1, 0.5  # words without content; "I" and "my" claim what no source can say
-_NO_TOKEN = Token(0, 0, Word(""), "", "", True)
+_NO_TOKEN = Token(Word(""), "", "", True)
 _PLURAL = frozenset(("are", "were", "have", "do"))
 _LARGEST = 3  # sentences in a window
 _BEST = 3  # single sentences from which larger windows grow
@@ -27,7 +27,7 @@ _SMALLER = 0.02  # share of the claim that each further sentence must add
 class Item(msgspec.Struct, gc=False):
     """One thing that the claim says: a word (`key`) or a value, with its weight and its place.
 
-    `at` counts the tokens of the claim.
+    `at` counts the tokens of the claim; `plain` is what is neither a name nor a value.
     """
 
     at: int
@@ -36,11 +36,7 @@ class Item(msgspec.Struct, gc=False):
     value: Value | None
     weight: float
     name: bool = False
-
-    @property
-    def plain(self) -> bool:
-        """Whether it is neither a name nor a value."""
-        return not self.name and self.value is None
+    plain: bool = True
 
 
 class ClaimView:
@@ -62,9 +58,9 @@ class ClaimView:
             self.tokens = read(self.text, 0, len(self.text), values(self.text))
             self.items = self._items()
         self.keys = {item.key for item in self.items if item.key}
-        self.weight = sum(item.weight for item in self.items)
-        self.plain_weight = sum(item.weight for item in self.items if item.plain)
-        self.full_weight = sum((weight for _, weight in self.small), self.weight)
+        self.weight = sum([item.weight for item in self.items])
+        self.plain_weight = sum([item.weight for item in self.items if item.plain])
+        self.full_weight = sum([weight for _, weight in self.small], self.weight)
 
     def _items(self) -> list[Item]:
         items: list[Item] = []
@@ -80,9 +76,10 @@ class ClaimView:
 
     def _item(self, at: int, token: Token) -> Item:
         if token.value is not None:
-            return Item(at, token, "", token.value, VALUE)
+            return Item(at, token, "", token.value, VALUE, False, False)
         name = token.word.capital and (at > 0 or self._opens_name())
-        return Item(at, token, token.key, None, NAME if name else token.word.weight or LIGHT, name)
+        weight = NAME if name else token.word.weight or LIGHT
+        return Item(at, token, token.key, None, weight, name, not name)
 
     def _opens_name(self) -> bool:
         """Whether the first word is a name, though every first word has a capital."""
@@ -136,9 +133,10 @@ def cover(view: ClaimView, text: TextView) -> Coverage:
     ]
     scores = [0.0] * len(text.spans)
     for item, mask in zip(view.items, said, strict=True):
+        weight = item.weight
         while mask:
             low = mask & -mask
-            scores[low.bit_length() - 1] += item.weight
+            scores[low.bit_length() - 1] += weight
             mask ^= low
     best = max(scores)
     at = scores.index(best)

@@ -27,7 +27,7 @@ def verbatim(core: str, text: TextView) -> tuple[int, int] | None:
     while at >= 0:
         end = at + len(core)
         whole = not (at and source[at - 1].isalnum()) and not source[end : end + 1].isalnum()
-        if whole:
+        if whole and text.spans:
             begin = max((start for start, _ in text.spans if start <= at), default=0)
             if not _DENIES.search(source, begin, at):
                 return at, end

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from trueground.judges.lexical.segments import Segment, segments
@@ -44,12 +43,13 @@ class TextView:
     @cached_property
     def index(self) -> dict[str, int]:
         """Key of a word → bit mask of the sentences that have it."""
-        index: defaultdict[str, int] = defaultdict(int)
+        index: dict[str, int] = {}
+        get = index.get
         keys_of = _reader(self.text)
         for number, (start, end) in enumerate(self.spans):
             bit = 1 << number
             for key in keys_of(start, end):
-                index[key] |= bit
+                index[key] = get(key, 0) | bit
         return index
 
     @cached_property
@@ -93,14 +93,14 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-def _reader(text: str) -> Callable[[int, int], set[str]]:
-    """A function that gives the keys of the words in `text[start:end]`."""
+def _reader(text: str) -> Callable[[int, int], Iterable[str]]:
+    """A function that gives the keys of the words in `text[start:end]`, some of them repeatedly."""
     if is_spaceless(text):
         return lambda start, end: spaceless_keys(text[start:end])
     if _is_plain(text):
         spaced = _spaced(text)
-        return lambda start, end: set(map(keys.__getitem__, spaced[start:end].split()))
-    return lambda start, end: set(map(keys.__getitem__, _words(text[start:end])))
+        return lambda start, end: map(keys.__getitem__, spaced[start:end].split())
+    return lambda start, end: map(keys.__getitem__, _words(text[start:end]))
 
 
 def _words(text: str) -> list[str]:

@@ -12,14 +12,13 @@ from trueground.text.values import Value
 
 WORDS = re.compile(r"(?:[A-Z]\.){2,}|[^\W\d_][^\W_]*(?:['’][^\W\d_]+)*|\d+")
 _TOKENS = re.compile(WORDS.pattern + r"|[$€£¥₹]\d+|[,;:()“”\".!?—]")
+_NONE = Word("")
 _ENDS_DENIAL = frozenset(("but", "and", "because", "although", "while", "whereas"))
 
 
 class Token(msgspec.Struct, gc=False):
     """One word, value or punctuation mark. `content` says whether it says something by itself."""
 
-    start: int
-    end: int
     word: Word
     key: str
     spelling: str
@@ -35,33 +34,30 @@ def read(text: str, start: int, end: int, found: Sequence[Value]) -> list[Token]
     tokens: list[Token] = []
     taken = start
     negated = False
-    before: Word | None = None
+    before = _NONE
     for match in _TOKENS.finditer(text, start, end):
         begin = match.start()
         if begin < taken:
             continue
-        word = lexicon[match.group()]
-        value = known.get(begin)
-        if value is not None:
-            spelling = text[begin : value.end]
-            tokens.append(Token(begin, value.end, word, "", spelling, True, value=value))
-            tokens[-1].negated = negated
-            taken, before = value.end, None
+        word = lexicon[match[0]]
+        if begin in known:
+            value = known[begin]
+            taken, before = value.end, _NONE
+            spelling = text[begin:taken]
+            tokens.append(Token(word, "", spelling, True, False, negated, value))
             continue
-        key = "" if word.key == NUMERIC else word.key
-        content = bool(key) and not word.role
-        if word.role == "negator":
+        role = word.role
+        if role == "negator":
             negated = True
-        elif word.role == "mark" or word.spelling in _ENDS_DENIAL:
+        elif role == "mark" or word.spelling in _ENDS_DENIAL:
             negated = False
+        content = word.content
         verb = word.verb or (
             content
-            and before is not None
             and not word.capital
             and (before.spelling == "to" or (before.verb and bool(before.role)))
         )
-        token = Token(begin, match.end(), word, key, word.spelling, content, verb)
-        token.negated = negated and content
-        tokens.append(token)
+        key = "" if word.key == NUMERIC else word.key
+        tokens.append(Token(word, key, word.spelling, content, verb, negated and content))
         before = word
     return tokens

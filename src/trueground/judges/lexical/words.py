@@ -25,7 +25,8 @@ class Word(msgspec.Struct, frozen=True, gc=False):
     """One spelling. `key` is shared by all words that count as the same; function words have "".
 
     `role` is the kind of a function word ("plain", "pronoun", "negator", "mark" …) or "". `sign` is
-    +1 or -1 for the two sides of a pair of opposites, which share their key.
+    +1 or -1 for the two sides of a pair of opposites, which share their key. `content` follows from
+    the others: whether the word says something by itself.
     """
 
     spelling: str
@@ -35,6 +36,11 @@ class Word(msgspec.Struct, frozen=True, gc=False):
     verb: bool = False
     sign: int = 0
     capital: bool = False
+    content: bool = False
+
+    def __post_init__(self) -> None:
+        has_content = bool(self.key) and self.key != NUMERIC and not self.role
+        msgspec.structs.force_setattr(self, "content", has_content)
 
 
 class Lexicon(dict[str, Word]):
