@@ -121,10 +121,10 @@ def test_numbers_may_appear_late(tmp_path: Path) -> None:
     lines = [{"id": "a", "scores": {"x": 1}}, {"id": "b", "scores": {"y": 0.5, "x": None}}]
     path = tmp_path / "items.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    numbers = read_numbers(path)
-    assert numbers.count == 2
-    np.testing.assert_array_equal(numbers.scores["x"], [1, np.nan])
-    np.testing.assert_array_equal(numbers.scores["y"], [np.nan, 0.5])
+    with read_numbers(path) as numbers:
+        assert numbers.count == 2
+        np.testing.assert_array_equal(numbers["x"], [1, np.nan])
+        np.testing.assert_array_equal(numbers["y"], [np.nan, 0.5])
 
 
 def test_histogram_bins_and_shares() -> None:

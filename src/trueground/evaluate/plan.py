@@ -32,6 +32,16 @@ class Plan:
         object.__setattr__(self, "hidden", hidden)
 
     @property
+    def width(self) -> int:
+        """Number of metrics that are computed, the hidden ones too."""
+        return len(self.specs) + len(self.hidden)
+
+    @property
+    def abstained_at(self) -> int:
+        """The column that tells which responses declined."""
+        return self.keys.index(ABSTAINED) if ABSTAINED in self.keys else len(self.specs)
+
+    @property
     def keys(self) -> list[str]:
         """Names of the metrics in the outputs."""
         return [spec.key for spec in self.specs]

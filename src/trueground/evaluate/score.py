@@ -95,7 +95,7 @@ def evaluate(records: Any, out: Path | None, settings: Settings) -> Result:
         check = source.check(lambda done: settings.progress("check", done, None))
         plan = _plan(settings, [name for name, count in check.fields.items() if count])
         _see_fields(plan, settings, check)
-        with Values(len(plan.specs) + len(plan.hidden), plan.by) as values:
+        with Values(plan.width, plan.by, plan.abstained_at) as values:
             work = _Work(plan, source, check, values, settings)
             return work.in_memory() if out is None else work.to_disk(out)
 

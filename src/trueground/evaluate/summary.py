@@ -20,18 +20,16 @@ SCORED = CODES[Status.SCORED]
 
 def summarise(plan: Plan, values: Values, skipped: Sequence[str], bad: int) -> dict[str, Any]:
     """The content of summary.json, in the shape of the contract."""
-    scores = values.scores
     clusters = len(np.unique(values.clusters))
     grouped = clusters < values.n
     everything = _metrics(plan, values, grouped)
-    column = plan.keys.index(ABSTAINED) if ABSTAINED in plan.keys else len(plan.keys)
     shown = {key: everything[key] for key in plan.keys}
     summary = {
         "n": values.n,
         "metrics": shown,
         "by": {field: _breakdown(plan, values, i, grouped) for i, field in enumerate(plan.by)},
         "abstention_rate": everything[ABSTAINED]["mean"],
-        "abstention": _confusion(scores[:, column], values.answerable),
+        "abstention": _confusion(values),
         "empty_responses": values.empty,
         "clusters": clusters if grouped else None,
     }
@@ -62,8 +60,9 @@ def _metrics(
     for low in range(0, n, _ROWS):
         part = slice(low, low + _ROWS) if rows is None else rows[low : low + _ROWS]
         totals += np.nansum(scores[part], axis=0)
+        codes = status[part]
         for column in range(len(specs)):
-            counts[column] += np.bincount(status[part, column], minlength=len(STATUSES))
+            counts[column] += np.bincount(codes[:, column], minlength=len(STATUSES))
     return {
         spec.key: _entry(plan, float(total), n, count.tolist(), ci)
         for spec, total, count, ci in zip(specs, totals, counts, ranges, strict=True)
@@ -98,17 +97,11 @@ def _breakdown(plan: Plan, values: Values, i: int, grouped: bool) -> dict[str, A
     return result
 
 
-def _confusion(
-    abstained: NDArray[np.float64], answerable: NDArray[np.int8]
-) -> dict[str, Any] | None:
+def _confusion(values: Values) -> dict[str, Any] | None:
     """Abstaining against `answerable`; to abstain where nothing can be answered is the positive."""
-    if not (answerable >= 0).any():
+    (tp, fp), (fn, tn) = values.abstained, values.answered
+    if not tp + fp + fn + tn:
         return None
-    declines = abstained == 1.0
-    tp = int((declines & (answerable == 0)).sum())
-    fp = int((declines & (answerable == 1)).sum())
-    fn = int((~declines & (answerable == 0)).sum())
-    tn = int((~declines & (answerable == 1)).sum())
 
     def share(a: int, b: int) -> float | None:
         return a / b if b else None

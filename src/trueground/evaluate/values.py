@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import tempfile
 from types import TracebackType
 from typing import IO, Any, Self
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import UsageError
 from trueground.evaluate.scorer import Scored
+from trueground.stats.bootstrap import Table
 
 _MOST_VALUES = 1_000
 _IN_MEMORY = 16_000_000
@@ -37,12 +39,16 @@ class Rows:
                 self._file.write(waiting.tobytes())
             self._blocks.clear()
 
-    def array(self) -> NDArray[Any]:
-        """All rows so far, shape (rows, width); those in a file are read on demand."""
+    def rows(self) -> Table:
+        """All rows so far, shape (rows, width); those in a file are read when asked for."""
         if self._file is not None:
             self._file.flush()
-            return np.memmap(self._file, self._dtype, "r").reshape(-1, self._width)
+            return OnDisk(self._file, self._dtype, self._width)
         return np.concatenate([np.empty((0, self._width), self._dtype), *self._blocks])
+
+    def array(self) -> NDArray[Any]:
+        """All rows in memory."""
+        return np.asarray(self.rows()[:])
 
     def close(self) -> None:
         """Give the temporary file back."""
@@ -51,14 +57,38 @@ class Rows:
             self._file.close()
 
 
-class Values:
-    """The numbers of all items, and the codes of their breakdown values."""
+class OnDisk:
+    """A table in a file: slices and row numbers give arrays, nothing else stays in memory."""
 
-    def __init__(self, width: int, by: tuple[str, ...]) -> None:
+    def __init__(self, file: IO[bytes], dtype: np.dtype[Any], width: int) -> None:
+        self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._table = np.frombuffer(self._map, dtype).reshape(-1, width)
+        self.shape = self._table.shape
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __getitem__(self, rows: slice | NDArray[np.int64]) -> NDArray[Any]:
+        taken = np.array(self._table[rows])
+        if hasattr(self._map, "madvise"):  # give the pages back that were just read
+            self._map.madvise(mmap.MADV_DONTNEED)
+        return taken
+
+
+class Values:
+    """The numbers of all items, and the codes of their breakdown values.
+
+    `abstained` and `answered` count the unanswerable items first, then the answerable ones;
+    `abstained_at` is the column that tells which responses declined.
+    """
+
+    def __init__(self, width: int, by: tuple[str, ...], abstained_at: int) -> None:
+        self._abstained = abstained_at
+        self.abstained = [0, 0]
+        self.answered = [0, 0]
         self._scores = Rows(np.float64, width)
         self._status = Rows(np.uint8, width)
         self._clusters = Rows(np.int64, 1)
-        self._answerable = Rows(np.int8, 1)
         self._by = Rows(np.int32, max(1, len(by)))
         self.fields = by
         self.names: list[dict[str, int]] = [{} for _ in by]
@@ -74,7 +104,7 @@ class Values:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for rows in (self._scores, self._status, self._clusters, self._answerable, self._by):
+        for rows in (self._scores, self._status, self._clusters, self._by):
             rows.close()
 
     def append(self, batch: Scored) -> None:
@@ -82,7 +112,11 @@ class Values:
         self._scores.append(batch.values)
         self._status.append(batch.status)
         self._clusters.append(batch.clusters)
-        self._answerable.append(batch.answerable)
+        declines = batch.values[:, self._abstained] == 1.0
+        for flag in (0, 1):
+            asked = batch.answerable == flag
+            self.abstained[flag] += int((declines & asked).sum())
+            self.answered[flag] += int((~declines & asked).sum())
         if self.fields:
             self._by.append(np.column_stack([self._codes(i, v) for i, v in enumerate(batch.by)]))
         self.n += batch.n
@@ -99,24 +133,19 @@ class Values:
         return np.array(codes, np.int32)
 
     @property
-    def scores(self) -> NDArray[np.float64]:
+    def scores(self) -> Table:
         """Values of all items, shape (n, metrics); NaN where there is none."""
-        return self._scores.array()
+        return self._scores.rows()
 
     @property
-    def status(self) -> NDArray[np.uint8]:
+    def status(self) -> Table:
         """Status codes of all items, shape (n, metrics)."""
-        return self._status.array()
+        return self._status.rows()
 
     @property
     def clusters(self) -> NDArray[np.int64]:
         """One number per item, equal within a cluster."""
         return self._clusters.array()[:, 0]
-
-    @property
-    def answerable(self) -> NDArray[np.int8]:
-        """1, 0, or -1 where the record does not say."""
-        return self._answerable.array()[:, 0]
 
     def by(self, i: int) -> NDArray[np.int32]:
         """Codes of breakdown field i, one per item; `names[i]` tells what they mean."""

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
-from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from trueground.errors import InputError, UsageError, WriteError
+from trueground.errors import InputError, UsageError
 from trueground.reports.items import write_items
 from trueground.reports.selection import choose_items, headline_metric, read_numbers
 from trueground.reports.view import number, page_view
+from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY, replacing
 
 # Escaped text cannot contain this: the template alone can write it.
 _DATA_MARK = "<!-- data -->"
@@ -33,28 +32,29 @@ def write_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> Path
     """
     if max_items < 0:
         raise UsageError(f"max_items is {max_items}; expected 0 or more.")
-    summary, manifest = _read_json(run_dir, "summary.json"), _read_json(run_dir, "manifest.json")
-    numbers = read_numbers(run_dir / "items.jsonl")
-    order = [name for name in summary.get("metrics") or {} if name in numbers.scores]
-    metrics = order + sorted(numbers.scores.keys() - set(order))
-    headline = headline_metric(metrics)
-    values = numbers.scores[headline] if headline else None
-    selection = choose_items(values, numbers.count, metric=headline, limit=max_items, seed=seed)
-    view = page_view(summary, manifest, numbers.scores) | {
+    summary, manifest = _read_json(run_dir, SUMMARY), _read_json(run_dir, MANIFEST)
+    with read_numbers(run_dir / ITEMS) as numbers:
+        order = [name for name in summary.get("metrics") or {} if name in numbers]
+        metrics = order + sorted(numbers.keys() - set(order))
+        headline = headline_metric(metrics)
+        values = numbers[headline] if headline else None
+        selection = choose_items(values, numbers.count, metric=headline, limit=max_items, seed=seed)
+        view = page_view(summary, manifest, numbers)
+    view |= {
         "headline": headline,
         "statement": selection.statement(),
         "shown": len(selection.rows),
-        "has_records": (run_dir / "records.jsonl.zst").exists(),
+        "has_records": (run_dir / RECORDS).exists(),
     }
     before, _, after = render(view).partition(_DATA_MARK)
     fields = list(dict.fromkeys([*(summary.get("by") or {}), "model"]))
 
-    def write(out: BinaryIO) -> None:
+    path = run_dir / REPORT
+    with replacing(path) as out:
         out.write(before.encode())
         write_items(out, run_dir, selection, metrics=metrics, fields=fields)
         out.write(after.encode())
-
-    return _write_whole(run_dir / "report.html", write)
+    return path
 
 
 def render(view: dict[str, Any]) -> str:
@@ -90,17 +90,3 @@ def _read_json(run_dir: Path, name: str) -> dict[str, Any]:
         raise InputError(f"{path}: not found. Is {run_dir} a finished run directory?") from error
     except msgspec.DecodeError as error:
         raise InputError(f"{path}: not readable ({error}). Score again.") from error
-
-
-def _write_whole(path: Path, write: Callable[[BinaryIO], None]) -> Path:
-    """Write a file beside `path` and put it in its place only when it is whole."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with unfinished.open("wb") as out:
-            write(out)
-        unfinished.replace(path)
-    except OSError as error:
-        raise WriteError(f"{path}: cannot be written ({error}).") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return path

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
 
 import msgspec
 import numpy as np
@@ -13,6 +17,8 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError
 
+_BLOCK = 4096
+_IN_MEMORY = 1_000_000  # bytes of a column
 HEADLINE_ORDER = ("grounding_f1", "grounding_precision", "k_precision", "f1")
 
 
@@ -20,12 +26,49 @@ class _Scores(msgspec.Struct):
     scores: dict[str, float | None]
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """`scores[metric]` has shape (count,), NaN where an item has no score."""
+class Numbers(Mapping[str, NDArray[np.float32]]):
+    """Metric → its scores, shape (count,), NaN where an item has none.
 
-    count: int
-    scores: dict[str, NDArray[np.float32]]
+    Each column lies in a temporary file and is read when it is asked for: only one of them needs
+    to be in memory, however many items there are.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._files: dict[str, IO[bytes]] = {}
+
+    def append(self, block: Sequence[Mapping[str, float | None]]) -> None:
+        """Add the scores of some items, in their order."""
+        for name in {name for scores in block for name in scores} - self._files.keys():
+            self._files[name] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
+            self._files[name].write(np.full(self.count, np.nan, np.float32).tobytes())
+        for name, file in self._files.items():
+            column = [np.nan if (v := scores.get(name)) is None else v for scores in block]
+            file.write(np.array(column, np.float32).tobytes())
+        self.count += len(block)
+
+    def __getitem__(self, name: str) -> NDArray[np.float32]:
+        file = self._files[name]
+        file.seek(0)
+        return np.frombuffer(file.read(), np.float32)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for file in self._files.values():
+            file.close()
 
 
 @dataclass(frozen=True)
@@ -53,28 +96,28 @@ class Selection:
 
 
 def read_numbers(items: Path) -> Numbers:
-    """Read the scores of every line of items.jsonl, four bytes a number.
+    """Read the scores of every line of items.jsonl; the caller closes the result.
 
     Raises InputError for a line that is no item.
     """
-    decoder = msgspec.json.Decoder(_Scores)
-    columns: dict[str, array[float]] = {}
-    count = 0
     if not items.exists():
         raise InputError(f"{items}: not found. Is {items.parent} a finished run directory?")
-    with items.open("rb") as lines:
-        for line in lines:
-            try:
-                scores = decoder.decode(line).scores
-            except msgspec.DecodeError as error:
-                raise InputError(f"{items}, line {count + 1}: not an item ({error})") from error
-            for name in scores.keys() - columns.keys():
-                columns[name] = array("f", [np.nan]) * count
-            for name, column in columns.items():
-                value = scores.get(name)
-                column.append(np.nan if value is None else value)
-            count += 1
-    return Numbers(count, {n: np.frombuffer(c, dtype=np.float32) for n, c in columns.items()})
+    with ExitStack() as stack, items.open("rb") as lines:
+        numbers = stack.enter_context(Numbers())
+        scores = _scores(items, lines)
+        while block := list(islice(scores, _BLOCK)):
+            numbers.append(block)
+        stack.pop_all()  # all went well: the files stay open for the caller
+    return numbers
+
+
+def _scores(items: Path, lines: Iterable[bytes]) -> Iterator[dict[str, float | None]]:
+    decoder = msgspec.json.Decoder(_Scores)
+    for number, line in enumerate(lines, 1):
+        try:
+            yield decoder.decode(line).scores
+        except msgspec.DecodeError as error:
+            raise InputError(f"{items}, line {number}: not an item ({error})") from error
 
 
 def headline_metric(names: Iterable[str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -162,15 +163,18 @@ def signatures(manifest: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def page_view(
-    summary: dict[str, Any], manifest: dict[str, Any], scores: dict[str, NDArray[np.float32]]
+    summary: dict[str, Any], manifest: dict[str, Any], scores: Mapping[str, NDArray[np.float32]]
 ) -> dict[str, Any]:
     """Everything that the template shows above the list of items."""
     metrics = summary.get("metrics") or {}
-    finite = {name: values[~np.isnan(values)] for name, values in scores.items()}
-    scales = {name: scale_for(finite.get(name), entry) for name, entry in metrics.items()}
-    spreads: list[Distribution | None] = [
-        distribution(name, finite[name], scale) for name, scale in scales.items() if name in finite
-    ]
+    scales: dict[str, Scale] = {}
+    spreads: list[Distribution | None] = []
+    for name, entry in metrics.items():  # one column in memory at a time
+        column = scores.get(name)
+        values = None if column is None else column[~np.isnan(column)]
+        scales[name] = scale_for(values, entry)
+        if values is not None:
+            spreads.append(distribution(name, values, scales[name]))
     tables = breakdowns(summary.get("by") or {}, scales)
     return {
         "n": summary.get("n", 0),

@@ -7,10 +7,12 @@ full, the unfinished piece is cut off again, so that what was finished stays int
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import filelock
 import orjson
@@ -37,18 +39,22 @@ def default_path(name: str, now: datetime | None = None) -> Path:
 
 def write_json(path: Path, value: Any) -> None:
     """Replace a JSON file as a whole. Raises WriteError."""
-    write_whole(path, orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
+    with replacing(path) as out:
+        out.write(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Replace a file as a whole, or leave it as it was. Raises WriteError."""
-    temporary = path.with_name(f".{path.name}.part")
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` when it is whole, or never. Raises WriteError."""
+    unfinished = path.with_name(f".{path.name}.part")
     try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
+        with unfinished.open("wb") as out:
+            yield out
+        unfinished.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise write_error(path, error) from error
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def write_error(path: Path, error: OSError) -> WriteError:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +20,29 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 
+
+class Table(Protocol):
+    """What is asked of a table of numbers (items, metrics), in memory or on disk."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(items, metrics)."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any, /) -> NDArray[Any]:
+        """The rows of a slice or of row numbers."""
+        ...
+
+
 EXACT_UP_TO = 2_000
 _BLOCK = 256
 _TABLE_BITS = 16
 
 
 def intervals(
-    values: Floats,
+    values: Table,
     clusters: NDArray[np.int64] | None = None,
     rows: NDArray[np.int64] | None = None,
     *,
@@ -63,7 +80,7 @@ def intervals(
 
 
 def _units(
-    values: Floats, clusters: NDArray[np.int64] | None, rows: NDArray[np.int64] | None
+    values: Table, clusters: NDArray[np.int64] | None, rows: NDArray[np.int64] | None
 ) -> tuple[int, Iterator[tuple[Floats, Floats]]]:
     """Number of units, and their sums and counts of scored values, a block of units at a time.
 
