@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     import trueground.errors as errors
     import trueground.metrics as metrics
     import trueground.testing as testing
+    from trueground.claims import decomposer
     from trueground.evaluate.result import MetricSummary, Result, Summary
     from trueground.evaluate.score import ascore, score
+    from trueground.judges import judge
     from trueground.metrics.base import Metric
     from trueground.metrics.registry import metric
     from trueground.types import Claim, JudgeRequest, Passage, Record, Status, Turn, Verdict
@@ -33,6 +35,8 @@ _HOMES = {
     "Turn": "types",
     "Verdict": "types",
     "ascore": "evaluate.score",
+    "decomposer": "claims",
+    "judge": "judges",
     "metric": "metrics.registry",
     "score": "evaluate.score",
 }
@@ -52,7 +56,9 @@ __all__ = [
     "Verdict",
     "__version__",
     "ascore",
+    "decomposer",
     "errors",
+    "judge",
     "metric",
     "metrics",
     "score",

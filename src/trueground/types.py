@@ -89,10 +89,15 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class JudgeRequest(msgspec.Struct, frozen=True):
-    """Does any of these texts support this claim?"""
+    """Does any of these texts support this claim?
+
+    `asked` is the question that a text answers, where the text is a response: what it names need
+    not be said again ("Marie Curie was born in Warsaw" / "She was born in Warsaw").
+    """
 
     claim: str
     texts: tuple[str, ...]
+    asked: str = ""
 
 
 class Verdict(msgspec.Struct, omit_defaults=True):

@@ -285,3 +285,17 @@ def test_items_to_pandas() -> None:
     pytest.importorskip("pandas")
     frame = tg.score([RECORD], metrics="f1").items.to_pandas()
     assert list(frame["id"]) == ["a"]
+
+
+def test_gold_facts_may_name_what_the_question_names() -> None:
+    record = {
+        **RECORD,
+        "question": "Where was Marie Curie born?",
+        "gold_facts": ["Marie Curie was born in Warsaw.", "Marie Curie was born in 1867."],
+    }
+    item = tg.score([record], metrics="grounding_recall").evidence[0]
+    assert item["scores"]["grounding_recall"] == 0.5
+    # The contexts must name her themselves: what the question takes for granted proves nothing.
+    claim = {**record, "response": "Marie Curie was born in Warsaw."}
+    item = tg.score([claim], metrics="grounding_precision").evidence[0]
+    assert item["scores"]["grounding_precision"] == 0.0

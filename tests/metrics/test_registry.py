@@ -90,3 +90,13 @@ def test_a_metric_of_another_package(tmp_path: Path) -> None:
         [sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path
     )
     assert done.stdout.strip() == "[2.0, 2.0]", done.stderr
+
+
+def test_a_judge_and_a_decomposer_of_a_script() -> None:
+    tg.judge("never")(lambda: tg.testing.FakeJudge(default=0.0))
+    tg.decomposer("bars")(tg.testing.FakeDecomposer)
+    rows = [{"response": "a|b", "contexts": ["a b"]}]
+    result = tg.score(rows, metrics="grounding_precision", judge="never", decomposer="bars")
+    assert result.summary["grounding_precision"].mean == 0
+    with pytest.raises(UsageError, match="exists already"):
+        tg.judge("lexical")(tg.testing.FakeJudge)

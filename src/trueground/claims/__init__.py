@@ -6,16 +6,24 @@ from collections.abc import Callable
 
 from trueground.claims.base import Decomposer
 from trueground.claims.rules import RuleDecomposer
-from trueground.errors import unknown_name
+from trueground.plugins import add, find
 
-__all__ = ["Decomposer", "RuleDecomposer", "decomposers", "get_decomposer"]
+__all__ = ["Decomposer", "RuleDecomposer", "decomposer", "decomposers", "get_decomposer"]
 
-decomposers: dict[str, Callable[[], Decomposer]] = {"rules": RuleDecomposer}
+Factory = Callable[[], Decomposer]
+decomposers: dict[str, Factory] = {"rules": RuleDecomposer}
 
 
 def get_decomposer(name: str) -> Decomposer:
     """Return a new decomposer; an unknown name raises UsageError with the known ones."""
-    try:
-        return decomposers[name]()
-    except KeyError:
-        raise unknown_name("decomposer", name, decomposers) from None
+    return find("decomposer", decomposers, name)()
+
+
+def decomposer(name: str) -> Callable[[Factory], Factory]:
+    """Decorator: register a class, or a function that makes a decomposer, under a name."""
+
+    def register(factory: Factory) -> Factory:
+        add("decomposer", decomposers, name, factory)
+        return factory
+
+    return register

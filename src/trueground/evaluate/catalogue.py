@@ -7,6 +7,7 @@ from typing import Any
 from trueground.claims import decomposers, get_decomposer
 from trueground.judges import get_judge, judges
 from trueground.metrics.registry import all_metrics
+from trueground.plugins import load_plugins
 from trueground.text.normalize import NORMALIZERS, get_normalizer
 
 _FIELD = {"given_references": "references", "gold_contexts": "contexts"}
@@ -32,6 +33,7 @@ def catalogue(kind: str) -> list[dict[str, Any]]:
             }
             for m in all_metrics().values()
         ]
+    load_plugins(kind.removesuffix("s"))
     if kind == "judges":
         return [_named(name, get_judge(name)) for name in judges]
     if kind == "decomposers":

@@ -28,12 +28,16 @@ class Checker:
             claims = [_facts(facts) for facts in batch.gold_facts]
             kept = [[0]] * len(batch)
             texts: list[tuple[str, ...]] = [(response,) for response in batch.responses]
+            asked = batch.heard
         else:
             claims = self._claims(batch)
             kept = [batch.kept(i, kind.partition(":")[2]) for i in range(len(batch))]
             texts = [batch.texts(i, rows) for i, rows in enumerate(kept)]
+            asked = [""] * len(batch)
         requests = [
-            JudgeRequest(claim.text, texts[i]) for i, item in enumerate(claims) for claim in item
+            JudgeRequest(claim.text, texts[i], asked[i])
+            for i, item in enumerate(claims)
+            for claim in item
         ]
         verdicts = iter(ask(self._judge, requests))
         return [

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from trueground.errors import unknown_name
 from trueground.judges.base import Judge, ask
 from trueground.judges.lexical import LexicalJudge
+from trueground.plugins import add, find
 
-__all__ = ["Judge", "LexicalJudge", "ask", "get_judge", "judges"]
+__all__ = ["Judge", "LexicalJudge", "ask", "get_judge", "judge", "judges"]
 
-judges: dict[str, Callable[[], Judge]] = {"lexical": LexicalJudge}
+Factory = Callable[[], Judge]
+judges: dict[str, Factory] = {"lexical": LexicalJudge}
 
 
 def get_judge(name: str) -> Judge:
     """Return a new judge; an unknown name raises UsageError with the known ones."""
-    try:
-        return judges[name]()
-    except KeyError:
-        raise unknown_name("judge", name, judges) from None
+    return find("judge", judges, name)()
+
+
+def judge(name: str) -> Callable[[Factory], Factory]:
+    """Decorator: register a class, or a function that makes a judge, under a name."""
+
+    def register(factory: Factory) -> Factory:
+        add("judge", judges, name, factory)
+        return factory
+
+    return register

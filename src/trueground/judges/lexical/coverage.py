@@ -47,7 +47,7 @@ class ClaimView:
     (`full_weight`).
     """
 
-    def __init__(self, claim: str) -> None:
+    def __init__(self, claim: str, asked: str = "") -> None:
         self.text = statement(claim)
         self.tokens: list[Token] = []
         self.small: list[tuple[str, float]] = []
@@ -56,7 +56,7 @@ class ClaimView:
             self.items = [Item(0, _NO_TOKEN, key, None, 1.0) for key in found]
         else:
             self.tokens = read(self.text, 0, len(self.text), values(self.text))
-            self.items = self._items()
+            self.items = self._without_asked(self._items(), asked)
         self.keys = {item.key for item in self.items if item.key}
         self.weight = sum([item.weight for item in self.items])
         self.plain_weight = sum([item.weight for item in self.items if item.plain])
@@ -73,6 +73,11 @@ class ClaimView:
         if items and items[-1].weight == 1.0 and len(items) > 1:
             items[-1].weight = LAST  # what is new stands last
         return items
+
+    def _without_asked(self, items: list[Item], asked: str) -> list[Item]:
+        """Leave out the names and words of the question, unless nothing else is claimed."""
+        known = {token.key for token in read(asked, 0, len(asked), values(asked))} if asked else ()
+        return [item for item in items if item.value or item.key not in known] or items
 
     def _item(self, at: int, token: Token) -> Item:
         if token.value is not None:

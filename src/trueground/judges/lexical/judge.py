@@ -28,6 +28,7 @@ _CHECKS = (
     anchors.exchanged,
 )
 
+Key = TypeVar("Key")
 View = TypeVar("View")
 
 
@@ -40,25 +41,29 @@ class LexicalJudge:
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
         """Return one verdict for each request; every text is read once."""
-        texts = _Views(TextView)
-        claims = _Views(ClaimView)
+        texts: _Views[str, TextView] = _Views(TextView)
+        claims: _Views[tuple[str, str], ClaimView] = _Views(lambda pair: ClaimView(*pair))
         return [_decide(request, claims, texts) for request in requests]
 
 
-class _Views(dict[str, View]):
+class _Views(dict[Key, View]):
     """Text → how it is read, made on first sight."""
 
-    def __init__(self, make: Callable[[str], View]) -> None:
+    def __init__(self, make: Callable[[Key], View]) -> None:
         self._make = make
 
-    def __missing__(self, text: str) -> View:
+    def __missing__(self, text: Key) -> View:
         if len(self) >= _KEPT:
             self.clear()
         view = self[text] = self._make(text)
         return view
 
 
-def _decide(request: JudgeRequest, claims: _Views[ClaimView], texts: _Views[TextView]) -> Verdict:
+def _decide(
+    request: JudgeRequest,
+    claims: _Views[tuple[str, str], ClaimView],
+    texts: _Views[str, TextView],
+) -> Verdict:
     """The verdict of the text that supports the claim best; the first of equals.
 
     A claim that stands in a text word for word is not read.
@@ -71,7 +76,7 @@ def _decide(request: JudgeRequest, claims: _Views[ClaimView], texts: _Views[Text
         if place is not None:
             verbatim = ("stated word for word",)
             return Verdict(True, 1.0, Status.SCORED, number, *place, verbatim)
-        verdict = _judge(claims[request.claim], text, best)
+        verdict = _judge(claims[request.claim, request.asked], text, best)
         if verdict is not None:
             best, best.text = verdict, number
             if best.probability == 1.0:
@@ -125,8 +130,9 @@ def _weigh(found: Coverage, probability: float) -> tuple[list[str], float]:
         reasons = [why for check in _CHECKS if (why := check(reading))]
         if reasons:
             return reasons, probability * _AGAINST
-    share = f"{found.share():.0%} of the claim is in the context"
-    return [share if probability > LexicalJudge.threshold else f"only {share}"], probability
+    if probability > LexicalJudge.threshold:
+        return [f"{found.share():.0%} of the claim is in the context"], probability
+    return [presence.unsaid(found)], probability
 
 
 def _probability(coverage: float) -> float:

@@ -12,6 +12,7 @@ from trueground.text.values import Value
 
 _EDGES = " \t\r\n.!?;:,\"'“”‘’。！？"
 _DENIES = re.compile(r"\b(?:not|never|no|without|may|might|false|unlikely)\b|n['’]t\b", re.I)
+_NAMED = 4  # missing words in a reason
 _WHOLE = 0.1  # share of the whole text in the coverage
 
 
@@ -43,6 +44,18 @@ def missing(found: Coverage) -> Iterator[str]:
             yield _no_value(found, item.value)
         elif item.name and not said:
             yield f"{item.token.spelling!r} is not in the context"
+
+
+def unsaid(found: Coverage) -> str:
+    """Say which words of the claim the window lacks, the heaviest first."""
+    pairs = zip(found.view.items, found.said, strict=True)
+    lacking = [item for item, said in pairs if not said & found.window and item.token.spelling]
+    if not lacking:
+        return f"only {found.share():.0%} of the claim is in the context"
+    lacking.sort(key=lambda item: -item.weight)
+    words = dict.fromkeys(repr(item.token.spelling) for item in lacking)
+    shown = ", ".join(list(words)[:_NAMED])
+    return f"not said there: {shown}{' …' if len(words) > _NAMED else ''}"
 
 
 def _no_value(found: Coverage, value: Value) -> str:
