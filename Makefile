@@ -5,7 +5,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PINS := --constraint requirements/constraints.txt
 
-.PHONY: demo test bench docs lint bounds clean
+SHELL := /bin/bash
+
+.PHONY: demo test bench bench-install docs lint bounds clean
 
 demo: $(VENV)/base.done  ## score the example answers and print where the page is
 	$(BIN)/trueground score examples/answers.jsonl --by meta.kind --out runs/demo --overwrite
@@ -20,6 +22,12 @@ lint: $(VENV)/test.done
 
 bench: $(VENV)/test.done  ## measure, side by side in one run; see docs/performance.md
 	$(BIN)/python bench/run.py
+
+bench-install:  ## how many packages a fresh install of the base brings, and how long it takes
+	$(PYTHON) -m venv --clear $(VENV)-fresh
+	time $(VENV)-fresh/bin/python -m pip install --quiet .
+	$(VENV)-fresh/bin/python -m pip list --format freeze --exclude pip --exclude setuptools | wc -l
+	$(VENV)-fresh/bin/trueground --version
 
 docs: $(VENV)/docs.done  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict
@@ -46,4 +54,4 @@ $(VENV)/docs.done: $(VENV)/base.done requirements/docs.txt
 	touch $@
 
 clean:
-	rm -rf .venv .venv-oldest site dist runs/demo
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-fresh site dist runs/demo

@@ -22,7 +22,7 @@ def test_all_names_are_real_and_sorted() -> None:
 
 
 def test_lower_bounds_are_the_versions_tested_as_oldest() -> None:
-    bounds = dict(re.fullmatch(r"([\w-]+)>=([\d.]+)", d).groups() for d in PROJECT["dependencies"])  # type: ignore[union-attr]
+    bounds = dict(re.match(r"([\w-]+)>=([\d.]+)", d).groups() for d in PROJECT["dependencies"])  # type: ignore[union-attr]
     lines = (ROOT / "requirements" / "oldest.txt").read_text().splitlines()
     oldest = dict(line.split("==") for line in lines if "==" in line)
     assert bounds == oldest
@@ -31,7 +31,8 @@ def test_lower_bounds_are_the_versions_tested_as_oldest() -> None:
 def test_every_dependency_is_pinned_for_our_own_installs() -> None:
     lines = (ROOT / "requirements" / "constraints.txt").read_text().splitlines()
     pinned = {line.split("==")[0].lower().replace("_", "-") for line in lines}
-    wanted = {re.split(r"[>\[]", d)[0] for d in PROJECT["dependencies"]}
+    here = [d for d in PROJECT["dependencies"] if "win32" not in d]
+    wanted = {re.split(r"[>\[]", d)[0] for d in here}
     for group in ("test", "docs"):
         words = (ROOT / "requirements" / f"{group}.txt").read_text().split()
         wanted |= {re.split(r"\[", w)[0] for w in words}

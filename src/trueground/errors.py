@@ -7,6 +7,8 @@ TruegroundError                exit code
 ├── MissingExtraError          2   an optional dependency is not installed; prints the install line
 ├── OutputError                2   the output folder cannot be used (nothing was begun)
 ├── WriteError                 5   writing failed after work had begun (what was finished is kept)
+├── WorkerError                5   a process that did the work is gone (what was finished is kept)
+├── ProtocolError              2   a judge or another part from outside broke its promise
 └── RunInterrupted             130 Ctrl-C; what was finished is kept
 
 Library code raises; only the command line exits. A message names the place, what was found, what
@@ -86,6 +88,16 @@ class WriteError(TruegroundError):
     """Writing failed after work had begun; what was finished is on disk."""
 
     exit_code = 5
+
+
+class WorkerError(TruegroundError):
+    """A process that did part of the work could not start or is gone; what was finished is kept."""
+
+    exit_code = 5
+
+
+class ProtocolError(TruegroundError):
+    """A judge, a decomposer or a metric gave something that its protocol does not allow."""
 
 
 class RunInterrupted(TruegroundError):  # noqa: N818 - it is a request, not a mistake

@@ -14,18 +14,20 @@ from typing import TypeVar
 
 from trueground.errors import UsageError, unknown_name
 
+GROUPS = ("trueground.metrics", "trueground.judges", "trueground.decomposers")
 T = TypeVar("T")
 _only_here: set[tuple[str, str]] = set()
-_loading: list[str] = []
+_loading: list[bool] = []
 
 
 @cache
-def load_plugins(kind: str) -> None:
-    """Import every module that an installed package names for this kind of part."""
-    _loading.append(kind)
+def load_plugins() -> None:
+    """Import every module that an installed package names in one of the groups."""
+    _loading.append(True)
     try:
-        for entry in entry_points(group=f"trueground.{kind}s"):
-            entry.load()
+        for group in GROUPS:
+            for entry in entry_points(group=group):
+                entry.load()
     finally:
         _loading.pop()
 
@@ -41,7 +43,7 @@ def add(kind: str, registry: MutableMapping[str, T], name: str, part: T) -> None
 def find(kind: str, registry: MutableMapping[str, T], name: str) -> T:
     """The part of that name; UsageError with near names where there is none."""
     if name not in registry:
-        load_plugins(kind)
+        load_plugins()
     if name not in registry:
         raise unknown_name(kind, name, registry)
     return registry[name]

@@ -251,6 +251,9 @@ def test_names_and_settings_that_do_not_exist() -> None:
         tg.score([RECORD], metrics="k_precision(abstain=never)")
     with pytest.raises(UsageError, match=r"'judg'.*settings are"):
         tg.score([RECORD], judg="lexical")
+    for setting in ({"workers": 0}, {"seed": -1}, {"resamples": 0}):
+        with pytest.raises(UsageError, match="or more"):
+            tg.score([RECORD], **setting)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="unknown judge 'gpt'"):
         tg.score([RECORD], judge="gpt")
 
@@ -299,3 +302,16 @@ def test_gold_facts_may_name_what_the_question_names() -> None:
     claim = {**record, "response": "Marie Curie was born in Warsaw."}
     item = tg.score([claim], metrics="grounding_precision").evidence[0]
     assert item["scores"]["grounding_precision"] == 0.0
+
+
+def test_breakdowns_beyond_a_thousand_values_become_other() -> None:
+    rows = [{"response": "x", "n": i} for i in range(1_010)]
+    by = tg.score(rows, metrics="abstained", by="n", resamples=10).summary.raw["by"]["n"]
+    assert len(by) == 1_001
+    assert by["(other)"]["abstained"]["n"] == 10
+
+
+def test_breakdown_by_a_key_with_dots() -> None:
+    rows = [{"response": "x", "meta": {"a.b": "flat", "c": {"d": "deep"}}}]
+    by = tg.score(rows, metrics="abstained", by=["meta.a.b", "c.d"]).summary.raw["by"]
+    assert [list(values) for values in by.values()] == [["flat"], ["deep"]]

@@ -73,15 +73,27 @@ def test_a_metric_of_another_package(tmp_path: Path) -> None:
         "def words(evidence, options):\n"
         "    return Column.of(np.array([len(u.split()) for u in evidence.batch.responses]))\n"
     )
+    (tmp_path / "their_judge.py").write_text(
+        "import trueground as tg\n"
+        "@tg.judge('strict')\n"
+        "class Strict(tg.testing.FakeJudge):\n"
+        "    def __init__(self): super().__init__(default=0.0); self.name = 'lexical'\n"
+    )
     info = tmp_path / "their_metrics-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-metrics\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[trueground.metrics]\nwords = their_metrics\n")
+    (info / "entry_points.txt").write_text(
+        "[trueground.metrics]\nwords = their_metrics\n[trueground.judges]\nstrict = their_judge\n"
+    )
     code = (
         "import trueground as tg\n"
         "if __name__ == '__main__':\n"
         "    rows = [{'response': 'one two'}] * 3\n"
         "    print([tg.score(rows, metrics='words', workers=w).summary['words'].mean"
+        " for w in (1, 2)])\n"
+        "    rows = [{'response': 'It is.', 'contexts': ['It is.']}] * 3\n"
+        "    name = 'grounding_precision'\n"
+        "    print([tg.score(rows, metrics=name, judge='strict', workers=w).summary[name].mean"
         " for w in (1, 2)])\n"
     )
     script = tmp_path / "use.py"
@@ -89,7 +101,7 @@ def test_a_metric_of_another_package(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path
     )
-    assert done.stdout.strip() == "[2.0, 2.0]", done.stderr
+    assert done.stdout.split("\n")[:2] == ["[2.0, 2.0]", "[0.0, 0.0]"], done.stderr
 
 
 def test_a_judge_and_a_decomposer_of_a_script() -> None:
@@ -100,3 +112,17 @@ def test_a_judge_and_a_decomposer_of_a_script() -> None:
     assert result.summary["grounding_precision"].mean == 0
     with pytest.raises(UsageError, match="exists already"):
         tg.judge("lexical")(tg.testing.FakeJudge)
+
+
+def test_parts_that_break_their_promise() -> None:
+    class Short(tg.testing.FakeJudge):
+        def judge(self, requests: object) -> list[tg.Verdict]:
+            return []
+
+    row = {"response": "a", "contexts": ["a b"]}
+    with pytest.raises(tg.errors.ProtocolError, match="0 verdicts for 1 request"):
+        tg.score([row], metrics="grounding_precision", judge=Short())
+    with pytest.raises(UsageError, match="may need"):
+        tg.metric("odd", doc="", needs=("model",))(_length)
+    with pytest.raises(UsageError, match="does not read supported"):
+        tg.metrics.k_precision(["a"], contexts=[["a"]], supported=[[1]])

@@ -29,11 +29,13 @@ def test_a_folder_that_is_gone_is_a_write_error(tmp_path: Path) -> None:
 
 def test_a_run_is_locked_while_it_is_written(tmp_path: Path) -> None:
     with RunDirectory(tmp_path / "run") as run:
+        write_json(tmp_path / "run" / "manifest.json", {"trueground": "0"})
         run.append(b"{}\n", b"")
         with pytest.raises(OutputError, match="in use"):
             RunDirectory(tmp_path / "run", overwrite=True)
     assert sorted(p.name for p in (tmp_path / "run").iterdir()) == [
         "items.jsonl",
+        "manifest.json",
         "records.jsonl.zst",
     ]
     with RunDirectory(tmp_path / "run", overwrite=True, keep_records=False):
@@ -45,3 +47,10 @@ def test_default_names_are_safe() -> None:
     now = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     assert default_path("my answers/../x", now) == Path("runs/20260102T030405Z-my-answers-..-x")
     assert default_path("...", now).name == "20260102T030405Z-score"
+
+
+def test_other_peoples_folders_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text('{"name": "a web app"}')
+    with pytest.raises(OutputError, match="holds no run"):
+        RunDirectory(tmp_path, overwrite=True)
+    assert (tmp_path / "manifest.json").read_text() == '{"name": "a web app"}'

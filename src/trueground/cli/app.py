@@ -12,7 +12,6 @@ from trueground._version import __version__
 from trueground.cli import listing, scoring
 
 INTERRUPTED = 130
-WRITE_FAILED = 5
 USAGE = 2
 
 app = typer.Typer(

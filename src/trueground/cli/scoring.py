@@ -11,7 +11,7 @@ import typer
 from trueground.cli.options import Format, OnBadRow
 
 if TYPE_CHECKING:
-    from trueground.evaluate.gates import Verdict
+    from trueground.evaluate.gates import GateOutcome
     from trueground.evaluate.result import Result
 
 GATE_FAILED = 1
@@ -105,7 +105,7 @@ def _show(result: Result, format_: Format) -> None:
     typer.echo(render(result.summary.raw, result.path))
 
 
-def _leave(verdict: Verdict) -> None:
+def _leave(verdict: GateOutcome) -> None:
     for line in verdict.messages:
         typer.echo(f"trueground: {line}", err=True)
     if verdict.failed:

@@ -33,7 +33,7 @@ def catalogue(kind: str) -> list[dict[str, Any]]:
             }
             for m in all_metrics().values()
         ]
-    load_plugins(kind.removesuffix("s"))
+    load_plugins()
     if kind == "judges":
         return [_named(name, get_judge(name)) for name in judges]
     if kind == "decomposers":

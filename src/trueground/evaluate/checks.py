@@ -58,9 +58,11 @@ class Checker:
 
 def _facts(facts: Sequence[str] | None, source: str = "") -> list[Claim]:
     """Facts as claims; duplicates and blanks count not at all."""
-    unique = {f.strip().casefold(): f.strip() for f in reversed(facts or ())}
+    unique: dict[str, str] = {}
+    for fact in facts or ():
+        unique.setdefault(fact.strip().casefold(), fact.strip())
     claims = []
-    for fact in filter(None, reversed(unique.values())):
+    for fact in filter(None, unique.values()):
         start = max(0, source.find(fact))
         found = source.startswith(fact, start)
         claims.append(Claim(fact, start, start + len(fact) if found else start))

@@ -19,7 +19,7 @@ class Gate:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class GateOutcome:
     """What the gates say; `messages` tell why."""
 
     failed: bool
@@ -43,7 +43,7 @@ def parse_gate(text: str) -> Gate:
     return Gate(parse_spec(name).key, least)
 
 
-def judge_gates(summary: Summary, gates: Sequence[Gate], min_coverage: float) -> Verdict:
+def judge_gates(summary: Summary, gates: Sequence[Gate], min_coverage: float) -> GateOutcome:
     """A gate whose metric has no mean fails: what was not measured was not reached."""
     messages = []
     for gate in gates:
@@ -59,4 +59,4 @@ def judge_gates(summary: Summary, gates: Sequence[Gate], min_coverage: float) ->
             f"coverage too low: {name} was scored for {coverage:.1%} of the items, "
             f"{min_coverage:.1%} wanted"
         )
-    return Verdict(failed, bool(short), tuple(messages))
+    return GateOutcome(failed, bool(short), tuple(messages))

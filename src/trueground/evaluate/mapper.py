@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from trueground.errors import UsageError
+from trueground.errors import WorkerError
 from trueground.evaluate.plan import Plan, make_plan
 from trueground.evaluate.scorer import Scored, Scorer
 from trueground.types import Record
@@ -34,25 +34,20 @@ class Job:
     keep_records: bool
 
 
-def choose_workers(wanted: int | None, n: int, by_name: bool) -> int:
-    """Number of processes. `by_name` tells whether another process can find all parts by name."""
-    if wanted is not None and wanted < 1:
-        raise UsageError(f"workers must be 1 or more, not {wanted}")
-    if not by_name:
-        return 1
+def choose_workers(wanted: int | None, n: int) -> int:
+    """Number of processes; None leaves it to the number of records."""
     if wanted is None:
         return 1 if n < _WORTH_PROCESSES else max(1, os.cpu_count() or 1)
     return wanted
 
 
 def map_batches(
-    plan: Plan, batches: Iterable[list[Record]], workers: int, keep_records: bool
+    plan: Plan, batches: Iterable[list[Record]], workers: int, job: Job | None
 ) -> Iterator[Scored]:
-    """Scored batches, in the order of the batches."""
-    if workers == 1:
-        yield from map(Scorer(plan, keep_records), batches)
+    """Scored batches, in the order of the batches. Without a job, in this process."""
+    if workers == 1 or job is None:
+        yield from map(Scorer(plan), batches)
         return
-    job = Job(tuple(plan.keys), plan.judge.name, plan.decomposer.name, plan.by, keep_records)
     encode = msgspec.msgpack.Encoder().encode
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, context, initializer=_start, initargs=(job,))
@@ -65,7 +60,7 @@ def map_batches(
         while waiting:
             yield waiting.popleft().result()
     except BrokenProcessPool:
-        raise UsageError(
+        raise WorkerError(
             "a worker process could not start or was killed. In a script, call score() under "
             'if __name__ == "__main__":, or pass workers=1; on a small machine, fewer workers'
         ) from None
@@ -82,8 +77,10 @@ def _start(job: Job) -> None:
     global _scorer
     with contextlib.suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    plan = make_plan((), job.metrics, job.judge, job.decomposer, by=job.by)
-    _scorer = Scorer(plan, job.keep_records)
+    plan = make_plan(
+        (), job.metrics, job.judge, job.decomposer, by=job.by, keep_records=job.keep_records
+    )
+    _scorer = Scorer(plan)
 
 
 def _work(packed: bytes) -> Scored:

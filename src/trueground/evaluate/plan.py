@@ -24,6 +24,7 @@ class Plan:
     seed: int = 0
     resamples: int = 2_000
     level: float = 0.95
+    keep_records: bool = True
     hidden: tuple[Spec, ...] = field(init=False)
 
     def __post_init__(self) -> None:

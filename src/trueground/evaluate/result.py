@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import orjson
 
 from trueground.errors import unknown_name
@@ -56,31 +57,51 @@ class Summary(Mapping[str, MetricSummary]):
         return len(self._metrics)
 
 
+class _Item(msgspec.Struct):
+    id: str
+    scores: dict[str, float | None]
+    status: dict[str, str]
+
+
 @dataclass(frozen=True)
 class Result:
     """A scored file: `summary` by metric, `items` as a data frame, `path` of the run directory.
 
-    `path` is None where no output folder was asked for.
+    `path` is None where no output folder was asked for. `lines` are those of items.jsonl, or the
+    file that holds them.
     """
 
     summary: Summary
     path: Path | None
     lines: bytes | Path
 
+    def _lines(self) -> Iterator[bytes]:
+        if isinstance(self.lines, bytes):
+            yield from self.lines.splitlines()
+            return
+        with self.lines.open("rb") as file:
+            yield from file
+
     @cached_property
     def evidence(self) -> list[dict[str, Any]]:
         """The lines of items.jsonl: id, scores, status and evidence of each item."""
-        data = self.lines if isinstance(self.lines, bytes) else self.lines.read_bytes()
-        return [orjson.loads(line) for line in data.splitlines()]
+        return [orjson.loads(line) for line in self._lines()]
 
     @cached_property
     def items(self) -> pl.DataFrame:
         """One row per item: `id`, a column per metric, and its status as `<metric>:status`."""
         import polars as pl
 
-        columns: dict[str, list[Any]] = {"id": [item["id"] for item in self.evidence]}
-        for key in self.summary:
-            columns[key] = [item["scores"][key] for item in self.evidence]
-            columns[f"{key}:status"] = [item["status"][key] for item in self.evidence]
+        decode = msgspec.json.Decoder(_Item).decode
+        keys = list(self.summary)
+        columns: dict[str, list[Any]] = {"id": []}
+        for key in keys:
+            columns |= {key: [], f"{key}:status": []}
+        for line in self._lines():
+            item = decode(line)
+            columns["id"].append(item.id)
+            for key in keys:
+                columns[key].append(item.scores[key])
+                columns[f"{key}:status"].append(item.status[key])
         floats = dict.fromkeys(self.summary, pl.Float64)
         return pl.DataFrame(columns, schema_overrides=floats)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from typing import Any, Literal
 from trueground._version import __version__
 from trueground.claims import Decomposer
 from trueground.errors import RunInterrupted, TruegroundError, UsageError
-from trueground.evaluate.mapper import choose_workers, map_batches
+from trueground.evaluate.mapper import Job, choose_workers, map_batches
 from trueground.evaluate.plan import Plan, make_plan
 from trueground.evaluate.result import Result, Summary
 from trueground.evaluate.scorer import Scored
@@ -21,9 +21,11 @@ from trueground.evaluate.summary import summarise
 from trueground.evaluate.values import Values
 from trueground.judges import Judge
 from trueground.metrics.base import Spec
+from trueground.metrics.registry import METRICS
 from trueground.plugins import known_everywhere
 from trueground.records import Check, RecordSource, open_records
 from trueground.records.fields import is_known
+from trueground.records.spool import shown
 from trueground.reports.page import write_page
 from trueground.runs.directory import ITEMS, MANIFEST, SUMMARY, RunDirectory, write_json
 
@@ -54,7 +56,13 @@ class Settings:
     keep_records: bool = True
     progress: Progress = no_progress
     command: Sequence[str] = ()
-    require: Sequence[str] = field(default_factory=tuple)
+    require: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for name, least in (("workers", 1), ("seed", 0), ("resamples", 1), ("limit", 1)):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise UsageError(f"{name}={value!r}; it must be a whole number, {least} or more")
 
 
 def score(records: Any, *, out: str | Path | None = None, **settings: Any) -> Result:
@@ -67,7 +75,8 @@ def score(records: Any, *, out: str | Path | None = None, **settings: Any) -> Re
     the fields of `Settings`.
 
     Raises BadRowsError and InputError for the input, UsageError for names and options, OutputError
-    for the folder, WriteError when writing stops midway, RunInterrupted on Ctrl-C.
+    for the folder, WriteError when writing stops midway, WorkerError when a process is lost,
+    RunInterrupted on Ctrl-C.
     """
     unknown = settings.keys() - Settings.__dataclass_fields__.keys()
     if unknown:
@@ -93,7 +102,8 @@ def evaluate(records: Any, out: Path | None, settings: Settings) -> Result:
         limit=settings.limit,
     ) as source:
         check = source.check(lambda done: settings.progress("check", done, None))
-        plan = _plan(settings, [name for name, count in check.fields.items() if count])
+        fields = [name for name, count in check.fields.items() if count]
+        plan = _plan(settings, fields, keep_records=settings.keep_records and out is not None)
         _see_fields(plan, settings, check)
         with Values(plan.width, plan.by, plan.abstained_at) as values:
             work = _Work(plan, source, check, values, settings)
@@ -111,18 +121,19 @@ class _Work:
     settings: Settings
 
     def in_memory(self) -> Result:
-        lines = [scored.items for scored in self._scored(keep_records=False)]
+        lines = [self._count(scored).items for scored in self._scored()]
         return Result(Summary(self._summary()), None, b"".join(lines))
 
     def to_disk(self, out: Path) -> Result:
         settings = self.settings
-        keep = settings.keep_records
+        keep = self.plan.keep_records
         with RunDirectory(out, overwrite=settings.overwrite, keep_records=keep) as run:
             manifest = _manifest(self.plan, self.check, settings)
             write_json(out / MANIFEST, manifest)
             try:
-                for scored in self._scored(keep):
+                for scored in self._scored():
                     run.append(scored.items, scored.records)
+                    self._count(scored)
                 summary = self._summary()
                 write_json(out / SUMMARY, summary)
                 settings.progress("report", 0, None)
@@ -133,28 +144,39 @@ class _Work:
             _close(out, manifest, self.values.n, None)
         return Result(Summary(summary), out, out / ITEMS)
 
-    def _scored(self, keep_records: bool) -> Iterator[Scored]:
-        settings, plan = self.settings, self.plan
-        by_name = (
-            isinstance(settings.judge, str)
-            and isinstance(settings.decomposer, str)
-            and known_everywhere("metric", (spec.metric.name for spec in plan.specs))
-            and known_everywhere("judge", [plan.judge.name])
-            and known_everywhere("decomposer", [plan.decomposer.name])
+    def _scored(self) -> Iterator[Scored]:
+        settings = self.settings
+        job = self._job()
+        workers = choose_workers(settings.workers, self.check.n) if job else 1
+        return map_batches(self.plan, self.source.batches(), workers, job)
+
+    def _count(self, scored: Scored) -> Scored:
+        self.values.append(scored)
+        self.settings.progress("score", self.values.n, self.check.n)
+        return scored
+
+    def _job(self) -> Job | None:
+        """The names by which another process finds all parts; None where it could not."""
+        judge, decomposer = self.settings.judge, self.settings.decomposer
+        if not isinstance(judge, str) or not isinstance(decomposer, str):
+            return None
+        specs = self.plan.specs
+        known = (
+            all(METRICS.get(spec.metric.name) is spec.metric for spec in specs)
+            and known_everywhere("metric", (spec.metric.name for spec in specs))
+            and known_everywhere("judge", [judge])
+            and known_everywhere("decomposer", [decomposer])
         )
-        workers = choose_workers(settings.workers, self.check.n, by_name)
-        batches = self.source.batches()
-        for scored in map_batches(plan, batches, workers, keep_records):
-            self.values.append(scored)
-            yield scored
-            settings.progress("score", self.values.n, self.check.n)
+        plan = self.plan
+        job = Job(tuple(plan.keys), judge, decomposer, plan.by, plan.keep_records)
+        return job if known else None
 
     def _summary(self) -> dict[str, Any]:
         skipped = [str(row) for row in self.check.bad]
         return summarise(self.plan, self.values, skipped, self.check.bad_total)
 
 
-def _plan(settings: Settings, fields: Sequence[str]) -> Plan:
+def _plan(settings: Settings, fields: Sequence[str], keep_records: bool = True) -> Plan:
     return make_plan(
         fields,
         settings.metrics,
@@ -163,6 +185,7 @@ def _plan(settings: Settings, fields: Sequence[str]) -> Plan:
         by=(settings.by,) if isinstance(settings.by, str) else tuple(settings.by),
         seed=settings.seed,
         resamples=settings.resamples,
+        keep_records=keep_records,
     )
 
 
@@ -189,7 +212,7 @@ def _manifest(plan: Plan, check: Check, settings: Settings) -> dict[str, Any]:
         "python": ".".join(map(str, sys.version_info[:3])),
         "kind": "score",
         "status": "running",
-        "command": list(settings.command),
+        "command": [shown(word) for word in settings.command],
         "input": [{"path": f.path, "sha256": f.sha256, "bytes": f.bytes} for f in check.files],
         "n": check.n,
         "skipped": check.bad_total,

@@ -17,7 +17,7 @@ from trueground.evaluate.plan import Plan
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import STATUSES, Column
 from trueground.metrics.evidence import Evidence
-from trueground.records.fields import field_value
+from trueground.records.fields import field_text
 from trueground.types import Record, Status
 
 NONE = "(none)"
@@ -29,8 +29,8 @@ class Scored:
     """What a batch comes to. `values` and `status` have shape (n, metrics + hidden ones).
 
     `by` has one list of n values per breakdown field; `clusters` (n,) are hashes of `group`, or of
-    the id where an item has no group. `empty` counts empty responses, `needed` the answerable flags
-    (1, 0, or -1 for none).
+    the id where an item has no group. `answerable` (n,) holds 1, 0, or -1 where the record does not
+    say. `empty` counts empty responses.
     """
 
     n: int
@@ -47,9 +47,8 @@ class Scored:
 class Scorer:
     """Scores batches under a plan; has no state between them."""
 
-    def __init__(self, plan: Plan, keep_records: bool = True) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._keep_records = keep_records
         self._checker = Checker(plan.judge, plan.decomposer)
         self._encoder = msgspec.json.Encoder()
 
@@ -60,7 +59,7 @@ class Scorer:
         columns = [spec.column(evidence) for spec in (*plan.specs, *plan.hidden)]
         shown = columns[: len(plan.specs)]
         packed = b""
-        if self._keep_records:
+        if plan.keep_records:
             packed = self._encoder.encode_lines(records)
         return Scored(
             n=len(records),
@@ -69,8 +68,10 @@ class Scorer:
             values=np.column_stack([c.values for c in columns]),
             status=np.column_stack([c.status for c in columns]),
             clusters=np.array([_hash(r.group, r.id) for r in records], np.int64),
-            answerable=np.array([-1 if r.answerable is None else r.answerable for r in records]),
-            by=[[_value(r, field) for r in records] for field in plan.by],
+            answerable=np.array(
+                [-1 if r.answerable is None else r.answerable for r in records], np.int8
+            ),
+            by=[[field_text(r, field) or NONE for r in records] for field in plan.by],
             empty=sum(not r.response.strip() for r in records),
         )
 
@@ -118,12 +119,3 @@ def _hash(group: str | None, id_: str) -> int:
     name = f"i{id_}" if group is None else f"g{group}"
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
-
-
-def _value(record: Record, field: str) -> str:
-    value = field_value(record, field)
-    if value is None:
-        return NONE
-    if isinstance(value, str):
-        return value
-    return orjson.dumps(value).decode()

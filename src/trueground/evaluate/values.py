@@ -10,11 +10,11 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.errors import UsageError
 from trueground.evaluate.scorer import Scored
 from trueground.stats.bootstrap import Table
 
 _MOST_VALUES = 1_000
+OTHER = "(other)"
 _IN_MEMORY = 16_000_000
 
 
@@ -108,7 +108,7 @@ class Values:
             rows.close()
 
     def append(self, batch: Scored) -> None:
-        """Add one batch. Raises UsageError where a breakdown has too many values."""
+        """Add one batch. Beyond 1,000 values of a breakdown the later ones are `(other)`."""
         self._scores.append(batch.values)
         self._status.append(batch.status)
         self._clusters.append(batch.clusters)
@@ -124,12 +124,11 @@ class Values:
 
     def _codes(self, i: int, values: list[str]) -> NDArray[np.int32]:
         names = self.names[i]
-        codes = [names.setdefault(value, len(names)) for value in values]
-        if len(names) > _MOST_VALUES:
-            raise UsageError(
-                f"--by {self.fields[i]} has more than {_MOST_VALUES} different values; "
-                "choose a field with fewer"
-            )
+        codes = []
+        for value in values:
+            if value not in names and len(names) >= _MOST_VALUES:
+                value = OTHER
+            codes.append(names.setdefault(value, len(names)))
         return np.array(codes, np.int32)
 
     @property

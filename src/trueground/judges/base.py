@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from trueground.errors import ProtocolError
 from trueground.types import JudgeRequest, Verdict
 
 
@@ -28,9 +29,21 @@ class Judge(Protocol):
 def ask(judge: Judge, requests: Sequence[JudgeRequest]) -> list[Verdict]:
     """Judge every different request once and return one verdict for each request, in their order.
 
-    Equal requests share one verdict object.
+    Equal requests share one verdict object. Raises ProtocolError where the judge gives another
+    number of verdicts, or names a text that is not there.
     """
     places: dict[JudgeRequest, int] = {}
     order = [places.setdefault(request, len(places)) for request in requests]
-    verdicts = judge.judge(list(places)) if places else []
+    asked = list(places)
+    verdicts = judge.judge(asked) if asked else []
+    if len(verdicts) != len(asked):
+        raise ProtocolError(
+            f"the judge {judge.name!r} gave {len(verdicts)} verdicts for {len(asked)} requests; "
+            "it must give one for each, in their order"
+        )
+    for request, verdict in zip(asked, verdicts, strict=True):
+        if verdict.text is not None and not 0 <= verdict.text < len(request.texts):
+            raise ProtocolError(
+                f"the judge {judge.name!r} names text {verdict.text} of {len(request.texts)}"
+            )
     return [verdicts[place] for place in order]

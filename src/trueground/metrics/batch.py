@@ -111,3 +111,4 @@ _TESTS = {
     "answerable": lambda b: (flag is not None for flag in b.answerable),
     "choices": lambda b: (bool(c) for c in b.choices),
 }
+NEEDS = tuple(_TESTS)

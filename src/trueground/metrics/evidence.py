@@ -80,9 +80,10 @@ class Evidence:
         tokens = tokenise([t for part in parts for t in part], get_normalizer(normalizer, lang))
         cut = n + len(batch.references_flat)
         u, r, rest = tokens.part(0, n), tokens.part(n, cut), tokens.part(cut, len(tokens))
-        return (
-            Bundle(u, rest.part(0, n), rest.part(n, 2 * n), r) if len(rest) else Bundle(u, u, u, r)
-        )
+        if not len(rest):
+            rest = tokens.take(np.empty(0, np.int64))
+            return Bundle(u, rest, rest, r)
+        return Bundle(u, rest.part(0, n), rest.part(n, 2 * n), r)
 
     def knowledge_overlap(self, o: Options) -> Overlap:
         """u against K, also without the tokens of H."""

@@ -60,6 +60,9 @@ class MetricFunction:
         for need in metric.needs:
             if not _gives(need, given):
                 raise UsageError(f"{metric.name} needs {_ARGUMENTS[need]}=[…], one per response")
+        unread = [n for n in _VERDICTS if n in given]
+        if unread and not metric.checks(spec.options):
+            raise UsageError(f"{metric.name} does not read {unread[0]}; give it texts")
         verdicts = [given.pop(name, None) for name in _VERDICTS]
         values = [np.empty(0)]
         for low in range(0, len(responses), _STEP):
@@ -69,7 +72,7 @@ class MetricFunction:
             }
             evidence = _Given(
                 Batch(responses=list(responses[part]), **texts),
-                *(column and column[part] for column in verdicts),
+                *(None if column is None else column[part] for column in verdicts),
             )
             values.append(spec.column(evidence).values)
         return np.concatenate(values)

@@ -14,6 +14,7 @@ from typing import Any
 
 from trueground.errors import UsageError
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
+from trueground.metrics.batch import NEEDS
 from trueground.plugins import add, find, load_plugins
 
 # In this order they are computed and shown.
@@ -53,7 +54,10 @@ def metric(
     """
 
     def register(compute: Compute) -> Metric:
-        rest.setdefault("in_default_set", False)
+        unknown = set(needs) - set(NEEDS)
+        if unknown:
+            raise UsageError(f"{name}: needs {min(unknown)!r}; it may need {', '.join(NEEDS)}")
+        rest["in_default_set"] = False
         made = Metric(name, family, needs, compute, doc, source, **rest)
         add("metric", METRICS, name, made)
         return made
@@ -63,7 +67,7 @@ def metric(
 
 def all_metrics() -> dict[str, Metric]:
     """Every metric by name, those of other packages included."""
-    load_plugins("metric")
+    load_plugins()
     return METRICS
 
 

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from trueground.errors import InputError, UsageError, unknown_name
+from trueground.records.fields import look_up
 from trueground.types import Record
 
 FIELDS = frozenset(Record.__struct_fields__)
@@ -54,7 +55,7 @@ class ColumnMap:
         self._remember(row)
         found: dict[str, Any] = {}
         for field, column in self.mapping.items():
-            present, value = _look_up(row, column)
+            present, value = look_up(row, column)
             if present:
                 found[field] = value
                 self._unseen.pop(field, None)
@@ -82,15 +83,3 @@ class ColumnMap:
             if isinstance(value, dict):
                 for inner in value:
                     self._columns.setdefault(f"{name}.{inner}")
-
-
-def _look_up(row: dict[str, Any], column: str) -> tuple[bool, Any]:
-    """Is the column there, and its value; a dotted name descends where no column is called so."""
-    if column in row:
-        return True, row[column]
-    value: Any = row
-    for key in column.split("."):
-        if not isinstance(value, dict) or key not in value:
-            return False, None
-        value = value[key]
-    return True, value

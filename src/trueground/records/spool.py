@@ -24,7 +24,11 @@ def is_remote(name: str) -> bool:
 
 def shown(name: str) -> str:
     """The name as messages and manifests may show it: without password and query string."""
-    if not is_remote(name) or "::" in name:
+    return "::".join(_without_secrets(link) for link in name.split("::"))
+
+
+def _without_secrets(name: str) -> str:
+    if not is_remote(name):
         return name
     parts = urlsplit(name)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))

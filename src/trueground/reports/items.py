@@ -15,9 +15,10 @@ import msgspec
 import zstandard
 
 from trueground.errors import InputError
-from trueground.records.fields import field_value
+from trueground.records.fields import field_text
 from trueground.reports.selection import Selection
 from trueground.reports.view import STATUS_WORDS
+from trueground.runs.directory import ITEMS, RECORDS
 from trueground.types import Record, Status
 
 BLOCK = 100
@@ -48,14 +49,6 @@ def json_block(name: str, value: object) -> bytes:
     return f'<script type="application/json" id="{name}">'.encode() + data + b"</script>\n"
 
 
-def field_text(record: Record, field: str) -> str | None:
-    """A breakdown field as text."""
-    value = field_value(record, field)
-    if value is None or isinstance(value, str):
-        return value
-    return msgspec.json.encode(value).decode()
-
-
 def chosen_items(run_dir: Path, selection: Selection) -> Iterator[tuple[Item, Record | None]]:
     """The chosen items in input order, each with its record where the run kept records.
 
@@ -63,11 +56,11 @@ def chosen_items(run_dir: Path, selection: Selection) -> Iterator[tuple[Item, Re
     """
     decode_item = msgspec.json.Decoder(Item).decode
     decode_record = msgspec.json.Decoder(Record).decode
-    kept = (run_dir / "records.jsonl.zst").exists()
+    kept = (run_dir / RECORDS).exists()
     records = _record_lines(run_dir) if kept else None
     wanted = iter(selection.rows.tolist())
     row = next(wanted, None)
-    with (run_dir / "items.jsonl").open("rb") as lines:
+    with (run_dir / ITEMS).open("rb") as lines:
         for number, line in enumerate(lines):
             record_line = next(records, None) if records is not None else None
             if row is None:
@@ -79,7 +72,7 @@ def chosen_items(run_dir: Path, selection: Selection) -> Iterator[tuple[Item, Re
             if kept and (record is None or record.id != item.id):
                 found = "nothing" if record is None else f"id {record.id!r}"
                 raise InputError(
-                    f"{run_dir / 'records.jsonl.zst'}, line {number + 1}: found {found}; expected "
+                    f"{run_dir / RECORDS}, line {number + 1}: found {found}; expected "
                     f"id {item.id!r} as in items.jsonl. Score again, or remove the records file."
                 )
             yield item, record
@@ -87,7 +80,7 @@ def chosen_items(run_dir: Path, selection: Selection) -> Iterator[tuple[Item, Re
 
 
 def _record_lines(run_dir: Path) -> Iterator[bytes]:
-    path = run_dir / "records.jsonl.zst"
+    path = run_dir / RECORDS
     try:
         with path.open("rb") as raw:
             reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-_HEAD = ("metric", "mean", "95% interval", "scored", "not scored")
+from trueground.runs.directory import REPORT
+
 _MOST_VALUES = 6
 
 
@@ -15,12 +16,12 @@ def render(summary: Mapping[str, Any], path: Path | None) -> str:
     n = summary["n"]
     blocks = [f"{n:,} item{'' if n == 1 else 's'}{_side_notes(summary)}"]
     level = next((m["ci_level"] for m in summary["metrics"].values()), 0.95)
-    head = (*_HEAD[:2], f"{level:.0%} interval", *_HEAD[3:])
+    head = ("metric", "mean", f"{level:.0%} interval", "scored", "not scored")
     blocks.append(_table([head, *(_row(k, m) for k, m in summary["metrics"].items())]))
     blocks += [_breakdown(field, values) for field, values in summary["by"].items()]
     blocks.append(_abstention(summary))
     if path is not None:
-        blocks.append(f"page   {path / 'report.html'}\nfiles  {path}/")
+        blocks.append(f"page   {path / REPORT}\nfiles  {path}/")
     return "\n\n".join(blocks)
 
 

@@ -7,14 +7,14 @@ full, the unfinished piece is cut off again, so that what was finished stays int
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-import filelock
 import orjson
 import zstandard
 
@@ -27,7 +27,7 @@ RECORDS = "records.jsonl.zst"
 REPORT = "report.html"
 _LOCK = ".lock"
 # What a run may have written: the only files that --overwrite removes.
-_OURS = (MANIFEST, SUMMARY, ITEMS, RECORDS, REPORT, _LOCK)
+_OURS = (MANIFEST, SUMMARY, ITEMS, RECORDS, REPORT)
 
 
 def default_path(name: str, now: datetime | None = None) -> Path:
@@ -82,10 +82,12 @@ class AppendFile:
             view = memoryview(piece)
             while len(view):
                 view = view[self._file.write(view) :]
+            self._size += len(piece)
         except OSError as error:
-            self._file.truncate(self._size)
             raise write_error(self.path, error) from error
-        self._size += len(piece)
+        finally:
+            # Also when Ctrl-C comes in the middle of a piece.
+            self._file.truncate(self._size)
 
     def close(self) -> None:
         """Nothing is buffered, so closing cannot lose anything."""
@@ -97,27 +99,25 @@ class RunDirectory:
 
     def __init__(self, path: Path, *, overwrite: bool = False, keep_records: bool = True) -> None:
         self.path = path
-        _prepare(path, overwrite)
-        self._lock = filelock.FileLock(path / _LOCK)
-        try:
-            self._lock.acquire(blocking=False)
-        except filelock.Timeout:
-            raise OutputError(
-                f"{path} is in use by another run; wait for it or choose another --out"
-            ) from None
-        except OSError as error:
-            raise _unusable(path, error) from error
-        for name in _OURS[:-1]:
-            (path / name).unlink(missing_ok=True)
-        self._items = AppendFile(path / ITEMS)
-        self._records = AppendFile(path / RECORDS) if keep_records else None
         self._pack = zstandard.ZstdCompressor(level=3)
+        with ExitStack() as stack:
+            _make(path)
+            stack.enter_context(_locked(path))
+            _see_free(path, overwrite)
+            for name in _OURS:
+                (path / name).unlink(missing_ok=True)
+            self._items = AppendFile(path / ITEMS)
+            stack.callback(self._items.close)
+            self._records = AppendFile(path / RECORDS) if keep_records else None
+            if self._records is not None:
+                stack.callback(self._records.close)
+            self._open = stack.pop_all()
 
     def append(self, items: bytes, records: bytes) -> None:
         """Add whole lines to items.jsonl, and the records as one more zstd frame."""
-        self._items.append(items)
         if self._records is not None and records:
             self._records.append(self._pack.compress(records))
+        self._items.append(items)
 
     def __enter__(self) -> Self:
         return self
@@ -128,33 +128,67 @@ class RunDirectory:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._items.close()
-        if self._records is not None:
-            self._records.close()
-        self._lock.release()
-        (self.path / _LOCK).unlink(missing_ok=True)
+        self._open.close()
 
 
-def _prepare(path: Path, overwrite: bool) -> None:
-    """Make the directory, or see that it may be used. Raises OutputError."""
+def _make(path: Path) -> None:
+    """Make the directory. Raises OutputError."""
     try:
         if path.exists() and not path.is_dir():
             raise OutputError(f"{path} is a file; --out must name a folder")
         path.mkdir(parents=True, exist_ok=True)
-        names = {entry.name for entry in path.iterdir()}
     except OSError as error:
         raise _unusable(path, error) from error
-    if names - {_LOCK} and not overwrite:
+
+
+def _see_free(path: Path, overwrite: bool) -> None:
+    """See that the directory may be filled. Raises OutputError."""
+    names = {entry.name for entry in path.iterdir()} - {_LOCK}
+    if names and not overwrite:
         raise OutputError(
             f"{path} exists and is not empty; choose another --out, or pass --overwrite to replace "
             "the run in it"
         )
-    if names and overwrite and not names & {MANIFEST, ITEMS, _LOCK}:
+    if names and not _is_run(path):
         raise OutputError(
             f"{path} holds no run, so --overwrite leaves it alone; choose another --out"
         )
     if not os.access(path, os.W_OK):
         raise OutputError(f"{path} is not writable; choose another --out or mend its permissions")
+
+
+def _is_run(path: Path) -> bool:
+    """Whether the manifest there is one of ours."""
+    try:
+        return "trueground" in orjson.loads((path / MANIFEST).read_bytes())
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the directory for one writer; the lock dies with its process. Raises OutputError."""
+    busy = OutputError(f"{path} is in use by another run; wait for it or choose another --out")
+    if sys.platform == "win32":
+        import filelock
+
+        try:
+            with filelock.FileLock(path / _LOCK, blocking=False):
+                yield
+        except filelock.Timeout:
+            raise busy from None
+        return
+    import fcntl
+
+    # The directory itself is locked, so that no lock file is left behind.
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise busy from None
+    finally:
+        os.close(folder)
 
 
 def _unusable(path: Path, error: OSError) -> OutputError:

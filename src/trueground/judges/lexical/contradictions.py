@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -207,6 +207,3 @@ def exclusives(reading: Reading) -> str | None:
             if rival and near & _around(place, i):
                 return f"{token.spelling!r} in the claim, {other.spelling!r} in the context"
     return None
-
-
-Check = Callable[[Reading], str | None]
