@@ -10,7 +10,7 @@ SHELL := /bin/bash
 .PHONY: demo test bench bench-install docs lint bounds clean
 
 demo: $(VENV)/base.done  ## score the example answers and print where the page is
-	$(BIN)/trueground score examples/answers.jsonl --by meta.kind --out runs/demo --overwrite
+	$(BIN)/trueground score examples/answers.jsonl --by model --out runs/demo --overwrite
 
 test: $(VENV)/test.done lint  ## lint, types, tests
 	$(BIN)/python -m pytest

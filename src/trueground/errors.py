@@ -109,6 +109,6 @@ class RunInterrupted(TruegroundError):  # noqa: N818 - it is a request, not a mi
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """An error for a name that does not exist, with the nearest names and all allowed ones."""
     allowed = sorted(known)
-    near = get_close_matches(name, allowed, n=3, cutoff=0.6)
+    near = get_close_matches(name.lower(), allowed, n=3, cutoff=0.6)
     hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
     return UsageError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(allowed)}.")

@@ -267,3 +267,48 @@ def test_importing_the_package_is_light() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_terminal_without_some_characters(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", [{"response": "x", "references": ["y"]}])
+    environment = {**os.environ, "PYTHONIOENCODING": "cp437"}
+    done = run("score", "a.jsonl", "--out", "o", cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "f1" in done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_standard_output_is_told_in_one_line(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "trueground", "list"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 5
+    assert done.stderr.splitlines() == [
+        "trueground: writing to standard output failed: No space left on device"
+    ]
+
+
+def test_default_folders_never_meet(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", [{"response": "x"}])
+    for _ in range(3):
+        assert run("score", "a.jsonl", "--quiet", cwd=tmp_path).returncode == 0
+    runs = list((tmp_path / "runs").iterdir())
+    assert len(runs) == 3
+    assert all((folder / "report.html").exists() for folder in runs)
+
+
+def test_json_prints_even_when_quiet(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", [{"response": "x"}])
+    done = run("score", "a.jsonl", "--quiet", "--format", "json", cwd=tmp_path)
+    assert json.loads(done.stdout)["n"] == 1
+
+
+def test_a_floor_for_what_should_be_low_is_noted(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", [{"response": "Paris", "answerable": True}])
+    done = run("score", "a.jsonl", "--fail-under", "p_g=0", "--out", "o", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "lower is better for p_g" in done.stderr

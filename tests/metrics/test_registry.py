@@ -126,3 +126,15 @@ def test_parts_that_break_their_promise() -> None:
         tg.metric("odd", doc="", needs=("model",))(_length)
     with pytest.raises(UsageError, match="does not read supported"):
         tg.metrics.k_precision(["a"], contexts=[["a"]], supported=[[1]])
+
+
+def test_choices_as_records_have_them() -> None:
+    shapes = (
+        [{"label": "A", "text": "x"}, {"label": "B", "text": "y"}],
+        [("A", "x"), ("B", "y")],
+        {"A": "x", "B": "y"},
+    )
+    for choices in shapes:
+        assert tg.metrics.choice_accuracy(["B"], choices=[choices], references=[["B"]])[0] == 1
+    with pytest.raises(UsageError, match=r"responses\[0\] is NoneType"):
+        tg.metrics.f1([None], references=[["x"]])

@@ -54,3 +54,11 @@ def test_other_peoples_folders_are_left_alone(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="holds no run"):
         RunDirectory(tmp_path, overwrite=True)
     assert (tmp_path / "manifest.json").read_text() == '{"name": "a web app"}'
+
+
+def test_a_unique_folder_takes_the_next_number(tmp_path: Path) -> None:
+    paths = []
+    for _ in range(3):
+        with RunDirectory(tmp_path / "x" / "run", unique=True) as run:
+            paths.append(run.path.name)
+    assert paths == ["run", "run-2", "run-3"]

@@ -54,6 +54,8 @@ def _separates(text: str, begin: int, cut: re.Match[str], end: int) -> bool:
     right = [m.group() for m in islice(_WORD.finditer(text, cut.end(), end), _LOOK)]
     if len(right) < 2 or not any(map(is_finite, left[:-1])):
         return False
+    if right[0].lower() == "that":
+        return False  # "denied that … and that …": the verb before rules both
     if cut["word"] == "and" and is_finite(left[-1]):
         return False  # "designed and built the tower": one object for two verbs
     verb = next((i for i, word in enumerate(right[:_NEAR]) if is_finite(word.lower())), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -12,6 +13,7 @@ from trueground._version import __version__
 from trueground.cli import listing, scoring
 
 INTERRUPTED = 130
+WRITE_FAILED = 5
 USAGE = 2
 
 app = typer.Typer(
@@ -43,18 +45,25 @@ def _root(
         typer.echo(context.get_help())
 
 
-def main() -> None:
+def run() -> None:
     """Run the command line; every way out of the process goes through here."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a character shows another one; that is no reason to fail.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     # Many small products gain nothing from BLAS threads and suffer when cores are busy.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         code = app(standalone_mode=False)
-    except KeyboardInterrupt:
-        _fail("interrupted", INTERRUPTED)
+        sys.stdout.flush()
     except BrokenPipeError:
         # The reader of our output has gone (`trueground list | head`); that is no error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        # Files raise errors of their own kind; what is left is standard output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _fail(f"writing to standard output failed: {error.strerror or error}", WRITE_FAILED)
     except Exception as error:
         _exit(error)
     sys.exit(code if isinstance(code, int) else 0)

@@ -29,7 +29,7 @@ def list_(
     found = {name: catalogue(name) for name in ([kind] if kind else KINDS)}
     if format_ is Format.JSON:
         shown = found[kind] if kind else found
-        typer.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode())
+        typer.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2))
         return
     for name, entries in found.items():
         if not kind:

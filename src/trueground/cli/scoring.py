@@ -56,7 +56,10 @@ def score(
     no_records: Annotated[
         bool, typer.Option("--no-records", help="Do not keep the records with the run.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print errors only.")] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", help="No summary on screen; errors and JSON still print."),
+    ] = False,
     no_progress: Annotated[bool, typer.Option("--no-progress", help="No progress bar.")] = False,
 ) -> None:
     """Score a file of answers: item by item and as a whole, in a folder with a page."""
@@ -68,6 +71,7 @@ def score(
 
     gates = [parse_gate(text) for text in fail_under or ()]
     mapping = {k: v for text in map_ or () for k, v in parse_mapping(text).items()}
+    unique = out is None
     if out is None:
         out = default_path("stdin" if files[0] == "-" else Path(files[0]).name.split(".")[0])
     with progress_bar(quiet or no_progress) as progress:
@@ -82,13 +86,14 @@ def score(
             seed=seed,
             workers=workers,
             overwrite=overwrite,
+            unique=unique,
             keep_records=not no_records,
             progress=progress,
             command=["trueground", *sys.argv[1:]],
             require=[gate.metric for gate in gates],
         )
         result = evaluate(files, out, settings)
-    if not quiet:
+    if format_ is Format.JSON or not quiet:
         _show(result, format_)
     _leave(judge_gates(result.summary, gates, min_coverage))
 
@@ -98,7 +103,7 @@ def _show(result: Result, format_: Format) -> None:
         import orjson
 
         raw = {**result.summary.raw, "out": str(result.path)}
-        typer.echo(orjson.dumps(raw, option=orjson.OPT_INDENT_2).decode())
+        typer.echo(orjson.dumps(raw, option=orjson.OPT_INDENT_2))
         return
     from trueground.reports.terminal import render
 

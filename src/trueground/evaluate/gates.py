@@ -53,6 +53,11 @@ def judge_gates(summary: Summary, gates: Sequence[Gate], min_coverage: float) ->
         elif mean < gate.least:
             messages.append(f"gate failed: {gate.metric} is {mean:.4f}, {gate.least:g} wanted")
     failed = bool(messages)
+    messages += [
+        f"note: lower is better for {gate.metric}; this gate is a floor"
+        for gate in gates
+        if not parse_spec(gate.metric).metric.higher_is_better
+    ]
     short = {name: m.coverage for name, m in summary.items() if m.coverage < min_coverage}
     for name, coverage in short.items():
         messages.append(

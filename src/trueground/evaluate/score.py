@@ -53,12 +53,16 @@ class Settings:
     # None: by the number of records. More than one needs a script guarded by __name__.
     workers: int | None = 1
     overwrite: bool = False
+    unique: bool = False  # a number is put behind `out` where it exists
     keep_records: bool = True
     progress: Progress = no_progress
     command: Sequence[str] = ()
     require: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        for name, part in (("judge", self.judge), ("decomposer", self.decomposer)):
+            if part is None:
+                raise UsageError(f"{name}=None; leave it out for the default, or name one")
         for name, least in (("workers", 1), ("seed", 0), ("resamples", 1), ("limit", 1)):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < least):
@@ -126,8 +130,13 @@ class _Work:
 
     def to_disk(self, out: Path) -> Result:
         settings = self.settings
-        keep = self.plan.keep_records
-        with RunDirectory(out, overwrite=settings.overwrite, keep_records=keep) as run:
+        with RunDirectory(
+            out,
+            overwrite=settings.overwrite,
+            keep_records=self.plan.keep_records,
+            unique=settings.unique,
+        ) as run:
+            out = run.path
             manifest = _manifest(self.plan, self.check, settings)
             write_json(out / MANIFEST, manifest)
             try:

@@ -24,6 +24,8 @@ class Option:
 
     def check(self, metric: str, name: str, value: str) -> str:
         """The value, or a UsageError that lists the allowed ones."""
+        if value.lower() in self.allowed:
+            return value.lower()
         if self.allowed and value not in self.allowed:
             raise UsageError(
                 f"{metric}: {name}={value!r} is not one of {', '.join(self.allowed)}; "

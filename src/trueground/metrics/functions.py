@@ -27,7 +27,7 @@ _TEXTS: dict[str, Callable[[Any], Any]] = {
     "references": lambda refs: [refs] if isinstance(refs, str) else list(refs),
     "gold_facts": list,
     "answerable": bool,
-    "choices": lambda options: [Choice(label, text) for label, text in dict(options).items()],
+    "choices": lambda options: [_choice(o) for o in _pairs(options)],
 }
 _VERDICTS = ("supported", "facts_stated")
 
@@ -51,6 +51,12 @@ class MetricFunction:
         """
         if isinstance(responses, str):
             raise UsageError("responses must be a list of texts; write [response] for one")
+        wrong = next((i for i, u in enumerate(responses) if not isinstance(u, str)), None)
+        if wrong is not None:
+            raise UsageError(
+                f"responses[{wrong}] is {type(responses[wrong]).__name__}; expected a text, and an "
+                "empty one for an empty answer"
+            )
         given = {n: columns.pop(n) for n in [*_TEXTS, *_VERDICTS] if n in columns}
         metric = get_metric(self.__name__)
         spec = make_spec(metric, {n: _word(v) for n, v in columns.items()})
@@ -93,6 +99,20 @@ def _gives(need: str, given: dict[str, Any]) -> bool:
     """Whether a needed column came, or the verdicts that stand for it."""
     stands_for = {"contexts": "supported", "gold_facts": "facts_stated", "question": "histories"}
     return _ARGUMENTS[need] in given or stands_for.get(need) in given
+
+
+def _pairs(options: Any) -> list[Any]:
+    """A dict from label to text is as good as a list of choices."""
+    return list(options.items()) if isinstance(options, dict) else list(options)
+
+
+def _choice(option: Any) -> Choice:
+    if isinstance(option, Choice):
+        return option
+    if isinstance(option, dict):
+        return msgspec.convert(option, Choice)
+    label, text = option
+    return Choice(label, text)
 
 
 def _passage(text: Any) -> Passage:

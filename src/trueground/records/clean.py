@@ -89,4 +89,6 @@ def _plain(value: Any, path: str) -> Any:
         return float(value)
     if isinstance(value, timedelta | UUID | PurePath):
         return str(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace").replace("\0", "\\x00")
     raise Problem(path, f"a Python {type(value).__name__}", "str, number, bool, list, dict or None")

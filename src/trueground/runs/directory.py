@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -97,8 +98,16 @@ class AppendFile:
 class RunDirectory:
     """A locked directory in which one run is written."""
 
-    def __init__(self, path: Path, *, overwrite: bool = False, keep_records: bool = True) -> None:
-        self.path = path
+    def __init__(
+        self,
+        path: Path,
+        *,
+        overwrite: bool = False,
+        keep_records: bool = True,
+        unique: bool = False,
+    ) -> None:
+        """Take the directory; with `unique`, or the first free one of path, path-2, path-3 …"""
+        self.path = path = _new(path) if unique else path
         self._pack = zstandard.ZstdCompressor(level=3)
         with ExitStack() as stack:
             _make(path)
@@ -129,6 +138,20 @@ class RunDirectory:
         trace: TracebackType | None,
     ) -> None:
         self._open.close()
+
+
+def _new(path: Path) -> Path:
+    """A directory that nobody else has made: the path itself, or with a number behind it."""
+    for name in chain([path.name], (f"{path.name}-{number}" for number in count(2))):
+        free = path.with_name(name)
+        try:
+            free.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise _unusable(free, error) from error
+        return free
+    raise AssertionError("numbers do not end")
 
 
 def _make(path: Path) -> None:

@@ -6,6 +6,7 @@ Golden cases for each stand in tests/data/golden_*.jsonl.
 
 from __future__ import annotations
 
+import re
 import string
 import unicodedata
 from collections.abc import Callable
@@ -20,7 +21,8 @@ from trueground.errors import unknown_name
 ASCII_SPACE = b" \t\n\v\f\r\x1c\x1d\x1e\x1f"
 ARTICLES = (b"a", b"an", b"the")
 _PUNCTUATION = string.punctuation.encode()
-_ARTICLE = regex.compile(r"\b(a|an|the)\b")
+# Python's own \b, as in the papers' scripts: the regex library counts fewer characters as words.
+_ARTICLE = re.compile(r"\b(a|an|the)\b")
 _TO_SPACE = str.maketrans(dict.fromkeys(string.punctuation + "‘’´`", " "))
 _DELETE = str.maketrans("", "", string.punctuation)
 
@@ -70,8 +72,8 @@ def byte_table(to_space: bytes) -> bytes:
 _DASHES = regex.compile(r"[\p{Pd}\u2212]")
 _MARKS = regex.compile(r"[\u0610-\u061a\u064b-\u065f\u0670\u0640\u0591-\u05bd\u05bf\u05c1-\u05c7]")
 _THOUSANDS = regex.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-# Punctuation stays inside a number, and a minus stays at its beginning.
-_LOOSE = regex.compile(r"(?!(?<=\d)\p{P}(?=\d))(?!(?<!\w)-(?=\d))\p{P}")
+# Punctuation stays inside a number; a minus and a decimal point stay at its beginning.
+_LOOSE = regex.compile(r"(?!(?<=\d)\p{P}(?=\d))(?!(?<!\w)(?:-(?=\.?\d)|\.(?=\d)))\p{P}")
 _NO_SPACES = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}"
 _GRAPHEME = regex.compile(rf"(?=[{_NO_SPACES}])\X")
 

@@ -152,6 +152,8 @@ def _date(match: re.Match[str]) -> Value | None:
         day, month = (first, second) if first > 12 else (second, first)
     else:
         name = part.get("mon")
+        if name in ("may", "march"):
+            return None  # "over 12 may enter"
         month = MONTHS[name.rstrip(".").lower()] if name else int(part["m"])
         day = int(part.get("d") or 0)
     if not 1 <= month <= 12 or day > 31:

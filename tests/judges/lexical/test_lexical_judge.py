@@ -76,3 +76,22 @@ def test_a_year_more_precise_than_the_context_is_not_supported() -> None:
 def test_numbers_in_other_scripts_do_not_crash() -> None:
     assert judge("²³", "x² + ³").supported in (True, False)
     assert judge("___", "___ ___").supported in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "supported"),
+    [
+        ("The rocket launch was on Monday.", "The rocket launch failed.", False),
+        ("The rocket launch failed on Monday.", "The rocket launch failed.", True),
+        ("The company expanded.", "The company planned to expand.", False),
+        ("In 1999 the plan failed.", "The plan failed.", True),
+        ("Yes, they will be there.", "They will be there.", True),
+        ("Some believe the earth is flat.", "The earth is flat.", False),
+        ("Rumours say Apple will buy Netflix.", "Apple will buy Netflix.", False),
+        ("It is false that dogs can fly.", "Dogs can fly.", False),
+        ("Children over 12 may enter.", "Children over 12 may enter.", True),
+    ],
+)
+def test_what_the_verb_and_the_frame_say(text: str, claim: str, supported: bool) -> None:
+    (verdict,) = LexicalJudge().judge([JudgeRequest(claim, (text,))])
+    assert verdict.supported is supported, verdict.reasons

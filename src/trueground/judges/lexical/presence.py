@@ -11,7 +11,11 @@ from trueground.judges.lexical.words import NUMERIC
 from trueground.text.values import Value
 
 _EDGES = " \t\r\n.!?;:,\"'“”‘’。！？"
-_DENIES = re.compile(r"\b(?:not|never|no|without|may|might|false|unlikely)\b|n['’]t\b", re.I)
+_DENIES = re.compile(
+    r"\b(?:not|never|no|without|may|might|false|unlikely|if|whether|unless|almost|nearly|insufficient"
+    r"|rumou?rs?|rumou?red|believes?|believed|claims?|claimed|allege[sd]?|denie[sd]|denies)\b|n['’]t\b",
+    re.I,
+)
 _NAMED = 4  # missing words in a reason
 _WHOLE = 0.1  # share of the whole text in the coverage
 
@@ -22,7 +26,14 @@ def core(claim: str) -> str:
 
 
 def verbatim(core: str, text: TextView) -> tuple[int, int] | None:
-    """Where the text has `core` of a claim and nothing before it in the sentence takes it back."""
+    """Where the text has `core` of a claim and nothing before it in the sentence takes it back.
+
+    The first letter may be large in one and small in the other.
+    """
+    return _verbatim(core, text) or _verbatim(core[:1].swapcase() + core[1:], text)
+
+
+def _verbatim(core: str, text: TextView) -> tuple[int, int] | None:
     source = text.text
     at = source.find(core) if core else -1
     while at >= 0:

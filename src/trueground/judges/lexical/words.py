@@ -39,7 +39,9 @@ class Word(msgspec.Struct, frozen=True, gc=False):
     content: bool = False
 
     def __post_init__(self) -> None:
-        has_content = bool(self.key) and self.key != NUMERIC and not self.role
+        # "The bank failed": a verb of denial or intent is also what the clause says.
+        says = not self.role or self.weight > 0
+        has_content = bool(self.key) and self.key != NUMERIC and says
         msgspec.structs.force_setattr(self, "content", has_content)
 
 
@@ -90,6 +92,8 @@ def _make(spelling: str) -> Word:
     key = _groups().get(lower) or _groups().get(stem(lower)) or stem(lower)
     pair, sign = _signs().get(lower) or _signs().get(key, (key, 0))
     weight = 0.0 if role else LIGHT if lower in _light() else 1.0
+    if role and key in _verbs_with_role():
+        weight = 1.0
     return Word(spelling, pair, weight, role, verb, sign, capital)
 
 
@@ -132,6 +136,12 @@ def _roles() -> dict[str, str]:
         role, _, words = line.partition(":")
         table |= dict.fromkeys(words.split(), role)
     return table
+
+
+@cache
+def _verbs_with_role() -> frozenset[str]:
+    words = "fail lack refuse deny plan intend hope consider propose expect suspect attempt false"
+    return frozenset(_groups().get(w) or _groups().get(stem(w)) or stem(w) for w in words.split())
 
 
 @cache
