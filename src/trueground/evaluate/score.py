@@ -27,7 +27,14 @@ from trueground.records import Check, RecordSource, open_records
 from trueground.records.fields import is_known
 from trueground.records.spool import shown
 from trueground.reports.page import write_page
-from trueground.runs.directory import ITEMS, MANIFEST, SUMMARY, RunDirectory, write_json
+from trueground.runs.directory import (
+    ITEMS,
+    MANIFEST,
+    SUMMARY,
+    RunDirectory,
+    count_lines,
+    write_json,
+)
 
 # progress(phase, done, total): phase is "check", "score" or "report"; total is None if unknown.
 Progress = Callable[[str, int, int | None], None]
@@ -247,7 +254,8 @@ def _manifest(plan: Plan, check: Check, settings: Settings) -> dict[str, Any]:
 def _close(out: Path, manifest: dict[str, Any], done: int, error: BaseException | None) -> None:
     """Write the end into the manifest; Ctrl-C becomes RunInterrupted."""
     manifest["end"] = datetime.now(UTC).isoformat()
-    manifest["scored"] = done
+    # An interrupt can come between writing a batch and counting it: the file itself is asked.
+    manifest["scored"] = done if error is None else count_lines(out / ITEMS)
     manifest["status"] = "finished" if error is None else "failed"
     if isinstance(error, KeyboardInterrupt):
         manifest["status"] = "interrupted"
@@ -258,5 +266,5 @@ def _close(out: Path, manifest: dict[str, Any], done: int, error: BaseException 
             raise
     if isinstance(error, KeyboardInterrupt):
         raise RunInterrupted(
-            f"interrupted; {done} of {manifest['n']} items are in {out / ITEMS}"
+            f"interrupted; {manifest['scored']} of {manifest['n']} items are in {out / ITEMS}"
         ) from None

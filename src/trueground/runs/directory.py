@@ -66,6 +66,14 @@ def write_error(path: Path, error: OSError) -> WriteError:
     )
 
 
+def count_lines(path: Path) -> int:
+    """Number of line ends in a file; 0 if there is none."""
+    if not path.exists():
+        return 0
+    with path.open("rb") as file:
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+
+
 class AppendFile:
     """A file that grows by whole pieces only."""
 
