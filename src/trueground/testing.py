@@ -6,6 +6,7 @@ Everything here follows the real protocols: a `FakeJudge` goes wherever a judge 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
@@ -98,56 +99,15 @@ def _fill(dice: random.Random, sentences: Sequence[str], chars: int) -> list[str
     return chosen
 
 
+_COMMON = re.findall(
+    r"\w+", "the of and a in to was is for on an by with as at from were that it which"
+)
+_HEADS = re.findall(r"\w+", "b br c ch d f g gr h j k l m n p pr r s st t tr v w")
+
+
 def _sentences(dice: random.Random, count: int) -> list[str]:
     """Sentences over 12,000 made-up words, whose frequencies fall like those of English."""
-    common = [
-        "the",
-        "of",
-        "and",
-        "a",
-        "in",
-        "to",
-        "was",
-        "is",
-        "for",
-        "on",
-        "an",
-        "by",
-        "with",
-        "as",
-        "at",
-        "from",
-        "were",
-        "that",
-        "it",
-        "which",
-    ]
-    heads = [
-        "b",
-        "br",
-        "c",
-        "ch",
-        "d",
-        "f",
-        "g",
-        "gr",
-        "h",
-        "j",
-        "k",
-        "l",
-        "m",
-        "n",
-        "p",
-        "pr",
-        "r",
-        "s",
-        "st",
-        "t",
-        "tr",
-        "v",
-        "w",
-    ]
-    syllables = [h + v + t for h in heads for v in "aeiou" for t in ("", "n", "r", "l", "st")]
+    syllables = [h + v + t for h in _HEADS for v in "aeiou" for t in ("", "n", "r", "l", "st")]
     rare = ["".join(dice.choices(syllables, k=dice.choice((1, 2, 2, 3)))) for _ in range(12_000)]
     weights = list(accumulate(1 / (rank + 3) for rank in range(len(rare))))
     result = []
@@ -155,7 +115,7 @@ def _sentences(dice: random.Random, count: int) -> list[str]:
         words = []
         for _ in range(dice.randint(8, 22)):
             if dice.random() < 0.4:
-                words.append(dice.choice(common))
+                words.append(dice.choice(_COMMON))
             elif dice.random() < 0.06:
                 words.append(str(dice.randint(1, 2_020)))
             else:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from trueground._version import __version__
 from trueground.claims import Decomposer
-from trueground.errors import RunInterrupted, TruegroundError, UsageError
+from trueground.errors import UsageError
+from trueground.evaluate.manifest import close_manifest, make_manifest
 from trueground.evaluate.mapper import Job, choose_workers, map_batches
 from trueground.evaluate.plan import Plan, make_plan
 from trueground.evaluate.result import Result, Summary
@@ -25,14 +23,12 @@ from trueground.metrics.registry import METRICS
 from trueground.plugins import known_everywhere
 from trueground.records import Check, RecordSource, open_records
 from trueground.records.fields import is_known
-from trueground.records.spool import shown
 from trueground.reports.page import write_page
 from trueground.runs.directory import (
     ITEMS,
     MANIFEST,
     SUMMARY,
     RunDirectory,
-    count_lines,
     write_json,
 )
 
@@ -144,7 +140,7 @@ class _Work:
             unique=settings.unique,
         ) as run:
             out = run.path
-            manifest = _manifest(self.plan, self.check, settings)
+            manifest = make_manifest(self.plan, self.check, settings.command)
             write_json(out / MANIFEST, manifest)
             try:
                 for scored in self._scored():
@@ -155,9 +151,9 @@ class _Work:
                 settings.progress("report", 0, None)
                 write_page(out)
             except BaseException as error:
-                _close(out, manifest, self.values.n, error)
+                close_manifest(out, manifest, self.values.n, error)
                 raise
-            _close(out, manifest, self.values.n, None)
+            close_manifest(out, manifest, self.values.n, None)
         return Result(Summary(summary), out, out / ITEMS)
 
     def _scored(self) -> Iterator[Scored]:
@@ -219,52 +215,3 @@ def _see_fields(plan: Plan, settings: Settings, check: Check) -> None:
                 f"--fail-under {name}: this metric is not in the run, which has "
                 f"{', '.join(plan.keys)}"
             )
-
-
-def _manifest(plan: Plan, check: Check, settings: Settings) -> dict[str, Any]:
-    judged = any(spec.metric.checks(spec.options) for spec in plan.specs)
-    return {
-        "trueground": __version__,
-        "python": ".".join(map(str, sys.version_info[:3])),
-        "kind": "score",
-        "status": "running",
-        "command": [shown(word) for word in settings.command],
-        "input": [{"path": f.path, "sha256": f.sha256, "bytes": f.bytes} for f in check.files],
-        "n": check.n,
-        "skipped": check.bad_total,
-        "metrics": plan.signatures,
-        "judge": {"name": plan.judge.name, "signature": plan.judge.signature} if judged else None,
-        "decomposer": (
-            {"name": plan.decomposer.name, "signature": plan.decomposer.signature}
-            if judged
-            else None
-        ),
-        "prompts": [],
-        "by": list(plan.by),
-        "seed": plan.seed,
-        "resamples": plan.resamples,
-        "start": datetime.now(UTC).isoformat(),
-        "end": None,
-        "calls": 0,
-        "tokens": {"in": 0, "out": 0},
-        "cache_hits": 0,
-    }
-
-
-def _close(out: Path, manifest: dict[str, Any], done: int, error: BaseException | None) -> None:
-    """Write the end into the manifest; Ctrl-C becomes RunInterrupted."""
-    manifest["end"] = datetime.now(UTC).isoformat()
-    # An interrupt can come between writing a batch and counting it: the file itself is asked.
-    manifest["scored"] = done if error is None else count_lines(out / ITEMS)
-    manifest["status"] = "finished" if error is None else "failed"
-    if isinstance(error, KeyboardInterrupt):
-        manifest["status"] = "interrupted"
-    try:
-        write_json(out / MANIFEST, manifest)
-    except TruegroundError:
-        if error is None:
-            raise
-    if isinstance(error, KeyboardInterrupt):
-        raise RunInterrupted(
-            f"interrupted; {manifest['scored']} of {manifest['n']} items are in {out / ITEMS}"
-        ) from None

@@ -1,0 +1,68 @@
+"""The manifest of a scoring run: what was computed, from what, with what, and how it ended."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from trueground._version import __version__
+from trueground.errors import RunInterrupted, TruegroundError
+from trueground.evaluate.plan import Plan
+from trueground.records import Check
+from trueground.records.spool import shown
+from trueground.runs.directory import ITEMS, MANIFEST, count_lines, write_json
+
+
+def make_manifest(plan: Plan, check: Check, command: Sequence[str]) -> dict[str, Any]:
+    """The manifest as it stands while the run goes on."""
+    judged = any(spec.metric.checks(spec.options) for spec in plan.specs)
+    return {
+        "trueground": __version__,
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "kind": "score",
+        "status": "running",
+        "command": [shown(word) for word in command],
+        "input": [{"path": f.path, "sha256": f.sha256, "bytes": f.bytes} for f in check.files],
+        "n": check.n,
+        "skipped": check.bad_total,
+        "metrics": plan.signatures,
+        "judge": {"name": plan.judge.name, "signature": plan.judge.signature} if judged else None,
+        "decomposer": (
+            {"name": plan.decomposer.name, "signature": plan.decomposer.signature}
+            if judged
+            else None
+        ),
+        "prompts": [],
+        "by": list(plan.by),
+        "seed": plan.seed,
+        "resamples": plan.resamples,
+        "start": datetime.now(UTC).isoformat(),
+        "end": None,
+        "calls": 0,
+        "tokens": {"in": 0, "out": 0},
+        "cache_hits": 0,
+    }
+
+
+def close_manifest(
+    out: Path, manifest: dict[str, Any], done: int, error: BaseException | None
+) -> None:
+    """Write the end into the manifest; Ctrl-C becomes RunInterrupted."""
+    manifest["end"] = datetime.now(UTC).isoformat()
+    # An interrupt can come between writing a batch and counting it: the file itself is asked.
+    manifest["scored"] = done if error is None else count_lines(out / ITEMS)
+    manifest["status"] = "finished" if error is None else "failed"
+    if isinstance(error, KeyboardInterrupt):
+        manifest["status"] = "interrupted"
+    try:
+        write_json(out / MANIFEST, manifest)
+    except TruegroundError:
+        if error is None:
+            raise
+    if isinstance(error, KeyboardInterrupt):
+        raise RunInterrupted(
+            f"interrupted; {manifest['scored']} of {manifest['n']} items are in {out / ITEMS}"
+        ) from None
