@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import trueground as tg
+from trueground.claims import decomposers
 from trueground.errors import UsageError
+from trueground.judges import judges
 from trueground.metrics.column import Column, Options
 from trueground.metrics.evidence import Evidence
 from trueground.metrics.registry import METRICS, parse_spec, parse_specs, split_specs
@@ -108,7 +110,10 @@ def test_a_judge_and_a_decomposer_of_a_script() -> None:
     tg.judge("never")(lambda: tg.testing.FakeJudge(default=0.0))
     tg.decomposer("bars")(tg.testing.FakeDecomposer)
     rows = [{"response": "a|b", "contexts": ["a b"]}]
-    result = tg.score(rows, metrics="grounding_precision", judge="never", decomposer="bars")
+    try:
+        result = tg.score(rows, metrics="grounding_precision", judge="never", decomposer="bars")
+    finally:
+        del judges["never"], decomposers["bars"]
     assert result.summary["grounding_precision"].mean == 0
     with pytest.raises(UsageError, match="exists already"):
         tg.judge("lexical")(tg.testing.FakeJudge)
