@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import tempfile
-from types import TracebackType
 from typing import IO, Any, Self
 
 import numpy as np
@@ -98,12 +97,7 @@ class Values:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         for rows in (self._scores, self._status, self._clusters, self._by):
             rows.close()
 
