@@ -1,0 +1,1 @@
+"""One folder per paper: where the data comes from, prompts, task, published numbers."""

@@ -1,0 +1,94 @@
+"""What a benchmark is: a declaration, and a function that makes a task of it.
+
+A task is a stream of questions, each a record without its response and the messages to send, with
+the metrics that score the answers. It calls no model and writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from trueground.models.base import Message, Params
+from trueground.records import FileInfo
+from trueground.types import Record
+
+Value = str | bool | None
+
+
+@dataclass(frozen=True)
+class BenchmarkOption:
+    """An option of the command line: `name` with hyphens. A bool default makes it a flag."""
+
+    name: str
+    default: Value
+    doc: str
+    allowed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """One call to make: `record` has everything but the response."""
+
+    record: Record
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True)
+class PromptFile:
+    """A prompt as the manifest names it: its id and the SHA-256 of its text."""
+
+    id: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """A benchmark's task with its options settled.
+
+    `questions()` streams the same questions in the same order every time; the first call checks
+    every row and raises InputError. `options` are all options that fix the questions, with the
+    values that were settled. `headline` is the metric by which models are ranked; `by` are the
+    breakdown fields; `params` what the task's scheme asks of the model, before the user's own.
+    """
+
+    benchmark: str
+    name: str
+    options: Mapping[str, Value]
+    metrics: tuple[str, ...]
+    headline: str
+    by: tuple[str, ...]
+    params: Params
+    files: tuple[FileInfo, ...]
+    prompts: tuple[PromptFile, ...]
+    questions: Callable[[], Iterator[Question]]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where a task takes its material from; None means the place where `data fetch` keeps it."""
+
+    data: Path | None = None
+    prompt: Path | None = None
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark's declaration. `prepare(task, options, sources)` raises UsageError, InputError.
+
+    `tasks` are those of `trueground run NAME` without a task first (`default_tasks`), then others.
+    """
+
+    name: str
+    doc: str
+    source: str
+    default_tasks: tuple[str, ...]
+    other_tasks: tuple[str, ...]
+    options: tuple[BenchmarkOption, ...]
+    prepare: Callable[[str, Mapping[str, Value], Sources], Task]
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """All tasks."""
+        return self.default_tasks + self.other_tasks

@@ -1,0 +1,1 @@
+"""Chat models: one protocol; OpenAI-compatible endpoints, local Hugging Face, replay, fake."""

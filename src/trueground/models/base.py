@@ -1,0 +1,102 @@
+"""What a chat model is: messages and parameters in, one reply out.
+
+A call that fails gives a Reply that says why. Only what concerns the whole run is raised: an option
+that cannot be meant (UsageError), an endpoint that refuses or cannot be found (UnreachableError).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+
+from trueground.types import Status
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One message of a conversation; `role` is `system`, `user` or `assistant`."""
+
+    role: str
+    content: str
+
+
+class Params(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """How to generate. None leaves the choice to the model; `extra` goes into the call verbatim.
+
+    `logprobs` is the number of alternatives whose log-probabilities are wanted for each token.
+    """
+
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    min_tokens: int | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    logprobs: int | None = None
+    extra: dict[str, Any] = {}
+
+
+class ChatRequest(msgspec.Struct, frozen=True):
+    """One call. `draw` tells repeated calls with the same words apart (0, 1, 2 …)."""
+
+    messages: tuple[Message, ...]
+    params: Params = Params()
+    draw: int = 0
+
+
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Tokens as the endpoint counts them; `cached` are those of `tokens_in` it had kept."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cached: int = 0
+
+
+class TokenLogprob(msgspec.Struct, frozen=True):
+    """One generated token, its log-probability (natural), and those of its alternatives."""
+
+    token: str
+    logprob: float
+    top: dict[str, float] = {}
+
+
+class Reply(msgspec.Struct, omit_defaults=True, kw_only=True):
+    """What came back.
+
+    `status` is None for a whole answer, empty ones and refusals too; else `truncated` (`text` holds
+    what came), `too_long` or `error`, and `error` says why. `reasoning` is what the model thought
+    aloud, kept apart from `text`. `model` is who answered, as the endpoint says.
+    """
+
+    text: str = ""
+    finish_reason: str | None = None
+    status: Status | None = None
+    error: str | None = None
+    reasoning: str | None = None
+    refusal: bool = False
+    model: str | None = None
+    usage: Usage = Usage()
+    logprobs: list[TokenLogprob] | None = None
+
+
+class ChatModel(Protocol):
+    """A model that answers.
+
+    `signature` fixes what it would answer, wherever it runs: part of the cache key and of the run's
+    identity, and without any secret. `cacheable` is False where asking again costs nothing.
+    `concurrency` is how many calls may be under way at once.
+    """
+
+    name: str
+    signature: str
+    cacheable: bool
+    concurrency: int
+
+    async def generate(self, request: ChatRequest) -> Reply:
+        """One reply; see the module for what is raised."""
+        ...
+
+    async def close(self) -> None:
+        """Give connections and memory back."""
+        ...

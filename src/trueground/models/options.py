@@ -1,0 +1,33 @@
+"""How a model is reached and loaded; the fields are options of `trueground run`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """Options of one model. What a kind of model has no use for, it ignores.
+
+    `timeout` (seconds) is for one attempt, `deadline` for a call with all its attempts; `rpm` and
+    `tpm` are requests and tokens per minute.
+    """
+
+    base_url: str | None = None
+    api_key_env: str | None = None
+    api: Literal["chat", "completions"] = "chat"
+    max_connections: int = 32
+    rpm: float | None = None
+    tpm: float | None = None
+    timeout: float = 300.0
+    deadline: float = 1_800.0
+    max_attempts: int = 6
+    wrapper: Path | None = None  # a prompt wrapper for models without a chat template
+    batch_size: int = 8
+    quantize: Literal["4bit"] | None = None
+    device_map: str | None = None
+    dtype: str | None = None
+    trust_remote_code: bool = False
+    extra: dict[str, Any] = field(default_factory=dict)

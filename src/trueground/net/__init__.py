@@ -1,0 +1,1 @@
+"""HTTP with retries, limits and deadlines; the response cache; downloads."""

@@ -1,0 +1,1 @@
+"""Comparisons over several finished runs."""
