@@ -75,6 +75,19 @@ class Record(msgspec.Struct, omit_defaults=True, kw_only=True):
     meta: dict[str, Any] | None = None
 
 
+class Failure(msgspec.Struct, frozen=True):
+    """Why a model that was asked gave no answer that can be scored."""
+
+    status: Status
+    reason: str
+
+
+class Answered(Record, omit_defaults=True, kw_only=True):
+    """A record whose response a model was asked for. With `failure` no metric is scored."""
+
+    failure: Failure | None = None
+
+
 class Claim(msgspec.Struct, frozen=True):
     """A statement that can be checked by itself, and where it stands in its source.
 

@@ -268,7 +268,7 @@ def test_an_existing_run_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "run" / ITEMS).read_bytes() != before
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("precious")
-    with pytest.raises(OutputError, match="holds no run"):
+    with pytest.raises(OutputError, match="holds files but no run"):
         tg.score([RECORD], out=tmp_path / "mine", overwrite=True)
 
 

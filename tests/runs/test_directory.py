@@ -38,7 +38,8 @@ def test_a_run_is_locked_while_it_is_written(tmp_path: Path) -> None:
         "manifest.json",
         "records.jsonl.zst",
     ]
-    with RunDirectory(tmp_path / "run", overwrite=True, keep_records=False):
+    with RunDirectory(tmp_path / "run", overwrite=True) as run:
+        run.begin(keep_records=False)
         assert [p.name for p in (tmp_path / "run").glob("*")] != []
     assert not (tmp_path / "run" / "records.jsonl.zst").exists()
 
@@ -51,7 +52,7 @@ def test_default_names_are_safe() -> None:
 
 def test_other_peoples_folders_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"name": "a web app"}')
-    with pytest.raises(OutputError, match="holds no run"):
+    with pytest.raises(OutputError, match="no run"):
         RunDirectory(tmp_path, overwrite=True)
     assert (tmp_path / "manifest.json").read_text() == '{"name": "a web app"}'
 

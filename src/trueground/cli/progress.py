@@ -8,9 +8,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trueground.evaluate.score import Progress
+    from trueground.evaluate.work import Progress
 
-_WORDS = {"check": "checking rows", "score": "scoring", "report": "drawing the page"}
+_WORDS = {
+    "check": "checking rows",
+    "ask": "asking",
+    "score": "scoring",
+    "report": "drawing the page",
+}
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ import msgspec
 from trueground.errors import WorkerError
 from trueground.evaluate.plan import Plan, make_plan
 from trueground.evaluate.scorer import Scored, Scorer
-from trueground.types import Record
+from trueground.types import Answered, Record
 
 # Starting a process costs about as much as scoring some thousand records.
 _WORTH_PROCESSES = 20_000
@@ -42,7 +42,7 @@ def choose_workers(wanted: int | None, n: int) -> int:
 
 
 def map_batches(
-    plan: Plan, batches: Iterable[list[Record]], workers: int, job: Job | None
+    plan: Plan, batches: Iterable[Sequence[Record]], workers: int, job: Job | None
 ) -> Iterator[Scored]:
     """Scored batches, in the order of the batches. Without a job, in this process."""
     if workers == 1 or job is None:
@@ -69,7 +69,7 @@ def map_batches(
 
 
 _scorer: Scorer | None = None
-_decode = msgspec.msgpack.Decoder(list[Record])
+_decode = msgspec.msgpack.Decoder(list[Answered])
 
 
 def _start(job: Job) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -11,33 +11,18 @@ from typing import Any, Literal
 from trueground.claims import Decomposer
 from trueground.errors import UsageError
 from trueground.evaluate.manifest import close_manifest, make_manifest
-from trueground.evaluate.mapper import Job, choose_workers, map_batches
+from trueground.evaluate.mapper import Job
 from trueground.evaluate.plan import Plan, make_plan
 from trueground.evaluate.result import Result, Summary
-from trueground.evaluate.scorer import Scored
-from trueground.evaluate.summary import summarise
 from trueground.evaluate.values import Values
+from trueground.evaluate.work import Progress, Work, no_progress
 from trueground.judges import Judge
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import METRICS
 from trueground.plugins import known_everywhere
-from trueground.records import Check, RecordSource, open_records
+from trueground.records import Check, open_records
 from trueground.records.fields import is_known
-from trueground.reports.page import write_page
-from trueground.runs.directory import (
-    ITEMS,
-    MANIFEST,
-    SUMMARY,
-    RunDirectory,
-    write_json,
-)
-
-# progress(phase, done, total): phase is "check", "score" or "report"; total is None if unknown.
-Progress = Callable[[str, int, int | None], None]
-
-
-def no_progress(_phase: str, _done: int, _total: int | None) -> None:
-    """Say nothing."""
+from trueground.runs.directory import ITEMS, MANIFEST, RunDirectory, write_json
 
 
 @dataclass(frozen=True)
@@ -113,79 +98,41 @@ def evaluate(records: Any, out: Path | None, settings: Settings) -> Result:
         plan = _plan(settings, fields, keep_records=settings.keep_records and out is not None)
         _see_fields(plan, settings, check)
         with Values(plan.width, plan.by, plan.abstained_at) as values:
-            work = _Work(plan, source, check, values, settings)
-            return work.in_memory() if out is None else work.to_disk(out)
+            job = _job(plan, settings)
+            work = Work(plan, source, check, values, job, settings.workers, settings.progress)
+            if out is None:
+                summary, lines = work.in_memory()
+                return Result(Summary(summary), None, lines)
+            return _to_disk(work, out, settings)
 
 
-@dataclass(frozen=True)
-class _Work:
-    """One evaluation under way: what is computed, from what, and where the numbers gather."""
+def _to_disk(work: Work, out: Path, settings: Settings) -> Result:
+    with RunDirectory(out, overwrite=settings.overwrite, unique=settings.unique) as run:
+        manifest = make_manifest(work.plan, work.check, settings.command)
+        write_json(run.path / MANIFEST, manifest)
+        try:
+            summary = work.to_disk(run)
+        except BaseException as error:
+            close_manifest(run.path, manifest, work.values.n, error)
+            raise
+        close_manifest(run.path, manifest, work.values.n, None)
+        return Result(Summary(summary), run.path, run.path / ITEMS)
 
-    plan: Plan
-    source: RecordSource
-    check: Check
-    values: Values
-    settings: Settings
 
-    def in_memory(self) -> Result:
-        lines = [self._count(scored).items for scored in self._scored()]
-        return Result(Summary(self._summary()), None, b"".join(lines))
-
-    def to_disk(self, out: Path) -> Result:
-        settings = self.settings
-        with RunDirectory(
-            out,
-            overwrite=settings.overwrite,
-            keep_records=self.plan.keep_records,
-            unique=settings.unique,
-        ) as run:
-            out = run.path
-            manifest = make_manifest(self.plan, self.check, settings.command)
-            write_json(out / MANIFEST, manifest)
-            try:
-                for scored in self._scored():
-                    run.append(scored.items, scored.records)
-                    self._count(scored)
-                summary = self._summary()
-                write_json(out / SUMMARY, summary)
-                settings.progress("report", 0, None)
-                write_page(out)
-            except BaseException as error:
-                close_manifest(out, manifest, self.values.n, error)
-                raise
-            close_manifest(out, manifest, self.values.n, None)
-        return Result(Summary(summary), out, out / ITEMS)
-
-    def _scored(self) -> Iterator[Scored]:
-        settings = self.settings
-        job = self._job()
-        workers = choose_workers(settings.workers, self.check.n) if job else 1
-        return map_batches(self.plan, self.source.batches(), workers, job)
-
-    def _count(self, scored: Scored) -> Scored:
-        self.values.append(scored)
-        self.settings.progress("score", self.values.n, self.check.n)
-        return scored
-
-    def _job(self) -> Job | None:
-        """The names by which another process finds all parts; None where it could not."""
-        judge, decomposer = self.settings.judge, self.settings.decomposer
-        if not isinstance(judge, str) or not isinstance(decomposer, str):
-            return None
-        specs = self.plan.specs
-        known = (
-            all(METRICS.get(spec.metric.name) is spec.metric for spec in specs)
-            and known_everywhere("metric", (spec.metric.name for spec in specs))
-            and known_everywhere("judge", [judge])
-            and known_everywhere("decomposer", [decomposer])
-        )
-        plan = self.plan
-        job = Job(tuple(plan.keys), judge, decomposer, plan.by, plan.keep_records)
-        return job if known else None
-
-    def _summary(self) -> dict[str, Any]:
-        skipped = [str(row) for row in self.check.bad]
-        return summarise(self.plan, self.values, skipped, self.check.bad_total)
+def _job(plan: Plan, settings: Settings) -> Job | None:
+    """The names by which another process finds all parts; None where it could not."""
+    judge, decomposer = settings.judge, settings.decomposer
+    if not isinstance(judge, str) or not isinstance(decomposer, str):
+        return None
+    specs = plan.specs
+    known = (
+        all(METRICS.get(spec.metric.name) is spec.metric for spec in specs)
+        and known_everywhere("metric", (spec.metric.name for spec in specs))
+        and known_everywhere("judge", [judge])
+        and known_everywhere("decomposer", [decomposer])
+    )
+    job = Job(tuple(plan.keys), judge, decomposer, plan.by, plan.keep_records)
+    return job if known else None
 
 
 def _plan(settings: Settings, fields: Sequence[str], keep_records: bool = True) -> Plan:

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from trueground.evaluate.checks import Checker, as_json
 from trueground.evaluate.plan import Plan
 from trueground.metrics.batch import Batch
-from trueground.metrics.column import STATUSES, Column
+from trueground.metrics.column import CODES, STATUSES, Column
 from trueground.metrics.evidence import Evidence
 from trueground.records.fields import field_text
-from trueground.types import Record, Status
+from trueground.types import Answered, Failure, Record, Status
 
 NONE = "(none)"
 Evidences = list[dict[str, Any]]
@@ -55,24 +55,40 @@ class Scorer:
     def __call__(self, records: Sequence[Record]) -> Scored:
         """Score one batch."""
         plan = self.plan
-        evidence = Evidence(Batch.of(records), self._checker)
-        columns = [spec.column(evidence) for spec in (*plan.specs, *plan.hidden)]
+        failures = [r.failure if isinstance(r, Answered) else None for r in records]
+        failed = np.array([failure is not None for failure in failures], np.bool_)
+        evidence = Evidence(Batch.of(_without_failed(records, failures)), self._checker)
+        columns = [
+            _unscored(spec.column(evidence), failures, failed)
+            for spec in (*plan.specs, *plan.hidden)
+        ]
         shown = columns[: len(plan.specs)]
+        found = _evidence(plan, evidence)
+        for i in np.flatnonzero(failed):
+            failure = failures[i]
+            assert failure is not None
+            found[i] = {key: {"reason": failure.reason} for key in plan.keys}
         packed = b""
         if plan.keep_records:
             packed = self._encoder.encode_lines(records)
         return Scored(
             n=len(records),
-            items=self._lines(records, shown, _evidence(plan, evidence)),
+            items=self._lines(records, shown, found),
             records=packed,
             values=np.column_stack([c.values for c in columns]),
             status=np.column_stack([c.status for c in columns]),
             clusters=np.array([_hash(r.group, r.id) for r in records], np.int64),
             answerable=np.array(
-                [-1 if r.answerable is None else r.answerable for r in records], np.int8
+                [
+                    -1 if r.answerable is None or lost else r.answerable
+                    for r, lost in zip(records, failed, strict=True)
+                ],
+                np.int8,
             ),
             by=[[field_text(r, field) or NONE for r in records] for field in plan.by],
-            empty=sum(not r.response.strip() for r in records),
+            empty=sum(
+                not r.response.strip() and not lost for r, lost in zip(records, failed, strict=True)
+            ),
         )
 
     def _lines(
@@ -95,6 +111,31 @@ class Scorer:
             }
             lines.append(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
         return b"".join(lines)
+
+
+def _without_failed(
+    records: Sequence[Record], failures: Sequence[Failure | None]
+) -> Sequence[Record]:
+    """The records with nothing in the place of a failed answer, so that no judge is asked of it."""
+    if not any(failures):
+        return records
+    return [
+        msgspec.structs.replace(r, response="", response_facts=[]) if failure else r
+        for r, failure in zip(records, failures, strict=True)
+    ]
+
+
+def _unscored(
+    column: Column, failures: Sequence[Failure | None], failed: NDArray[np.bool_]
+) -> Column:
+    """The column with the status of each failure in place of what was computed."""
+    if not failed.any():
+        return column
+    codes = [CODES[failure.status] if failure else 0 for failure in failures]
+    return Column(
+        np.where(failed, np.nan, column.values),
+        np.where(failed, np.array(codes, column.status.dtype), column.status),
+    )
 
 
 def _evidence(plan: Plan, evidence: Evidence) -> Evidences:

@@ -25,9 +25,11 @@ SUMMARY = "summary.json"
 ITEMS = "items.jsonl"
 RECORDS = "records.jsonl.zst"
 REPORT = "report.html"
+RESPONSES = "responses.jsonl"
+BATCHES = "batches.json"
 _LOCK = ".lock"
 # What a run may have written: the only files that --overwrite removes.
-_OURS = (MANIFEST, SUMMARY, ITEMS, RECORDS, REPORT)
+_OURS = (MANIFEST, SUMMARY, ITEMS, RECORDS, REPORT, RESPONSES, BATCHES)
 
 
 def default_path(name: str, now: datetime | None = None) -> Path:
@@ -76,26 +78,37 @@ def count_lines(path: Path) -> int:
 class AppendFile:
     """A file that grows by whole pieces only."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, size: int = 0) -> None:
+        """Begin behind the first `size` bytes of what is there; the rest is cut off."""
         self.path = path
-        self._size = 0
+        self._size = size
         try:
-            self._file = path.open("wb", buffering=0)
+            self._file = path.open("r+b" if size else "wb", buffering=0)
+            self._file.truncate(size)
+            self._file.seek(size)
         except OSError as error:
             raise write_error(path, error) from error
 
     def append(self, piece: bytes) -> None:
         """Write the piece, or nothing of it. Raises WriteError."""
+        done = False
         try:
             view = memoryview(piece)
             while len(view):
                 view = view[self._file.write(view) :]
+            done = True
             self._size += len(piece)
         except OSError as error:
             raise write_error(self.path, error) from error
         finally:
-            # Also when Ctrl-C comes in the middle of a piece.
-            self._file.truncate(self._size)
+            if not done:  # Ctrl-C in the middle of a piece, too
+                self._file.truncate(self._size)
+                self._file.seek(self._size)
+
+    @property
+    def size(self) -> int:
+        """Bytes written so far, those found at the start included."""
+        return self._size
 
     def close(self) -> None:
         """Nothing is buffered, so closing cannot lose anything."""
@@ -110,27 +123,44 @@ class RunDirectory:
         path: Path,
         *,
         overwrite: bool = False,
-        keep_records: bool = True,
         unique: bool = False,
+        resume: bool = False,
     ) -> None:
-        """Take the directory; with `unique`, or the first free one of path, path-2, path-3 …"""
+        """Take the directory; with `unique`, or the first free one of path, path-2, path-3 …
+
+        With `resume` what lies there stays; whether it is the same run is for the caller to see.
+        """
         self.path = path = _new(path) if unique else path
         self._pack = zstandard.ZstdCompressor(level=3)
+        self._items: AppendFile | None = None
+        self._records: AppendFile | None = None
         with ExitStack() as stack:
             _make(path)
             stack.enter_context(_locked(path))
-            _see_free(path, overwrite)
-            for name in _OURS:
-                (path / name).unlink(missing_ok=True)
-            self._items = AppendFile(path / ITEMS)
-            stack.callback(self._items.close)
-            self._records = AppendFile(path / RECORDS) if keep_records else None
-            if self._records is not None:
-                stack.callback(self._records.close)
+            _see_free(path, overwrite or resume, "resume" if resume else "--overwrite")
+            if not resume:
+                for name in _OURS:
+                    (path / name).unlink(missing_ok=True)
             self._open = stack.pop_all()
+
+    def begin(self, keep_records: bool = True) -> None:
+        """Start items.jsonl, and the file of records, from nothing."""
+        self._items = self._started(ITEMS)
+        if keep_records:
+            self._records = self._started(RECORDS)
+        else:
+            (self.path / RECORDS).unlink(missing_ok=True)
+
+    def _started(self, name: str) -> AppendFile:
+        file = AppendFile(self.path / name)
+        self._open.callback(file.close)
+        return file
 
     def append(self, items: bytes, records: bytes) -> None:
         """Add whole lines to items.jsonl, and the records as one more zstd frame."""
+        if self._items is None:
+            self.begin()
+        assert self._items is not None
         if self._records is not None and records:
             self._records.append(self._pack.compress(records))
         self._items.append(items)
@@ -166,17 +196,17 @@ def _make(path: Path) -> None:
         raise _unusable(path, error) from error
 
 
-def _see_free(path: Path, overwrite: bool) -> None:
+def _see_free(path: Path, may_be_a_run: bool, how: str) -> None:
     """See that the directory may be filled. Raises OutputError."""
     names = {entry.name for entry in path.iterdir()} - {_LOCK}
-    if names and not overwrite:
+    if names and not may_be_a_run:
         raise OutputError(
             f"{path} exists and is not empty; choose another --out, or pass --overwrite to replace "
             "the run in it"
         )
     if names and not _is_run(path):
         raise OutputError(
-            f"{path} holds no run, so --overwrite leaves it alone; choose another --out"
+            f"{path} holds files but no run, so {how} leaves it alone; choose another --out"
         )
     if not os.access(path, os.W_OK):
         raise OutputError(f"{path} is not writable; choose another --out or mend its permissions")

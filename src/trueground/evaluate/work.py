@@ -1,0 +1,78 @@
+"""The second half of every run: records under a plan → items, summary, page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from trueground.evaluate.mapper import Job, choose_workers, map_batches
+from trueground.evaluate.plan import Plan
+from trueground.evaluate.scorer import Scored
+from trueground.evaluate.summary import summarise
+from trueground.evaluate.values import Values
+from trueground.records import Check
+from trueground.reports.page import write_page
+from trueground.runs.directory import SUMMARY, RunDirectory, write_json
+from trueground.types import Record
+
+# progress(phase, done, total); total is None if unknown. Phases: "check", "ask", "score", "report".
+Progress = Callable[[str, int, int | None], None]
+
+
+def no_progress(_phase: str, _done: int, _total: int | None) -> None:
+    """Say nothing."""
+
+
+class Source(Protocol):
+    """Where records come from, batch by batch, in input order."""
+
+    def batches(self) -> Iterator[list[Record]]:
+        """The records; asked for once."""
+        ...
+
+
+@dataclass(frozen=True)
+class Work:
+    """One evaluation under way: what is computed, from what, and where the numbers gather.
+
+    Without a `job` the work is done in this process, whatever `workers` says.
+    """
+
+    plan: Plan
+    source: Source
+    check: Check
+    values: Values
+    job: Job | None = None
+    workers: int | None = 1
+    progress: Progress = no_progress
+
+    def in_memory(self) -> tuple[dict[str, Any], bytes]:
+        """The summary, and the lines of items.jsonl."""
+        lines = [self._count(scored).items for scored in self._scored()]
+        return self._summary(), b"".join(lines)
+
+    def to_disk(self, run: RunDirectory) -> dict[str, Any]:
+        """The summary; items, records, summary and page are written. Raises WriteError."""
+        run.begin(self.plan.keep_records)
+        for scored in self._scored():
+            run.append(scored.items, scored.records)
+            self._count(scored)
+        summary = self._summary()
+        write_json(run.path / SUMMARY, summary)
+        self.progress("report", 0, None)
+        write_page(run.path)
+        return summary
+
+    def _scored(self) -> Iterator[Scored]:
+        workers = choose_workers(self.workers, self.check.n) if self.job else 1
+        return map_batches(self.plan, self.source.batches(), workers, self.job)
+
+    def _count(self, scored: Scored) -> Scored:
+        self.values.append(scored)
+        self.progress("score", self.values.n, self.check.n)
+        return scored
+
+    def _summary(self) -> dict[str, Any]:
+        skipped: Sequence[str] = [str(row) for row in self.check.bad]
+        return summarise(self.plan, self.values, skipped, self.check.bad_total)
