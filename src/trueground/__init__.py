@@ -14,53 +14,76 @@ if TYPE_CHECKING:
     import trueground.errors as errors
     import trueground.metrics as metrics
     import trueground.testing as testing
+    from trueground.benchmarks.registry import benchmark
     from trueground.claims import decomposer
     from trueground.evaluate.result import MetricSummary, Result, Summary
+    from trueground.evaluate.run import arun, run
     from trueground.evaluate.score import ascore, score
     from trueground.judges import judge
     from trueground.metrics.base import Metric
     from trueground.metrics.registry import metric
+    from trueground.models.base import ChatRequest, Message, Params, Reply
+    from trueground.models.options import ModelOptions
+    from trueground.models.registry import model
     from trueground.types import Claim, JudgeRequest, Passage, Record, Status, Turn, Verdict
 
 _HOMES = {
+    "ChatRequest": "models.base",
     "Claim": "types",
     "JudgeRequest": "types",
+    "Message": "models.base",
     "Metric": "metrics.base",
     "MetricSummary": "evaluate.result",
+    "ModelOptions": "models.options",
+    "Params": "models.base",
     "Passage": "types",
     "Record": "types",
+    "Reply": "models.base",
     "Result": "evaluate.result",
     "Status": "types",
     "Summary": "evaluate.result",
     "Turn": "types",
     "Verdict": "types",
+    "arun": "evaluate.run",
     "ascore": "evaluate.score",
+    "benchmark": "benchmarks.registry",
     "decomposer": "claims",
     "judge": "judges",
     "metric": "metrics.registry",
+    "model": "models.registry",
+    "run": "evaluate.run",
     "score": "evaluate.score",
 }
 _MODULES = ("errors", "metrics", "testing")
 
 __all__ = [
+    "ChatRequest",
     "Claim",
     "JudgeRequest",
+    "Message",
     "Metric",
     "MetricSummary",
+    "ModelOptions",
+    "Params",
     "Passage",
     "Record",
+    "Reply",
     "Result",
     "Status",
     "Summary",
     "Turn",
     "Verdict",
     "__version__",
+    "arun",
     "ascore",
+    "benchmark",
     "decomposer",
     "errors",
     "judge",
     "metric",
     "metrics",
+    "model",
+    "run",
     "score",
     "testing",
 ]

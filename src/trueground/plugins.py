@@ -1,8 +1,7 @@
 """Parts from other packages, by name: registering, and loading what is installed.
 
-A package names a module as an entry point of the group `trueground.metrics`, `trueground.judges` or
-`trueground.decomposers`; the module registers its parts when it is imported. A part that a script
-registers by itself is known in that process only.
+A package names a module as an entry point of one of GROUPS; the module registers its parts when it
+is imported. A part that a script registers by itself is known in that process only.
 """
 
 from __future__ import annotations
@@ -14,7 +13,13 @@ from typing import TypeVar
 
 from trueground.errors import UsageError, unknown_name
 
-GROUPS = ("trueground.metrics", "trueground.judges", "trueground.decomposers")
+GROUPS = (
+    "trueground.metrics",
+    "trueground.judges",
+    "trueground.decomposers",
+    "trueground.models",
+    "trueground.benchmarks",
+)
 T = TypeVar("T")
 _only_here: set[tuple[str, str]] = set()
 _loading: list[bool] = []

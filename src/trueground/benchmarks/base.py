@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from trueground.models.base import Message, Params
-from trueground.records import FileInfo
-from trueground.types import Record
+if TYPE_CHECKING:  # a declaration must be quick to load
+    from trueground.models.base import Message, Params
+    from trueground.records import FileInfo
+    from trueground.types import Record
 
 Value = str | bool | None
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from trueground._version import __version__
-from trueground.cli import listing, scoring
+from trueground.cli import listing, running, scoring
 
 INTERRUPTED = 130
 WRITE_FAILED = 5
@@ -25,6 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("score")(scoring.score)
+app.add_typer(running.group)
 app.command("list")(listing.list_)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -16,13 +17,15 @@ from trueground.records.spool import shown
 from trueground.runs.directory import ITEMS, MANIFEST, count_lines, write_json
 
 
-def make_manifest(plan: Plan, check: Check, command: Sequence[str]) -> dict[str, Any]:
+def make_manifest(
+    plan: Plan, check: Check, command: Sequence[str], kind: str = "score"
+) -> dict[str, Any]:
     """The manifest as it stands while the run goes on."""
     judged = any(spec.metric.checks(spec.options) for spec in plan.specs)
     return {
         "trueground": __version__,
         "python": ".".join(map(str, sys.version_info[:3])),
-        "kind": "score",
+        "kind": kind,
         "status": "running",
         "command": [shown(word) for word in command],
         "input": [{"path": f.path, "sha256": f.sha256, "bytes": f.bytes} for f in check.files],
@@ -51,18 +54,23 @@ def close_manifest(
     out: Path, manifest: dict[str, Any], done: int, error: BaseException | None
 ) -> None:
     """Write the end into the manifest; Ctrl-C becomes RunInterrupted."""
-    manifest["end"] = datetime.now(UTC).isoformat()
     # An interrupt can come between writing a batch and counting it: the file itself is asked.
     manifest["scored"] = done if error is None else count_lines(out / ITEMS)
-    manifest["status"] = "finished" if error is None else "failed"
+    end_manifest(out, manifest, error)
     if isinstance(error, KeyboardInterrupt):
+        raise RunInterrupted(
+            f"interrupted; {manifest['scored']} of {manifest['n']} items are in {out / ITEMS}"
+        ) from None
+
+
+def end_manifest(out: Path, manifest: dict[str, Any], error: BaseException | None) -> None:
+    """Write when and how the run ended; an error on the way out hides no other."""
+    manifest["end"] = datetime.now(UTC).isoformat()
+    manifest["status"] = "finished" if error is None else "failed"
+    if isinstance(error, KeyboardInterrupt | asyncio.CancelledError | RunInterrupted):
         manifest["status"] = "interrupted"
     try:
         write_json(out / MANIFEST, manifest)
     except TruegroundError:
         if error is None:
             raise
-    if isinstance(error, KeyboardInterrupt):
-        raise RunInterrupted(
-            f"interrupted; {manifest['scored']} of {manifest['n']} items are in {out / ITEMS}"
-        ) from None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from trueground.evaluate.plan import ABSTAINED, Plan
 from trueground.evaluate.values import Values
 from trueground.metrics.column import CODES, STATUSES
-from trueground.stats.bootstrap import intervals
+from trueground.stats.bootstrap import Table, average_intervals, intervals
 from trueground.types import Status
 
 _ROWS = 65_536
@@ -28,6 +28,7 @@ def summarise(plan: Plan, values: Values, skipped: Sequence[str], bad: int) -> d
         "n": values.n,
         "metrics": shown,
         "by": {field: _breakdown(plan, values, i, grouped) for i, field in enumerate(plan.by)},
+        "averages": {field: _averages(plan, values, i, grouped) for i, field in enumerate(plan.by)},
         "abstention_rate": everything[ABSTAINED]["mean"],
         "abstention": _confusion(values),
         "empty_responses": values.empty,
@@ -95,6 +96,37 @@ def _breakdown(plan: Plan, values: Values, i: int, grouped: bool) -> dict[str, A
         metrics = _metrics(plan, values, grouped, np.flatnonzero(codes == code))
         result[name] = dict(list(metrics.items())[: len(plan.specs)])
     return result
+
+
+def _averages(plan: Plan, values: Values, i: int, grouped: bool) -> dict[str, Any]:
+    """The unweighted average of each metric over the values of one field, with its interval."""
+    codes, scores = values.by(i), values.scores
+    strata = [np.flatnonzero(codes == code) for code in range(len(values.names[i]))]
+    ranges = average_intervals(
+        scores,
+        strata,
+        values.clusters if grouped else None,
+        resamples=plan.resamples,
+        seed=plan.seed,
+        level=plan.level,
+    )
+    means = [_means(scores, rows) for rows in strata]
+    result = {}
+    for column, key in enumerate(plan.keys):
+        some = [float(mean[column]) for mean in means if not np.isnan(mean[column])]
+        mean = sum(some) / len(some) if some else None
+        result[key] = {"mean": mean, "ci": ranges[column], "values": len(some)}
+    return result
+
+
+def _means(scores: Table, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The mean of the scored values of each column over some rows; NaN where there are none."""
+    part = np.asarray(scores[rows])
+    scored = (~np.isnan(part)).sum(axis=0)
+    total = np.nansum(part, axis=0)
+    means = np.full(part.shape[1], np.nan)
+    np.divide(total, scored, out=means, where=scored > 0)
+    return means
 
 
 def _confusion(values: Values) -> dict[str, Any] | None:

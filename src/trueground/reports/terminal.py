@@ -18,11 +18,88 @@ def render(summary: Mapping[str, Any], path: Path | None) -> str:
     level = next((m["ci_level"] for m in summary["metrics"].values()), 0.95)
     head = ("metric", "mean", f"{level:.0%} interval", "scored", "not scored")
     blocks.append(_table([head, *(_row(k, m) for k, m in summary["metrics"].items())]))
-    blocks += [_breakdown(field, values) for field, values in summary["by"].items()]
+    averages = summary["averages"]
+    blocks += [_breakdown(field, by, averages[field]) for field, by in summary["by"].items()]
     blocks.append(_abstention(summary))
     if path is not None:
         blocks.append(f"page   {path / REPORT}\nfiles  {path}/")
     return "\n\n".join(blocks)
+
+
+def render_run(summary: Mapping[str, Any], manifest: Mapping[str, Any], path: Path | None) -> str:
+    """The same for the answers of a model, with how the calls went."""
+    told = manifest["benchmark"]
+    head = f"{manifest['model']['name']} on {told['name']}/{told['task']}"
+    return f"{head}\n{_calls(manifest)}\n\n{render(summary, path)}"
+
+
+def _calls(manifest: Mapping[str, Any]) -> str:
+    outcomes = manifest["outcomes"]
+    lost = [f"{n:,} {kind}" for kind, n in outcomes.items() if n and kind != "answered"]
+    parts = [f"{manifest['calls']:,} calls, {manifest['cache_hits']:,} from the cache"]
+    tokens = manifest["tokens"]
+    parts.append(f"{tokens['in']:,} tokens in, {tokens['out']:,} out")
+    if manifest.get("cost"):
+        parts.append(f"{manifest['cost']['usd']:,.4f} USD")
+    if lost:
+        parts.append("no whole answer: " + ", ".join(lost))
+    return "; ".join(parts)
+
+
+def headline(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The entry by which models are ranked: the average over datasets where there is one."""
+    key = manifest["benchmark"]["headline"]
+    for averages in summary.get("averages", {}).values():
+        if key in averages:
+            return dict(averages[key])
+    return dict(summary["metrics"][key])
+
+
+Finished = tuple[Mapping[str, Any], Mapping[str, Any], Path]
+
+
+def render_runs(runs: Sequence[Finished]) -> str:
+    """One line for each of several runs, with the score by which models are ranked."""
+    rows = [("model", "task", "score", "95% interval", "scored", "of", "metric")]
+    for summary, manifest, _ in runs:
+        entry = headline(summary, manifest)
+        key = manifest["benchmark"]["headline"]
+        ci = entry["ci"]
+        rows.append(
+            (
+                manifest["model"]["name"],
+                manifest["benchmark"]["task"],
+                number(entry["mean"]),
+                f"{number(ci[0])} … {number(ci[1])}" if ci else "–",
+                f"{summary['metrics'][key]['scored']:,}",
+                f"{summary['n']:,}",
+                key,
+            )
+        )
+    width = max(len(row[1]) for row in rows)
+    table = _table([(row[0], row[1].ljust(width), *row[2:]) for row in rows])
+    pages = "\n".join(f"page   {path / REPORT}" for _, _, path in runs)
+    return f"{table}\n\n{pages}"
+
+
+def render_estimates(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
+    """What runs would cost: one line each, and the sum."""
+    head = ("model", "task", "items", "answered", "cached", "calls", "tokens in", "out", "USD", "")
+    lines: list[tuple[str, ...]] = [head]
+    for model, task, e in rows:
+        counts = [e[k] for k in ("items", "answered", "cached", "calls", "tokens_in", "tokens_out")]
+        usd = "–" if e["usd"] is None else f"{e['usd']:,.4f}"
+        lines.append((model, task, *(f"{c:,}" for c in counts), usd, ""))
+    total = [sum(e["usd"] or 0.0 for _, _, e in rows)] if rows[0][2]["usd"] is not None else []
+    width = max(len(line[1]) for line in lines)
+    table = _table([(line[0], line[1].ljust(width), *line[2:]) for line in lines])
+    tail = [f"{value:,.4f} US dollars in all" for value in total]
+    bounded = all(e["bounded"] for _, _, e in rows)
+    tail.append(
+        "estimates: 4 characters a token in; out "
+        + ("at most, as --max-tokens allows" if bounded else "64 a call, since no --max-tokens")
+    )
+    return "\n".join([table, "", *tail, "nothing was called, nothing written"])
 
 
 def number(value: float | None) -> str:
@@ -63,12 +140,15 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def _breakdown(field: str, values: Mapping[str, Any]) -> str:
+def _breakdown(field: str, values: Mapping[str, Any], averages: Mapping[str, Any]) -> str:
     shown = list(values.items())[:_MOST_VALUES]
     keys = list(next(iter(values.values()), {}))
-    head = ("by " + field, *(_shorten(name) for name, _ in shown), "")
-    rows = [(k, *(number(metrics[k]["mean"]) for _, metrics in shown), "") for k in keys]
-    counts = ("items", *(f"{next(iter(m.values()))['n']:,}" for _, m in shown), "")
+    head = ("by " + field, *(_shorten(name) for name, _ in shown), "average", "")
+    rows = [
+        (k, *(number(m[k]["mean"]) for _, m in shown), number(averages[k]["mean"]), "")
+        for k in keys
+    ]
+    counts = ("items", *(f"{next(iter(m.values()))['n']:,}" for _, m in shown), "", "")
     more = len(values) - len(shown)
     tail = f"\n… and {more} more values, in summary.json" if more else ""
     return _table([head, counts, *rows]) + tail

@@ -32,11 +32,16 @@ _LOCK = ".lock"
 _OURS = (MANIFEST, SUMMARY, ITEMS, RECORDS, REPORT, RESPONSES, BATCHES)
 
 
+def safe_name(name: str) -> str:
+    """The characters of `name` that a file system takes everywhere; at most 60 of them."""
+    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.")
+    return safe[:60] or "score"
+
+
 def default_path(name: str, now: datetime | None = None) -> Path:
-    """runs/<utc-time>-<name>, with the characters of `name` that are safe everywhere."""
+    """runs/<utc-time>-<name>."""
     stamp = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
-    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.") or "score"
-    return Path("runs") / f"{stamp}-{safe[:60]}"
+    return Path("runs") / f"{stamp}-{safe_name(name)}"
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -11,7 +11,7 @@ seed and the number of the block only, so the result does not depend on how the 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -39,6 +39,7 @@ class Table(Protocol):
 EXACT_UP_TO = 2_000
 _BLOCK = 256
 _TABLE_BITS = 16
+_STRIDE = 1_000_003
 
 
 def intervals(
@@ -56,6 +57,23 @@ def intervals(
     holds equal numbers for items that are resampled together. `rows` limits the work to these
     items. A column with fewer than two scored items (clusters) has no interval: None.
     """
+    means = resampled_means(values, clusters, rows, resamples=resamples, seed=seed)
+    return [_percentiles(column, level) for column in means]
+
+
+def resampled_means(
+    values: Table,
+    clusters: NDArray[np.int64] | None = None,
+    rows: NDArray[np.int64] | None = None,
+    *,
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> Floats:
+    """The mean of each column in each resample, shape (metrics, resamples).
+
+    NaN where a resample met no scored item, and throughout a column with fewer than two scored
+    items (clusters). Arguments as in `intervals`.
+    """
     units, sources = _units(values, clusters, rows)
     total = np.zeros((values.shape[1], resamples))
     weight = np.zeros((values.shape[1], resamples))
@@ -66,17 +84,46 @@ def intervals(
         total += sums.T @ w
         weight += _shared_product(w, counts)
         scored_units += (counts > 0).sum(axis=0)
+    usable = (weight > 0) & (scored_units >= 2)[:, None]
+    return np.divide(total, weight, out=np.full_like(total, np.nan), where=usable)
+
+
+def average_intervals(
+    values: Table,
+    strata: Sequence[NDArray[np.int64]],
+    clusters: NDArray[np.int64] | None = None,
+    *,
+    resamples: int = 2_000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> list[Interval | None]:
+    """An interval for the unweighted average over strata of each column's mean.
+
+    Each stratum, an array of row numbers, is resampled by itself. A column that has no interval in
+    some stratum with scored items has none here; a stratum without scored items counts not at all.
+    """
+    total = np.zeros((values.shape[1], resamples))
+    count = np.zeros(values.shape[1], np.int64)
+    for number, rows in enumerate(strata):
+        scored = ~np.isnan(np.asarray(values[rows])).all(axis=0)
+        own = seed + (number + 1) * _STRIDE  # strata are drawn independently of each other
+        means = resampled_means(values, clusters, rows, resamples=resamples, seed=own)
+        total += np.where(scored[:, None], means, 0.0)
+        count += scored
+    averages = np.divide(
+        total, count[:, None], out=np.full_like(total, np.nan), where=count[:, None] > 0
+    )
+    return [_percentiles(column, level) for column in averages]
+
+
+def _percentiles(means: Floats, level: float) -> Interval | None:
+    """The interval of resampled means; None where there are none."""
+    some = ~np.isnan(means)
+    if not some.any():
+        return None
     tail = 100 * (1 - level) / 2
-    result: list[Interval | None] = []
-    for column in range(values.shape[1]):
-        some = weight[column] > 0
-        if scored_units[column] < 2 or not some.any():
-            result.append(None)
-            continue
-        means = total[column, some] / weight[column, some]
-        low, high = np.percentile(means, [tail, 100 - tail])
-        result.append((float(low), float(high)))
-    return result
+    low, high = np.percentile(means[some], [tail, 100 - tail])
+    return float(low), float(high)
 
 
 def _units(

@@ -1,0 +1,141 @@
+"""Ask a model all that has not been answered yet, many calls at a time, each reply written at once.
+
+Order of writing for each reply: the run's log first, then the cache. A kill between the two costs
+nothing, since the log is what a run resumes from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from trueground.errors import RunInterrupted, UnreachableError
+from trueground.models.base import ChatModel, ChatRequest, Reply
+from trueground.models.cached import recall, remember, request_key
+from trueground.net.cache import ResponseCache
+from trueground.runs.responses import UNREACHABLE, Response, ResponseLog
+
+# So many calls in a row without reaching the model, and the rest would fare no better.
+_GIVE_UP_AFTER = 20
+
+
+class Call(NamedTuple):
+    """One call to make: for which item, what is asked, and the hash of the prompt."""
+
+    id: str
+    request: ChatRequest
+    prompt: str
+
+
+class Asking:
+    """One session of asking: takes calls from an iterator and leaves replies in the log."""
+
+    def __init__(
+        self,
+        model: ChatModel,
+        log: ResponseLog,
+        cache: ResponseCache | None,
+        tick: Callable[[], None],
+        time_limit: float | None = None,
+    ) -> None:
+        """`tick` is called for every reply; `time_limit` is in seconds from now."""
+        self._model = model
+        self._log = log
+        self._cache = cache if model.cacheable else None
+        self._tick = tick
+        self._ends = None if time_limit is None else time.monotonic() + time_limit
+        self._lost_in_a_row = 0
+        self._reached = False
+        # Keys of calls under way: who asks the same waits for the reply and pays nothing.
+        self._flying: dict[str, asyncio.Event] = {}
+        self._replies_by_id: Callable[[str], Reply | None] | None = getattr(
+            model, "reply_for", None
+        )
+
+    async def ask_all(self, calls: Iterator[Call]) -> None:
+        """Work off all calls. UnreachableError where none gets through, RunInterrupted at the end
+        of the time; what was answered is in the log either way.
+        """
+        workers = [asyncio.ensure_future(self._work(calls)) for _ in range(self._model.concurrency)]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+
+    async def _work(self, calls: Iterator[Call]) -> None:
+        for call in calls:
+            if self._known(call):
+                await asyncio.sleep(0)  # many in a row must not keep other workers from going on
+                continue
+            key = request_key(self._model.signature, call.request) if self._cache else None
+            while key in self._flying:
+                await self._flying[key].wait()
+            if key is None or not self._kept(call, key):
+                await self._ask(call, key)
+
+    async def _ask(self, call: Call, key: str | None) -> None:
+        """Make the call and keep its reply: in the log, then in the cache."""
+        left = None if self._ends is None else self._ends - time.monotonic()
+        if left is not None and left <= 0:
+            raise _out_of_time()
+        arrived = asyncio.Event()
+        if key is not None:
+            self._flying[key] = arrived
+        start = time.perf_counter()
+        try:
+            async with asyncio.timeout(left):
+                reply = await self._model.generate(call.request)
+            self.take(call, reply, time.perf_counter() - start, key)
+        except TimeoutError:
+            raise _out_of_time() from None
+        finally:
+            if key is not None:
+                del self._flying[key]
+            arrived.set()
+        self._see_reached(reply)
+
+    def take(self, call: Call, reply: Reply, latency_s: float | None, key: str | None) -> None:
+        """Keep a reply that was called for now."""
+        self._note(call, reply, latency_s, cached=False)
+        if self._cache is not None and key is not None:
+            remember(self._cache, key, self._model.name, reply)
+
+    def _known(self, call: Call) -> bool:
+        """Take the reply from a file of replies, where the model is one and has it by its id."""
+        reply = self._replies_by_id(call.id) if self._replies_by_id else None
+        if reply is not None:
+            self._note(call, reply, None, cached=False)
+        return reply is not None
+
+    def _kept(self, call: Call, key: str) -> bool:
+        """Take the reply from the cache, where it is there."""
+        reply = recall(self._cache, key) if self._cache else None
+        if reply is not None:
+            self._note(call, reply, None, cached=True)
+        return reply is not None
+
+    def _note(self, call: Call, reply: Reply, latency_s: float | None, *, cached: bool) -> None:
+        self._log.append(Response.of(call.id, call.prompt, reply, latency_s, cached))
+        self._tick()
+
+    def _see_reached(self, reply: Reply) -> None:
+        """Stop where the model cannot be reached: at once if it never was, else after a while."""
+        if reply.finish_reason != UNREACHABLE:
+            self._reached, self._lost_in_a_row = True, 0
+            return
+        self._lost_in_a_row += 1
+        if not self._reached or self._lost_in_a_row >= _GIVE_UP_AFTER + self._model.concurrency:
+            raise UnreachableError(
+                f"{self._model.name} cannot be reached: {reply.error}. What was answered is kept; "
+                "mend the cause and run the same command again to go on"
+            )
+
+
+def _out_of_time() -> RunInterrupted:
+    return RunInterrupted(
+        "the time limit is reached; what was answered is kept. Run the same command to go on"
+    )

@@ -1,0 +1,155 @@
+"""The calls of a task, and the records that its answers make."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trueground.benchmarks.base import Question, Task
+from trueground.evaluate.asking import Call
+from trueground.models.base import ChatRequest, Params
+from trueground.models.cached import prompt_sha256
+from trueground.runs.responses import Response, ResponseLog
+from trueground.types import Answered, Failure, Record, Status
+
+_BATCH = 1024
+_REASONS = 20  # different reasons of failures that the manifest tells
+
+
+class Drawn(NamedTuple):
+    """One of the answers wanted for a question; where there are several, ids are `id#1`, `id#2`."""
+
+    id: str
+    question: Question
+    draw: int
+
+
+@dataclass(frozen=True)
+class Questionnaire:
+    """What is asked in a run: a task's questions, how many of them, how often, and how."""
+
+    task: Task
+    params: Params
+    limit: int | None = None
+    repeats: int = 1
+
+    def drawn(self) -> Iterator[Drawn]:
+        """Every answer wanted, in input order. Raises InputError for a row that is no question."""
+        for question in islice(self.task.questions(), self.limit):
+            if self.repeats == 1:
+                yield Drawn(question.record.id, question, 0)
+                continue
+            for draw in range(self.repeats):
+                yield Drawn(f"{question.record.id}#{draw + 1}", question, draw)
+
+    def calls(self) -> Iterator[Call]:
+        """The calls for them."""
+        for id_, question, draw in self.drawn():
+            request = ChatRequest(question.messages, self.params, draw)
+            yield Call(id_, request, prompt_sha256(question.messages))
+
+
+@dataclass
+class Outcome:
+    """What became of the calls, over all sessions of a run; the counts add up to the items."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    calls: int = 0
+    cache_hits: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cached: int = 0
+    refusals: int = 0
+    answered_by: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def add(self, response: Response | None) -> None:
+        """Count one item."""
+        self.counts["answered" if response and not response.status else _word(response)] += 1
+        if response is None:
+            return
+        self.refusals += response.refusal
+        if response.model:
+            self.answered_by[response.model] += 1
+        if response.error and (len(self.reasons) < _REASONS or response.error in self.reasons):
+            self.reasons[response.error] += 1
+        if response.cached:
+            self.cache_hits += 1
+        if response.latency_s is None:  # from the cache or a file of replies
+            return
+        self.calls += 1
+        self.tokens_in += response.usage.tokens_in
+        self.tokens_out += response.usage.tokens_out
+        self.tokens_cached += response.usage.cached
+
+    def as_json(self) -> dict[str, Any]:
+        """The part of the manifest that tells of the calls."""
+        return {
+            "outcomes": {
+                name: self.counts[name] for name in ("answered", "truncated", "too_long", "error")
+            },
+            "refusals": self.refusals,
+            "errors": dict(self.reasons.most_common()),
+            "answered_by": dict(self.answered_by.most_common()),
+            "calls": self.calls,
+            "cache_hits": self.cache_hits,
+            "tokens": {
+                "in": self.tokens_in,
+                "out": self.tokens_out,
+                "cached": self.tokens_cached,
+            },
+        }
+
+
+@dataclass(frozen=True)
+class AnsweredQuestions:
+    """The records of a run: its questions with the replies in the log, in input order."""
+
+    asked: Questionnaire
+    log: ResponseLog
+    model: str
+    outcome: Outcome
+
+    def batches(self) -> Iterator[list[Record]]:
+        """Records with their responses; those that have none carry the reason."""
+        batch: list[Record] = []
+        for drawn in self.asked.drawn():
+            batch.append(self._record(drawn))
+            if len(batch) == _BATCH:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    def _record(self, drawn: Drawn) -> Record:
+        response = self.log.get(drawn.id)
+        self.outcome.add(response)
+        record = msgspec.structs.asdict(drawn.question.record)
+        changed = {
+            "id": drawn.id,
+            "response": (response.response if response else None) or "",
+            "model": self.model,
+        }
+        if self.asked.repeats > 1:
+            changed["group"] = record["group"] or record["id"]
+        return Answered(**(record | changed), failure=_failure(response))
+
+
+def _word(response: Response | None) -> str:
+    return response.status.value if response and response.status else Status.ERROR.value
+
+
+def _failure(response: Response | None) -> Failure | None:
+    """Why an item cannot be scored; None where it can."""
+    if response is None:
+        return Failure(Status.ERROR, "the model was not asked")
+    if response.status is None:
+        return None
+    if response.status is Status.TRUNCATED:
+        return Failure(Status.TRUNCATED, "the reply ended at the token limit")
+    return Failure(response.status, response.error or "the call failed")

@@ -1,0 +1,127 @@
+"""Ask a model a benchmark's questions, then score its answers: one model, one task."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from trueground.benchmarks.base import Sources, Task, Value
+from trueground.benchmarks.registry import get_benchmark
+from trueground.errors import RunInterrupted, UsageError
+from trueground.evaluate.result import Result
+from trueground.evaluate.run_settings import RunSettings
+from trueground.evaluate.session import Session
+from trueground.models.base import ChatModel
+from trueground.models.options import ModelOptions
+from trueground.models.registry import make_model
+from trueground.runs.directory import default_path
+
+T = TypeVar("T")
+
+
+def run(
+    benchmark: str,
+    model: str | ChatModel,
+    *,
+    out: str | Path | None = None,
+    options: Mapping[str, Value] | None = None,
+    data: str | Path | None = None,
+    prompt: str | Path | None = None,
+    model_options: ModelOptions | None = None,
+    **settings: Any,
+) -> Result:
+    """Ask a model the questions of a benchmark's task ("faitheval/unanswerable"), and score.
+
+    `model` is a name as for `trueground run --model`, or any ChatModel. `out` is the run directory,
+    runs/<utc-time>-<name> unless told otherwise; a run that was broken off goes on there. `options`
+    are those of the benchmark, `settings` the fields of RunSettings. May be called where an event
+    loop runs.
+
+    Raises UsageError, InputError, OutputError, UnreachableError, RunInterrupted and WriteError.
+    """
+    task, chat, own = _named(benchmark, model, options, data, prompt, model_options, settings)
+    return run_task(task, chat, _place(out, task), own)
+
+
+async def arun(
+    benchmark: str,
+    model: str | ChatModel,
+    *,
+    out: str | Path | None = None,
+    options: Mapping[str, Value] | None = None,
+    data: str | Path | None = None,
+    prompt: str | Path | None = None,
+    model_options: ModelOptions | None = None,
+    **settings: Any,
+) -> Result:
+    """`run` for callers that own an event loop: calls are made in it, scoring in a thread."""
+    task, chat, own = _named(benchmark, model, options, data, prompt, model_options, settings)
+    return await arun_task(task, chat, _place(out, task), own)
+
+
+def _place(out: str | Path | None, task: Task) -> Path:
+    return default_path(f"{task.benchmark}-{task.name}") if out is None else Path(out)
+
+
+def _named(
+    benchmark: str,
+    model: str | ChatModel,
+    options: Mapping[str, Value] | None,
+    data: str | Path | None,
+    prompt: str | Path | None,
+    model_options: ModelOptions | None,
+    settings: Mapping[str, Any],
+) -> tuple[Task, ChatModel, RunSettings]:
+    """The parts behind the names. Raises UsageError, InputError."""
+    unknown = settings.keys() - RunSettings.__dataclass_fields__.keys()
+    if unknown:
+        known = ", ".join(RunSettings.__dataclass_fields__)
+        raise UsageError(f"unknown setting {min(unknown)!r}; settings are: {known}")
+    name, slash, task = benchmark.partition("/")
+    found = get_benchmark(name)
+    if not slash or task not in found.tasks:
+        tasks = ", ".join(f"{name}/{known}" for known in found.tasks)
+        raise UsageError(f"{benchmark!r} names no single task; tasks are: {tasks}")
+    sources = Sources(Path(data) if data else None, Path(prompt) if prompt else None)
+    prepared = found.prepare(task, options or {}, sources)
+    chat = make_model(model, model_options or ModelOptions()) if isinstance(model, str) else model
+    return prepared, chat, RunSettings(**settings)
+
+
+def run_task(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> Result:
+    """Ask and score, for callers that own no event loop (one that runs already does no harm)."""
+    with Session(task, model, out, settings) as session:
+        try:
+            in_own_loop(_asked(session, model))
+            return session.score()
+        except KeyboardInterrupt:
+            raise RunInterrupted(
+                f"interrupted; what was answered is kept in {out}. Run the same command to go on"
+            ) from None
+
+
+async def arun_task(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> Result:
+    """The same for callers that own an event loop: calls are made in it, scoring in a thread."""
+    with await asyncio.to_thread(Session, task, model, out, settings) as session:
+        await _asked(session, model)
+        return await asyncio.to_thread(session.score)
+
+
+async def _asked(session: Session, model: ChatModel) -> None:
+    try:
+        await session.ask()
+    finally:
+        await model.close()
+
+
+def in_own_loop(work: Coroutine[Any, Any, T]) -> T:
+    """The result of the work, in an event loop of its own: beside one that runs, in a thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

@@ -1,0 +1,69 @@
+"""How a run asks and scores, and what follows from it: the calls, and the plan of the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from trueground.benchmarks.base import Task
+from trueground.errors import UsageError
+from trueground.evaluate.plan import Plan, make_plan
+from trueground.evaluate.questions import Questionnaire
+from trueground.evaluate.work import Progress, no_progress
+from trueground.models.base import Params
+from trueground.models.pricing import Prices
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How to ask and score; the fields are options of `trueground run`.
+
+    `params` are the user's own and win over those of the task's scheme. `seed` is that of the
+    intervals. `time_limit` is in seconds and for this session only.
+    """
+
+    params: Params = field(default_factory=Params)
+    limit: int | None = None
+    repeats: int = 1
+    by: Sequence[str] = ()
+    seed: int = 0
+    resamples: int = 2_000
+    cache: bool = True
+    retry_failed: bool = False
+    batch: bool = False
+    prices: Prices | None = None
+    time_limit: float | None = None
+    keep_records: bool = True
+    progress: Progress = no_progress
+    command: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for name, least in (("repeats", 1), ("limit", 1), ("seed", 0), ("resamples", 1)):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise UsageError(f"{name}={value!r}; it must be a whole number, {least} or more")
+
+
+def questionnaire(task: Task, settings: RunSettings) -> Questionnaire:
+    """The task with the user's parameters over those of its scheme."""
+    own = {k: v for k, v in msgspec.structs.asdict(settings.params).items() if v not in (None, ())}
+    if not own.get("extra"):
+        own.pop("extra", None)
+    params = msgspec.structs.replace(task.params, **own)
+    return Questionnaire(task, params, settings.limit, settings.repeats)
+
+
+def run_plan(task: Task, settings: RunSettings) -> Plan:
+    """The task's metrics under these settings."""
+    return make_plan(
+        (),
+        task.metrics,
+        "lexical",
+        "rules",
+        by=tuple(dict.fromkeys((*task.by, *settings.by))),
+        seed=settings.seed,
+        resamples=settings.resamples,
+        keep_records=settings.keep_records,
+    )

@@ -1,0 +1,152 @@
+"""One session of a run: what was answered before is kept, the rest is asked, then all is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from trueground.benchmarks.base import Task
+from trueground.evaluate.asking import Asking, Call
+from trueground.evaluate.identity import identity, see_same
+from trueground.evaluate.manifest import end_manifest, make_manifest
+from trueground.evaluate.questions import AnsweredQuestions, Outcome
+from trueground.evaluate.result import Result, Summary
+from trueground.evaluate.run_settings import RunSettings, questionnaire, run_plan
+from trueground.evaluate.values import Values
+from trueground.evaluate.work import Work
+from trueground.models.base import ChatModel
+from trueground.models.pricing import price_of
+from trueground.net.cache import ResponseCache, default_path
+from trueground.records import Check
+from trueground.runs.directory import ITEMS, MANIFEST, RESPONSES, RunDirectory, write_json
+from trueground.runs.responses import ResponseLog
+
+
+class Session:
+    """One run under way: `await ask()`, then `score()`. Holds the run directory's lock."""
+
+    def __init__(self, task: Task, model: ChatModel, out: Path, settings: RunSettings) -> None:
+        """Read the questions and take the folder.
+
+        Raises InputError for a row that is no question, OutputError for a folder in use or with
+        another run in it.
+        """
+        self._task = task
+        self._model = model
+        self._settings = settings
+        self._plan = run_plan(task, settings)
+        self._asked = questionnaire(task, settings)
+        self._price = None if settings.prices is None else price_of(model.name, settings.prices)
+        self._done = 0
+        self.problem: str | None = None  # what went wrong with the cache, if anything did
+        self.n = self._count()
+        with ExitStack() as stack:
+            self._directory = stack.enter_context(RunDirectory(out, resume=True))
+            own = identity(self._asked, self._plan, model.signature)
+            earlier = see_same(out, own)
+            self._check = Check(self.n, [], 0, {}, False, list(task.files))
+            self._manifest = self._begin(own, earlier)
+            self._log = stack.enter_context(ResponseLog(out / RESPONSES))
+            self._open = stack.pop_all()
+
+    def _count(self) -> int:
+        n = 0
+        for n, _ in enumerate(self._asked.drawn(), 1):
+            if n % 1024 == 0:
+                self._settings.progress("check", n, None)
+        self._settings.progress("check", n, n)
+        return n
+
+    def _begin(self, own: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> dict[str, Any]:
+        task = self._task
+        manifest = make_manifest(self._plan, self._check, self._settings.command, "run")
+        manifest |= {
+            "start": earlier["start"] if earlier else manifest["start"],
+            "sessions": 1 + (earlier.get("sessions", 0) if earlier else 0),
+            "benchmark": {
+                "name": task.benchmark,
+                "task": task.name,
+                "options": dict(task.options),
+                "headline": task.headline,
+            },
+            "model": {"name": self._model.name, "signature": self._model.signature},
+            "params": msgspec.to_builtins(self._asked.params),
+            "prompts": [{"id": p.id, "sha256": p.sha256} for p in task.prompts],
+            "limit": self._asked.limit,
+            "repeats": self._asked.repeats,
+            "cost": None,
+            **Outcome().as_json(),
+            "identity": dict(own),
+        }
+        write_json(self._directory.path / MANIFEST, manifest)
+        return manifest
+
+    async def ask(self) -> None:
+        """Ask what has not been answered. Raises UnreachableError, RunInterrupted, WriteError."""
+        with self._told(), self._cache() as cache:
+            asking = Asking(self._model, self._log, cache, self._tick, self._settings.time_limit)
+            await asking.ask_all(self._waiting())
+            self.problem = cache.problem if cache else None
+
+    def score(self) -> Result:
+        """Score all answers; writes items, summary and page. Raises WriteError."""
+        plan, settings = self._plan, self._settings
+        outcome = Outcome()
+        source = AnsweredQuestions(self._asked, self._log, self._model.name, outcome)
+        with self._told(), Values(plan.width, plan.by, plan.abstained_at) as values:
+            work = Work(plan, source, self._check, values, progress=settings.progress)
+            summary = work.to_disk(self._directory)
+            self._manifest |= outcome.as_json() | {"scored": values.n, "cost": self._cost(outcome)}
+        end_manifest(self._directory.path, self._manifest, None)
+        path = self._directory.path
+        return Result(Summary(summary), path, path / ITEMS)
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self._open.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def _waiting(self) -> Iterator[Call]:
+        """The calls that are still to be made, one by one."""
+        for call in self._asked.calls():
+            if self._log.has(call.id, call.prompt, retry_failed=self._settings.retry_failed):
+                self._tick()
+            else:
+                yield call
+
+    def _tick(self) -> None:
+        self._done += 1
+        self._settings.progress("ask", self._done, self.n)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """However the work inside ends too early, the manifest tells it."""
+        try:
+            yield
+        except BaseException as error:
+            outcome = Outcome()
+            for response in self._log:
+                outcome.add(response)
+            self._manifest |= outcome.as_json() | {"cost": self._cost(outcome)}
+            end_manifest(self._directory.path, self._manifest, error)
+            raise
+
+    def _cache(self) -> AbstractContextManager[ResponseCache | None]:
+        if self._settings.cache and self._model.cacheable:
+            return ResponseCache(default_path())
+        return nullcontext()
+
+    def _cost(self, outcome: Outcome) -> dict[str, float] | None:
+        if self._price is None:
+            return None
+        usd = self._price.cost(outcome.tokens_in, outcome.tokens_out, outcome.tokens_cached)
+        return {"usd": usd, **msgspec.to_builtins(self._price)}

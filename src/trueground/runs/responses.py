@@ -1,0 +1,185 @@
+"""responses.jsonl: one line per reply, written the moment it arrives, never changed afterwards.
+
+The file is what a killed run resumes from. A line that was cut by the kill is cut off; a later line
+for an id stands in the place of earlier ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import msgspec
+
+from trueground.errors import InputError
+from trueground.models.base import Reply, TokenLogprob, Usage
+from trueground.runs.directory import AppendFile
+from trueground.types import Status
+
+# The call never came to a model, so that nothing was answered and nothing paid.
+UNREACHABLE = "unreachable"
+
+
+class Response(msgspec.Struct, kw_only=True):
+    """One line. `response` is None for a call that failed; `latency_s` None for one not made now.
+
+    `status` says why there is no whole answer (see Reply); `cached` that it came from the cache.
+    """
+
+    id: str
+    prompt_sha256: str
+    response: str | None
+    finish_reason: str | None
+    usage: Usage
+    latency_s: float | None
+    error: str | None
+    status: Status | None = None
+    cached: bool = False
+    refusal: bool = False
+    reasoning: str | None = None
+    model: str | None = None
+    logprobs: list[TokenLogprob] | None = None
+
+    @classmethod
+    def of(
+        cls, id_: str, prompt: str, reply: Reply, latency_s: float | None, cached: bool
+    ) -> Response:
+        """The line of a reply."""
+        lost = reply.status not in (None, Status.TRUNCATED)
+        return cls(
+            id=id_,
+            prompt_sha256=prompt,
+            response=None if lost else reply.text,
+            finish_reason=reply.finish_reason,
+            usage=reply.usage,
+            latency_s=None if latency_s is None else round(latency_s, 6),
+            error=reply.error,
+            status=reply.status,
+            cached=cached,
+            refusal=reply.refusal,
+            reasoning=reply.reasoning,
+            model=reply.model,
+            logprobs=reply.logprobs,
+        )
+
+
+class _Head(msgspec.Struct):
+    """What the index needs of a line."""
+
+    id: str
+    prompt_sha256: str
+    status: str | None = None
+    finish_reason: str | None = None
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Response).decode
+_decode_head = msgspec.json.Decoder(_Head).decode
+
+
+class _Entry(NamedTuple):
+    """Where an item's last line begins, the hash of its prompt, and whether the call failed.
+
+    Without a prompt the model was never reached, so that the item counts as not asked.
+    """
+
+    at: int
+    prompt: bytes
+    failed: bool
+
+
+class _Index(dict[str, _Entry]):
+    """The lines that count, by id."""
+
+    def note(self, at: int, head: _Head | Response) -> None:
+        """Take a line; one that never reached the model takes no answer's place."""
+        failed = head.status not in (None, Status.TRUNCATED)
+        if head.finish_reason != UNREACHABLE:
+            self[head.id] = _Entry(at, bytes.fromhex(head.prompt_sha256), failed)
+        elif head.id not in self or self[head.id].failed:
+            self[head.id] = _Entry(at, b"", True)
+
+    def has(self, id_: str, prompt: str, retry_failed: bool) -> bool:
+        """Whether this prompt has been answered, or has failed and is not to be tried again."""
+        found = self.get(id_)
+        if found is None or found.prompt != bytes.fromhex(prompt):
+            return False
+        return not (retry_failed and found.failed)
+
+
+def _read(path: Path) -> tuple[_Index, int]:
+    """The index of a file, and where its last whole line ends. Raises InputError."""
+    index, at = _Index(), 0
+    if not path.exists():
+        return index, at
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                break
+            try:
+                index.note(at, _decode_head(line))
+            except (msgspec.DecodeError, ValueError) as error:
+                raise InputError(
+                    f"{path}, line {number}: not a reply ({error}). Restore the line or delete it; "
+                    "the item is then asked again"
+                ) from None
+            at += len(line)
+    return index, at
+
+
+def answered_before(path: Path, *, retry_failed: bool = False) -> Callable[[str, str], bool]:
+    """Whether the file has an answer, by id and hash of the prompt. Reads only. InputError."""
+    index, _ = _read(path)
+    return lambda id_, prompt: index.has(id_, prompt, retry_failed)
+
+
+class ResponseLog:
+    """The replies of one run: appended to, and read by id. Holds an index, not the texts."""
+
+    def __init__(self, path: Path) -> None:
+        """Open what is there and mend its end. Raises InputError for a line that is no reply."""
+        self.path = path
+        self._index, size = _read(path)
+        self._out = AppendFile(path, size)
+        self._in = path.open("rb")
+
+    def append(self, response: Response) -> None:
+        """Write one line. Raises WriteError."""
+        line = _encode(response) + b"\n"
+        at = self._out.size
+        self._out.append(line)
+        self._index.note(at, response)
+
+    def has(self, id_: str, prompt: str, *, retry_failed: bool = False) -> bool:
+        """Whether this prompt has been answered, or has failed and is not to be tried again."""
+        return self._index.has(id_, prompt, retry_failed)
+
+    def get(self, id_: str) -> Response | None:
+        """The reply of an item; None where there is none."""
+        found = self._index.get(id_)
+        if found is None:
+            return None
+        self._in.seek(found.at)
+        return _decode(self._in.readline())
+
+    def __iter__(self) -> Iterator[Response]:
+        """The replies that count, in the order of their ids' first arrival."""
+        for id_ in self._index:
+            response = self.get(id_)
+            assert response is not None
+            yield response
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def close(self) -> None:
+        """Every line is in the file already."""
+        self._out.close()
+        self._in.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()

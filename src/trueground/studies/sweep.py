@@ -1,0 +1,176 @@
+"""Several models, several tasks, one command: a run directory for each pair, and where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from trueground.benchmarks.base import Task
+from trueground.errors import RunInterrupted, UnreachableError, UsageError
+from trueground.evaluate.identity import identity, read_manifest
+from trueground.evaluate.result import Result
+from trueground.evaluate.run import run_task
+from trueground.evaluate.run_settings import RunSettings, questionnaire, run_plan
+from trueground.models.base import ChatModel
+from trueground.runs.directory import default_path, safe_name
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One run of a sweep; `where` is its folder under that of the sweep ("." for a single run)."""
+
+    task: Task
+    model: ChatModel
+    where: str
+
+
+# What of the manifest stands beside the summary in the JSON output.
+_TOLD = (
+    "benchmark",
+    "model",
+    "status",
+    "outcomes",
+    "errors",
+    "answered_by",
+    "calls",
+    "cache_hits",
+    "tokens",
+    "cost",
+)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run of a sweep that came to its end, or the reason why it did not."""
+
+    pair: Pair
+    path: Path
+    result: Result | None
+    error: UnreachableError | None = None
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """summary.json of a run that ended."""
+        return dict(self.result.summary.raw) if self.result else {}
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """manifest.json as it is now."""
+        return read_manifest(self.path) or {}
+
+    def as_json(self) -> dict[str, Any]:
+        """The summary, how the calls went, and where it lies."""
+        found = {key: self.manifest.get(key) for key in _TOLD}
+        error = {"error": str(self.error)} if self.error else {}
+        return {**self.summary, **found, **error, "out": str(self.path)}
+
+    def notes(self) -> Iterator[str]:
+        """What the user should know beside the numbers."""
+        if self.error:
+            yield f"{self.path}: {self.error}"
+        failed = sum(self.manifest.get("errors", {}).values())
+        if self.result and failed:
+            reason, count = next(iter(self.manifest["errors"].items()))
+            yield (
+                f"{self.path}: {failed} calls gave no answer, {count} of them: {reason}. "
+                "--retry-failed asks them again"
+            )
+        wanted = self.pair.model.name
+        others = [name for name in self.manifest.get("answered_by", {}) if not _same(name, wanted)]
+        if others:
+            yield f"{self.path}: {wanted} was asked, {', '.join(others[:3])} answered"
+
+
+def _same(answered: str, wanted: str) -> bool:
+    """Whether an endpoint's name for a model can mean the one that was asked for.
+
+    Endpoints add a date or a folder ("gpt-4o-2024-08-06", "/models/llama.gguf").
+    """
+    a, b = answered.casefold(), wanted.casefold()
+    return a in b or b in a or a.rpartition("/")[2] in b or b.rpartition("/")[2] in a
+
+
+def pairs_of(tasks: Sequence[Task], models: Sequence[ChatModel]) -> list[Pair]:
+    """Every model with every task. Raises UsageError for two models of one name."""
+    names = [model.name for model in models]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise UsageError(f"the model {min(twice)!r} is named twice; name each model once")
+    folders = _folders(names)
+    found = []
+    for (model, folder), task in product(zip(models, folders, strict=True), tasks):
+        parts = [folder] * (len(models) > 1) + [safe_name(task.name)] * (len(tasks) > 1)
+        found.append(Pair(task, model, "/".join(parts) or "."))
+    return found
+
+
+def _folders(names: Iterable[str]) -> list[str]:
+    """A folder name for each model, different ones for different models."""
+    folders: list[str] = []
+    for name in names:
+        folder = safe_name(name)
+        number = 2
+        while folder in folders:
+            folder, number = f"{safe_name(name)}-{number}", number + 1
+        folders.append(folder)
+    return folders
+
+
+def place(name: str, pairs: Sequence[Pair], settings: RunSettings) -> tuple[Path, bool]:
+    """Where a sweep without a folder of its own goes, and whether it began there before.
+
+    The newest unfinished sweep of the same runs under runs/ is gone on with; else it is a new one.
+    """
+    fresh = default_path(name)
+    known = [path for path in fresh.parent.glob(f"*Z-{safe_name(name)}*") if path.is_dir()]
+    for path in sorted(known, reverse=True):
+        if _unfinished(path, pairs, settings):
+            return path, True
+    return fresh, False
+
+
+def _unfinished(out: Path, pairs: Sequence[Pair], settings: RunSettings) -> bool:
+    """Whether the folder holds these runs and no others, and at least one has not ended."""
+    begun = finished = 0
+    for pair in pairs:
+        manifest = read_manifest(out / pair.where)
+        if manifest is None:
+            continue
+        asked = questionnaire(pair.task, settings)
+        own = identity(asked, run_plan(pair.task, settings), pair.model.signature)
+        if manifest.get("identity") != own:
+            return False
+        begun += 1
+        finished += manifest.get("status") == "finished"
+    return begun > 0 and finished < len(pairs)
+
+
+def sweep(
+    pairs: Sequence[Pair],
+    out: Path,
+    settings: RunSettings,
+    tell: Callable[[Finished], None] = lambda _finished: None,
+) -> list[Finished]:
+    """Run every pair in turn; a model that cannot be reached does not stop the others.
+
+    Raises what `run_task` raises, but for UnreachableError, which is kept in the outcome.
+    """
+    outcomes: list[Finished] = []
+    for pair in pairs:
+        path = out / pair.where
+        try:
+            outcome = Finished(pair, path, run_task(pair.task, pair.model, path, settings))
+        except UnreachableError as error:
+            outcome = Finished(pair, path, None, error)
+        except RunInterrupted as error:
+            rest = len(pairs) - len(outcomes) - 1
+            if not rest:
+                raise
+            raise RunInterrupted(f"{error} ({rest} more runs had not begun)") from None
+        outcomes.append(outcome)
+        tell(outcome)
+    return outcomes
