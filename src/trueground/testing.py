@@ -1,6 +1,7 @@
 """Fakes and synthetic records for the tests of packages that build on trueground.
 
-Everything here follows the real protocols: a `FakeJudge` goes wherever a judge goes.
+Everything here follows the real protocols: a `FakeJudge` goes wherever a judge goes, a `FakeModel`
+wherever a chat model goes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+from trueground.models.fake import FakeModel
 from trueground.types import Claim, JudgeRequest, Status, Verdict
+
+__all__ = ["FakeDecomposer", "FakeJudge", "FakeModel", "synthetic_records"]
 
 
 class FakeJudge:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from trueground._version import __version__
-from trueground.cli import listing, running, scoring
+from trueground.cli import comparing, listing, running, scoring
 
 INTERRUPTED = 130
 WRITE_FAILED = 5
@@ -26,6 +26,7 @@ app = typer.Typer(
 )
 app.command("score")(scoring.score)
 app.add_typer(running.group)
+app.command("compare")(comparing.compare)
 app.command("list")(listing.list_)
 
 

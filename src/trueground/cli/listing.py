@@ -9,7 +9,15 @@ import typer
 
 from trueground.cli.options import Format
 
-KINDS = ("metrics", "judges", "decomposers", "normalizers")
+KINDS = (
+    "metrics",
+    "judges",
+    "decomposers",
+    "normalizers",
+    "benchmarks",
+    "models",
+    "datasets",
+)
 
 
 def list_(
@@ -18,7 +26,7 @@ def list_(
     ] = "",
     format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
 ) -> None:
-    """Show metrics, judges, decomposers and normalizers, with what each needs."""
+    """Show metrics, judges, benchmarks, models, datasets …, with what each needs."""
     import orjson
 
     from trueground.errors import unknown_name
@@ -44,6 +52,9 @@ def _lines(entry: dict[str, Any], width: int) -> Iterator[str]:
     needs = ", ".join(entry.get("needs", []))
     tail = f"  [needs {needs}]" if needs else ""
     tail += f"  [extra: {entry['extra']}]" if entry.get("extra") else ""
+    tail += f"  [tasks {', '.join(entry['tasks'])}]" if entry.get("tasks") else ""
+    if "fetched" in entry:
+        tail += "  [fetched]" if entry["fetched"] else f"  [trueground data fetch {entry['name']}]"
     yield f"  {entry['name']:{width}}  {entry['doc']}{tail}"
     for name, option in entry.get("options", {}).items():
         allowed = "|".join(option["allowed"]) or "…"

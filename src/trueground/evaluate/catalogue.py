@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from trueground.benchmarks.datasets import all_datasets, is_fetched
+from trueground.benchmarks.registry import all_benchmarks
 from trueground.claims import decomposers, get_decomposer
 from trueground.judges import get_judge, judges
 from trueground.metrics.registry import all_metrics
+from trueground.models.registry import kinds
 from trueground.plugins import load_plugins
 from trueground.text.normalize import NORMALIZERS, get_normalizer
 
@@ -32,6 +35,28 @@ def catalogue(kind: str) -> list[dict[str, Any]]:
                 "source": m.source,
             }
             for m in all_metrics().values()
+        ]
+    if kind == "benchmarks":
+        return [
+            {
+                "name": b.name,
+                "doc": b.doc,
+                "tasks": list(b.tasks),
+                "default_tasks": list(b.default_tasks),
+                "options": {
+                    o.name: {"default": o.default, "allowed": list(o.allowed), "doc": o.doc}
+                    for o in b.options
+                },
+                "source": b.source,
+            }
+            for b in all_benchmarks().values()
+        ]
+    if kind == "models":
+        return kinds()
+    if kind == "datasets":
+        return [
+            {"name": d.name, "doc": d.doc, "licence": d.licence, "fetched": is_fetched(d.name)}
+            for d in all_datasets().values()
         ]
     load_plugins()
     if kind == "judges":

@@ -18,7 +18,7 @@ from trueground.records.spool import STDIN, Spool, is_remote, shown
 from trueground.records.tables import clean_cells, read_cells, read_csv, read_frame, read_parquet
 
 PACKINGS = (".gz", ".zst")
-_KINDS = {
+KINDS = {
     ".jsonl": "lines",
     ".ndjson": "lines",
     ".json": "sniff",
@@ -114,7 +114,7 @@ def _kind(name: str) -> tuple[str, str]:
     file = PurePosixPath(bare.lower().replace("\\", "/"))
     packing = file.suffix if file.suffix in PACKINGS else ""
     ending = (file.with_suffix("") if packing else file).suffix
-    return _KINDS.get(ending, "sniff"), packing
+    return KINDS.get(ending, "sniff"), packing
 
 
 def _sniff(path: Path, packing: str, name: str) -> str:
@@ -127,7 +127,7 @@ def _sniff(path: Path, packing: str, name: str) -> str:
         raise InputError(f"{name} holds no records, only blanks")
     kind = {b"[": "array", b"{": "lines"}.get(start[:1])
     if kind is None:
-        endings = ", ".join(_KINDS)
+        endings = ", ".join(KINDS)
         raise InputError(
             f"{name}: cannot tell its format: it begins neither with [ nor with {{. Known endings: "
             f"{endings}, each also with {' or '.join(PACKINGS)}"

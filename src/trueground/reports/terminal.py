@@ -17,7 +17,7 @@ def render(summary: Mapping[str, Any], path: Path | None) -> str:
     blocks = [f"{n:,} item{'' if n == 1 else 's'}{_side_notes(summary)}"]
     level = next((m["ci_level"] for m in summary["metrics"].values()), 0.95)
     head = ("metric", "mean", f"{level:.0%} interval", "scored", "not scored")
-    blocks.append(_table([head, *(_row(k, m) for k, m in summary["metrics"].items())]))
+    blocks.append(table([head, *(_row(k, m) for k, m in summary["metrics"].items())]))
     averages = summary["averages"]
     blocks += [_breakdown(field, by, averages[field]) for field, by in summary["by"].items()]
     blocks.append(_abstention(summary))
@@ -77,7 +77,7 @@ def render_runs(runs: Sequence[Finished]) -> str:
             )
         )
     width = max(len(row[1]) for row in rows)
-    table = _table([(row[0], row[1].ljust(width), *row[2:]) for row in rows])
+    table = table([(row[0], row[1].ljust(width), *row[2:]) for row in rows])
     pages = "\n".join(f"page   {path / REPORT}" for _, _, path in runs)
     return f"{table}\n\n{pages}"
 
@@ -92,7 +92,7 @@ def render_estimates(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
         lines.append((model, task, *(f"{c:,}" for c in counts), usd, ""))
     total = [sum(e["usd"] or 0.0 for _, _, e in rows)] if rows[0][2]["usd"] is not None else []
     width = max(len(line[1]) for line in lines)
-    table = _table([(line[0], line[1].ljust(width), *line[2:]) for line in lines])
+    table = table([(line[0], line[1].ljust(width), *line[2:]) for line in lines])
     tail = [f"{value:,.4f} US dollars in all" for value in total]
     bounded = all(e["bounded"] for _, _, e in rows)
     tail.append(
@@ -127,7 +127,7 @@ def _row(key: str, metric: Mapping[str, Any]) -> tuple[str, ...]:
     return key, number(metric["mean"]), interval, f"{metric['scored']:,}", why
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
+def table(rows: Sequence[Sequence[str]]) -> str:
     """Columns: names and reasons to the left, numbers to the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
@@ -151,7 +151,7 @@ def _breakdown(field: str, values: Mapping[str, Any], averages: Mapping[str, Any
     counts = ("items", *(f"{next(iter(m.values()))['n']:,}" for _, m in shown), "", "")
     more = len(values) - len(shown)
     tail = f"\n… and {more} more values, in summary.json" if more else ""
-    return _table([head, counts, *rows]) + tail
+    return table([head, counts, *rows]) + tail
 
 
 def _shorten(name: str, most: int = 16) -> str:
@@ -173,4 +173,4 @@ def _abstention(summary: Mapping[str, Any]) -> str:
         ),
     ]
     rates = f"p_ir {number(found['p_ir'])}, p_g {number(found['p_g'])}"
-    return f"{text}; {rates}\n{_table(rows)}"
+    return f"{text}; {rates}\n{table(rows)}"

@@ -66,6 +66,7 @@ class Breakdown:
     rows: list[Row]
     scale: Scale
     more: str | None
+    average: Row | None = None
 
 
 def number(value: float | None) -> str:
@@ -90,7 +91,9 @@ def row(name: str, entry: dict[str, Any], scale: Scale) -> Row:
 
 
 def breakdowns(
-    by: dict[str, dict[str, dict[str, Any]]], scales: dict[str, Scale]
+    by: dict[str, dict[str, dict[str, Any]]],
+    averages: dict[str, dict[str, dict[str, Any]]],
+    scales: dict[str, Scale],
 ) -> list[Breakdown]:
     """Every field with every metric, the most frequent VALUES_SHOWN values of each field."""
     found = []
@@ -102,7 +105,9 @@ def breakdowns(
         for metric, scale in scales.items():
             rows = [row(v, values[v][metric], scale) for v in kept if metric in values[v]]
             if any(r.drawing for r in rows):
-                found.append(Breakdown(field, metric, rows, scale, more))
+                entry = averages.get(field, {}).get(metric)
+                average = row(f"average of {entry['values']}", entry, scale) if entry else None
+                found.append(Breakdown(field, metric, rows, scale, more, average))
     return found
 
 
@@ -152,6 +157,20 @@ def input_names(source: object) -> list[str]:
     return [PurePath(path.replace("\\", "/")).name]
 
 
+def asked(manifest: dict[str, Any]) -> dict[str, Any] | None:
+    """Which model answered which task how; None for answers that came from a file."""
+    if manifest.get("kind") != "run":
+        return None
+    benchmark, params = manifest["benchmark"], manifest.get("params") or {}
+    options = {**benchmark.get("options", {}), **params}
+    return {
+        "model": manifest["model"]["name"],
+        "task": f"{benchmark['name']}/{benchmark['task']}",
+        "how": ", ".join(f"{name} {value}" for name, value in options.items()),
+        "prompts": ", ".join(prompt["id"] for prompt in manifest.get("prompts") or []),
+    }
+
+
 def signatures(manifest: dict[str, Any]) -> list[tuple[str, str]]:
     """What exactly was computed: the signature of each metric, of the judge and the decomposer."""
     pairs = [(str(name), str(text)) for name, text in (manifest.get("metrics") or {}).items()]
@@ -175,10 +194,11 @@ def page_view(
         scales[name] = scale_for(values, entry)
         if values is not None:
             spreads.append(distribution(name, values, scales[name]))
-    tables = breakdowns(summary.get("by") or {}, scales)
+    tables = breakdowns(summary.get("by") or {}, summary.get("averages") or {}, scales)
     return {
         "n": summary.get("n", 0),
         "inputs": input_names(manifest.get("input")),
+        "asked": asked(manifest),
         "judge": (manifest.get("judge") or {}).get("name"),
         "version": manifest.get("trueground"),
         "resamples": manifest.get("resamples"),

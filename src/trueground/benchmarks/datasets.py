@@ -1,0 +1,176 @@
+"""Data of benchmarks: what there is, and the files that were fetched.
+
+A dataset's files lie in `home()/data/NAME`. `origin.json` beside them records where each came from,
+its revision, size and SHA-256 at the first fetch; from then on they are checked against it.
+
+A new dataset is a module that declares DATASET, and one line in _MODULES; another package calls
+`add_dataset`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import msgspec
+
+from trueground.errors import InputError
+from trueground.net.home import home
+from trueground.plugins import add, find, load_plugins
+
+ORIGIN = "origin.json"
+_MODULES = {"faitheval": "trueground.benchmarks.faitheval.data"}
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """Files of a Hub repository that belong together: the shards of one split.
+
+    `name` is the stem of the local files; `pattern` is matched (as fnmatch does, case counts)
+    against the paths in the repository, e.g. "data/test-*.parquet".
+    """
+
+    name: str
+    repo: str
+    pattern: str
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A benchmark's data: `licence` as the publisher states it, `origin_note` for whom it matters.
+
+    `origin_note` says where the data come from and what is known about the format there.
+    """
+
+    name: str
+    doc: str
+    licence: str
+    origin_note: str
+    files: tuple[DataFile, ...]
+
+
+class FileRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One local file: to which DataFile it belongs, what it is, and where it came from."""
+
+    file: str
+    local: str
+    size: int
+    sha256: str
+    repo: str | None = None
+    revision: str | None = None
+    path: str | None = None
+    copied_from: str | None = None
+
+
+class Origin(msgspec.Struct, kw_only=True):
+    """The record beside the files; `fetched` is the time of the last change (UTC, ISO 8601)."""
+
+    dataset: str
+    fetched: str = ""
+    files: list[FileRecord] = []
+
+
+@dataclass(frozen=True)
+class FileCheck:
+    """One file that was checked; `problem` is None if it is as recorded."""
+
+    path: Path
+    problem: str | None
+
+
+DATASETS: dict[str, Dataset] = {}
+
+
+def add_dataset(dataset: Dataset) -> Dataset:
+    """Register a dataset of another package. Raises UsageError if the name is taken."""
+    add("dataset", DATASETS, dataset.name, dataset)
+    return dataset
+
+
+def all_datasets() -> dict[str, Dataset]:
+    """Every dataset by name, those of other packages included."""
+    for name, module in _MODULES.items():
+        if name not in DATASETS:
+            DATASETS[name] = import_module(module).DATASET
+    load_plugins()
+    return DATASETS
+
+
+def get_dataset(name: str) -> Dataset:
+    """The dataset of that name, or a UsageError with near names."""
+    return DATASETS[name] if name in DATASETS else find("dataset", all_datasets(), name)
+
+
+def folder(name: str) -> Path:
+    """Where the files of a dataset are kept; it need not exist."""
+    return home() / "data" / name
+
+
+def is_fetched(name: str) -> bool:
+    """Whether something of the dataset has been fetched."""
+    return (folder(name) / ORIGIN).is_file()
+
+
+def fetched_names() -> list[str]:
+    """Names of all datasets of which something has been fetched."""
+    return sorted(path.parent.name for path in (home() / "data").glob(f"*/{ORIGIN}"))
+
+
+def read_origin(name: str) -> Origin:
+    """What is recorded of a dataset's files; empty before the first fetch. InputError."""
+    path = folder(name) / ORIGIN
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Origin)
+    except FileNotFoundError:
+        return Origin(dataset=name)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path} cannot be read: {error}. Remove the folder and fetch again: "
+            f"trueground data fetch {name}"
+        ) from error
+
+
+def local_files(name: str, file: str) -> list[Path]:
+    """The fetched files of a DataFile in their order. InputError: not fetched, or not whole.
+
+    Sizes are checked here; `verify` reads the files.
+    """
+    records = [record for record in read_origin(name).files if record.file == file]
+    if not records:
+        raise InputError(
+            f"the data {file!r} of {name} are not fetched yet: trueground data fetch {name}, or "
+            "--data PATH"
+        )
+    for record in records:
+        path = folder(name) / record.local
+        found = path.stat().st_size if path.is_file() else None
+        if found != record.size:
+            what = "is gone" if found is None else f"has {found:,} bytes"
+            raise InputError(
+                f"{path} {what}; expected the {record.size:,} bytes that were fetched. Mend it "
+                f"with: trueground data fetch {name}"
+            )
+    return [folder(name) / record.local for record in records]
+
+
+def verify(name: str) -> list[FileCheck]:
+    """Read every fetched file and compare it with the record. InputError: nothing is fetched."""
+    get_dataset(name)
+    records = read_origin(name).files
+    if not records:
+        raise InputError(f"{name} is not fetched yet: trueground data fetch {name}")
+    return [FileCheck(folder(name) / record.local, problem(name, record)) for record in records]
+
+
+def problem(name: str, record: FileRecord) -> str | None:
+    """How a local file differs from its record; None if it does not."""
+    try:
+        with (folder(name) / record.local).open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        return f"{error.strerror or error}"
+    if found != record.sha256:
+        return f"found SHA-256 {found}; expected {record.sha256}"
+    return None

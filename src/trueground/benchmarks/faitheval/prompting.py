@@ -1,0 +1,53 @@
+"""Which prompt a task sends, and its messages for one question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trueground.benchmarks.base import PromptFile
+from trueground.benchmarks.faitheval.settings import Settings
+from trueground.benchmarks.prompts import Prompt, packaged_prompt, user_prompt
+from trueground.models.base import Message
+from trueground.types import Choice
+
+_SCHEMES = {"direct": "direct-1", "sampling": "direct-1", "cot": "cot-1"}
+_CLOSED_BOOK = {"direct": "closed-book-1", "sampling": "closed-book-1", "cot": "closed-book-cot-1"}
+_INSTRUCTIONS = {"unanswerable": "unknown-1", "inconsistent": "conflict-1"}
+
+
+@dataclass(frozen=True)
+class Prompting:
+    """`messages(question, context, choices)`, and the prompt files that they are made of."""
+
+    files: tuple[PromptFile, ...]
+    messages: Callable[[str, str, Sequence[Choice]], tuple[Message, ...]]
+
+
+def make_prompting(settings: Settings, path: Path | None) -> Prompting:
+    """The user's prompt, or the scheme's; with the task's instruction where it is on."""
+    prompt = _prompt(settings, path)
+    extra = None
+    if settings.instruction:
+        extra = packaged_prompt("faitheval", _INSTRUCTIONS[settings.of])
+
+    def messages(question: str, context: str, choices: Sequence[Choice]) -> tuple[Message, ...]:
+        return prompt.fill(
+            {
+                "question": question,
+                "context": context,
+                "instruction": extra.user if extra else "",
+                "options": "\n".join(f"{choice.label}. {choice.text}" for choice in choices),
+            }
+        )
+
+    return Prompting((prompt.file, extra.file) if extra else (prompt.file,), messages)
+
+
+def _prompt(settings: Settings, path: Path | None) -> Prompt:
+    if path is not None:
+        needed = ("question",) if settings.closed_book else ("question", "context")
+        return user_prompt(path, needed, ("instruction", "options"))
+    names = _CLOSED_BOOK if settings.closed_book else _SCHEMES
+    return packaged_prompt("faitheval", names[settings.scheme])

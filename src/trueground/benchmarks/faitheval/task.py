@@ -1,0 +1,104 @@
+"""The tasks: options → metrics, files and a stream of questions (Ming et al. 2024, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from trueground.benchmarks.base import Question, Sources, Task, Value
+from trueground.benchmarks.faitheval.asked import FILTERS, make_asked
+from trueground.benchmarks.faitheval.originals import Original, find_originals, require_none
+from trueground.benchmarks.faitheval.prompting import Prompting, make_prompting
+from trueground.benchmarks.faitheval.settings import Settings, read_settings
+from trueground.benchmarks.faitheval.source import Item, read_items, task_files
+from trueground.errors import InputError
+from trueground.records import FileInfo
+from trueground.records.plainrows import data_files
+
+_ANSWER = (
+    "answer_accuracy(normalizer=faitheval,match=substring)",  # the paper's rule
+    "answer_accuracy(normalizer=faitheval)",  # on word boundaries
+)
+_TASK = {"unanswerable": "", "inconsistent": "(task=inconsistent)"}
+Originals = Mapping[str, Original]
+
+
+def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
+    """The task with its options settled. UsageError, InputError; rows are not read yet."""
+    settings = read_settings(task, options)
+    prompting = make_prompting(settings, sources.prompt)
+    files = task_files(settings.of, sources.data)
+    others = data_files(settings.original) if settings.original else []
+    metrics = _metrics(settings)
+    return Task(
+        benchmark="faitheval",
+        name=task,
+        options=settings.options,
+        metrics=metrics,
+        headline=metrics[0],
+        by=() if settings.choices else ("meta.dataset",),
+        params=settings.params,
+        files=tuple(FileInfo.of(str(file), file) for file in (*files, *others)),
+        prompts=prompting.files,
+        questions=_Questions(settings, files, prompting),
+    )
+
+
+def _metrics(settings: Settings) -> tuple[str, ...]:
+    """The metrics by their keys, the headline first; the paper's rule and the word rule."""
+    if settings.choices:
+        return ("choice_accuracy",)
+    phrase = _TASK[settings.of]
+    if settings.task == "original" or settings.single:
+        return (*_ANSWER, f"phrase_match_strict{phrase}") if settings.instruction else _ANSWER
+    names = ("phrase_match_strict", "phrase_match", "phrase_match_word")
+    return (*(name + phrase for name in names), "abstained")
+
+
+class _Questions:
+    """Streams the questions. The first call reads everything once before it gives any out."""
+
+    def __init__(self, settings: Settings, files: list[Path], prompting: Prompting) -> None:
+        self._settings = settings
+        self._files = files
+        self._prompting = prompting
+        self._checked = False
+
+    def __call__(self) -> Iterator[Question]:
+        originals: Originals = {}
+        if self._settings.original:
+            wanted = {item.id: item.question for item in self._items()}
+            originals = find_originals(self._settings.original, wanted, self._settings.choices)
+        if not self._checked:
+            self._check(originals)
+            self._checked = True
+        for item in self._items():
+            asked = make_asked(self._settings, item, originals.get(item.id))
+            if isinstance(asked, str):
+                raise InputError(f"{item.place} changed after it was checked; start again")
+            messages = self._prompting.messages(
+                asked.record.question or "", asked.context, asked.record.choices or ()
+            )
+            yield Question(asked.record, messages)
+
+    def _items(self) -> Iterator[Item]:
+        settings = self._settings
+        items = read_items(self._files, settings.of, answers=settings.single)
+        return items if settings.phrases == "off" else filter(FILTERS[settings.phrases], items)
+
+    def _check(self, originals: Originals) -> None:
+        """Every row is read; what cannot be asked is counted by its reason. InputError."""
+        count, reasons = 0, dict[str, list[str]]()
+        for item in self._items():
+            count += 1
+            asked = make_asked(self._settings, item, originals.get(item.id))
+            if isinstance(asked, str):
+                reasons.setdefault(asked, []).append(item.id)
+        if not count:
+            raise InputError(
+                f"no question of {self._settings.of} passes --only-phrase-filtered "
+                f"{self._settings.phrases}; leave it out to ask all"
+            )
+        for reason, ids in reasons.items():
+            remedy = "" if originals else " --original PATH with MRQA's test files may tell them."
+            require_none(ids, f"questions {reason}", f"Ask with --documents both.{remedy}")

@@ -1,0 +1,92 @@
+"""Prompts as text files with places such as {question}; each is named by its id and its hash.
+
+A prompt that ships with a benchmark is the file `prompts/NAME-VERSION.txt` in its folder; a change
+of words is a new version. A line `---system---` before, and a line `---user---` behind, mark what
+goes into a system message; without them the whole text is the user message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+
+from trueground.benchmarks.base import PromptFile
+from trueground.errors import InputError, UsageError
+from trueground.models.base import Message
+
+_PLACE = re.compile(r"\{([a-z_]+)\}")
+# A place alone on its line takes the line with it where it has nothing to say.
+_LINE = re.compile(r"^[ \t]*\{([a-z_]+)\}[ \t]*(?:\n|\Z)", re.MULTILINE)
+_SYSTEM, _USER = "---system---", "---user---"
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt's text, cut into its messages, and how a manifest names it."""
+
+    file: PromptFile
+    system: str
+    user: str
+
+    def fill(self, places: Mapping[str, str]) -> tuple[Message, ...]:
+        """The messages with every place filled; braces inside the values stay as they are."""
+        texts = (("system", self.system), ("user", self.user))
+        filled = ((role, _fill(text, places)) for role, text in texts if text)
+        return tuple(Message(role, text) for role, text in filled)
+
+
+def packaged_prompt(benchmark: str, name: str) -> Prompt:
+    """The prompt `BENCHMARK/NAME` that ships with the package."""
+    file = files("trueground.benchmarks") / benchmark / "prompts" / f"{name}.txt"
+    return _prompt(f"{benchmark}/{name}", file.read_text(encoding="utf-8"))
+
+
+def user_prompt(path: Path, needed: Iterable[str], optional: Iterable[str] = ()) -> Prompt:
+    """A prompt of the user's own; its id is the file's name.
+
+    InputError: the file cannot be read. UsageError: a needed place is absent, or one is unknown.
+    """
+    needed, known = tuple(needed), (*needed, *optional)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"the prompt {path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"the prompt {path} is not UTF-8 text; save it as UTF-8") from error
+    found = set(_PLACE.findall(text))
+    shown = ", ".join(f"{{{name}}}" for name in known)
+    for name in needed:
+        if name not in found:
+            raise UsageError(f"the prompt {path} has no place {{{name}}}; it may have {shown}")
+    for name in sorted(found.difference(known)):
+        raise UsageError(f"the prompt {path} has an unknown place {{{name}}}; it may have {shown}")
+    return _prompt(path.name, text)
+
+
+def _prompt(name: str, text: str) -> Prompt:
+    text = text.replace("\r\n", "\n")
+    file = PromptFile(name, sha256(text.encode()).hexdigest())
+    lines = [line.strip() for line in text.split("\n")]
+    marks = [(line, at) for at, line in enumerate(lines) if line in (_SYSTEM, _USER)]
+    if not marks:
+        return Prompt(file, "", text.strip("\n"))
+    if [line for line, _ in marks] != [_SYSTEM, _USER] or any(lines[: marks[0][1]]):
+        raise UsageError(
+            f"the prompt {name} must begin with a line {_SYSTEM} and have one line {_USER} after "
+            "it, or neither"
+        )
+    (_, begin), (_, middle) = marks
+    raw = text.split("\n")
+    system, user = "\n".join(raw[begin + 1 : middle]), "\n".join(raw[middle + 1 :])
+    if not user.strip():
+        raise UsageError(f"the prompt {name} has nothing after the line {_USER}")
+    return Prompt(file, system.strip("\n"), user.strip("\n"))
+
+
+def _fill(text: str, places: Mapping[str, str]) -> str:
+    text = _LINE.sub(lambda match: match[0] if places.get(match[1], "") else "", text)
+    return _PLACE.sub(lambda match: places.get(match[1], ""), text).strip("\n")

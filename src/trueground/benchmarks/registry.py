@@ -1,0 +1,56 @@
+"""The one dictionary of benchmarks.
+
+A new benchmark is a folder whose `__init__` declares BENCHMARK, and one line in _MODULES. A
+benchmark of another package calls `add_benchmark`, and its module is named as an entry point of the
+group `trueground.benchmarks`; entry points are loaded when a name is not found here or all are
+listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+
+from trueground.benchmarks.base import Benchmark, Value
+from trueground.errors import UsageError, unknown_name
+from trueground.plugins import add, find, load_plugins
+
+_MODULES = ("faitheval",)
+
+BENCHMARKS: dict[str, Benchmark] = {
+    name: import_module(f"trueground.benchmarks.{name}").BENCHMARK for name in _MODULES
+}
+
+
+def add_benchmark(benchmark: Benchmark) -> Benchmark:
+    """Register a benchmark of another package. Raises UsageError if the name is taken."""
+    add("benchmark", BENCHMARKS, benchmark.name, benchmark)
+    return benchmark
+
+
+def all_benchmarks() -> dict[str, Benchmark]:
+    """Every benchmark by name, those of other packages included."""
+    load_plugins()
+    return BENCHMARKS
+
+
+def get_benchmark(name: str) -> Benchmark:
+    """The benchmark of that name, or a UsageError with near names."""
+    return find("benchmark", BENCHMARKS, name)
+
+
+def settled(benchmark: Benchmark, task: str, given: Mapping[str, Value]) -> dict[str, Value]:
+    """All options with their values. UsageError: an unknown task or option, a value not allowed."""
+    if task not in benchmark.tasks:
+        raise unknown_name(f"task of {benchmark.name}", task, benchmark.tasks)
+    options = {option.name: option for option in benchmark.options}
+    for name, value in given.items():
+        if name not in options:
+            raise unknown_name(f"option of {benchmark.name}", name, options)
+        allowed = options[name].allowed
+        if allowed and value not in allowed:
+            raise UsageError(f"--{name} {value}: expected one of {', '.join(allowed)}")
+    return {name: given.get(name, option.default) for name, option in options.items()}
+
+
+benchmark = add_benchmark

@@ -1,0 +1,77 @@
+"""`trueground compare`: finished runs over the same items, side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trueground.cli.options import Format
+
+Runs = Annotated[
+    list[Path], typer.Argument(help="Run directories; every later one is compared with the first.")
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(help="Names, comma-separated. Default: all that both runs have. Repeatable."),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of intervals and tests.")]
+Resamples = Annotated[int, typer.Option(min=1, help="Bootstrap samples, and sign flips.")]
+Level = Annotated[float, typer.Option(help="Level of the intervals, between 0 and 1.")]
+AllowMismatch = Annotated[
+    bool,
+    typer.Option(
+        "--allow-mismatch",
+        help="Compare the common items although items, questions, signatures or tasks differ.",
+    ),
+]
+Out = Annotated[Path | None, typer.Option(help="Also write a page, FILE.html.")]
+Flips = Annotated[
+    int, typer.Option(min=0, help="Changed items to name, per metric, won and lost each.")
+]
+
+
+def compare(
+    runs: Runs,
+    metrics: Metrics = None,
+    seed: Seed = 0,
+    resamples: Resamples = 2_000,
+    level: Level = 0.95,
+    allow_mismatch: AllowMismatch = False,
+    flips: Flips = 20,
+    out: Out = None,
+    format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", help="No table on screen; errors and JSON still print."),
+    ] = False,
+) -> None:
+    """Compare runs item by item: differences, intervals, tests, and which items changed."""
+    from trueground.metrics.registry import split_specs
+    from trueground.reports.comparison_page import see_writable, write_comparison
+    from trueground.studies.compare import compare as compare_runs
+
+    if out is not None:
+        see_writable(out)
+    comparison = compare_runs(
+        runs,
+        metrics=None if metrics is None else [n for text in metrics for n in split_specs(text)],
+        seed=seed,
+        resamples=resamples,
+        level=level,
+        allow_mismatch=allow_mismatch,
+        flips=flips,
+    ).as_dict()
+    if out is not None:
+        write_comparison(out, comparison)
+    if format_ is Format.JSON:
+        import orjson
+
+        typer.echo(orjson.dumps(comparison, option=orjson.OPT_INDENT_2))
+    elif not quiet:
+        from trueground.reports.comparison import render
+
+        typer.echo(render(comparison))
+        if out is not None:
+            typer.echo(f"\npage   {out}")

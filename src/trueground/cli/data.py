@@ -1,0 +1,131 @@
+"""`trueground data`: benchmarks' data from their origin, and whether they are still whole."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trueground.cli.options import Format
+
+if TYPE_CHECKING:
+    from trueground.benchmarks.fetching import Fetched, Progress
+
+data = typer.Typer(name="data", help="Benchmarks' data: fetch and verify.")
+
+NAME_HELP = "A dataset; `trueground list datasets` shows them."
+FormatOption = Annotated[Format, typer.Option("--format", help="text or json.")]
+
+
+@data.command("fetch")
+def fetch(
+    name: Annotated[str, typer.Argument(help=NAME_HELP)],
+    from_: Annotated[
+        Path | None, typer.Option("--from", help="Take a copy on disk: a folder or a file.")
+    ] = None,
+    format_: FormatOption = Format.TEXT,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Only errors and JSON.")] = False,
+    no_progress: Annotated[bool, typer.Option("--no-progress", help="No progress bar.")] = False,
+) -> None:
+    """Download a benchmark's data, and record revision and checksum of each file."""
+    from trueground.benchmarks.datasets import get_dataset
+    from trueground.benchmarks.fetching import fetch as fetch_files
+
+    dataset = get_dataset(name)
+    if not quiet:
+        typer.echo(f"{name}: {dataset.doc.rstrip('.')}. Licence: {dataset.licence}", err=True)
+    with _bar(quiet or no_progress) as progress:
+        fetched = fetch_files(name, from_, progress)
+    if fetched.missing:
+        missing = ", ".join(fetched.missing)
+        typer.echo(f"trueground: --from {from_} does not hold: {missing}", err=True)
+    if format_ is Format.JSON:
+        _echo_json(_as_json(fetched))
+    elif not quiet:
+        for file in fetched.files:
+            record = file.record
+            origin = record.copied_from or f"{record.repo}@{record.revision}"
+            state = "fetched" if file.new else "intact"
+            typer.echo(f"  {state:8}{record.local}  {record.size:,} bytes  {origin}")
+        typer.echo(f"in {fetched.folder}")
+
+
+@data.command("verify")
+def verify(
+    name: Annotated[str, typer.Argument(help=f"{NAME_HELP} Without it: all fetched.")] = "",
+    format_: FormatOption = Format.TEXT,
+) -> None:
+    """Compare fetched files with the checksums of their first fetch; exit 2 if one differs."""
+    from trueground.benchmarks.datasets import fetched_names
+    from trueground.benchmarks.datasets import verify as verify_files
+    from trueground.errors import InputError
+
+    names = [name] if name else fetched_names()
+    if not names:
+        raise InputError("nothing is fetched yet: trueground data fetch NAME")
+    checks = [(each, check) for each in names for check in verify_files(each)]
+    if format_ is Format.JSON:
+        _echo_json(
+            [
+                {
+                    "dataset": each,
+                    "file": str(c.path),
+                    "ok": c.problem is None,
+                    "problem": c.problem,
+                }
+                for each, c in checks
+            ]
+        )
+    else:
+        for each, check in checks:
+            typer.echo(f"{each}  {check.path.name}  {check.problem or 'ok'}")
+    wrong = sorted({each for each, check in checks if check.problem})
+    if wrong:
+        again = "; ".join(f"trueground data fetch {each}" for each in wrong)
+        raise InputError(f"files differ from what was fetched. Mend them with: {again}")
+
+
+def _as_json(fetched: Fetched) -> dict[str, object]:
+    import msgspec
+
+    files = [msgspec.to_builtins(file.record) | {"new": file.new} for file in fetched.files]
+    return {
+        "name": fetched.name,
+        "folder": str(fetched.folder),
+        "files": files,
+        "missing": list(fetched.missing),
+    }
+
+
+def _echo_json(value: object) -> None:
+    import orjson
+
+    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))
+
+
+@contextmanager
+def _bar(off: bool) -> Iterator[Progress]:
+    """Bytes, rate and time left for each file, on a terminal only."""
+    if off or not sys.stderr.isatty():
+        yield lambda _file, _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bar
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    ends = (TransferSpeedColumn(), Remaining(compact=True))
+    with Bar(*columns, *ends, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def show(file: str, done: int, total: int | None) -> None:
+            if file not in tasks:
+                tasks[file] = bar.add_task(file, total=total)
+            bar.update(tasks[file], completed=done, total=total)
+
+        yield show

@@ -1,0 +1,89 @@
+"""`trueground report`: one run's page again, or several runs side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trueground.cli.options import Format
+
+DEFAULT_OUT = Path("leaderboard.html")
+MAX_ITEMS = 20_000
+
+Runs = Annotated[
+    list[Path], typer.Argument(help="Run directories, or folders that hold them (two levels deep).")
+]
+
+
+def report(
+    runs: Runs,
+    out: Annotated[
+        Path | None, typer.Option(help=f"The leaderboard's file. Default: {DEFAULT_OUT}")
+    ] = None,
+    with_published: Annotated[
+        bool, typer.Option("--with-published", help="Show a paper's models beside yours.")
+    ] = False,
+    models: Annotated[
+        Path | None, typer.Option(help="A file that adds models: family, size, organisation …")
+    ] = None,
+    max_items: Annotated[
+        int | None, typer.Option(min=0, help=f"Items on one run's page. Default: {MAX_ITEMS:,}")
+    ] = None,
+    format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
+) -> None:
+    """Draw one run's page again; several runs, or --with-published, make a leaderboard."""
+    from trueground.reports.leaderboard.runs import is_run
+
+    if len(runs) == 1 and is_run(runs[0]) and not with_published:
+        _refuse({"--out": out, "--models": models}, "a leaderboard; one run has a page of its own")
+        _one(runs[0], MAX_ITEMS if max_items is None else max_items, format_)
+        return
+    _refuse({"--max-items": max_items}, "the page of one run; this is a leaderboard")
+    _several(runs, out or DEFAULT_OUT, with_published, models, format_)
+
+
+def _refuse(options: dict[str, object], belongs: str) -> None:
+    """An option without effect is a misunderstanding, not something to pass over."""
+    from trueground.errors import UsageError
+
+    for name, value in options.items():
+        if value is not None:
+            raise UsageError(f"{name} is for {belongs}. Leave it out.")
+
+
+def _one(run: Path, max_items: int, format_: Format) -> None:
+    import orjson
+
+    from trueground.reports.leaderboard.runs import read_runs
+    from trueground.reports.page import write_page
+
+    read_runs([run])  # an unfinished run has no page
+    page = write_page(run, max_items=max_items)
+    if format_ is Format.JSON:
+        typer.echo(orjson.dumps({"page": str(page)}, option=orjson.OPT_INDENT_2))
+    else:
+        typer.echo(f"page   {page}")
+
+
+def _several(
+    runs: list[Path], out: Path, with_published: bool, models: Path | None, format_: Format
+) -> None:
+    import msgspec
+    import orjson
+
+    from trueground.reports.leaderboard.data import leaderboard
+    from trueground.reports.leaderboard.page import see_replaceable, write
+    from trueground.reports.leaderboard.terminal import render
+
+    see_replaceable(out)
+    board = leaderboard(runs, with_published=with_published, models=models)
+    page = write(board, out)
+    if format_ is Format.JSON:
+        shown = {**msgspec.to_builtins(board), "page": str(page)}
+        typer.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2))
+    else:
+        typer.echo(render(board, page))
+    for warning in board.warnings:
+        typer.echo(f"trueground: note: {warning}", err=True)

@@ -1,0 +1,104 @@
+"""Where an OpenAI-compatible endpoint is and how it lets us in."""
+
+from __future__ import annotations
+
+import base64
+import os
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
+
+from trueground.errors import UsageError
+from trueground.models.options import ModelOptions
+from trueground.net.http import HttpClient, Policy
+from trueground.net.limits import Limiter
+from trueground.net.redact import shown
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+ADDRESS_VARIABLE = "OPENAI_BASE_URL"
+_OPENAI = "https://api.openai.com/v1"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """`base` may be shown; what opens the door (`query`, `headers`, `secrets`) may not."""
+
+    base: str
+    query: str = field(default="", repr=False)
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def url(self, path: str) -> str:
+        """The whole address of a path such as `chat/completions`, with all that it needs."""
+        return f"{self.base}/{path}" + (f"?{self.query}" if self.query else "")
+
+    def client(self, options: ModelOptions, *, backoff: float = 1.0) -> HttpClient:
+        """A client that is let in, with the limits of the options; `backoff` as in Policy.
+
+        Raises UsageError for limits that let nothing out.
+        """
+        policy = Policy(
+            max_connections=options.max_connections,
+            timeout=options.timeout,
+            deadline=options.deadline,
+            max_attempts=options.max_attempts,
+            backoff=backoff,
+        )
+        limiter = Limiter(options.rpm, options.tpm)
+        return HttpClient(policy, headers=self.headers, secrets=self.secrets, limiter=limiter)
+
+
+def find_endpoint(options: ModelOptions) -> Endpoint:
+    """From the options, else from the environment, else OpenAI's. Raises UsageError."""
+    address = options.base_url or os.environ.get(ADDRESS_VARIABLE) or _OPENAI
+    parts = _parsed(address)
+    netloc = parts.netloc.rpartition("@")[2]
+    base = urlunsplit((parts.scheme, netloc, parts.path.rstrip("/"), "", ""))
+    secrets = [parts.query, *(value for _, value in parse_qsl(parts.query))]
+    headers = {}
+    if parts.password is not None:
+        secrets += [parts.password, unquote(parts.password)]
+        pair = f"{unquote(parts.username or '')}:{unquote(parts.password)}"
+        headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
+        secrets.append(headers["Authorization"].removeprefix("Basic "))
+    key = _key(options, parts)
+    if key is not None:
+        headers["Authorization"] = f"Bearer {key}"
+        secrets.append(key)
+    # Longest first, so that a secret within a secret does not leave the rest of it standing.
+    return Endpoint(base, parts.query, headers, tuple(sorted(filter(None, secrets), key=len)[::-1]))
+
+
+def _parsed(address: str) -> SplitResult:
+    try:
+        parts = urlsplit(address.strip())
+        whole = parts.scheme in ("http", "https") and bool(parts.hostname)
+        _ = parts.port  # a number, or ValueError
+    except ValueError:
+        whole = False
+    if not whole:
+        raise UsageError(
+            f"the base URL {shown(address)!r} is no address of an endpoint; expected one such as "
+            "http://localhost:8000/v1 (--base-url or the variable OPENAI_BASE_URL)"
+        )
+    return parts
+
+
+def _key(options: ModelOptions, parts: SplitResult) -> str | None:
+    """The key from the environment, None where none is needed. Raises UsageError."""
+    if options.api_key_env is None and parts.password is not None:
+        return None  # the address itself lets us in
+    name = options.api_key_env or KEY_VARIABLE
+    key = os.environ.get(name, "").strip()
+    if key and not (key.isascii() and key.isprintable() and " " not in key):
+        raise UsageError(
+            f"the environment variable {name} holds no API key: there are spaces or special "
+            "characters in it; set it to the key alone"
+        )
+    if key:
+        return key
+    if options.api_key_env is None and parts.hostname != "api.openai.com":
+        return None  # a server of one's own
+    raise UsageError(
+        f"the environment variable {name} is not set; it should hold the API key for "
+        f"{parts.hostname}. Set it, or name another variable with --api-key-env"
+    )

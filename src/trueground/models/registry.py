@@ -1,0 +1,94 @@
+"""From a name to a model.
+
+`PREFIX:REST` chooses a kind by its prefix; names may hold colons themselves ("llama3:8b"), so only
+the known prefixes count. Every other name is that of a model behind an OpenAI-compatible endpoint,
+and with a base URL every name is, to the letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from trueground.errors import UsageError
+from trueground.models.base import ChatModel
+from trueground.models.options import ModelOptions
+from trueground.plugins import add, load_plugins
+
+Factory = Callable[[str, ModelOptions], ChatModel]
+
+
+def _fake(rest: str, options: ModelOptions) -> ChatModel:
+    """Always answers TEXT; `fake:echo` answers with the question. For trying things out."""
+    from trueground.models.fake import named_fake
+
+    return named_fake(rest)
+
+
+def _replay(rest: str, options: ModelOptions) -> ChatModel:
+    """Answers from a JSON lines file of responses, such as a run's responses.jsonl."""
+    from trueground.models.replay import ReplayModel
+
+    return ReplayModel(rest)
+
+
+def _hf(rest: str, options: ModelOptions) -> ChatModel:
+    """A Hugging Face model on this machine: a folder, or a name on the Hub."""
+    from trueground.models.hf import HFModel
+
+    return HFModel(rest, options)
+
+
+models: dict[str, Factory] = {"fake": _fake, "replay": _replay, "hf": _hf}
+_SHOWN: dict[str, dict[str, Any]] = {
+    "fake": {"name": "fake:TEXT"},
+    "replay": {"name": "replay:FILE"},
+    "hf": {"name": "hf:NAME_OR_PATH", "extra": "hf"},
+}
+
+
+def make_model(name: str, options: ModelOptions) -> ChatModel:
+    """The model of that name. UsageError, and what its kind raises where it cannot be had."""
+    if not name.strip():
+        raise UsageError("the model has no name; give --model NAME, such as --model hf:PATH")
+    prefix, colon, rest = name.partition(":")
+    if colon and options.base_url is None:
+        if prefix not in models:
+            load_plugins()
+        if prefix in models:
+            if not rest:
+                raise UsageError(f"{name!r} names no model; something belongs after the colon")
+            return models[prefix](rest, options)
+    from trueground.models.openai import OpenAIModel
+
+    return OpenAIModel(name, options)
+
+
+def model(prefix: str) -> Callable[[Factory], Factory]:
+    """Decorator: register a class, or a function that makes a model, under a prefix.
+
+    It is called with what stands behind the colon, and the options. UsageError if it is taken.
+    """
+
+    def register(factory: Factory) -> Factory:
+        add("kind of model", models, prefix, factory)
+        return factory
+
+    return register
+
+
+def kinds() -> list[dict[str, Any]]:
+    """Every kind of model, those of other packages included: name, doc, and the extra it needs."""
+    load_plugins()
+    openai = "A model behind an OpenAI-compatible endpoint (--base-url), by its name there."
+    return [
+        {"name": "NAME", "doc": openai},
+        *(
+            {"name": f"{prefix}:NAME", **_SHOWN.get(prefix, {}), "doc": _first_line(factory)}
+            for prefix, factory in models.items()
+        ),
+    ]
+
+
+def _first_line(factory: Factory) -> str:
+    return (factory.__doc__ or "").strip().partition("\n")[0]

@@ -1,0 +1,149 @@
+"""Answers that were given before: a run's responses.jsonl, or any JSON lines of responses.
+
+Only the place of every line is kept in memory; its text is read when it is asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from trueground.errors import InputError
+from trueground.models.base import ChatRequest, Reply, Usage
+from trueground.types import Status
+
+_STATUSES = (None, Status.TRUNCATED, Status.TOO_LONG, Status.ERROR)
+
+
+class _Line(msgspec.Struct):
+    """One line of the file; what else stands in it is not read."""
+
+    response: str | None
+    id: str | int | None = None
+    prompt_sha256: str | None = None
+    draw: int = 0
+    finish_reason: str | None = None
+    status: Status | None = None
+    truncated: bool = False
+    error: str | None = None
+    reasoning: str | None = None
+    refusal: bool | None = False
+    usage: Usage | None = None
+    model: str | None = None
+
+
+class ReplayModel:
+    """A model that answers from a file, by the item's id or else by its prompt.
+
+    Where an id, or a prompt, stands on several lines, the last one counts. Raises InputError with
+    file and line for a line that is no response.
+    """
+
+    def __init__(self, file: str) -> None:
+        self.name = f"replay:{file}"
+        self.cacheable = False
+        self.concurrency = 64
+        self._path = Path(file)
+        self._ids: dict[tuple[str, int], int] = {}
+        self._prompts: dict[tuple[str, int], int] = {}
+        self._open: BinaryIO | None = None
+        self.signature = f"replay:{self._index()[:16]}"
+
+    def reply_for(self, id: str, draw: int = 0) -> Reply | None:  # noqa: A002 - the field's name
+        """The reply to the item of that id, or None if the file has none."""
+        return self._read(self._ids.get((id, draw)))
+
+    async def generate(self, request: ChatRequest) -> Reply:
+        """The reply to these messages, where the file says which prompt each line answers."""
+        from trueground.models.cached import prompt_sha256
+
+        found = self._read(self._prompts.get((prompt_sha256(request.messages), request.draw)))
+        return found or Reply(
+            status=Status.ERROR, error=f"no response for this item in {self._path}"
+        )
+
+    async def close(self) -> None:
+        """Close the file; asking again opens it again."""
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    def _index(self) -> str:
+        """Note where every line begins; the SHA-256 of the file."""
+        digest = hashlib.sha256()
+        offset = 0
+        try:
+            with self._path.open("rb") as file:
+                for number, text in enumerate(file, start=1):
+                    digest.update(text)
+                    if not text.isspace():
+                        self._note(number, offset, text)
+                    offset += len(text)
+        except OSError as error:
+            raise _unreadable(self._path, error) from error
+        return digest.hexdigest()
+
+    def _note(self, number: int, offset: int, text: bytes) -> None:
+        place = f"{self._path}, line {number}"
+        try:
+            line = msgspec.json.decode(text, type=_Line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            cut = "" if text.endswith(b"\n") else " The file ends in it: it may have been cut off."
+            raise InputError(
+                f"{place}: {error}.{cut} Expected one JSON object a line with `id` and `response` "
+                "(text, or null for a call that failed). Mend or remove the line."
+            ) from error
+        if line.status not in _STATUSES:
+            allowed = ", ".join(status for status in _STATUSES if status)
+            raise InputError(f"{place}: status {line.status!r}; expected {allowed}, or null")
+        if line.id is None and line.prompt_sha256 is None:
+            raise InputError(f"{place}: neither `id` nor `prompt_sha256`; give the item's id")
+        if line.id is not None:
+            self._ids[str(line.id), line.draw] = offset
+        if line.prompt_sha256 is not None:
+            self._prompts[line.prompt_sha256, line.draw] = offset
+
+    def _read(self, offset: int | None) -> Reply | None:
+        """The reply at that place of the file. InputError if the file has changed since."""
+        if offset is None:
+            return None
+        try:
+            if self._open is None:
+                self._open = self._path.open("rb")
+            self._open.seek(offset)
+            return _reply(msgspec.json.decode(self._open.readline(), type=_Line))
+        except OSError as error:
+            raise _unreadable(self._path, error) from error
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise InputError(f"{self._path} was changed while it was replayed; begin again") from (
+                error
+            )
+
+
+def _reply(line: _Line) -> Reply:
+    status, error = line.status, line.error
+    if line.response is None:
+        status = status or Status.ERROR
+        error = error or "the response on file is null"
+    elif status is None and (line.truncated or line.finish_reason == "length"):
+        status = Status.TRUNCATED
+    return Reply(
+        text=line.response or "",
+        finish_reason=line.finish_reason,
+        status=status,
+        error=error,
+        reasoning=line.reasoning,
+        refusal=bool(line.refusal),
+        model=line.model,
+        usage=line.usage or Usage(),
+    )
+
+
+def _unreadable(path: Path, error: OSError) -> InputError:
+    return InputError(
+        f"replay:{path}: the file cannot be read ({error.strerror or error}); "
+        "give a JSON lines file of responses, such as a run's responses.jsonl"
+    )

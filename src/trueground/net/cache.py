@@ -1,0 +1,165 @@
+"""Values kept under a key across runs and processes: the response cache.
+
+Reading costs microseconds and happens in the caller's thread. Writing is handed to a thread of its
+own that commits many entries at once, so that an event loop never waits for a disk.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import zstandard
+
+from trueground.net.cachefile import open_cache, patiently, read_cache, trouble
+from trueground.net.home import home
+
+_INTERVAL_S = 0.05
+_BATCH = 500
+_PACK_ABOVE = 512
+_READ = "SELECT packed, value FROM reply WHERE key = ?"
+_WRITE = "INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?, ?, ?)"
+
+
+def default_path() -> Path:
+    """Where the cache is kept unless told otherwise."""
+    return home() / "responses.sqlite"
+
+
+class _Entry(NamedTuple):
+    value: bytes
+    model: str
+    tokens: int
+
+
+class ResponseCache:
+    """A map from key to bytes in one file; safe with several threads and processes.
+
+    `problem` is None until reading or writing fails midway. Then it says what happened, nothing
+    more is written, and the caller's work goes on without the cache.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the cache, or make it. Raises UsageError if the file cannot be used."""
+        self.path = path
+        self.problem: str | None = None
+        self._reader = open_cache(path)
+        self._writer = open_cache(path)
+        self._pack = zstandard.ZstdCompressor(level=3)
+        self._unpack = zstandard.ZstdDecompressor()
+        self._lock = threading.Lock()
+        self._waiting: dict[str, _Entry] = {}
+        self._writing: dict[str, _Entry] = {}
+        self._closing = False
+        self._wanted = threading.Event()
+        self._full = threading.Event()
+        self._thread = threading.Thread(target=self._write, name="response-cache", daemon=True)
+        self._thread.start()
+
+    def get(self, key: str) -> bytes | None:
+        """The value last put under the key, committed or not; None if there is none."""
+        with self._lock:
+            held = self._waiting.get(key) or self._writing.get(key)
+            if held is not None:
+                return held.value
+            try:
+                row = self._reader.execute(_READ, (key,)).fetchone()
+                if row is None:
+                    return None
+                packed, value = row
+                return self._unpack.decompress(value) if packed else bytes(value)
+            except (sqlite3.Error, zstandard.ZstdError) as error:
+                self._give_up(error)
+                return None
+
+    def put(self, key: str, value: bytes, *, model: str = "", tokens: int = 0) -> None:
+        """Keep the value; returns at once. `model` and `tokens` are for `stats` and `clear`."""
+        with self._lock:
+            if self._closing:
+                raise RuntimeError(f"the response cache {self.path} is closed")
+            if self.problem is not None:
+                return
+            self._waiting[key] = _Entry(value, model, tokens)
+            number = len(self._waiting)
+        # Two wake-ups for a batch, not one for an entry: switching threads costs more than a put.
+        if number == 1:
+            self._wanted.set()
+        elif number == _BATCH:
+            self._full.set()
+
+    def close(self) -> None:
+        """Commit what is waiting and let go of the file."""
+        with self._lock:
+            self._closing = True
+        self._wanted.set()
+        self._full.set()
+        self._thread.join()
+        self._writer.close()
+        self._reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def _write(self) -> None:
+        """The writer thread: take what is waiting, commit it, until closed."""
+        last = False
+        while not last:
+            self._wanted.wait()
+            self._full.wait(_INTERVAL_S)
+            with self._lock:
+                last = self._closing
+                self._writing, self._waiting = self._waiting, {}
+                self._wanted.clear()
+                self._full.clear()
+            try:
+                self._commit(self._writing)
+            except Exception as error:  # whatever it is, the run must not depend on its cache
+                self._give_up(error)
+            with self._lock:
+                self._writing = {}
+
+    def _commit(self, batch: dict[str, _Entry]) -> None:
+        now = int(time.time())
+        rows = [
+            (key, now, entry.model, entry.tokens, *self._packed(entry.value))
+            for key, entry in batch.items()
+        ]
+
+        def write() -> None:
+            with self._writer:
+                self._writer.execute("BEGIN IMMEDIATE")
+                self._writer.executemany(_WRITE, rows)
+
+        patiently(write)
+
+    def _packed(self, value: bytes) -> tuple[bool, bytes]:
+        if len(value) <= _PACK_ABOVE:
+            return False, value
+        return True, self._pack.compress(value)
+
+    def _give_up(self, error: Exception) -> None:
+        if self.problem is None:
+            self.problem = f"{trouble(self.path, error)}. The work goes on; no more is cached"
+
+
+@contextmanager
+def known_keys(path: Path | None) -> Iterator[Callable[[str], bool]]:
+    """Whether a key has a value, asked without making or changing a cache; None has no keys.
+
+    Raises UsageError if the file cannot be read.
+    """
+    connection = None if path is None else read_cache(path)
+    if connection is None:
+        yield lambda _key: False
+        return
+    with closing(connection):
+        question = "SELECT 1 FROM reply WHERE key = ?"
+        yield lambda key: connection.execute(question, (key,)).fetchone() is not None

@@ -1,0 +1,232 @@
+"""HTTP with one policy for all: retries, limits, deadlines, size limits, connection reuse.
+
+A first attempt costs as little as aiohttp allows; only a failure brings in the machinery of
+retrying.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import aiohttp
+from yarl import URL
+
+from trueground.net.bodies import Form, read_json, save, whole
+from trueground.net.failures import (
+    NETWORK_ERRORS,
+    HttpError,
+    HttpReply,
+    StatusError,
+    accept,
+    network_error,
+)
+from trueground.net.limits import Limiter
+from trueground.net.pool import CONNECT_TIMEOUT, Pool, open_pool, route
+from trueground.net.redact import HIDDEN, scrub
+from trueground.net.retry import persist
+
+T = TypeVar("T")
+Headers = Mapping[str, str]
+_JSON = {"Content-Type": "application/json"}
+# A key that is shorter ("EMPTY") may be a word of a reply and must not be taken out of it.
+_CERTAIN_SECRET = 16
+
+
+@dataclass(frozen=True)
+class Policy:
+    """`timeout`: seconds for one attempt, slow replies included; `deadline`: for all attempts.
+
+    The deadline begins when the call first goes out: waiting for a connection or for the limiter
+    before that is not counted. `backoff` is the longest wait in seconds before the second attempt;
+    it doubles with each further one.
+    """
+
+    max_connections: int = 32
+    timeout: float = 300.0
+    deadline: float = 1_800.0
+    max_attempts: int = 6
+    max_reply_bytes: int = 64_000_000
+    backoff: float = 1.0
+
+
+@dataclass(slots=True)
+class _Call:
+    """What every attempt of a call repeats; `deadline` is a moment of time.monotonic."""
+
+    method: str
+    url: str
+    data: bytes | Form | None = None
+    headers: Headers | None = None
+    tokens: float = 0
+    timeout: aiohttp.ClientTimeout | None = None
+    deadline: float | None = None
+
+
+class HttpClient:
+    """Calls to endpoints; every method raises HttpError when no attempt has helped.
+
+    `headers` go with every call. `secrets` never appear in a failure, nor (if long enough to be
+    none by chance) in a reply. Connections belong to the running event loop: close the client
+    before the loop ends; in another loop it opens new ones.
+    """
+
+    def __init__(
+        self,
+        policy: Policy | None = None,
+        *,
+        headers: Headers | None = None,
+        secrets: tuple[str, ...] = (),
+        limiter: Limiter | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.policy = policy or Policy()
+        self.limiter = limiter or Limiter()
+        self._headers = dict(headers or {})
+        self._secrets = secrets
+        self._hidden = [s.encode() for s in secrets if len(s) >= _CERTAIN_SECRET]
+        self._sleep = sleep
+        self._pool: Pool | None = None
+        self._routes: dict[str, tuple[URL, str | None]] = {}
+
+    async def ask(
+        self, url: str, body: bytes, read: Callable[[HttpReply], T], *, tokens: float = 0
+    ) -> T:
+        """Send JSON; `read` makes the result of a reply of any status, or raises HttpError.
+
+        `tokens` is the estimate for the limiter.
+        """
+        return await self._run(_Call("POST", url, body, _JSON, tokens), self._reader(read))
+
+    async def post_json(self, url: str, body: bytes, headers: Headers | None = None) -> HttpReply:
+        """Send JSON; the reply if its status is 2xx."""
+        headers = {**(headers or {}), **_JSON}
+        return await self._run(_Call("POST", url, body, headers), self._reader(accept))
+
+    async def post_form(
+        self, url: str, fields: Mapping[str, str], file: tuple[str, Path]
+    ) -> HttpReply:
+        """Send a multipart form with a file, given as (field name, path). OSError if unreadable."""
+        return await self._run(_Call("POST", url, Form(fields, *file)), self._reader(accept))
+
+    async def get_json(self, url: str, headers: Headers | None = None) -> Any:
+        """The parsed JSON at an address."""
+        return await self._run(_Call("GET", url, headers=headers), self._reader(read_json))
+
+    async def get_bytes(self, url: str, headers: Headers | None = None) -> bytes:
+        """What is at an address, if it is within the size limit."""
+        call = _Call("GET", url, headers=headers)
+        return (await self._run(call, self._reader(accept))).body
+
+    async def download(self, url: str, path: Path, headers: Headers | None = None) -> str:
+        """Stream what is at an address, of any size, into a file; its SHA-256 in hex.
+
+        The file appears when it is whole. `timeout` is for silence here, not for the whole, and
+        there is no deadline. Raises OSError if the file cannot be written.
+        """
+        part = path.with_name(f".{path.name}.part")
+
+        async def take(response: aiohttp.ClientResponse) -> str:
+            if not 200 <= response.status < 300:
+                accept(await self._reply(response))
+            return await save(response, part)
+
+        timeout = aiohttp.ClientTimeout(
+            total=None, sock_connect=CONNECT_TIMEOUT, sock_read=self.policy.timeout
+        )
+        call = _Call("GET", url, headers=headers, timeout=timeout, deadline=float("inf"))
+        try:
+            digest = await self._run(call, take)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+        return digest
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await pool.session.close()
+
+    async def _run(self, call: _Call, take: Callable[[aiohttp.ClientResponse], Awaitable[T]]) -> T:
+        try:
+            return await self._attempt(call, take)
+        except HttpError as error:
+            failure = error
+        if failure.retryable:
+            try:
+                return await persist(
+                    lambda: self._attempt(call, take),
+                    failure,
+                    max_attempts=self.policy.max_attempts,
+                    deadline=call.deadline or float("inf"),
+                    backoff=self.policy.backoff,
+                    sleep=self._sleep,
+                )
+            except HttpError as error:
+                failure = error
+        failure.reason = scrub(failure.reason, self._secrets)
+        failure.args = (failure.reason,)
+        raise failure from None  # what it came from may show headers and addresses
+
+    async def _attempt(
+        self, call: _Call, take: Callable[[aiohttp.ClientResponse], Awaitable[T]]
+    ) -> T:
+        pool = self._pool
+        if pool is None or pool.loop is not asyncio.get_running_loop():
+            timeout = min(self.policy.timeout, self.policy.deadline)
+            pool = open_pool(self.policy.max_connections, timeout, self._headers)
+            self._pool = pool
+        if call.url not in self._routes:
+            self._routes[call.url] = route(call.url)
+        url, proxy = self._routes[call.url]
+        async with pool.slots:
+            await self.limiter.acquire(call.tokens)
+            if call.deadline is None:
+                call.deadline = time.monotonic() + self.policy.deadline
+            try:
+                async with pool.session.request(
+                    call.method,
+                    url,
+                    data=call.data.open() if isinstance(call.data, Form) else call.data,
+                    headers=call.headers,
+                    # A moved POST would arrive as a GET, without its body.
+                    allow_redirects=call.method == "GET",
+                    proxy=proxy,
+                    timeout=call.timeout or pool.session.timeout,
+                ) as response:
+                    return await take(response)
+            except StatusError as error:
+                self._heed(error)
+                raise
+            except NETWORK_ERRORS as error:
+                raise network_error(error, self.policy.timeout) from None
+
+    def _heed(self, error: StatusError) -> None:
+        """Hold all calls back when the endpoint has had enough; for `backoff` if it says no time."""
+        if error.status != 429 or not error.retryable:
+            return
+        seconds = self.policy.backoff if error.wait is None else error.wait
+        # A pause that no call could outlast would only delay the news.
+        if seconds < self.policy.deadline:
+            self.limiter.pause(seconds)
+
+    def _reader(
+        self, read: Callable[[HttpReply], T]
+    ) -> Callable[[aiohttp.ClientResponse], Awaitable[T]]:
+        async def take(response: aiohttp.ClientResponse) -> T:
+            return read(await self._reply(response))
+
+        return take
+
+    async def _reply(self, response: aiohttp.ClientResponse) -> HttpReply:
+        """The whole reply, without secrets. Raises TooLargeError."""
+        body = await whole(response, self.policy.max_reply_bytes)
+        for secret in self._hidden:
+            if secret in body:
+                body = body.replace(secret, HIDDEN.encode())
+        return HttpReply(response.status, response.headers, body)

@@ -1,0 +1,122 @@
+"""Looking after the response cache: counting what it holds, and clearing it."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from trueground.errors import WriteError, unknown_name
+from trueground.net.cachefile import (
+    UnreadableCacheError,
+    files_of,
+    is_busy,
+    open_cache,
+    patiently,
+    read_cache,
+    trouble,
+)
+
+_DELETE = "DELETE FROM reply WHERE (?1 IS NULL OR model = ?1) AND (?2 IS NULL OR created < ?2)"
+_COUNT = (
+    "SELECT model, count(*), sum(tokens), min(created), max(created) "
+    "FROM reply GROUP BY model ORDER BY count(*) DESC, model"
+)
+
+
+@dataclass(frozen=True)
+class ModelShare:
+    """What the cache holds of one model; `tokens` is the sum over its entries."""
+
+    model: str
+    entries: int
+    tokens: int
+
+
+@dataclass(frozen=True)
+class CacheStats:
+    """What the cache holds; `bytes` on disk, times in UTC, most entries first."""
+
+    path: Path
+    entries: int
+    bytes: int
+    oldest: datetime | None
+    newest: datetime | None
+    models: tuple[ModelShare, ...]
+
+
+def stats(path: Path) -> CacheStats:
+    """Count what is in the cache; a cache that does not exist is empty. UsageError."""
+    connection = read_cache(path)
+    if connection is None:
+        return CacheStats(path, 0, 0, None, None, ())
+    with closing(connection):
+        try:
+            rows = connection.execute(_COUNT).fetchall()
+        except sqlite3.Error as error:
+            raise UnreadableCacheError(trouble(path, error)) from error
+    return CacheStats(
+        path,
+        entries=sum(row[1] for row in rows),
+        bytes=sum(file.stat().st_size for file in files_of(path)),
+        oldest=_time(min((row[3] for row in rows), default=None)),
+        newest=_time(max((row[4] for row in rows), default=None)),
+        models=tuple(ModelShare(*row[:3]) for row in rows),
+    )
+
+
+def clear(path: Path, model: str | None = None, older_than: timedelta | None = None) -> int:
+    """Remove entries: all, those of a model, those older than a time. Returns their number.
+
+    A damaged cache is removed as a whole when all is to go. UsageError, WriteError.
+    """
+    if not path.exists():
+        return 0
+    try:
+        connection = open_cache(path)
+    except UnreadableCacheError:
+        if model is not None or older_than is not None:
+            raise
+        return _remove(path)
+    try:
+        return _delete(connection, model, older_than)
+    except sqlite3.Error as error:
+        raise WriteError(
+            f"{trouble(path, error)}; or delete the file while no run uses it"
+        ) from error
+    finally:
+        connection.close()
+
+
+def _delete(connection: sqlite3.Connection, model: str | None, older_than: timedelta | None) -> int:
+    if model is not None:
+        known = [row[0] for row in connection.execute("SELECT DISTINCT model FROM reply")]
+        if known and model not in known:
+            raise unknown_name("model in the cache", model, known)
+    before = None if older_than is None else int(time.time() - older_than.total_seconds())
+    gone = patiently(lambda: connection.execute(_DELETE, (model, before)).rowcount)
+    try:
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite3.OperationalError as error:
+        # Another process is at work: the entries are gone, the space comes back another time.
+        if not is_busy(error):
+            raise
+    return gone
+
+
+def _remove(path: Path) -> int:
+    try:
+        for file in files_of(path):
+            with suppress(FileNotFoundError):
+                file.unlink()
+    except OSError as error:
+        raise WriteError(f"{path} cannot be removed: {error.strerror or error}") from error
+    return 0
+
+
+def _time(seconds: int | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,83 @@
+"""A comparison of runs as one page that opens from disk and asks nothing of the network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from trueground.errors import OutputError, UsageError
+from trueground.reports.charts import Scale
+from trueground.reports.comparison import heading, p_value, remarks, signed, test_words
+from trueground.reports.terminal import number
+from trueground.runs.directory import replacing
+
+
+def see_writable(path: Path) -> None:
+    """See that the page may be written there, before any work is done.
+
+    UsageError: the name does not end in .html, so that no other file is replaced by a slip.
+    OutputError: the folder is missing or may not be written.
+    """
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"--out {path}: the page is an HTML file; name it FILE.html")
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder; --out must name a file, such as {path / 'a.html'}")
+    if not path.parent.is_dir():
+        raise OutputError(f"the folder {path.parent} does not exist; make it, or choose another")
+    if not os.access(path.parent, os.W_OK):
+        raise OutputError(f"{path.parent} is not writable; choose another --out")
+
+
+def write_comparison(path: Path, comparison: Mapping[str, Any]) -> None:
+    """Draw what `Comparison.as_dict` gives. Raises WriteError."""
+    with replacing(path) as out:
+        out.write(render_page(comparison).encode("utf-8", "replace"))
+
+
+def render_page(comparison: Mapping[str, Any]) -> str:
+    """The page, with its style inside and the style's hash in its policy; it has no script."""
+    folder = resources.files("trueground.reports") / "templates"
+    style = (folder / "report.css").read_text("utf-8")
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"number": number, "signed": signed, "p_value": p_value}
+    template = environment.from_string((folder / "comparison.html.j2").read_text("utf-8"))
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return template.render(
+        comparison,
+        style=Markup(style),
+        style_hash=f"sha256-{digest}",
+        heading=heading,
+        remarks=lambda pair: list(remarks(pair)),
+        test_words=test_words,
+        drawing=_drawing,
+        scale=_scale,
+    )
+
+
+def _scale(pair: Mapping[str, Any]) -> Scale:
+    """One axis for all differences of a pair, with 0 in its middle."""
+    results = [metric["result"] for metric in pair["metrics"].values()]
+    seen = [abs(r["difference"]) for r in results if r["difference"] is not None]
+    seen += [abs(end) for r in results for end in r["ci"] or ()]
+    most = max(seen, default=0.0) or 1.0
+    return Scale(-most, most)
+
+
+def _drawing(result: Mapping[str, Any], scale: Scale) -> dict[str, float | None]:
+    """Where the difference and its interval lie, in percent of the width."""
+    low, high = result["ci"] or (None, None)
+    return {
+        "at": scale.at(result["difference"]),
+        "low": None if low is None else scale.at(low),
+        "high": None if high is None else scale.at(high),
+    }

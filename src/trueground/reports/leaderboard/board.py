@@ -1,0 +1,214 @@
+"""Runs → a table: a column for each task, a row for each model, a cell for each pair."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from trueground.errors import UsageError
+from trueground.metrics.registry import parse_spec
+from trueground.reports.leaderboard.runs import Entry, Run
+
+# The paper's order; tasks of other benchmarks follow by name, `original` after all of them.
+TASK_ORDER = ("unanswerable", "inconsistent", "counterfactual")
+ORIGINAL = "original"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One measurement: a task with its options and headline metric, or one metric of `score`.
+
+    `higher_is_better` is None where the metric is not known here.
+    """
+
+    id: str
+    title: str
+    benchmark: str | None
+    task: str | None
+    metric: str
+    options: dict[str, Any]
+    higher_is_better: bool | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value; `averaged_over` is set where it is an unweighted mean over that many datasets.
+
+    `run` is the run's label, or `place` says where a paper has printed the number.
+    """
+
+    mean: float | None
+    ci: tuple[float, float] | None = None
+    ci_level: float | None = None
+    n: int | None = None
+    scored: int | None = None
+    unscored: dict[str, int] = field(default_factory=dict)
+    averaged_over: int | None = None
+    run: str | None = None
+    place: str | None = None
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A row: a model (or the folder of a scoring run) with its run in each column.
+
+    `source` names the publication where the numbers are a paper's.
+    """
+
+    name: str
+    model: str
+    source: str | None
+    runs: dict[str, Run]
+
+    def cell(self, column: Column) -> Cell | None:
+        """The column's headline number for this model."""
+        run = self.runs.get(column.id)
+        return None if run is None else cell(run, column.metric)
+
+
+@dataclass(frozen=True)
+class Board:
+    """The columns, and the rows in order of the first column, best first."""
+
+    columns: list[Column]
+    entrants: list[Entrant]
+
+
+def cell(run: Run, metric: str) -> Cell | None:
+    """The average over datasets where there is one, else the mean over items; None for neither."""
+    whole, average = run.entry(metric), run.average(metric)
+    shown = average or whole
+    if shown is None:
+        return None
+    counts = whole or Entry()
+    return Cell(
+        mean=shown.mean,
+        ci=shown.ci,
+        ci_level=shown.ci_level or counts.ci_level,
+        n=counts.n,
+        scored=counts.scored,
+        unscored={reason: count for reason, count in counts.unscored.items() if count},
+        averaged_over=average.values if average else None,
+        run=None if run.source else run.label,
+        place=run.place,
+    )
+
+
+def lay_out(runs: Sequence[Run]) -> Board:
+    """Columns and rows of all runs. A model's second run in a column opens a second row."""
+    keys: dict[_Key, list[Run]] = defaultdict(list)
+    for run in runs:
+        for key in _keys(run):
+            keys[key].append(run)
+    ordered = sorted(keys, key=_order)
+    columns = [_column(number, key, keys) for number, key in enumerate(ordered, 1)]
+    entrants = _entrants({c.id: keys[key] for c, key in zip(columns, ordered, strict=True)})
+    if columns:
+        first = columns[0]
+        entrants.sort(key=lambda e: (_rank_value(e, first), e.name.casefold(), e.name))
+    return Board(columns, entrants)
+
+
+@dataclass(frozen=True)
+class _Key:
+    benchmark: str | None
+    task: str | None
+    metric: str
+    options: str  # JSON, so that equal options are one column
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return dict(orjson.loads(self.options))
+
+
+def _keys(run: Run) -> list[_Key]:
+    """The columns in which a run stands."""
+    benchmark = run.manifest.benchmark
+    if benchmark is None:
+        return [_Key(None, None, name, "{}") for name in run.summary.metrics]
+    options = orjson.dumps(benchmark.options, option=orjson.OPT_SORT_KEYS).decode()
+    return [_Key(benchmark.name, benchmark.task, benchmark.headline, options)]
+
+
+def _order(key: _Key) -> tuple[bool, str, int, str, str, str]:
+    task = key.task or ""
+    place = TASK_ORDER.index(task) if task in TASK_ORDER else len(TASK_ORDER)
+    place += task == ORIGINAL
+    return key.benchmark is None, key.benchmark or "", place, task, key.options, key.metric
+
+
+def _column(number: int, key: _Key, keys: Iterable[_Key]) -> Column:
+    settings = key.settings
+    if key.benchmark is None:
+        title = key.metric
+    else:
+        alone = len({k.benchmark for k in keys}) == 1
+        title = key.task or "" if alone else f"{key.benchmark}/{key.task}"
+        same = [k for k in keys if (k.benchmark, k.task) == (key.benchmark, key.task)]
+        named = [
+            f"{name}={'on' if value is True else value}"
+            for name, value in sorted(settings.items())
+            if value not in (None, False, "", "off")
+            and (
+                (name, key.task) == ("of", ORIGINAL)
+                or any(k.settings.get(name) != value for k in same)
+            )
+        ]
+        if any(k.metric != key.metric and k.options == key.options for k in same):
+            named.append(key.metric)
+        title += f" ({', '.join(named)})" if named else ""
+    return Column(
+        id=f"c{number}",
+        title=title,
+        benchmark=key.benchmark,
+        task=key.task,
+        metric=key.metric,
+        options=settings,
+        higher_is_better=_direction(key.metric),
+    )
+
+
+def _direction(metric: str) -> bool | None:
+    try:
+        return parse_spec(metric.removesuffix("_micro")).metric.higher_is_better
+    except UsageError:
+        return None
+
+
+def _entrants(columns: dict[str, list[Run]]) -> list[Entrant]:
+    """Rows: one for each model, and one more for each further run of it in the same column."""
+    rows: dict[tuple[str, str, str], dict[int, dict[str, Run]]] = {}
+    for column, runs in columns.items():
+        seen: dict[tuple[str, str, str], int] = defaultdict(int)
+        # Whole runs come before limited ones.
+        for run in sorted(runs, key=lambda run: (run.manifest.limit is not None, -run.summary.n)):
+            who = _identity(run)
+            rows.setdefault(who, defaultdict(dict))[seen[who]][column] = run
+            seen[who] += 1
+    names = [(name, source) for name, _, source in rows]
+    entrants = []
+    for (name, signature, source), repeats in rows.items():
+        shared = names.count((name, source)) > 1
+        base = f"{name} [{signature}]" if shared and signature else name
+        for number, found in sorted(repeats.items()):
+            shown = f"{base} ({number + 1})" if number else base
+            entrants.append(Entrant(shown, name, source or None, found))
+    return entrants
+
+
+def _identity(run: Run) -> tuple[str, str, str]:
+    model = run.manifest.model
+    if model is None:
+        return run.label, "", run.source or ""
+    return model.name, model.signature, run.source or ""
+
+
+def _rank_value(entrant: Entrant, column: Column) -> float:
+    found = entrant.cell(column)
+    if found is None or found.mean is None:
+        return float("inf")
+    return found.mean if column.higher_is_better is False else -found.mean

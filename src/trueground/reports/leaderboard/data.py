@@ -1,0 +1,109 @@
+"""The whole leaderboard as one value: what the page draws, the terminal prints and JSON holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trueground.reports.leaderboard.board import Board, Cell, Column, lay_out
+from trueground.reports.leaderboard.combined import CombinedScores, combined_scores
+from trueground.reports.leaderboard.datasets import Datasets, by_dataset
+from trueground.reports.leaderboard.facts import Facts, facts_of
+from trueground.reports.leaderboard.pairs import Changes, Matches, context_changes, match_rules
+from trueground.reports.leaderboard.papers import PaperRanks, paper_ranks, paper_runs
+from trueground.reports.leaderboard.provenance import RunFacts, run_facts, warnings
+from trueground.reports.leaderboard.runs import read_runs
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model's line; `source` is set where the numbers are a paper's. `best` lists column ids."""
+
+    name: str
+    model: str
+    source: str | None
+    cells: dict[str, Cell]
+    best: list[str]
+    facts: Facts | None
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Every table of the page, full precision. Columns are named by their ids."""
+
+    columns: list[Column]
+    rows: list[Row]
+    combined: list[CombinedScores]
+    changes: list[Changes]
+    paper_ranks: list[PaperRanks]
+    matches: list[Matches]
+    datasets: list[Datasets]
+    runs: list[RunFacts]
+    warnings: list[str]
+
+
+def leaderboard(
+    runs: Sequence[Path], *, with_published: bool = False, models: Path | None = None
+) -> Leaderboard:
+    """Compare runs. The order of `runs` does not matter.
+
+    `runs` are run directories or folders that hold some, at most two levels deep; `models` is a
+    file that adds to the models table. Raises InputError for folders that hold no finished run,
+    UsageError where nothing published is comparable.
+    """
+    found = read_runs(runs)
+    board = lay_out(found)
+    if with_published:
+        board = lay_out([*found, *paper_runs(board)])
+    facts = facts_of({entrant.model for entrant in board.entrants}, models)
+    return Leaderboard(
+        columns=board.columns,
+        rows=_rows(board, facts),
+        combined=combined_scores(board, facts),
+        changes=context_changes(board),
+        paper_ranks=paper_ranks(board) if with_published else [],
+        matches=match_rules(board),
+        datasets=by_dataset(board),
+        runs=run_facts(board),
+        warnings=warnings(board),
+    )
+
+
+def leaderboard_data(
+    runs: Sequence[Path], *, with_published: bool = False, models: Path | None = None
+) -> dict[str, Any]:
+    """`leaderboard` as plain dictionaries and lists, ready for JSON."""
+    found = leaderboard(runs, with_published=with_published, models=models)
+    return dict(msgspec.json.decode(msgspec.json.encode(found)))
+
+
+def _rows(board: Board, facts: dict[str, Facts]) -> list[Row]:
+    cells = [
+        {column.id: cell for column in board.columns if (cell := entrant.cell(column))}
+        for entrant in board.entrants
+    ]
+    best = {column.id: _best(column, cells) for column in board.columns}
+    return [
+        Row(
+            name=entrant.name,
+            model=entrant.model,
+            source=entrant.source,
+            cells=own,
+            best=[key for key, cell in own.items() if cell.mean in best[key]],
+            facts=facts.get(entrant.model),
+        )
+        for entrant, own in zip(board.entrants, cells, strict=True)
+    ]
+
+
+def _best(column: Column, cells: list[dict[str, Cell]]) -> set[float | None]:
+    """The best mean of a column; nothing where there is no choice or no direction."""
+    means = [own[column.id].mean for own in cells if column.id in own]
+    known = [mean for mean in means if mean is not None]
+    if len(known) < 2 or column.higher_is_better is None:
+        return set()
+    return {max(known) if column.higher_is_better else min(known)}

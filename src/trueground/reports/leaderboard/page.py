@@ -1,0 +1,157 @@
+"""Several runs → leaderboard.html."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trueground.errors import OutputError
+from trueground.reports.leaderboard.board import Cell, Column
+from trueground.reports.leaderboard.charts import bars
+from trueground.reports.leaderboard.data import Leaderboard, leaderboard
+from trueground.reports.leaderboard.scatter import HEIGHT, scatters, size_lines
+from trueground.reports.shell import draw
+from trueground.reports.view import STATUS_WORDS
+from trueground.runs.directory import replacing
+from trueground.types import Status
+
+# What tells our pages from other people's files.
+MARK = '<meta name="generator" content="trueground leaderboard">'
+_STEPS = 10  # shades of the heat map
+
+
+def write_leaderboard(
+    runs: Sequence[Path],
+    out: Path,
+    *,
+    with_published: bool = False,
+    models: Path | None = None,
+) -> Path:
+    """Compare runs on one page and return its path. The same runs give the same bytes.
+
+    `runs` are run directories or folders that hold some; `models` is a file that adds to the models
+    table. Raises InputError for folders without a finished run, UsageError where nothing published
+    is comparable, OutputError where `out` is something else than an earlier leaderboard, WriteError
+    where it cannot be written.
+    """
+    see_replaceable(out)
+    return write(leaderboard(runs, with_published=with_published, models=models), out)
+
+
+def write(board: Leaderboard, out: Path) -> Path:
+    """Write the page of a leaderboard. Raises OutputError, WriteError."""
+    see_replaceable(out)
+    page = render(board)
+    with replacing(out) as file:
+        file.write(page.encode())
+    return out
+
+
+def see_replaceable(out: Path) -> None:
+    """See that the page may be written to `out`. Raises OutputError."""
+    if out.is_dir():
+        raise OutputError(f"{out} is a folder; --out must name a file, as in leaderboard.html")
+    if not out.parent.is_dir():
+        raise OutputError(f"{out.parent} is no folder; make it or choose another --out")
+    try:
+        with out.open("rb") as file:
+            ours = MARK.encode() in file.read(2_000)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise OutputError(
+            f"{out} cannot be read ({error.strerror}); choose another --out"
+        ) from None
+    if not ours:
+        raise OutputError(
+            f"{out} exists and is no leaderboard of ours, so it stays; choose another --out"
+        )
+
+
+def render(board: Leaderboard) -> str:
+    """The page as text."""
+    lines = size_lines(board)
+    view: dict[str, Any] = {
+        "board": board,
+        "mark": MARK,
+        "benchmarks": sorted({c.benchmark for c in board.columns if c.benchmark}),
+        "models": _models(board),
+        "sources": sorted({row.source for row in board.rows if row.source}),
+        "places": sorted({c.place for row in board.rows for c in row.cells.values() if c.place}),
+        "levels": sorted({c.ci_level for r in board.rows for c in r.cells.values() if c.ci_level}),
+        "averaged_over": {column.id: _averaged_over(board, column) for column in board.columns},
+        "bars": bars(board),
+        "sizes": lines,
+        "scatters": scatters(board, lines),
+        "height": HEIGHT,
+        "total_usd": _total([run.usd for run in board.runs]),
+        "why_not": _why_not,
+        "coverage": _coverage,
+        "interval": _interval,
+        "settings": _settings,
+        "shade": _shade,
+        "signed": _signed,
+    }
+    styles = ("report.css", "leaderboard.css")
+    return draw("leaderboard.html.j2", "leaderboard.js", styles, view)
+
+
+def _models(board: Leaderboard) -> int:
+    """How many models of the user's were asked; scoring runs do not say whose answers they read."""
+    tasks = {column.id for column in board.columns if column.benchmark}
+    return len({row.model for row in board.rows if not row.source and tasks & row.cells.keys()})
+
+
+def _averaged_over(board: Leaderboard, column: Column) -> str:
+    """The numbers of datasets that the column's means are averages over; mostly one number."""
+    cells = [row.cells[column.id] for row in board.rows if column.id in row.cells]
+    return " or ".join(map(str, sorted({cell.averaged_over or 0 for cell in cells} - {0})))
+
+
+def _interval(cell: Cell) -> str:
+    return f"{cell.ci[0]:.3f} to {cell.ci[1]:.3f}" if cell.ci else ""
+
+
+def _coverage(cell: Cell) -> str:
+    """How many items have a value; empty where it is not known."""
+    if cell.scored is None or cell.n is None:
+        return ""
+    return f"{cell.scored:,} of {cell.n:,}"
+
+
+def _why_not(cell: Cell, column: Column) -> list[str]:
+    words = dict(STATUS_WORDS)
+    if column.benchmark:
+        words[Status.TOO_LONG] = "too long for the model"
+    known = {status.value: text for status, text in words.items()}
+    return [f"{count:,}: {known.get(why, why)}" for why, count in cell.unscored.items()]
+
+
+def _settings(values: dict[str, Any]) -> list[str]:
+    """`name=value` of each setting that is set."""
+    return [
+        f"{name}={value if isinstance(value, str) else msgspec.json.encode(value).decode()}"
+        for name, value in values.items()
+        if value is not False and value not in (None, "", [], {})
+    ]
+
+
+def _shade(value: float) -> int:
+    """0 to 10, for values from 0 to 1."""
+    return round(_STEPS * min(max(value, 0.0), 1.0))
+
+
+def _signed(value: float, form: str) -> str:
+    """With a sign, and a true minus; zero has none."""
+    shown = format(abs(value), form)
+    if not float(shown):
+        return shown
+    return f"+{shown}" if value > 0 else f"−{shown}"
+
+
+def _total(amounts: Sequence[float | None]) -> float | None:
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if known else None

@@ -1,0 +1,123 @@
+"""Two numbers of one model beside each other: original and new context, strict and loose match."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trueground.reports.leaderboard.board import ORIGINAL, Board, Column, Entrant, cell
+from trueground.stats.ranks import rank_differences
+
+# Options of the original task that say which context was shown, not how the model was asked.
+_CONTEXT_OPTIONS = {"of", "documents", "closed-book", "task-instruction", "original"}
+STRICT, LOOSE, WORD = "phrase_match_strict", "phrase_match", "phrase_match_word"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A model's means on the original and on the new context; rank 1 is the best, ties share it.
+
+    `rank_difference` is the original rank minus the new one: below 0, the model lost places.
+    """
+
+    name: str
+    source: str | None
+    original: float
+    new: float
+    difference: float
+    rank_original: int
+    rank_new: int
+    rank_difference: int
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Two columns, compared over the models that stand in both."""
+
+    original: str
+    new: str
+    titles: tuple[str, str]
+    rows: list[Change]
+
+
+@dataclass(frozen=True)
+class Match:
+    """One model by three rules of matching; None where a rule was not computed."""
+
+    name: str
+    source: str | None
+    strict: float | None
+    loose: float | None
+    word: float | None
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The three rules in one column."""
+
+    column: str
+    title: str
+    rows: list[Match]
+
+
+def context_changes(board: Board) -> list[Changes]:
+    """Every `original` column with each column of the task that it is the original of."""
+    found = []
+    for original in (c for c in board.columns if c.task == ORIGINAL):
+        for new in (c for c in board.columns if _belongs(original, c)):
+            rows = _changes(board, original, new)
+            if rows:
+                titles = (original.title, new.title)
+                found.append(Changes(original.id, new.id, titles, rows))
+    return found
+
+
+def _belongs(original: Column, new: Column) -> bool:
+    """Whether the two differ in the context only."""
+    if (new.benchmark, new.task) != (original.benchmark, original.options.get("of")):
+        return False
+    a, b = original.options, new.options
+    return all(a[name] == b[name] for name in (a.keys() & b.keys()) - _CONTEXT_OPTIONS)
+
+
+def _changes(board: Board, original: Column, new: Column) -> list[Change]:
+    means: dict[str, tuple[Entrant, float, float]] = {}
+    for entrant in board.entrants:
+        before, after = entrant.cell(original), entrant.cell(new)
+        if before and after and before.mean is not None and after.mean is not None:
+            key = f"{entrant.name}\n{entrant.source or ''}"  # a paper may have the same model
+            means[key] = (entrant, before.mean, after.mean)
+    rows = []
+    for r in rank_differences(
+        {key: mean for key, (_, mean, _) in means.items()},
+        {key: mean for key, (_, _, mean) in means.items()},
+    ):
+        assert r.rank_a and r.rank_b and r.difference is not None  # noqa: PT018 - both are there
+        entrant, a, b = means[r.name]
+        rows.append(
+            Change(entrant.name, entrant.source, a, b, b - a, r.rank_a, r.rank_b, r.difference)
+        )
+    return rows
+
+
+def match_rules(board: Board) -> list[Matches]:
+    """Strict, non-strict and word-boundary matching, for each column that has more than one."""
+    found = []
+    for column in board.columns:
+        if column.benchmark is None:
+            continue
+        rows = [_match(entrant, column) for entrant in board.entrants]
+        shown = [r for r in rows if r and (r.strict, r.loose, r.word).count(None) < 2]
+        if shown:
+            found.append(Matches(column.id, column.title, shown))
+    return found
+
+
+def _match(entrant: Entrant, column: Column) -> Match | None:
+    run = entrant.runs.get(column.id)
+    if run is None:
+        return None
+    means: dict[str, float | None] = {}
+    for name in run.summary.metrics:
+        value = cell(run, name)
+        means[name.partition("(")[0]] = value.mean if value else None
+    return Match(entrant.name, entrant.source, means.get(STRICT), means.get(LOOSE), means.get(WORD))

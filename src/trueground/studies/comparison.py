@@ -1,0 +1,88 @@
+"""What a comparison of runs comes to; plain data, as in the JSON of `trueground compare`."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from trueground.stats.paired import Paired
+from trueground.studies.pairing import Mismatch
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """One of the runs, under the letter by which it is called."""
+
+    label: str
+    path: str
+    n: int
+    task: str | None
+    model: str | None
+
+
+@dataclass(frozen=True)
+class Change:
+    """One item whose score differs; the texts are None where the runs kept no records."""
+
+    id: str
+    score_a: float
+    score_b: float
+    question: str | None
+    response_a: str | None
+    response_b: str | None
+
+
+@dataclass(frozen=True)
+class MetricComparison:
+    """One metric in two runs: `result` is about the items scored in both, b − a.
+
+    `won` and `lost` count items that are better and worse in b, whichever way is better.
+    `only_a` counts, by their status in b, the items that are scored in a alone; `only_b` likewise.
+    `changes_lost` and `changes_won` are the items with the largest changes, ties in the order of a.
+    """
+
+    result: Paired
+    p_holm: float | None
+    higher_is_better: bool
+    won: int
+    lost: int
+    only_a: dict[str, int]
+    only_b: dict[str, int]
+    changes_lost: tuple[Change, ...]
+    changes_won: tuple[Change, ...]
+
+
+@dataclass(frozen=True)
+class PairComparison:
+    """Run b against run a, by their labels. `items` are those that both have.
+
+    `clusters` is the number of groups, None where groups play no part. `notes` tells in sentences
+    the mismatch that was allowed, and what else to know. `left_out_a` are metrics of a that b
+    lacks, `left_out_b` the other way round.
+    """
+
+    a: str
+    b: str
+    items: int
+    clusters: int | None
+    mismatch: Mismatch
+    notes: tuple[str, ...]
+    left_out_a: tuple[str, ...]
+    left_out_b: tuple[str, ...]
+    metrics: dict[str, MetricComparison]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All comparisons. Holm's adjustment is over every metric of every pair."""
+
+    runs: tuple[ComparedRun, ...]
+    pairs: tuple[PairComparison, ...]
+    level: float
+    resamples: int
+    seed: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain dicts, lists, strings and numbers."""
+        return dataclasses.asdict(self)

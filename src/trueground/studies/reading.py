@@ -1,0 +1,222 @@
+"""Finished run directories, read as columns of numbers; texts only of the items asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.errors import InputError
+from trueground.metrics.column import CODES
+from trueground.records.archives import opened
+from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, SUMMARY
+from trueground.types import Status
+
+_BLOCK = 4_096
+NO_HASH = 0
+T = TypeVar("T")
+
+
+class _Item(msgspec.Struct):
+    id: str
+    scores: dict[str, float | None]
+    status: dict[str, Status] = {}
+
+
+class Words(msgspec.Struct):
+    """What of a record is shown beside its scores."""
+
+    id: str
+    question: str | None = None
+    response: str | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run that ended well. `signatures` tells for each metric what fixes its value."""
+
+    path: Path
+    manifest: dict[str, Any]
+    signatures: dict[str, str]
+
+    @property
+    def task(self) -> str | None:
+        """`benchmark/task` of a benchmark run."""
+        told = self._part("benchmark")
+        return f"{told.get('name')}/{told.get('task')}" if told else None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The benchmark's options with which it was run."""
+        found = self._part("benchmark").get("options")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def model(self) -> str | None:
+        """Who was asked, in a benchmark run."""
+        return self._part("model").get("name")
+
+    def _part(self, name: str) -> dict[str, Any]:
+        found = self.manifest.get(name)
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def has_records(self) -> bool:
+        """Whether the records were kept with the run."""
+        return (self.path / RECORDS).exists()
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether the run's own intervals took groups as clusters; False without a summary."""
+        try:
+            summary = msgspec.json.decode((self.path / SUMMARY).read_bytes(), type=dict[str, Any])
+        except (OSError, msgspec.DecodeError):
+            return False
+        return summary.get("clusters") is not None
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The numbers of a run, rows in the order of items.jsonl.
+
+    `ids` (n,) are hashes; `values` (n, metrics) holds NaN where `status` (n, metrics) is not
+    `scored`.
+    """
+
+    ids: NDArray[np.int64]
+    values: NDArray[np.float64]
+    status: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Hashes of each record's group and question, shape (n,); NO_HASH where it has none."""
+
+    groups: NDArray[np.int64]
+    questions: NDArray[np.int64]
+
+
+def open_run(path: Path) -> FinishedRun:
+    """Read the manifest. InputError: no run there, or one that is not finished."""
+    try:
+        manifest = msgspec.json.decode((path / MANIFEST).read_bytes(), type=dict[str, Any])
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            f"{path / MANIFEST}: not found; expected the directory of a finished run, such as "
+            "`trueground score FILE --out DIR` writes"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path / MANIFEST} cannot be read: {error.strerror or error}") from error
+    except msgspec.DecodeError as error:
+        raise InputError(f"{path / MANIFEST}: not readable ({error}); run again") from error
+    status = manifest.get("status")
+    if status != "finished":
+        raise InputError(
+            f"{path}: this run is {status!r}; expected 'finished'. Run its command again to finish "
+            "it, then compare"
+        )
+    if not (path / ITEMS).exists():
+        raise InputError(f"{path / ITEMS}: not found, although the run is finished; run it again")
+    signatures = manifest.get("metrics")
+    if not isinstance(signatures, dict):
+        raise InputError(
+            f"{path / MANIFEST}: found no metric signatures under 'metrics'; run it again"
+        )
+    return FinishedRun(path, manifest, signatures)
+
+
+def read_scores(run: FinishedRun, metrics: Sequence[str]) -> Scores:
+    """The scores of these metrics. InputError: a line that is no item, an id that comes twice."""
+    ids, values, status = [], [], []
+    with (run.path / ITEMS).open("rb") as lines:
+        items = _decoded(lines, _Item, run.path / ITEMS)
+        while block := list(islice(items, _BLOCK)):
+            ids.append(hashes(item.id for item in block))
+            found = [[item.scores.get(metric) for metric in metrics] for item in block]
+            values.append(np.array(found, np.float64))
+            codes = [
+                [CODES[item.status.get(metric, Status.NOT_APPLICABLE)] for metric in metrics]
+                for item in block
+            ]
+            status.append(np.array(codes, np.uint8))
+    width = len(metrics)
+    scores = Scores(
+        np.concatenate([np.empty(0, np.int64), *ids]),
+        np.concatenate([np.empty((0, width)), *values]),
+        np.concatenate([np.empty((0, width), np.uint8), *status]),
+    )
+    if len(np.unique(scores.ids)) < len(scores.ids):
+        raise InputError(f"{run.path / ITEMS}: an id comes twice; expected unique ids. Run again")
+    return scores
+
+
+def read_contents(run: FinishedRun, ids: NDArray[np.int64]) -> Contents:
+    """Groups and questions of all records. InputError: records that are not those of the items."""
+    groups, questions, seen = [], [], []
+    for block in _blocks(_records(run)):
+        groups.append(hashes(words.group for words in block))
+        questions.append(hashes(words.question for words in block))
+        seen.append(hashes(words.id for words in block))
+    empty = np.empty(0, np.int64)
+    if not np.array_equal(np.concatenate([empty, *seen]), ids):
+        raise InputError(
+            f"{run.path / RECORDS}: the ids are not those of {ITEMS}. Run again, or remove the "
+            "records file"
+        )
+    return Contents(np.concatenate([empty, *groups]), np.concatenate([empty, *questions]))
+
+
+def read_words(run: FinishedRun, rows: NDArray[np.int64]) -> dict[int, Words]:
+    """The texts of these rows, or only their ids where the run kept no records."""
+    wanted = set(rows.tolist())
+    if not wanted:
+        return {}
+    if run.has_records:
+        return _picked(_records(run), wanted)
+    with (run.path / ITEMS).open("rb") as lines:
+        return _picked(_decoded(lines, Words, run.path / ITEMS), wanted)
+
+
+def hashes(texts: Iterable[str | None]) -> NDArray[np.int64]:
+    """64 bits of each text, NO_HASH for None: equal where the texts are equal."""
+    return np.array([NO_HASH if text is None else _hash(text) for text in texts], np.int64)
+
+
+def _hash(text: str) -> int:
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
+def _records(run: FinishedRun) -> Iterator[Words]:
+    path = run.path / RECORDS
+    with opened(path, ".zst", str(path)) as lines:
+        yield from _decoded(lines, Words, path)
+
+
+def _decoded(lines: Iterable[bytes], kind: type[T], path: Path) -> Iterator[T]:
+    decode = msgspec.json.Decoder(kind).decode
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield decode(line)
+        except msgspec.DecodeError as error:
+            raise InputError(
+                f"{path}, line {number}: not a line that this version writes ({error}); run again"
+            ) from error
+
+
+def _blocks(words: Iterator[Words]) -> Iterator[list[Words]]:
+    while block := list(islice(words, _BLOCK)):
+        yield block
+
+
+def _picked(words: Iterable[Words], wanted: set[int]) -> dict[int, Words]:
+    last = max(wanted)
+    return {row: w for row, w in enumerate(islice(words, last + 1)) if row in wanted}

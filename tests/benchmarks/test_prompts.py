@@ -1,0 +1,79 @@
+"""Prompt files: places, messages, ids and hashes."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from trueground.benchmarks.prompts import packaged_prompt, user_prompt
+from trueground.errors import InputError, UsageError
+from trueground.models.base import Message
+
+FOLDER = files("trueground.benchmarks") / "faitheval" / "prompts"
+NAMES = sorted(Path(str(file)).stem for file in FOLDER.iterdir())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_packaged_prompt_has_an_id_and_the_hash_of_its_text(name: str) -> None:
+    prompt = packaged_prompt("faitheval", name)
+    data = (FOLDER / f"{name}.txt").read_bytes()
+    assert prompt.file.id == f"faitheval/{name}"
+    assert prompt.file.sha256 == sha256(data).hexdigest()
+    assert prompt.user
+    assert name[-2:] == "-1"
+
+
+def test_values_keep_their_braces_and_empty_lines_go(tmp_path: Path) -> None:
+    path = tmp_path / "p.txt"
+    path.write_text('{question}\n{options}\n\nIn short ({options}): {"json": {}}\n{options}')
+    prompt = user_prompt(path, ("question",), ("options",))
+    asked = prompt.fill({"question": "{options} or {x}?", "options": ""})
+    assert asked == (Message("user", '{options} or {x}?\n\nIn short (): {"json": {}}'),)
+    asked = prompt.fill({"question": "q", "options": "A. {question}"})
+    assert asked[0].content.startswith("q\nA. {question}\n\nIn short (A. {question})")
+
+
+def test_a_division_makes_a_system_message(tmp_path: Path) -> None:
+    path = tmp_path / "p.txt"
+    path.write_text("---system---\nYou are {question}.\n\n---user---\nHello\n")
+    assert user_prompt(path, ("question",)).fill({"question": "it"}) == (
+        Message("system", "You are it."),
+        Message("user", "Hello"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Hello", r"has no place \{question\}; it may have \{question\}, \{options\}"),
+        ("{question} {optoins}", r"has an unknown place \{optoins\}"),
+        ("---system---\n{question}", "must begin with a line ---system---"),
+        ("hi\n---system---\n{question}\n---user---\nx", "must begin with a line ---system---"),
+        ("---user---\nx\n---system---\n{question}", "must begin with a line ---system---"),
+        ("---system---\n{question}\n---user---\n ", "nothing after the line ---user---"),
+    ],
+)
+def test_a_prompt_that_cannot_be_meant(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.txt"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=message):
+        user_prompt(path, ("question",), ("options",))
+
+
+def test_a_prompt_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no\.txt cannot be read: No such file"):
+        user_prompt(tmp_path / "no.txt", ("question",))
+    (tmp_path / "p.txt").write_bytes(b"\xff{question}")
+    with pytest.raises(InputError, match="is not UTF-8"):
+        user_prompt(tmp_path / "p.txt", ("question",))
+
+
+def test_line_ends_do_not_change_the_hash(tmp_path: Path) -> None:
+    for name, data in (("a", b"x\r\n{question}"), ("b", b"x\n{question}")):
+        (tmp_path / name).write_bytes(data)
+    one, other = (user_prompt(tmp_path / name, ("question",)) for name in "ab")
+    assert one.file.sha256 == other.file.sha256
+    assert one.user == other.user

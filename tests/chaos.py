@@ -1,0 +1,215 @@
+"""An OpenAI-compatible endpoint on loopback that misbehaves on demand.
+
+with ChaosServer(lambda text, call: "500" if call == 1 else "ok") as server:
+    OpenAIModel("m", ModelOptions(base_url=server.base_url))
+
+`behave` gets the text of the last user message (or the prompt) and how often it has come, from 1,
+and names one of BEHAVIOURS. `calls` counts the calls by text; `done` those that were answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import orjson
+from aiohttp import web
+
+KEY = "sk-chaos-5e1f0a9b7c3d4e6f8a2b"
+
+
+@dataclass
+class Call:
+    """One request as it came, and the answer that a well-behaved endpoint gives."""
+
+    request: web.Request
+    body: dict[str, Any]
+    text: str
+    answer: str
+    hang: float
+
+    def reply(self, **changes: Any) -> dict[str, Any]:
+        """The body of a good reply of the API that was called; `content` replaces the answer."""
+        finish = changes.pop("finish_reason", "stop")
+        content = changes.pop("content", self.answer)
+        message = {"role": "assistant", "content": content, **changes.pop("message", {})}
+        if "prompt" in self.body:
+            choice = {"index": 0, "text": content, "finish_reason": finish}
+        else:
+            choice = {"index": 0, "message": message, "finish_reason": finish}
+        usage = {"prompt_tokens": len(self.text.split()), "completion_tokens": 3}
+        model = self.body["model"]
+        return {"id": "1", "model": model, "choices": [choice], "usage": usage, **changes}
+
+
+def as_json(value: Any, status: int = 200, **headers: str) -> web.Response:
+    return web.Response(
+        body=orjson.dumps(value), status=status, content_type="application/json", headers=headers
+    )
+
+
+def error(status: int, message: str, code: str | None = None, **headers: str) -> web.Response:
+    return as_json(
+        {"error": {"message": message, "type": "error", "code": code}}, status, **headers
+    )
+
+
+def _simple(make: Callable[[Call], web.Response]) -> Callable[[Call], Awaitable[Any]]:
+    async def handle(call: Call) -> web.Response:
+        return make(call)
+
+    return handle
+
+
+async def _hang(call: Call) -> web.Response:
+    await asyncio.sleep(call.hang)
+    return as_json(call.reply())
+
+
+async def _drip(call: Call) -> web.StreamResponse:
+    """Whole and right, one byte at a time over the time that `hang` names."""
+    body = orjson.dumps(call.reply())
+    response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    await response.prepare(call.request)
+    for byte in body:
+        await response.write(bytes([byte]))
+        await asyncio.sleep(call.hang / len(body))
+    return response
+
+
+async def _reset(call: Call) -> web.Response:
+    assert call.request.transport is not None
+    call.request.transport.abort()
+    return web.Response()
+
+
+async def _cut(call: Call) -> web.StreamResponse:
+    """Fewer bytes than announced, then the end of the connection."""
+    body = orjson.dumps(call.reply())
+    response = web.StreamResponse(headers={"Content-Length": str(len(body))})
+    await response.prepare(call.request)
+    await response.write(body[: len(body) // 2])
+    assert call.request.transport is not None
+    call.request.transport.close()
+    return response
+
+
+_TOO_LONG = "This model's maximum context length is 4096 tokens. Please reduce your prompt."
+_QUOTA = "You exceeded your current quota, please check your plan and billing details."
+BEHAVIOURS: dict[str, Callable[[Call], Awaitable[Any]]] = {
+    "ok": _simple(lambda call: as_json(call.reply())),
+    "429": _simple(lambda _: error(429, "slow down", "rate_limit_exceeded")),
+    "429-wait": _simple(lambda _: error(429, "slow down", **{"Retry-After": "1"})),
+    "429-long": _simple(lambda _: error(429, "slow down", **{"Retry-After": "86400"})),
+    "429-quota": _simple(lambda _: error(429, _QUOTA, "insufficient_quota")),
+    "500": _simple(lambda _: error(500, "the server had an error")),
+    "502": _simple(lambda _: web.Response(status=502, text="<html>Bad Gateway</html>")),
+    "529": _simple(lambda _: error(529, "overloaded")),
+    "hang": _hang,
+    "drip": _drip,
+    "reset": _reset,
+    "cut": _cut,
+    "cut-json": _simple(
+        lambda call: web.Response(
+            body=orjson.dumps(call.reply())[:-40], content_type="application/json"
+        )
+    ),
+    "html": _simple(lambda _: web.Response(text="<html>Log in</html>", content_type="text/html")),
+    "no-choices": _simple(lambda call: as_json(call.reply(choices=[]))),
+    "no-field": _simple(lambda call: as_json({"id": "1", "model": call.body["model"]})),
+    "null": _simple(lambda call: as_json(call.reply(content=None))),
+    "refusal": _simple(
+        lambda call: as_json(call.reply(content=None, message={"refusal": "I cannot help."}))
+    ),
+    "filter": _simple(lambda call: as_json(call.reply(finish_reason="content_filter"))),
+    "length": _simple(lambda call: as_json(call.reply(finish_reason="length"))),
+    "giant": _simple(lambda call: as_json(call.reply(content="x" * 70_000_000))),
+    "other-model": _simple(lambda call: as_json(call.reply(model="somebody-else"))),
+    "error-inside": _simple(
+        lambda _: as_json({"error": {"message": "no such thing", "code": 400}})
+    ),
+    "busy-inside": _simple(lambda _: as_json({"error": {"message": "busy", "code": 503}})),
+    "too-long": _simple(lambda _: error(400, _TOO_LONG, "context_length_exceeded")),
+    "400": _simple(lambda _: error(400, "top_k is unknown here")),
+    "401": _simple(
+        lambda call: error(401, f"Incorrect API key: {call.request.headers.get('Authorization')}")
+    ),
+    "403": _simple(lambda _: error(403, "not for you")),
+    "404": _simple(lambda _: error(404, "the model does not exist", "model_not_found")),
+}
+
+
+class ChaosServer:
+    """The endpoint, in a thread with an event loop of its own.
+
+    `answer` makes the good answer from a text; `hang` is the seconds that `hang` and `drip` take.
+    """
+
+    def __init__(
+        self,
+        behave: Callable[[str, int], str] = lambda text, call: "ok",
+        *,
+        answer: Callable[[str], str] = lambda text: f"answer to {text}",
+        delay: float = 0.0,
+        hang: float = 30.0,
+    ) -> None:
+        self.calls: Counter[str] = Counter()
+        self.done: Counter[str] = Counter()
+        self.bodies: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.base_url = ""
+        self._behave = behave
+        self._answer = answer
+        self._delay = delay
+        self._hang = hang
+        self._started = threading.Event()
+        self._loop = asyncio.new_event_loop()
+        self._end = asyncio.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._started.wait(10), "the server did not start"
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._loop.call_soon_threadsafe(self._end.set)
+        self._thread.join(10)
+
+    def _serve(self) -> None:
+        try:
+            self._loop.run_until_complete(self._main())
+        finally:
+            self._loop.close()
+
+    async def _main(self) -> None:
+        app = web.Application(client_max_size=1 << 30)
+        app.router.add_post("/v1/chat/completions", self._handle)
+        app.router.add_post("/v1/completions", self._handle)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        port = runner.addresses[0][1]
+        self.base_url = f"http://127.0.0.1:{port}/v1"
+        self._started.set()
+        await self._end.wait()
+        await runner.cleanup()
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        body = orjson.loads(await request.read())
+        text = body["prompt"] if "prompt" in body else body["messages"][-1]["content"]
+        self.calls[text] += 1
+        self.bodies.append(body)
+        self.headers.append(dict(request.headers))
+        behaviour = self._behave(text, self.calls[text])
+        if self._delay:
+            await asyncio.sleep(self._delay)
+        call = Call(request, body, text, self._answer(text), self._hang)
+        response = await BEHAVIOURS[behaviour](call)
+        self.done[text] += 1
+        return response

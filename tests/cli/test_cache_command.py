@@ -1,0 +1,96 @@
+"""`trueground cache` as a user types it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from trueground.cli.caching import cache
+from trueground.errors import UsageError
+from trueground.net.cache import ResponseCache, default_path
+from trueground.net.upkeep import stats
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app.add_typer(cache)
+
+
+@pytest.fixture(autouse=True)
+def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache with three replies of two models, one of them ten days old."""
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path))
+    path = default_path()
+    with ResponseCache(path) as kept:
+        kept.put("1", b"x", model="small", tokens=1_000)
+        kept.put("2", b"x", model="small", tokens=500)
+        kept.put("3", b"x", model="large-model", tokens=7)
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE reply SET created = 1700000000 WHERE key = '2'")
+    connection.commit()
+    connection.close()
+    return path
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, ["cache", *words])
+
+
+def test_stats(filled: Path) -> None:
+    lines = run("stats").stdout.splitlines()
+    assert lines[0] == str(filled)
+    assert lines[1].startswith("3 replies, ")
+    assert lines[2].startswith("from 2023-11-14 22:13 to 20")
+    assert lines[3:] == [
+        "  small        2 replies  1,500 tokens",
+        "  large-model  1 replies  7 tokens",
+    ]
+
+
+def test_stats_as_json(filled: Path) -> None:
+    shown = json.loads(run("stats", "--format", "json").stdout)
+    assert shown["path"] == str(filled)
+    assert (shown["entries"], shown["oldest"]) == (3, "2023-11-14T22:13:20+00:00")
+    assert shown["bytes"] == filled.stat().st_size
+    assert shown["models"][0] == {"model": "small", "entries": 2, "tokens": 1_500}
+
+
+def test_stats_of_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "none"))
+    assert run("stats").stdout.splitlines()[1] == "0 replies, 0 bytes on disk"
+    assert json.loads(run("stats", "--format", "json").stdout)["models"] == []
+    assert not (tmp_path / "none").exists()
+
+
+def test_clear_by_age_by_model_and_all(filled: Path) -> None:
+    done = run("clear", "--older-than", "30", "--yes")
+    assert done.stdout == f"removed 1 replies older than 30 days from {filled}\n"
+    done = run("clear", "--model", "small", "--yes", "--format", "json")
+    assert json.loads(done.stdout) == {"path": str(filled), "removed": 1}
+    assert run("clear", "--yes").stdout == f"removed 1 replies from {filled}\n"
+    assert stats(filled).entries == 0
+
+
+def test_an_unknown_model_is_told(filled: Path) -> None:
+    done = run("clear", "--model", "smal", "--yes")
+    assert isinstance(done.exception, UsageError)
+    assert "Did you mean 'small'" in str(done.exception)
+
+
+def test_nothing_is_removed_unasked(filled: Path) -> None:
+    done = run("clear")
+    assert isinstance(done.exception, UsageError)
+    assert "--yes" in str(done.exception)
+    assert stats(filled).entries == 3
+
+
+def test_a_damaged_cache_is_cleared(filled: Path) -> None:
+    filled.write_bytes(b"no database at all " * 300)
+    done = run("stats")
+    assert isinstance(done.exception, UsageError)
+    assert "trueground cache clear" in str(done.exception)
+    assert run("clear", "--yes").exit_code == 0
+    assert not filled.exists()

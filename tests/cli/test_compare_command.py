@@ -1,0 +1,120 @@
+"""`trueground compare` as a user types it: real processes, real run directories, exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def run(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "trueground", *map(str, words)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+
+
+def write(path: Path, answers: dict[str, str]) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": id_, "question": f"What about {id_}?", "references": ["1931"], "response": response}
+        for id_, response in answers.items()
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs `one` and `two` over the same items, `three` over others."""
+    path = tmp_path_factory.mktemp("runs")
+    write(path / "one.jsonl", {"a": "1931", "b": "1931", "c": "in 1931", "d": "1913"})
+    write(path / "two.jsonl", {"d": "1931", "c": "1931", "b": "1913", "a": "1931"})
+    write(path / "three.jsonl", {"a": "1931", "z": "1931"})
+    for name in ("one", "two", "three"):
+        done = run(
+            *("score", f"{name}.jsonl", "--metrics", "exact_match,f1", "--out", name), cwd=path
+        )
+        assert done.returncode == 0, done.stderr
+    return path
+
+
+def test_text(folder: Path) -> None:
+    done = run("compare", "one", "two", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[:2] == ["A  one (4 items)", "B  two (4 items)"]
+    assert "B against A: 4 items in both" in lines
+    assert lines[5].split()[:4] == ["metric", "items", "A", "B"]
+    assert lines[6].startswith("exact_match")
+    assert lines[6].endswith("exact McNemar (b 1, c 2)")
+    assert "exact_match: 1 lost by B" in lines
+    assert "    A  in 1931" in lines
+
+
+def test_json_holds_what_the_library_gives(folder: Path) -> None:
+    from trueground.studies.compare import compare
+
+    done = run(
+        *("compare", "one", "two", "--format", "json", "--seed", "3", "--metrics", "f1"),
+        *("--resamples", "500", "--level", "0.9", "--flips", "1"),
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    here = compare(
+        [folder / "one", folder / "two"], metrics="f1", seed=3, resamples=500, level=0.9, flips=1
+    ).as_dict()
+    assert found["pairs"] == json.loads(json.dumps(here))["pairs"]
+    assert (found["level"], found["resamples"], found["seed"]) == (0.9, 500, 3)
+
+
+def test_page(folder: Path) -> None:
+    done = run("compare", "one", "two", "--out", "c.html", "--quiet", cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert "exact_match" in (folder / "c.html").read_text(encoding="utf-8")
+    told = run("compare", "one", "two", "--out", "c.html", cwd=folder).stdout
+    assert told.endswith("page   c.html\n")
+
+
+def test_a_page_never_takes_the_place_of_another_file(folder: Path) -> None:
+    before = (folder / "one" / "items.jsonl").read_bytes()
+    done = run("compare", "one", "two", "--out", "one/items.jsonl", cwd=folder)
+    assert done.returncode == 2
+    assert "name it FILE.html" in done.stderr
+    assert (folder / "one" / "items.jsonl").read_bytes() == before
+    done = run("compare", "one", "two", "--out", "nowhere/c.html", cwd=folder)
+    assert (done.returncode, "does not exist" in done.stderr) == (2, True)
+
+
+def test_what_does_not_match_ends_in_two(folder: Path) -> None:
+    done = run("compare", "one", "three", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "3 ids only in A (b, c, d), 1 only in B (z)" in done.stderr
+    assert "Traceback" not in done.stderr
+    done = run("compare", "one", "three", "--allow-mismatch", cwd=folder)
+    assert done.returncode == 0
+    assert "note: the items differ" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["one"], "two or more"),
+        (["one", "one"], "given twice"),
+        (["one", "absent"], "absent/manifest.json: not found"),
+        (["one", "two", "--metrics", "nonsense"], "'nonsense': in neither run"),
+        (["one", "two", "--level", "95"], "between 0 and 1"),
+    ],
+)
+def test_bad_usage_ends_in_two(folder: Path, words: list[str], told: str) -> None:
+    done = run("compare", *words, cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr

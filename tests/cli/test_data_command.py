@@ -1,0 +1,107 @@
+"""`trueground data` as a user types it, against a loopback Hub."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from tests.net.loopback_hub import LoopbackHub, Repo, loopback_hub
+from typer.testing import CliRunner, Result
+
+from trueground.benchmarks.datasets import DATASETS, DataFile, Dataset, folder
+from trueground.cli.data import data
+from trueground.errors import InputError
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app.add_typer(data)
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+    files = (DataFile("first", "org/first", "*.parquet"), DataFile("second", "org/b", "*.parquet"))
+    tiny = Dataset("tiny", "Made up.", "CC0-1.0", "Loopback only.", files)
+    monkeypatch.setitem(DATASETS, "tiny", tiny)
+    with loopback_hub() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.hub_url)
+        hub.repos["org/first"] = Repo("aaa", {"test.parquet": b"one"})
+        hub.repos["org/b"] = Repo("bbb", {"test.parquet": b"three"})
+        yield hub
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, ["data", *map(str, words)])
+
+
+def test_fetch_and_verify(hub: LoopbackHub) -> None:
+    done = run("fetch", "tiny")
+    assert done.exit_code == 0, done.output
+    assert "Licence: CC0-1.0" in done.stderr
+    assert "fetched first.parquet  3 bytes  org/first@aaa" in done.stdout
+    assert done.stdout.endswith(f"in {folder('tiny')}\n")
+    assert "intact  first.parquet" in run("fetch", "tiny").stdout
+    for words in (("verify",), ("verify", "tiny")):
+        done = run(*words)
+        assert done.exit_code == 0
+        assert done.stdout == "tiny  first.parquet  ok\ntiny  second.parquet  ok\n"
+
+
+def test_json(hub: LoopbackHub) -> None:
+    done = run("fetch", "tiny", "--format", "json", "--quiet")
+    assert done.stderr == ""
+    shown = json.loads(done.stdout)
+    assert shown["folder"] == str(folder("tiny"))
+    assert [(f["local"], f["revision"], f["new"]) for f in shown["files"]] == [
+        ("first.parquet", "aaa", True),
+        ("second.parquet", "bbb", True),
+    ]
+    checks = json.loads(run("verify", "--format", "json").stdout)
+    assert [(c["dataset"], c["ok"], c["problem"]) for c in checks] == [("tiny", True, None)] * 2
+
+
+def test_damage_is_shown_and_ends_in_an_error(hub: LoopbackHub) -> None:
+    run("fetch", "tiny")
+    (folder("tiny") / "first.parquet").write_bytes(b"two")
+    done = run("verify")
+    assert isinstance(done.exception, InputError)
+    assert done.exception.exit_code == 2
+    assert "trueground data fetch tiny" in str(done.exception)
+    assert "tiny  first.parquet  found SHA-256" in done.stdout
+    assert "tiny  second.parquet  ok" in done.stdout
+    assert "fetched first.parquet" in run("fetch", "tiny").stdout
+
+
+def test_nothing_to_verify(hub: LoopbackHub) -> None:
+    done = run("verify")
+    assert isinstance(done.exception, InputError)
+    assert "nothing is fetched yet" in str(done.exception)
+
+
+def test_a_copy_on_disk_that_has_a_part(hub: LoopbackHub, tmp_path: Path) -> None:
+    (tmp_path / "first.jsonl").write_bytes(b"{}\n")
+    done = run("fetch", "tiny", "--from", tmp_path / "first.jsonl")
+    assert done.exit_code == 0
+    assert f"first.jsonl  3 bytes  {tmp_path / 'first.jsonl'}" in done.stdout
+    assert "does not hold: second" in done.stderr
+    assert hub.seen == []
+
+
+def test_without_a_subcommand_it_is_told_in_one_line() -> None:
+    done = run()
+    assert done.exit_code == 2
+    assert "Missing command" in done.stderr
+
+
+def test_declaring_the_command_loads_nothing_heavy() -> None:
+    heavy = {"sqlite3", "aiohttp", "tenacity", "msgspec", "orjson", "numpy", "rich"}
+    code = (
+        "import sys, trueground.cli.data, trueground.cli.caching; "
+        f"print({heavy} & {{*sys.modules}})"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "set()"

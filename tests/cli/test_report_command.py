@@ -1,0 +1,96 @@
+"""`trueground report` as a user types it: real processes, real files, exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.reports.leaderboard_fixture import benchmark_run, sweep
+from tests.reports.report_fixture import sample_run
+
+
+def run(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "trueground", *map(str, words)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+
+
+def test_one_run_is_drawn_again_in_its_folder(tmp_path: Path) -> None:
+    sample_run(tmp_path / "one", 40)
+    done = run("report", "one", "--max-items", "10", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"page   {Path('one', 'report.html')}\n"
+    assert "10 of 40 items" in (tmp_path / "one" / "report.html").read_text()
+    assert not (tmp_path / "leaderboard.html").exists()
+    done = run("report", "one", "--format", "json", cwd=tmp_path)
+    assert json.loads(done.stdout) == {"page": str(Path("one", "report.html"))}
+
+
+def test_a_folder_of_runs_makes_a_leaderboard(tmp_path: Path) -> None:
+    sweep(tmp_path / "out", {"gpt-4o": (0.6, 0.9, 0.5), "gpt-4o-mini": (0.5, 0.6, 0.5)})
+    done = run("report", "out", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].split()[:3] == ["model", "unanswerable", "inconsistent"]
+    assert {line.split()[0] for line in lines[1:3]} == {"gpt-4o", "gpt-4o-mini"}
+    assert "best of each organisation" in done.stdout
+    assert lines[-1] == "page   leaderboard.html"
+    first = (tmp_path / "leaderboard.html").read_bytes()
+    done = run("report", "out", "--out", "other.html", cwd=tmp_path)
+    assert (tmp_path / "other.html").read_bytes() == first
+    assert run("report", "out", cwd=tmp_path).returncode == 0  # our own page may be replaced
+
+
+def test_json_holds_everything_and_notes_go_to_standard_error(tmp_path: Path) -> None:
+    benchmark_run(tmp_path / "a", "one", "unanswerable", 0.5)
+    benchmark_run(tmp_path / "b", "two", "unanswerable", 0.6, limit=10)
+    done = run("report", "a", "b", "--format", "json", cwd=tmp_path)
+    assert done.returncode == 0
+    found = json.loads(done.stdout)
+    assert found["page"] == "leaderboard.html"
+    assert [row["name"] for row in found["rows"]] == ["two", "one"]
+    assert "trueground: note: unanswerable: the runs differ in limit" in done.stderr
+
+
+def test_published_models_and_an_own_table(tmp_path: Path) -> None:
+    benchmark_run(tmp_path / "a", "mine", "unanswerable", 0.5)
+    table = [{"name": "mine", "family": "Mine", "organisation": "Me", "size": 3}]
+    (tmp_path / "models.json").write_text(json.dumps(table))
+    words = ("a", "--with-published", "--models", "models.json")
+    done = run("report", *words, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "gpt-4o (published)" in done.stdout
+    assert "<td>Me</td>" in (tmp_path / "leaderboard.html").read_text()
+
+
+def test_what_cannot_be_meant_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    sample_run(tmp_path / "one", 3)
+    benchmark_run(tmp_path / "runs" / "a", "m", "unanswerable", 0.5)
+    benchmark_run(tmp_path / "half", "m", "unanswerable", 0.5, status="interrupted")
+    (tmp_path / "mine.html").write_text("mine")
+    cases = {
+        ("one", "--out", "x.html"): "--out is for a leaderboard",
+        ("one", "--models", "x.json"): "--models is for a leaderboard",
+        ("runs", "--max-items", "3"): "--max-items is for the page of one run",
+        ("runs", "--out", "mine.html"): "no leaderboard of ours",
+        ("half",): "is not finished",
+        ("runs", "half"): "is not finished",
+        ("nowhere",): "is no folder",
+        ("one", "--with-published"): "no published number",
+        (): "try --help",
+    }
+    for words, told in cases.items():
+        done = run("report", *words, cwd=tmp_path)
+        assert done.returncode == 2, words
+        assert told in done.stderr
+        assert "Traceback" not in done.stderr
+        assert done.stdout == ""
+    assert (tmp_path / "mine.html").read_text() == "mine"
+    assert not list(tmp_path.glob("leaderboard*"))

@@ -1,0 +1,82 @@
+"""kill -9 at any moment: no completed call again, no answer lost, the same bytes at the end."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.chaos import ChaosServer
+from tests.evaluate.questions_file import answer, write_questions
+
+N, KILLS, CONNECTIONS = 500, 30, 8
+FINAL = ("items.jsonl", "summary.json", "report.html")
+
+
+def command(data: Path, server: ChaosServer, out: Path, *more: str) -> list[str]:
+    words = [sys.executable, "-m", "trueground", "run", "faitheval/unanswerable", "--model", "m"]
+    words += ["--base-url", server.base_url, "--data", str(data), "--out", str(out)]
+    return [*words, "--max-connections", str(CONNECTIONS), "--quiet", *more]
+
+
+def kill_at(process: subprocess.Popen[bytes], server: ChaosServer, calls: int) -> None:
+    """Kill it as soon as the endpoint has seen so many calls, or when it has ended by itself."""
+    give_up = time.monotonic() + 60
+    while process.poll() is None and sum(server.calls.values()) < calls:
+        assert time.monotonic() < give_up
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+@pytest.mark.parametrize("cache", ["", "--no-cache"])
+def test_killed_thirty_times(tmp_path: Path, cache: str) -> None:
+    dice = random.Random(11)
+    data = write_questions(tmp_path / "q.jsonl", N)
+    env = {**os.environ, "TRUEGROUND_HOME": str(tmp_path / "home")}
+    kills = KILLS if cache else 5
+    with ChaosServer(answer=answer, delay=0.01) as server:
+        killed = command(data, server, tmp_path / "killed", *([cache] if cache else []))
+        for calls in sorted(dice.sample(range(1, N), kills)):
+            kill_at(subprocess.Popen(killed, env=env), server, calls)
+        subprocess.run(killed, env=env, check=True)
+        repeated = sum(count - 1 for count in server.calls.values())
+        lines = (tmp_path / "killed/responses.jsonl").read_text().splitlines()
+        answered = sum(server.calls.values())
+        subprocess.run(command(data, server, tmp_path / "whole", "--no-cache"), env=env, check=True)
+    assert len(server.calls) == N
+    # Only calls whose reply had not been written when the process died may come again.
+    assert repeated <= kills * CONNECTIONS
+    assert len(lines) == N
+    assert answered - repeated == N
+    for name in FINAL:
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_killed_while_scoring(tmp_path: Path) -> None:
+    """Every call is made; the process dies at several moments between the last call and the end."""
+    data = write_questions(tmp_path / "q.jsonl", 200)
+    env = {**os.environ, "TRUEGROUND_HOME": str(tmp_path / "home")}
+    with ChaosServer(answer=answer) as server:
+        words = command(data, server, tmp_path / "killed")
+        for wait in (0.0, 0.01, 0.03, 0.06, 0.1):
+            process = subprocess.Popen(words, env=env)
+            log = tmp_path / "killed/responses.jsonl"
+            while process.poll() is None and not (
+                log.exists() and log.read_bytes().count(b"\n") == 200
+            ):
+                time.sleep(0.001)
+            time.sleep(wait)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        subprocess.run(words, env=env, check=True)
+        assert set(server.calls.values()) == {1}
+        subprocess.run(command(data, server, tmp_path / "whole"), env=env, check=True)
+        assert set(server.calls.values()) == {1}
+    for name in FINAL:
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
