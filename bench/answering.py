@@ -1,6 +1,6 @@
-"""A local OpenAI-compatible endpoint that answers every call after a fixed time, in its own process.
+"""A local OpenAI-compatible endpoint that answers each call after a fixed time, in its own process.
 
-    python bench/answering.py PORT SECONDS
+python bench/answering.py PORT SECONDS
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`make bench`: measures side by side in one run and prints Markdown tables.
 
-    python bench/run.py [speed] [memory] [startup] [--big]
+    python bench/run.py [startup] [speed] [calls] [replay] [memory] [--big]
 
 `memory` scores 200,000 and 1,000,000 records with the whole command; `--big` adds 5,000,000.
 """
@@ -20,6 +20,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench import naive
+from bench.calls import calls, replay
 from trueground.metrics.base import Spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.evidence import Evidence
@@ -173,6 +174,7 @@ def startup() -> None:
         [python, "-c", "import trueground"],
         [program, "--help"],
         [program, "score", "--help"],
+        [program, "run", "faitheval", "--help"],
         [program, "list"],
     ):
         taken = []
@@ -185,13 +187,19 @@ def startup() -> None:
 
 
 def main() -> None:
-    wanted = [a for a in sys.argv[1:] if not a.startswith("-")] or ["startup", "speed", "memory"]
+    wanted = [a for a in sys.argv[1:] if not a.startswith("-")] or [
+        "startup",
+        "speed",
+        "calls",
+        "replay",
+        "memory",
+    ]
     sizes = (200_000, 1_000_000) + ((5_000_000,) if "--big" in sys.argv else ())
     for name in wanted:
         if name == "memory":
             memory(sizes)
         else:
-            {"speed": speed, "startup": startup}[name]()
+            {"speed": speed, "startup": startup, "calls": calls, "replay": replay}[name]()
 
 
 if __name__ == "__main__":

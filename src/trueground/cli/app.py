@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from trueground._version import __version__
-from trueground.cli import comparing, listing, running, scoring
+from trueground.cli import caching, comparing, data, listing, reporting, running, scoring
 
 INTERRUPTED = 130
 WRITE_FAILED = 5
@@ -27,7 +27,10 @@ app = typer.Typer(
 app.command("score")(scoring.score)
 app.add_typer(running.group)
 app.command("compare")(comparing.compare)
+app.command("report")(reporting.report)
 app.command("list")(listing.list_)
+app.add_typer(data.data)
+app.add_typer(caching.cache)
 
 
 def _version(wanted: bool) -> None:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from trueground.errors import RunInterrupted, UnreachableError
-from trueground.models.base import ChatModel, ChatRequest, Reply
+from trueground.models.base import UNREACHABLE, ChatModel, ChatRequest, Reply
 from trueground.models.cached import recall, remember, request_key
 from trueground.net.cache import ResponseCache
-from trueground.runs.responses import UNREACHABLE, Response, ResponseLog
+from trueground.runs.responses import Response, ResponseLog
 
 # So many calls in a row without reaching the model, and the rest would fare no better.
 _GIVE_UP_AFTER = 20

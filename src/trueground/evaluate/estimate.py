@@ -12,8 +12,7 @@ from trueground.models.base import ChatModel
 from trueground.models.cached import request_key
 from trueground.models.estimate import estimate_tokens
 from trueground.models.pricing import price_of
-from trueground.net.cache import default_path
-from trueground.net.peek import known_keys
+from trueground.net.cache import default_path, known_keys
 from trueground.runs.directory import RESPONSES
 from trueground.runs.responses import answered_before
 

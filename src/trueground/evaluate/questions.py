@@ -49,8 +49,12 @@ class Questionnaire:
 
     def calls(self) -> Iterator[Call]:
         """The calls for them."""
+        seed = self.params.seed
         for id_, question, draw in self.drawn():
-            request = ChatRequest(question.messages, self.params, draw)
+            params = self.params
+            if draw and seed is not None:  # the same seed would give the same answer again
+                params = msgspec.structs.replace(params, seed=seed + draw)
+            request = ChatRequest(question.messages, params, draw)
             yield Call(id_, request, prompt_sha256(question.messages))
 
 

@@ -12,6 +12,9 @@ import msgspec
 
 from trueground.types import Status
 
+# The finish reason of a call that came to no model: nobody there, not let in, no such model.
+UNREACHABLE = "unreachable"
+
 
 class Message(msgspec.Struct, frozen=True):
     """One message of a conversation; `role` is `system`, `user` or `assistant`."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from trueground.models.base import Reply
+from trueground.models.base import UNREACHABLE, Reply
 from trueground.net.failures import (
     ConnectError,
     HttpError,
@@ -19,8 +19,6 @@ from trueground.net.failures import (
 )
 from trueground.types import Status
 
-# What makes every further call pointless: not let in, nothing there, nothing left to pay with.
-UNREACHABLE = "unreachable"
 _UNREACHABLE = {301, 302, 303, 307, 308, 401, 402, 403, 404, 405}
 _NO_QUOTA = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 _TOO_LONG = {"context_length_exceeded", "exceed_context_size_error", "request_too_large"}

@@ -90,6 +90,7 @@ class HttpClient:
         self._secrets = secrets
         self._hidden = [s.encode() for s in secrets if len(s) >= _CERTAIN_SECRET]
         self._sleep = sleep
+        self._timeout = min(self.policy.timeout, self.policy.deadline)
         self._pool: Pool | None = None
         self._routes: dict[str, tuple[URL, str | None]] = {}
 
@@ -136,7 +137,7 @@ class HttpClient:
             return await save(response, part)
 
         timeout = aiohttp.ClientTimeout(
-            total=None, sock_connect=CONNECT_TIMEOUT, sock_read=self.policy.timeout
+            total=None, sock_connect=CONNECT_TIMEOUT, sock_read=self._timeout
         )
         call = _Call("GET", url, headers=headers, timeout=timeout, deadline=float("inf"))
         try:
@@ -178,8 +179,7 @@ class HttpClient:
     ) -> T:
         pool = self._pool
         if pool is None or pool.loop is not asyncio.get_running_loop():
-            timeout = min(self.policy.timeout, self.policy.deadline)
-            pool = open_pool(self.policy.max_connections, timeout, self._headers)
+            pool = open_pool(self.policy.max_connections, self._timeout, self._headers)
             self._pool = pool
         if call.url not in self._routes:
             self._routes[call.url] = route(call.url)
@@ -204,10 +204,10 @@ class HttpClient:
                 self._heed(error)
                 raise
             except NETWORK_ERRORS as error:
-                raise network_error(error, self.policy.timeout) from None
+                raise network_error(error, self._timeout) from None
 
     def _heed(self, error: StatusError) -> None:
-        """Hold all calls back when the endpoint has had enough; for `backoff` if it says no time."""
+        """Hold all calls back after a 429: as long as it says, else for `backoff` seconds."""
         if error.status != 429 or not error.retryable:
             return
         seconds = self.policy.backoff if error.wait is None else error.wait

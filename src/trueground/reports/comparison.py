@@ -54,7 +54,7 @@ def test_words(metric: Mapping[str, Any]) -> str:
         if result["test"] == "mcnemar":
             words[0] += f" ({counts})"
         else:
-            words.append(f"McNemar without groups {counts}, p {p_value(table['p'])}")
+            words.append(f"McNemar without groups {counts}, p {p_value(tested['p'])}")
     if not metric["higher_is_better"]:
         words.append("lower is better")
     return "; ".join(words)

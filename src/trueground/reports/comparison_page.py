@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from trueground.errors import OutputError, UsageError
 from trueground.reports.charts import Scale
 from trueground.reports.comparison import heading, p_value, remarks, signed, test_words
+from trueground.reports.shell import draw
 from trueground.reports.terminal import number
 from trueground.runs.directory import replacing
 
@@ -44,24 +39,18 @@ def write_comparison(path: Path, comparison: Mapping[str, Any]) -> None:
 
 def render_page(comparison: Mapping[str, Any]) -> str:
     """The page, with its style inside and the style's hash in its policy; it has no script."""
-    folder = resources.files("trueground.reports") / "templates"
-    style = (folder / "report.css").read_text("utf-8")
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"number": number, "signed": signed, "p_value": p_value}
-    template = environment.from_string((folder / "comparison.html.j2").read_text("utf-8"))
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return template.render(
-        comparison,
-        style=Markup(style),
-        style_hash=f"sha256-{digest}",
-        heading=heading,
-        remarks=lambda pair: list(remarks(pair)),
-        test_words=test_words,
-        drawing=_drawing,
-        scale=_scale,
-    )
+    view = {
+        **comparison,
+        "heading": heading,
+        "remarks": lambda pair: list(remarks(pair)),
+        "test_words": test_words,
+        "signed": signed,
+        "p_value": p_value,
+        "four": number,
+        "drawing": _drawing,
+        "scale": _scale,
+    }
+    return draw("comparison.html.j2", None, ["report.css"], view)
 
 
 def _scale(pair: Mapping[str, Any]) -> Scale:

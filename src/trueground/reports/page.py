@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from trueground.errors import InputError, UsageError
 from trueground.reports.items import write_items
 from trueground.reports.selection import choose_items, headline_metric, read_numbers
-from trueground.reports.view import number, page_view
+from trueground.reports.shell import draw
+from trueground.reports.view import page_view
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY, replacing
 
 # Escaped text cannot contain this: the template alone can write it.
@@ -46,7 +43,9 @@ def write_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> Path
         "shown": len(selection.rows),
         "has_records": (run_dir / RECORDS).exists(),
     }
-    before, _, after = render(view).partition(_DATA_MARK)
+    view["data"] = Markup(_DATA_MARK)
+    drawn = draw("report.html.j2", "report.js", ["report.css"], view)
+    before, _, after = drawn.partition(_DATA_MARK)
     fields = list(dict.fromkeys([*(summary.get("by") or {}), "model"]))
 
     path = run_dir / REPORT
@@ -55,31 +54,6 @@ def write_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> Path
         write_items(out, run_dir, selection, metrics=metrics, fields=fields)
         out.write(after.encode())
     return path
-
-
-def render(view: dict[str, Any]) -> str:
-    """The page around its data, with style and script inside and their hashes in its policy."""
-    folder = resources.files("trueground.reports") / "templates"
-    script = (folder / "report.js").read_text("utf-8")
-    style = (folder / "report.css").read_text("utf-8")
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["number"] = number
-    template = environment.from_string((folder / "report.html.j2").read_text("utf-8"))
-    return template.render(
-        view,
-        script=Markup(script),
-        style=Markup(style),
-        script_hash=_source_hash(script),
-        style_hash=_source_hash(style),
-        data=Markup(_DATA_MARK),
-    )
-
-
-def _source_hash(source: str) -> str:
-    digest = hashlib.sha256(source.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def _read_json(run_dir: Path, name: str) -> dict[str, Any]:

@@ -14,12 +14,14 @@ from markupsafe import Markup
 from trueground.reports.view import number
 
 
-def draw(template: str, script: str, styles: Sequence[str], view: Mapping[str, Any]) -> str:
-    """Fill templates/<template>; script and style stand inside, and their hashes in `view`.
+def draw(template: str, script: str | None, styles: Sequence[str], view: Mapping[str, Any]) -> str:
+    """Fill templates/<template>; script and style stand inside.
 
-    The template puts `script`, `style`, `script_hash` and `style_hash` in their places.
+    The template puts `script`, `style`, `script_hash` and `style_hash` in their places. Functions
+    in `view` can be called there.
     """
-    program, style = _file(script), "".join(_file(name) for name in styles)
+    program = _file(script) if script else ""
+    style = "".join(_file(name) for name in styles)
     environment = Environment(
         autoescape=True,
         undefined=StrictUndefined,

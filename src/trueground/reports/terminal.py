@@ -77,9 +77,9 @@ def render_runs(runs: Sequence[Finished]) -> str:
             )
         )
     width = max(len(row[1]) for row in rows)
-    table = table([(row[0], row[1].ljust(width), *row[2:]) for row in rows])
+    shown = table([(row[0], row[1].ljust(width), *row[2:]) for row in rows])
     pages = "\n".join(f"page   {path / REPORT}" for _, _, path in runs)
-    return f"{table}\n\n{pages}"
+    return f"{shown}\n\n{pages}"
 
 
 def render_estimates(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
@@ -92,14 +92,14 @@ def render_estimates(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
         lines.append((model, task, *(f"{c:,}" for c in counts), usd, ""))
     total = [sum(e["usd"] or 0.0 for _, _, e in rows)] if rows[0][2]["usd"] is not None else []
     width = max(len(line[1]) for line in lines)
-    table = table([(line[0], line[1].ljust(width), *line[2:]) for line in lines])
+    shown = table([(line[0], line[1].ljust(width), *line[2:]) for line in lines])
     tail = [f"{value:,.4f} US dollars in all" for value in total]
     bounded = all(e["bounded"] for _, _, e in rows)
     tail.append(
         "estimates: 4 characters a token in; out "
         + ("at most, as --max-tokens allows" if bounded else "64 a call, since no --max-tokens")
     )
-    return "\n".join([table, "", *tail, "nothing was called, nothing written"])
+    return "\n".join([shown, "", *tail, "nothing was called, nothing written"])
 
 
 def number(value: float | None) -> str:

@@ -13,12 +13,9 @@ from typing import NamedTuple, Self
 import msgspec
 
 from trueground.errors import InputError
-from trueground.models.base import Reply, TokenLogprob, Usage
+from trueground.models.base import UNREACHABLE, Reply, TokenLogprob, Usage
 from trueground.runs.directory import AppendFile
 from trueground.types import Status
-
-# The call never came to a model, so that nothing was answered and nothing paid.
-UNREACHABLE = "unreachable"
 
 
 class Response(msgspec.Struct, kw_only=True):
