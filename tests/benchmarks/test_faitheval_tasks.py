@@ -20,6 +20,8 @@ from tests.benchmarks.faitheval_files import (
 )
 
 from trueground.benchmarks.base import Question, Sources, Task
+from trueground.benchmarks.datasets import get_dataset
+from trueground.benchmarks.fetching import fetch
 from trueground.benchmarks.registry import get_benchmark
 from trueground.errors import InputError, UsageError
 from trueground.metrics.registry import parse_spec
@@ -264,7 +266,7 @@ def test_a_question_without_its_original_is_an_error(data: Path, tmp_path: Path,
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("original", {}, "add --original PATH with MRQA's test files"),
+        ("original", {}, "add --original PATH with MRQA's files"),
         ("original", {"of": "counterfactual"}, "ARC-Challenge, which has no contexts"),
         (
             "original",
@@ -340,3 +342,20 @@ def test_a_prompt_of_the_users_own(data: Path, tmp_path: Path, arc: str) -> None
     made = task("original", data, prompt, of="counterfactual", closed_book=True, original=arc)
     assert text(next(made.questions())).startswith("Q: Which of these is wet?\nA. water\n")
     assert made.prompts[0].id == "mine.txt"
+
+
+def test_fetched_originals_are_found(
+    data: Path, mrqa: str, arc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `data fetch mrqa --from` and `data fetch arc-challenge --from` keep is taken."""
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+    for name, files in (("mrqa", mrqa), ("arc-challenge", arc)):
+        split = get_dataset(name).files[-1].name
+        source = tmp_path / "copies" / name / f"{split}{''.join(Path(files).suffixes)}"
+        source.parent.mkdir(parents=True)
+        source.write_bytes(Path(files).read_bytes())
+        fetch(name, source.parent)
+    (first, *_rest) = ask("original", data)
+    assert first.record.references == ["Ede Holm", "Holm"]
+    (first, *_rest) = ask("original", data, of="counterfactual", closed_book=True)
+    assert first.record.references == [COUNTERFACTUAL[0]["choices"]["text"][0]]

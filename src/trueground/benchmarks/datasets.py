@@ -3,7 +3,7 @@
 A dataset's files lie in `home()/data/NAME`. `origin.json` beside them records where each came from,
 its revision, size and SHA-256 at the first fetch; from then on they are checked against it.
 
-A new dataset is a module that declares DATASET, and one line in _MODULES; another package calls
+A new dataset stands in the DATASETS of a module that _MODULES names; another package calls
 `add_dataset`.
 """
 
@@ -21,7 +21,7 @@ from trueground.net.home import home
 from trueground.plugins import add, find, load_plugins
 
 ORIGIN = "origin.json"
-_MODULES = {"faitheval": "trueground.benchmarks.faitheval.data"}
+_MODULES = ("trueground.benchmarks.faitheval.data",)
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ def add_dataset(dataset: Dataset) -> Dataset:
 
 def all_datasets() -> dict[str, Dataset]:
     """Every dataset by name, those of other packages included."""
-    for name, module in _MODULES.items():
-        if name not in DATASETS:
-            DATASETS[name] = import_module(module).DATASET
+    for module in _MODULES:
+        for dataset in import_module(module).DATASETS:
+            DATASETS.setdefault(dataset.name, dataset)
     load_plugins()
     return DATASETS
 
@@ -153,6 +153,13 @@ def local_files(name: str, file: str) -> list[Path]:
                 f"with: trueground data fetch {name}"
             )
     return [folder(name) / record.local for record in records]
+
+
+def all_local_files(name: str) -> list[Path]:
+    """What was fetched of a dataset, which may be a part of it. InputError: not whole."""
+    have = {record.file for record in read_origin(name).files}
+    files = [file.name for file in get_dataset(name).files if file.name in have]
+    return [path for file in files for path in local_files(name, file)]
 
 
 def verify(name: str) -> list[FileCheck]:

@@ -6,14 +6,16 @@ never taken for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from trueground.benchmarks.datasets import all_local_files, is_fetched
 from trueground.benchmarks.faitheval.source import Fields
-from trueground.errors import InputError
-from trueground.records.plainrows import plain_rows
+from trueground.errors import InputError, UsageError
+from trueground.records.plainrows import data_files, plain_rows
 from trueground.records.problems import describe
 from trueground.text.normalize import FAITHEVAL
 from trueground.types import Choice
@@ -32,7 +34,26 @@ class Original:
     key: str = ""
 
 
-def find_originals(path: Path, wanted: Mapping[str, str], choices: bool) -> dict[str, Original]:
+def original_files(path: Path | None, choices: bool) -> list[Path]:
+    """The files that hold the originals: those at `path`, or those that were fetched.
+
+    UsageError: neither. Never is anything else taken for them.
+    """
+    if path is not None:
+        return data_files(path)
+    name = "arc-challenge" if choices else "mrqa"
+    if is_fetched(name):
+        return all_local_files(name)
+    what = "ARC-Challenge's files" if choices else "MRQA's files"
+    raise UsageError(
+        "original contexts and keys are not in FaithEval's own files; add --original PATH with "
+        f"{what}, to be joined by id, or fetch them: trueground data fetch {name}"
+    )
+
+
+def find_originals(
+    files: Sequence[Path], wanted: Mapping[str, str], choices: bool
+) -> dict[str, Original]:
     """The originals of the questions in `wanted` (by id); all others are passed over.
 
     InputError: an unreadable file or row, a question without an original, one that asks something
@@ -40,7 +61,7 @@ def find_originals(path: Path, wanted: Mapping[str, str], choices: bool) -> dict
     """
     rows, read = (_arc_rows, _choice_question) if choices else (_mrqa_rows, _open_question)
     found: dict[str, Original] = {}
-    for fields in rows(path):
+    for fields in chain.from_iterable(map(rows, files)):
         row_id = next((name for name in fields.ids if name in wanted), None)
         if row_id is None:
             continue
@@ -51,11 +72,12 @@ def find_originals(path: Path, wanted: Mapping[str, str], choices: bool) -> dict
                 "expected one"
             )
     missing = [name for name in wanted if name not in found]
+    where = ", ".join(map(str, files))
     what = "ARC-Challenge question" if choices else "original context"
-    require_none(missing, f"questions have no {what} in {path}", "Add the files that hold them.")
+    require_none(missing, f"questions have no {what} in {where}", "Add the files that hold them.")
     others = [name for name in wanted if not same_text(wanted[name], found[name].question)]
     remedy = "Name the files that they come from."
-    require_none(others, f"questions read otherwise in {path}", remedy)
+    require_none(others, f"questions read otherwise in {where}", remedy)
     return found
 
 

@@ -80,7 +80,7 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
     of = str(options["of"]) if task == "original" else task
     original = Path(str(options["original"])) if options["original"] is not None else None
     if task == "original":
-        _check_original(of, closed_book, original)
+        _check_original(of, closed_book)
     elif original is not None and documents == "both":
         raise UsageError(
             "--original is for the task original, and for inconsistent with --documents original "
@@ -98,7 +98,7 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
     )
 
 
-def _check_original(of: str, closed_book: bool, original: Path | None) -> None:
+def _check_original(of: str, closed_book: bool) -> None:
     if of == "counterfactual" and not closed_book:
         raise UsageError(
             "the questions of counterfactual come from ARC-Challenge, which has no contexts: "
@@ -109,12 +109,6 @@ def _check_original(of: str, closed_book: bool, original: Path | None) -> None:
         raise UsageError(
             f"--closed-book is for --of counterfactual; the questions of {of} cannot be answered "
             "without their context"
-        )
-    if original is None:
-        where = "ARC-Challenge's test file" if closed_book else "MRQA's test files"
-        raise UsageError(
-            f"original contexts and keys are not in FaithEval's own files; add --original PATH "
-            f"with {where}, to be joined by id"
         )
 
 

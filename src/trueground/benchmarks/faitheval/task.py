@@ -7,13 +7,17 @@ from pathlib import Path
 
 from trueground.benchmarks.base import Question, Sources, Task, Value
 from trueground.benchmarks.faitheval.asked import FILTERS, make_asked
-from trueground.benchmarks.faitheval.originals import Original, find_originals, require_none
+from trueground.benchmarks.faitheval.originals import (
+    Original,
+    find_originals,
+    original_files,
+    require_none,
+)
 from trueground.benchmarks.faitheval.prompting import Prompting, make_prompting
 from trueground.benchmarks.faitheval.settings import Settings, read_settings
 from trueground.benchmarks.faitheval.source import Item, read_items, task_files
 from trueground.errors import InputError
 from trueground.records import FileInfo
-from trueground.records.plainrows import data_files
 
 _ANSWER = (
     "answer_accuracy(normalizer=faitheval,match=substring)",  # the paper's rule
@@ -28,7 +32,8 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
     settings = read_settings(task, options)
     prompting = make_prompting(settings, sources.prompt)
     files = task_files(settings.of, sources.data)
-    others = data_files(settings.original) if settings.original else []
+    needed = task == "original" or settings.original is not None
+    others = original_files(settings.original, settings.choices) if needed else []
     metrics = _metrics(settings)
     return Task(
         benchmark="faitheval",
@@ -40,7 +45,7 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
         params=settings.params,
         files=tuple(FileInfo.of(str(file), file) for file in (*files, *others)),
         prompts=prompting.files,
-        questions=_Questions(settings, files, prompting),
+        questions=_Questions(settings, files, others, prompting),
     )
 
 
@@ -58,20 +63,20 @@ def _metrics(settings: Settings) -> tuple[str, ...]:
 class _Questions:
     """Streams the questions. The first call reads everything once before it gives any out."""
 
-    def __init__(self, settings: Settings, files: list[Path], prompting: Prompting) -> None:
+    def __init__(
+        self, settings: Settings, files: list[Path], others: list[Path], prompting: Prompting
+    ) -> None:
         self._settings = settings
         self._files = files
+        self._others = others
         self._prompting = prompting
-        self._checked = False
+        self._originals: Originals | None = None
 
     def __call__(self) -> Iterator[Question]:
-        originals: Originals = {}
-        if self._settings.original:
-            wanted = {item.id: item.question for item in self._items()}
-            originals = find_originals(self._settings.original, wanted, self._settings.choices)
-        if not self._checked:
-            self._check(originals)
-            self._checked = True
+        if self._originals is None:
+            self._originals = self._find()
+            self._check(self._originals)
+        originals = self._originals
         for item in self._items():
             asked = make_asked(self._settings, item, originals.get(item.id))
             if isinstance(asked, str):
@@ -80,6 +85,13 @@ class _Questions:
                 asked.record.question or "", asked.context, asked.record.choices or ()
             )
             yield Question(asked.record, messages)
+
+    def _find(self) -> Originals:
+        """The originals, kept: MRQA's files are long, and only some of their rows are wanted."""
+        if not self._others:
+            return {}
+        wanted = {item.id: item.question for item in self._items()}
+        return find_originals(self._others, wanted, self._settings.choices)
 
     def _items(self) -> Iterator[Item]:
         settings = self._settings
