@@ -7,13 +7,16 @@ PINS := --constraint requirements/constraints.txt
 
 SHELL := /bin/bash
 
-.PHONY: demo test bench bench-install docs lint bounds clean
+.PHONY: demo test test-hf bench bench-install docs lint bounds clean
 
 demo: $(VENV)/base.done  ## score the example answers and print where the page is
 	$(BIN)/trueground score examples/answers.jsonl --by model --out runs/demo --overwrite
 
 test: $(VENV)/test.done lint  ## lint, types, tests
 	$(BIN)/python -m pytest
+
+test-hf: $(VENV)/hf.done  ## the tests that need torch: local Hugging Face models
+	$(BIN)/python -m pytest tests/models
 
 lint: $(VENV)/test.done
 	$(BIN)/ruff check .
@@ -46,7 +49,11 @@ $(VENV)/base.done: pyproject.toml requirements/constraints.txt | $(VENV)/bin/pyt
 	touch $@
 
 $(VENV)/test.done: $(VENV)/base.done requirements/test.txt
-	$(PIP) $(PINS) --editable ".[all]" --requirement requirements/test.txt
+	$(PIP) $(PINS) --editable ".[pandas,meteor]" --requirement requirements/test.txt
+	touch $@
+
+$(VENV)/hf.done: $(VENV)/test.done requirements/hf.txt
+	$(PIP) $(PINS) --constraint requirements/hf.txt --editable ".[hf]"
 	touch $@
 
 $(VENV)/docs.done: $(VENV)/base.done requirements/docs.txt
@@ -54,4 +61,4 @@ $(VENV)/docs.done: $(VENV)/base.done requirements/docs.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-fresh site dist runs/demo
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-fresh $(VENV)-neighbours site dist runs/demo

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from trueground.judges import judge
     from trueground.metrics.base import Metric
     from trueground.metrics.registry import metric
-    from trueground.models.base import ChatRequest, Message, Params, Reply
+    from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply
     from trueground.models.options import ModelOptions
     from trueground.models.registry import model
     from trueground.types import Claim, JudgeRequest, Passage, Record, Status, Turn, Verdict
 
 _HOMES = {
+    "ChatModel": "models.base",
     "ChatRequest": "models.base",
     "Claim": "types",
     "JudgeRequest": "types",
@@ -57,6 +58,7 @@ _HOMES = {
 _MODULES = ("errors", "metrics", "testing")
 
 __all__ = [
+    "ChatModel",
     "ChatRequest",
     "Claim",
     "JudgeRequest",

@@ -114,6 +114,7 @@ def _settings(given: Mapping[str, Any]) -> RunSettings:
         cache=not given["no_cache"],
         retry_failed=given["retry_failed"],
         batch=given["batch"],
+        poll_seconds=given["poll"],
         prices=read_prices(given["prices"]) if given["prices"] else None,
         time_limit=given["time_limit"],
         keep_records=not given["no_records"],

@@ -90,6 +90,9 @@ def common(
     batch: Annotated[
         bool, typer.Option("--batch", help="Through the endpoint's batch files: slower, cheaper.")
     ] = False,
+    poll: Annotated[
+        float, typer.Option(min=0.01, help="--batch: seconds to the first look; grows to 60.")
+    ] = 5.0,
     prices: Annotated[
         Path | None,
         typer.Option(help='JSON, US dollars per million tokens: {"m": {"input": 1, "output": 2}}'),

@@ -29,6 +29,14 @@ class Call(NamedTuple):
     prompt: str
 
 
+class Slot(NamedTuple):
+    """Where a reply goes: the item, the hash of its prompt, and its key in the cache if any."""
+
+    id: str
+    prompt: str
+    key: str | None
+
+
 class Asking:
     """One session of asking: takes calls from an iterator and leaves replies in the log."""
 
@@ -71,55 +79,71 @@ class Asking:
             if self._known(call):
                 await asyncio.sleep(0)  # many in a row must not keep other workers from going on
                 continue
-            key = request_key(self._model.signature, call.request) if self._cache else None
-            while key in self._flying:
-                await self._flying[key].wait()
-            if key is None or not self._kept(call, key):
-                await self._ask(call, key)
+            slot = self.slot(call)
+            while slot.key in self._flying:
+                await self._flying[slot.key].wait()
+            if not self.kept(slot):
+                await self._ask(call.request, slot)
 
-    async def _ask(self, call: Call, key: str | None) -> None:
+    async def _ask(self, request: ChatRequest, slot: Slot) -> None:
         """Make the call and keep its reply: in the log, then in the cache."""
         left = None if self._ends is None else self._ends - time.monotonic()
         if left is not None and left <= 0:
             raise _out_of_time()
         arrived = asyncio.Event()
-        if key is not None:
-            self._flying[key] = arrived
+        if slot.key is not None:
+            self._flying[slot.key] = arrived
         start = time.perf_counter()
         try:
             async with asyncio.timeout(left):
-                reply = await self._model.generate(call.request)
-            self.take(call, reply, time.perf_counter() - start, key)
+                reply = await self._model.generate(request)
+            self.take(slot, reply, time.perf_counter() - start)
         except TimeoutError:
             raise _out_of_time() from None
         finally:
-            if key is not None:
-                del self._flying[key]
+            if slot.key is not None:
+                del self._flying[slot.key]
             arrived.set()
         self._see_reached(reply)
 
-    def take(self, call: Call, reply: Reply, latency_s: float | None, key: str | None) -> None:
+    def restore(self, call: Call) -> None:
+        """Cache an answer of an earlier session, which may have died before it was cached."""
+        slot = self.slot(call)
+        if self._cache is None or slot.key is None or self._cache.get(slot.key) is not None:
+            return
+        response = self._log.get(call.id)
+        if response is not None:
+            remember(self._cache, slot.key, self._model.name, response.reply())
+
+    def slot(self, call: Call) -> Slot:
+        """Where the reply to a call goes."""
+        key = request_key(self._model.signature, call.request) if self._cache else None
+        return Slot(call.id, call.prompt, key)
+
+    def take(self, slot: Slot, reply: Reply, latency_s: float) -> None:
         """Keep a reply that was called for now."""
-        self._note(call, reply, latency_s, cached=False)
-        if self._cache is not None and key is not None:
-            remember(self._cache, key, self._model.name, reply)
+        self._note(slot, reply, latency_s, cached=False)
+        if self._cache is not None and slot.key is not None:
+            remember(self._cache, slot.key, self._model.name, reply)
+
+    def kept(self, slot: Slot) -> bool:
+        """Take the reply from the cache, where it is there."""
+        if self._cache is None or slot.key is None:
+            return False
+        reply = recall(self._cache, slot.key)
+        if reply is not None:
+            self._note(slot, reply, None, cached=True)
+        return reply is not None
 
     def _known(self, call: Call) -> bool:
         """Take the reply from a file of replies, where the model is one and has it by its id."""
         reply = self._replies_by_id(call.id) if self._replies_by_id else None
         if reply is not None:
-            self._note(call, reply, None, cached=False)
+            self._note(Slot(call.id, call.prompt, None), reply, None, cached=False)
         return reply is not None
 
-    def _kept(self, call: Call, key: str) -> bool:
-        """Take the reply from the cache, where it is there."""
-        reply = recall(self._cache, key) if self._cache else None
-        if reply is not None:
-            self._note(call, reply, None, cached=True)
-        return reply is not None
-
-    def _note(self, call: Call, reply: Reply, latency_s: float | None, *, cached: bool) -> None:
-        self._log.append(Response.of(call.id, call.prompt, reply, latency_s, cached))
+    def _note(self, slot: Slot, reply: Reply, latency_s: float | None, *, cached: bool) -> None:
+        self._log.append(Response.of(slot.id, slot.prompt, reply, latency_s, cached))
         self._tick()
 
     def _see_reached(self, reply: Reply) -> None:

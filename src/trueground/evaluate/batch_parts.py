@@ -1,34 +1,29 @@
-"""The parts in which a run's calls go through batches: their files, and what is known of each.
+"""The parts in which a run's calls lie at an endpoint: submitted once, looked at, collected.
 
 batches.json is written before and after everything that must not happen twice, so that a run that
-was killed knows which parts the endpoint already has.
+was killed knows which parts the endpoint has.
 """
 
 from __future__ import annotations
 
-import re
+import asyncio
 import secrets
-from collections.abc import Iterator
-from dataclasses import dataclass
-from hashlib import sha256
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
-import orjson
 
 from trueground.errors import InputError
+from trueground.evaluate.batch_files import Written
+from trueground.models.batches import Batch, BatchApi
+from trueground.net.failures import HttpError
 from trueground.runs.directory import BATCHES, write_json
 
-_PLAIN = re.compile(r"[!-~]{1,64}")
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What fits into one file of calls. OpenAI takes 50,000 calls and 200 MB."""
-
-    requests: int = 50_000
-    bytes: int = 190_000_000
+MAX_TOKENS = "max_tokens"
+_LONGEST_WAIT = 60.0  # seconds between two looks at the batches
+_GROWTH = 1.5
+# Looks in a row that failed, until an endpoint that was there counts as gone.
+_LOST_LOOKS = 20
 
 
 class Part(msgspec.Struct):
@@ -53,69 +48,121 @@ class State(msgspec.Struct):
     """What batches.json holds. `token` marks this run's batches at the endpoint."""
 
     token: str
-    limit_name: str = "max_tokens"
+    limit_name: str = MAX_TOKENS
     parts: list[Part] = []
 
+
+class Parts:
+    """All parts of a run, those of earlier sessions too. Its methods raise HttpError, WriteError.
+
+    `look` hears how many calls of the batches under way have been done.
+    """
+
+    def __init__(
+        self, api: BatchApi, run: Path, poll_seconds: float, look: Callable[[int], None]
+    ) -> None:
+        """Read what is known of them. Raises InputError."""
+        self._api = api
+        self._path = run / BATCHES
+        self._poll = poll_seconds
+        self._look = look
+        self._state = _read(self._path)
+        self._reached = False
+        self._lost = 0
+
     @property
-    def open(self) -> list[Part]:
-        """The parts whose results have not been taken yet."""
-        return [part for part in self.parts if not part.collected]
+    def under_way(self) -> list[Part]:
+        """Those whose results have not been taken yet."""
+        return [part for part in self._state.parts if not part.collected]
 
-    def mark(self, part: Part) -> dict[str, str]:
+    @property
+    def limit_name(self) -> str:
+        """What the endpoint calls `max_tokens`, as far as it has said."""
+        return self._state.limit_name
+
+    @limit_name.setter
+    def limit_name(self, name: str) -> None:
+        self._state.limit_name = name
+
+    async def submit(self, written: Written, path: Path) -> None:
+        """Upload a file of calls and make a batch of it."""
+        file_id = await self._api.upload(path)
+        self._reached = True
+        parts = self._state.parts
+        part = Part(
+            number=len(parts) + 1,
+            sha256=written.sha256,
+            requests=written.requests,
+            url=written.url,
+            limit_name=self.limit_name,
+            input_file_id=file_id,
+        )
+        parts.append(part)
+        self._write()  # from here on, a batch that nobody knows of can be found
+        self._tell(part, await self._api.create(file_id, part.url, self._mark(part)))
+
+    async def ended(self) -> AsyncIterator[tuple[Part, Batch]]:
+        """Each part under way when its batch has ended; it is collected when the next is asked for.
+
+        Waits between two looks at the endpoint, longer and longer.
+        """
+        wait = self._poll
+        while parts := self.under_way:
+            done = 0
+            for part in parts:
+                batch = await self._seen(part)
+                if batch is not None and batch.ended:
+                    yield part, batch
+                    part.collected = True
+                    self._write()
+                elif batch is not None:
+                    done += batch.done
+            if self.under_way:
+                self._look(done)
+                await asyncio.sleep(wait)
+                wait = min(wait * _GROWTH, max(_LONGEST_WAIT, self._poll))
+
+    async def _seen(self, part: Part) -> Batch | None:
+        """The batch of a part; None where the endpoint was there before and is silent now."""
+        try:
+            batch = await self._batch(part)
+        except HttpError as error:
+            self._lost += 1
+            if not (self._reached and error.retryable and self._lost < _LOST_LOOKS):
+                raise
+            return None
+        self._reached, self._lost = True, 0
+        self._tell(part, batch)
+        return batch
+
+    async def _batch(self, part: Part) -> Batch:
+        if part.batch_id is not None:
+            return await self._api.get(part.batch_id)
+        # The session that uploaded it died before it could write down whether the batch was made.
+        mark = self._mark(part)
+        found = await self._api.find(part.input_file_id, mark)
+        return found or await self._api.create(part.input_file_id, part.url, mark)
+
+    def _mark(self, part: Part) -> dict[str, str]:
         """What tells the batch of a part from all others at the endpoint."""
-        return {"trueground": self.token, "part": str(part.number)}
+        return {"trueground": self._state.token, "part": str(part.number)}
+
+    def _tell(self, part: Part, batch: Batch) -> None:
+        if (part.batch_id, part.status) != (batch.id, batch.status):
+            part.batch_id, part.status = batch.id, batch.status
+            self._write()
+
+    def _write(self) -> None:
+        write_json(self._path, msgspec.to_builtins(self._state))
 
 
-def read_state(run: Path) -> State:
-    """The state of a run; a new one where there is none. Raises InputError."""
-    path = run / BATCHES
+def _read(path: Path) -> State:
     try:
         return msgspec.json.decode(path.read_bytes(), type=State)
     except FileNotFoundError:
         return State(secrets.token_hex(16))
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{path} cannot be read ({error}). Restore it; or delete it, and batches under way are "
-            "submitted and paid again"
+            f"{path} cannot be read ({error}). Restore it; or delete it, and what is under way at "
+            "the endpoint is submitted and paid again"
         ) from None
-
-
-def write_state(run: Path, state: State) -> None:
-    """Replace batches.json. Raises WriteError."""
-    write_json(run / BATCHES, msgspec.to_builtins(state))
-
-
-def custom_id(item: str) -> str:
-    """An item's name in a batch: its id where that is plain and short, else a hash of it."""
-    return item if _PLAIN.fullmatch(item) else sha256(item.encode()).hexdigest()
-
-
-class Written(NamedTuple):
-    """A file of calls on disk; `url` is that of its lines."""
-
-    sha256: str
-    requests: int
-    url: str
-
-
-def write_parts(lines: Iterator[bytes], path: Path, limits: Limits) -> Iterator[Written]:
-    """Fill the file, give it out, fill it anew, until the lines end. Raises OSError.
-
-    A line that alone is beyond the limit has a file of its own; the endpoint will say what it
-    thinks of it.
-    """
-    line = next(lines, None)
-    while line is not None:
-        url = orjson.loads(line)["url"]
-        digest, number, size = sha256(), 0, 0
-        with path.open("wb") as out:
-            while line is not None and _fits(number, size + len(line), limits):
-                out.write(line)
-                digest.update(line)
-                number, size = number + 1, size + len(line)
-                line = next(lines, None)
-        yield Written(digest.hexdigest(), number, url)
-
-
-def _fits(number: int, size: int, limits: Limits) -> bool:
-    return number == 0 or (number < limits.requests and size <= limits.bytes)

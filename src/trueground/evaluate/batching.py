@@ -1,7 +1,7 @@
-"""Ask through an endpoint's batches: slower, cheaper, and safe from every kill on the way.
+"""Ask through an endpoint's batches: slower, cheaper, and nothing is submitted twice.
 
-Nothing is submitted twice: a part is noted when its file is uploaded, its batch is looked for
-before it is made again, and the next round begins when every part under way has been collected.
+Calls go out in rounds. The next one begins when every part of the last, or of a session that was
+killed, has been collected, so that what is still without a reply is known for certain.
 """
 
 from __future__ import annotations
@@ -11,30 +11,16 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from trueground.errors import RunInterrupted, UnreachableError, UsageError
+from trueground.errors import RunInterrupted, TruegroundError, UnreachableError, UsageError
 from trueground.evaluate.asking import Asking, Call, Slot
-from trueground.evaluate.batch_parts import (
-    Limits,
-    Part,
-    Written,
-    custom_id,
-    read_state,
-    write_parts,
-    write_state,
-)
+from trueground.evaluate.batch_files import Limits, custom_id, write_files
+from trueground.evaluate.batch_parts import MAX_TOKENS, Part, Parts
 from trueground.evaluate.run_settings import RunSettings
-from trueground.models.base import ChatModel, Reply
+from trueground.models.base import UNREACHABLE, ChatModel, Reply
 from trueground.models.batches import Batch, BatchApi, BatchModel
 from trueground.net.failures import HttpError
-from trueground.runs.directory import BATCHES, write_error
-from trueground.runs.responses import UNREACHABLE
+from trueground.runs.directory import write_error
 from trueground.types import Status
-
-_LONGEST_WAIT = 60.0  # seconds between two looks at the batches
-_GROWTH = 1.5
-# Looks in a row that failed, before an endpoint that was there counts as gone.
-_LOST_LOOKS = 20
-_KEPT = "What was answered is kept"
 
 
 def see_batches(model: ChatModel) -> BatchModel:
@@ -42,8 +28,8 @@ def see_batches(model: ChatModel) -> BatchModel:
     if isinstance(model, BatchModel):
         return model
     raise UsageError(
-        f"--batch: {model.name} cannot be asked through batches; only models behind an "
-        "OpenAI-compatible endpoint can. Leave --batch away, or name such a model (--base-url)"
+        f"--batch: {model.name} cannot be asked through batches, only a model behind an "
+        "OpenAI-compatible endpoint can (--base-url). Name such a model, or leave --batch away"
     )
 
 
@@ -56,7 +42,6 @@ class Batching:
         asking: Asking,
         run: Path,
         settings: RunSettings,
-        *,
         look: Callable[[int], None] = lambda _done: None,
         limits: Limits | None = None,
     ) -> None:
@@ -64,167 +49,143 @@ class Batching:
 
         Raises UsageError for a model without batches, InputError for an unreadable batches.json.
         """
-        self._model = see_batches(model)
+        self._name = model.name
+        self._api = BatchApi(see_batches(model))
+        self._parts = Parts(self._api, run, settings.poll_seconds, look)
         self._asking = asking
-        self._run = run
-        self._settings = settings
-        self._look = look
+        self._time_limit = settings.time_limit
         self._limits = limits or Limits()
-        self._state = read_state(run)
+        self._folder = run / ".batch"
         self._waiting: dict[str, Slot] = {}  # calls without a reply, by their name in a batch
-        self._tried: set[str] = set()  # cache keys of calls that were submitted in this session
-        self._answered = 0
-        self._reached = False
-        self._lost = 0
-        self._stops: list[str] = []  # why this session must not submit what is left
-        self._reasons: list[str] = []  # what the endpoint says of batches that brought nothing
+        self._submitted: set[str] = set()  # their cache keys
+        self._reason: str | None = None  # why a batch ended before its time
+        self._refused: str | None = None  # why every other call would be refused, too
+        self._cancelled: str | None = None
 
     async def ask_all(self, waiting: Iterator[Call], calls: Callable[[], Iterator[Call]]) -> None:
         """Work off the waiting calls; `calls` gives all calls of the run anew, these among them.
 
         Raises UnreachableError, RunInterrupted at the end of the time, WriteError.
         """
-        folder = self._run / ".batch"
-        self._api = BatchApi(self._model)
         try:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            async with asyncio.timeout(self._settings.time_limit) as time:
-                await self._work_off(waiting, calls, folder)
-        except TimeoutError as error:
-            if time.expired():
-                raise RunInterrupted(f"the time limit is reached. {self._rest()}") from None
-            raise write_error(folder, error) from error
+            async with asyncio.timeout(self._time_limit) as time:
+                await self._work_off(waiting, calls)
         except HttpError as error:
-            raise UnreachableError(f"{self._failed(error)}. {self._rest()}") from None
+            raise self._unreached(error) from None
         except OSError as error:
-            raise write_error(folder, error) from error
+            if isinstance(error, TimeoutError) and time.expired():
+                raise RunInterrupted(f"the time limit is reached. {self._kept()}") from None
+            raise write_error(self._folder, error) from error
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(self._folder, ignore_errors=True)
             await self._api.close()
 
-    async def _work_off(
-        self, waiting: Iterator[Call], calls: Callable[[], Iterator[Call]], folder: Path
-    ) -> None:
+    async def _work_off(self, waiting: Iterator[Call], calls: Callable[[], Iterator[Call]]) -> None:
         for call in waiting:
             slot = self._asking.slot(call)
             if not self._asking.kept(slot):
                 self._waiting[custom_id(call.id)] = slot
-        if self._waiting:
-            await self._collect_all(folder)
+        if not self._waiting:
+            return
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir()
+        await self._collect_all()
         while self._waiting:
-            for name, slot in list(self._waiting.items()):
-                if self._asking.kept(slot):  # asked under another id, and answered
-                    del self._waiting[name]
-            before = self._answered, self._state.limit_name
-            await self._submit(calls, folder)
-            await self._collect_all(folder)
-            if self._waiting and before == (self._answered, self._state.limit_name):
-                why = "; ".join(self._reasons[-3:]) or "the endpoint gives no reason"
-                raise UnreachableError(
-                    f"{self._model.name}: {len(self._waiting)} calls went through batches without "
-                    f"a reply: {why}. {_KEPT}; mend the cause and run the same command to go on, "
-                    "or leave --batch away"
-                )
+            before = len(self._waiting), self._parts.limit_name
+            await self._submit(calls())
+            await self._collect_all()
+            if before == (len(self._waiting), self._parts.limit_name):
+                raise self._stuck()
 
-    async def _submit(self, calls: Callable[[], Iterator[Call]], folder: Path) -> None:
+    async def _submit(self, calls: Iterator[Call]) -> None:
         """Send all calls that wait, in as many parts as they need."""
-        path = folder / "calls.jsonl"
-        for written in write_parts(self._lines(calls()), path, self._limits):
-            file_id = await self._api.upload(path)
-            self._reached = True
-            part = self._note(written, file_id)
-            await self._create(part)
-            path.unlink()
+        path = self._folder / "calls.jsonl"
+        for written in write_files(self._lines(calls), path, self._limits):
+            await self._parts.submit(written, path)
 
     def _lines(self, calls: Iterator[Call]) -> Iterator[bytes]:
-        """The lines of the calls that wait; of those that ask the same, one at first."""
+        """The lines of the calls that wait; of those that ask the same, only one at first."""
         keys: set[str] = set()
         for call in calls:
             name = custom_id(call.id)
-            slot = self._waiting.get(name)
-            if slot is None or (slot.key in keys and slot.key not in self._tried):
+            if name not in self._waiting:
                 continue
-            if slot.key is not None:
-                keys.add(slot.key)
+            key = self._waiting[name].key
+            if key in keys and key not in self._submitted:
+                continue
+            if key is not None:
+                keys.add(key)
             try:
-                yield self._api.line(name, call.request, self._state.limit_name)
+                yield self._api.line(name, call.request, self._parts.limit_name)
             except TypeError as error:
                 reason = f"the call cannot be written as JSON: {error}"
                 self._take(name, Reply(status=Status.ERROR, error=reason), 0.0)
-        self._tried |= keys
+        self._submitted |= keys
 
-    def _note(self, written: Written, file_id: str) -> Part:
-        """Write down a part that is uploaded, before a batch is made of it."""
-        state = self._state
-        part = Part(
-            number=len(state.parts) + 1,
-            sha256=written.sha256,
-            requests=written.requests,
-            url=written.url,
-            limit_name=state.limit_name,
-            input_file_id=file_id,
-        )
-        state.parts.append(part)
-        write_state(self._run, state)
-        return part
-
-    async def _create(self, part: Part) -> None:
-        batch = await self._api.create(part.input_file_id, part.url, self._state.mark(part))
-        self._tell(part, batch)
-
-    def _tell(self, part: Part, batch: Batch) -> None:
-        """Write down what the endpoint says of a part."""
-        if (part.batch_id, part.status) != (batch.id, batch.status):
-            part.batch_id, part.status = batch.id, batch.status
-            write_state(self._run, self._state)
-
-    async def _collect_all(self, folder: Path) -> None:
+    async def _collect_all(self) -> None:
         """Wait for every part under way and take its results.
 
         Raises UnreachableError or RunInterrupted where more of the same would be no use.
         """
-        wait = self._settings.poll_seconds
-        while parts := self._state.open:
-            done = 0
-            for part in parts:
-                batch = await self._seen(part)
-                if batch is not None and batch.ended:
-                    await self._collect(part, batch, folder)
-                elif batch is not None:
-                    done += batch.done
-            if self._state.open:
-                self._look(done)
-                await asyncio.sleep(wait)
-                wait = min(wait * _GROWTH, max(_LONGEST_WAIT, self._settings.poll_seconds))
-        if self._waiting and self._stops:
-            raise RunInterrupted(f"{'; '.join(self._stops)}. {self._rest()}")
+        async for part, batch in self._parts.ended():
+            await self._collect(part, batch)
+        for name, slot in list(self._waiting.items()):
+            if self._asking.kept(slot):  # asked for another item, and answered
+                del self._waiting[name]
+        if self._waiting and self._cancelled:
+            raise RunInterrupted(f"{self._cancelled}. {self._kept()}")
         if self._waiting and self._refused:
             raise UnreachableError(
-                f"{self._model.name} cannot be reached: {self._refused}. {self._rest()}"
+                f"{self._name} cannot be reached: {self._refused}; mend the cause. {self._kept()}"
             )
 
-    async def _seen(self, part: Part) -> Batch | None:
-        """How a part stands; None where the endpoint was reached before and is not to be had now.
-
-        A part that was uploaded by a session that died may have its batch or not.
-        """
-        try:
-            if part.batch_id is None:
-                mark = self._state.mark(part)
-                batch = await self._api.find(part.input_file_id, mark)
-                if batch is None:
-                    batch = await self._api.create(part.input_file_id, part.url, mark)
-            else:
-                batch = await self._api.get(part.batch_id)
-        except HttpError as error:
-            self._lost += 1
-            if not (self._reached and error.retryable and self._lost < _LOST_LOOKS):
-                raise
-            return None
-        self._reached, self._lost = True, 0
-        self._tell(part, batch)
-        return batch
-
-    async def _collect(self, part: Part, batch: Batch, folder: Path) -> None:
+    async def _collect(self, part: Part, batch: Batch) -> None:
         """Take the results of a batch that has ended."""
+        if batch.status == "cancelled":
+            self._cancelled = batch.reason
+        elif batch.status != "completed" or not (batch.output_file_id or batch.error_file_id):
+            self._reason = batch.reason
+        async for result in self._api.results(batch, self._folder / "results.jsonl"):
+            if result.custom_id not in self._waiting or result.reply is None:
+                continue
+            if result.other_limit and part.limit_name == MAX_TOKENS:
+                self._parts.limit_name = "max_completion_tokens"
+                continue
+            self._take(result.custom_id, result.reply, batch.seconds)
+
+    def _take(self, name: str, reply: Reply, seconds: float) -> None:
+        """Keep a reply; a call that was refused like every other waits on."""
+        self._asking.take(self._waiting[name], reply, seconds)
+        if reply.finish_reason == UNREACHABLE:
+            self._refused = reply.error
+        else:
+            del self._waiting[name]
+
+    def _kept(self) -> str:
+        """What becomes of the run when the session ends now."""
+        number = len(self._parts.under_way)
+        if not number:
+            return "What was answered is kept. Run the same command to go on"
+        goes = "its batch goes" if number == 1 else f"its {number} batches go"
+        return (
+            f"What was answered is kept, and {goes} on at the endpoint. Run the same command to "
+            "collect what comes of it"
+        )
+
+    def _unreached(self, error: HttpError) -> TruegroundError:
+        hint = ""
+        if error.status in (404, 405):
+            hint = (
+                " (an endpoint without batches, or not the one that they were submitted to: name "
+                "that one, or leave --batch away)"
+            )
+        return UnreachableError(
+            f"{self._name} cannot be reached through batches: {error}{hint}. {self._kept()}"
+        )
+
+    def _stuck(self) -> UnreachableError:
+        return UnreachableError(
+            f"{self._name}: {len(self._waiting)} calls came back from batches without a reply: "
+            f"{self._reason or 'the results leave them out'}; mend the cause, or leave --batch "
+            f"away. {self._kept()}"
+        )

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from trueground.claims import Decomposer, get_decomposer
+from trueground.errors import UsageError
 from trueground.judges import Judge, get_judge
 from trueground.metrics.base import Spec, make_spec
 from trueground.metrics.registry import default_specs, get_metric, parse_specs
+from trueground.records import Check
+from trueground.records.fields import is_known
 
 ABSTAINED = "abstained"
 
@@ -72,3 +75,13 @@ def make_plan(
         get_decomposer(decomposer) if isinstance(decomposer, str) else decomposer,
         **rest,  # type: ignore[arg-type]
     )
+
+
+def see_breakdowns(by: Sequence[str], check: Check) -> None:
+    """Breakdowns must name something that is there. Raises UsageError."""
+    for name in by:
+        if not is_known(name, check.breakdowns):
+            known = ", ".join(check.breakdowns) or "none"
+            raise UsageError(
+                f"--by {name}: no record has this field; fields to break down by: {known}"
+            )

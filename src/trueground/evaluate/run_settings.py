@@ -21,7 +21,8 @@ class RunSettings:
     """How to ask and score; the fields are options of `trueground run`.
 
     `params` are the user's own and win over those of the task's scheme. `seed` is that of the
-    intervals. `time_limit` is in seconds and for this session only.
+    intervals. `time_limit` is in seconds and for this session only. `poll_seconds` is how soon the
+    batches are looked at again, for the first time; it grows to a minute.
     """
 
     params: Params = field(default_factory=Params)
@@ -33,6 +34,7 @@ class RunSettings:
     cache: bool = True
     retry_failed: bool = False
     batch: bool = False
+    poll_seconds: float = 5.0
     prices: Prices | None = None
     time_limit: float | None = None
     keep_records: bool = True
@@ -44,6 +46,8 @@ class RunSettings:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < least):
                 raise UsageError(f"{name}={value!r}; it must be a whole number, {least} or more")
+        if not 0 < self.poll_seconds < float("inf"):
+            raise UsageError(f"poll_seconds={self.poll_seconds!r}; it must be above 0")
 
 
 def questionnaire(task: Task, settings: RunSettings) -> Questionnaire:

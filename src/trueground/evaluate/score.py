@@ -12,7 +12,7 @@ from trueground.claims import Decomposer
 from trueground.errors import UsageError
 from trueground.evaluate.manifest import close_manifest, make_manifest
 from trueground.evaluate.mapper import Job
-from trueground.evaluate.plan import Plan, make_plan
+from trueground.evaluate.plan import Plan, make_plan, see_breakdowns
 from trueground.evaluate.result import Result, Summary
 from trueground.evaluate.values import Values
 from trueground.evaluate.work import Progress, Work, no_progress
@@ -21,7 +21,6 @@ from trueground.metrics.base import Spec
 from trueground.metrics.registry import METRICS
 from trueground.plugins import known_everywhere
 from trueground.records import Check, open_records
-from trueground.records.fields import is_known
 from trueground.runs.directory import ITEMS, MANIFEST, RunDirectory, write_json
 
 
@@ -150,12 +149,7 @@ def _plan(settings: Settings, fields: Sequence[str], keep_records: bool = True) 
 
 def _see_fields(plan: Plan, settings: Settings, check: Check) -> None:
     """Breakdowns and gates must name something that is there. Raises UsageError."""
-    for name in plan.by:
-        if not is_known(name, check.breakdowns):
-            known = ", ".join(check.breakdowns) or "none"
-            raise UsageError(
-                f"--by {name}: no record has this field; fields to break down by: {known}"
-            )
+    see_breakdowns(plan.by, check)
     for name in settings.require:
         if name not in plan.keys and sum(k.partition("(")[0] == name for k in plan.keys) != 1:
             raise UsageError(

@@ -13,6 +13,7 @@ from trueground.benchmarks.base import Task
 from trueground.evaluate.asking import Asking, Call
 from trueground.evaluate.identity import identity, see_same
 from trueground.evaluate.manifest import end_manifest, make_manifest
+from trueground.evaluate.plan import see_breakdowns
 from trueground.evaluate.questions import AnsweredQuestions, Outcome
 from trueground.evaluate.result import Result, Summary
 from trueground.evaluate.run_settings import RunSettings, questionnaire, run_plan
@@ -22,6 +23,7 @@ from trueground.models.base import ChatModel
 from trueground.models.pricing import price_of
 from trueground.net.cache import ResponseCache, default_path
 from trueground.records import Check
+from trueground.records.checks import Tally
 from trueground.runs.directory import ITEMS, MANIFEST, RESPONSES, RunDirectory, write_json
 from trueground.runs.responses import ResponseLog
 
@@ -33,8 +35,12 @@ class Session:
         """Read the questions and take the folder.
 
         Raises InputError for a row that is no question, OutputError for a folder in use or with
-        another run in it.
+        another run in it, UsageError for a model without batches where it is to use them.
         """
+        if settings.batch:
+            from trueground.evaluate.batching import see_batches
+
+            see_batches(model)
         self._task = task
         self._model = model
         self._settings = settings
@@ -43,23 +49,28 @@ class Session:
         self._price = None if settings.prices is None else price_of(model.name, settings.prices)
         self._done = 0
         self.problem: str | None = None  # what went wrong with the cache, if anything did
-        self.n = self._count()
+        self._check = self._look_through()
+        self.n = self._check.n
+        see_breakdowns(self._plan.by, self._check)
         with ExitStack() as stack:
             self._directory = stack.enter_context(RunDirectory(out, resume=True))
             own = identity(self._asked, self._plan, model.signature)
             earlier = see_same(out, own)
-            self._check = Check(self.n, [], 0, {}, False, list(task.files))
+            self._broken_off = earlier is not None and earlier.get("status") != "finished"
             self._manifest = self._begin(own, earlier)
             self._log = stack.enter_context(ResponseLog(out / RESPONSES))
             self._open = stack.pop_all()
 
-    def _count(self) -> int:
-        n = 0
-        for n, _ in enumerate(self._asked.drawn(), 1):
-            if n % 1024 == 0:
-                self._settings.progress("check", n, None)
-        self._settings.progress("check", n, n)
-        return n
+    def _look_through(self) -> Check:
+        """Read every question once. Raises InputError for a row that is none."""
+        tally, progress = Tally(), self._settings.progress
+        for drawn in self._asked.drawn():
+            tally.count(drawn.question.record)
+            if tally.n % 1024 == 0:
+                progress("check", tally.n, None)
+        progress("check", tally.n, tally.n)
+        files = list(self._task.files)
+        return Check(tally.n, [], 0, tally.fields(), False, files, tally.breakdowns())
 
     def _begin(self, own: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> dict[str, Any]:
         task = self._task
@@ -89,8 +100,20 @@ class Session:
         """Ask what has not been answered. Raises UnreachableError, RunInterrupted, WriteError."""
         with self._told(), self._cache() as cache:
             asking = Asking(self._model, self._log, cache, self._tick, self._settings.time_limit)
-            await asking.ask_all(self._waiting())
+            if self._settings.batch:
+                await self._through_batches(asking)
+            else:
+                await asking.ask_all(self._waiting(asking))
             self.problem = cache.problem if cache else None
+
+    async def _through_batches(self, asking: Asking) -> None:
+        from trueground.evaluate.batching import Batching
+
+        def look(done: int) -> None:
+            self._settings.progress("ask", self._done + done, self.n)
+
+        batching = Batching(self._model, asking, self._directory.path, self._settings, look)
+        await batching.ask_all(self._waiting(asking), self._asked.calls)
 
     def score(self) -> Result:
         """Score all answers; writes items, summary and page. Raises WriteError."""
@@ -115,10 +138,12 @@ class Session:
     def __exit__(self, *_error: object) -> None:
         self.close()
 
-    def _waiting(self) -> Iterator[Call]:
+    def _waiting(self, asking: Asking) -> Iterator[Call]:
         """The calls that are still to be made, one by one."""
         for call in self._asked.calls():
             if self._log.has(call.id, call.prompt, retry_failed=self._settings.retry_failed):
+                if self._broken_off:
+                    asking.restore(call)
                 self._tick()
             else:
                 yield call

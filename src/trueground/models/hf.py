@@ -52,7 +52,7 @@ class HFModel:
             needed("torch").cuda.empty_cache()
 
     def _answer(self, requests: list[ChatRequest]) -> list[Reply]:
-        """Replies to requests with equal parameters, in order; runs in the worker thread."""
+        """Replies to requests with equal parameters (seeds aside); runs in the worker thread."""
         if self._loaded is None:
             self._loaded = load(self._source, self._options)
         loaded = self._loaded
@@ -67,7 +67,10 @@ class HFModel:
             tokens = _tokenise(loaded, text, special=not chat or loaded.seq2seq)
             if reason := _too_long(loaded, len(tokens), params.max_tokens or MAX_TOKENS):
                 replies[number] = Reply(
-                    status=Status.TOO_LONG, error=reason, usage=Usage(len(tokens)), model=self.name
+                    status=Status.TOO_LONG,
+                    error=reason,
+                    usage=Usage(len(tokens)),
+                    model=self.signature,
                 )
                 continue
             prompts[number] = Prompt(tokens, _seed(request, tokens))
@@ -108,7 +111,7 @@ class HFModel:
     def _reply(self, prompt: Prompt, output: Output, opened: bool) -> Reply:
         usage = Usage(len(prompt.tokens), output.count)
         if output.error is not None:
-            return Reply(status=Status.ERROR, error=output.error, model=self.name, usage=usage)
+            return Reply(status=Status.ERROR, error=output.error, model=self.signature, usage=usage)
         cut = output.finish == "length"
         text, reasoning = split_thinking("<think>" * opened + output.text, cut)
         return Reply(
@@ -116,7 +119,7 @@ class HFModel:
             reasoning=reasoning,
             finish_reason=output.finish,
             status=Status.TRUNCATED if cut else None,
-            model=self.name,
+            model=self.signature,
             usage=usage,
             logprobs=output.logprobs,
         )

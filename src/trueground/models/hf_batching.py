@@ -8,7 +8,9 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from trueground.models.base import ChatRequest, Reply
+import msgspec
+
+from trueground.models.base import ChatRequest, Params, Reply
 
 
 @dataclass(eq=False)
@@ -17,13 +19,18 @@ class _Asked:
     reply: Future[Reply] = field(default_factory=Future)
 
     @property
+    def params(self) -> Params:
+        """What must be the same in a batch: all but the seed, of which every row has its own."""
+        return msgspec.structs.replace(self.request.params, seed=None)
+
+    @property
     def length(self) -> int:
         """In characters: near enough to sort by, and known before anything is tokenised."""
         return sum(len(m.content) for m in self.request.messages)
 
 
 class Batcher:
-    """Gathers requests that wait and hands up to `size` with equal parameters to `work`.
+    """Gathers requests that wait and hands up to `size` with the same parameters to `work`.
 
     `work` runs in one thread of its own, so that the event loop stays free. The request that has
     waited longest is always in the next batch, with those nearest to it in length.
@@ -88,7 +95,7 @@ class Batcher:
             if not self._waiting:
                 return []
             oldest = self._waiting[0]
-            alike = [a for a in self._waiting if a.request.params == oldest.request.params]
+            alike = [a for a in self._waiting if a.params == oldest.params]
             alike.sort(key=lambda asked: asked.length)
             start = alike.index(oldest) // self._size * self._size
             batch = alike[start : start + self._size]

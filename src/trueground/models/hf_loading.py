@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trueground.errors import InputError, TruegroundError, UsageError
-from trueground.models.hf_source import Source, needed, reason
+from trueground.models.hf_source import Source, needed, no_safetensors, reason
 from trueground.models.options import ModelOptions
 
 
@@ -35,6 +35,8 @@ def load(source: Source, options: ModelOptions) -> Loaded:
                 f"{source.where} brings Python code of its own, which would run on this machine; "
                 "if you trust its publisher, pass --trust-remote-code"
             ) from error
+        if "use_safetensors" in str(error):
+            raise no_safetensors(source.where) from error
         raise InputError(f"hf:{source.where} cannot be loaded: {reason(error)}") from error
 
 

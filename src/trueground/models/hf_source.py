@@ -34,7 +34,7 @@ def needed(module: str) -> Any:
     """A module of the `hf` extra. Typed Any, so that type checks do not depend on the extra."""
     try:
         return import_module(module)
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise MissingExtraError("hf:… models", "hf") from error
 
 
@@ -54,7 +54,7 @@ def check(options: ModelOptions) -> None:
                 "leave quantization out, or run where there is one"
             )
         if find_spec("bitsandbytes") is None:
-            raise MissingExtraError("4-bit quantization", "hf")
+            raise MissingExtraError("4-bit quantization", "hf-4bit")
 
 
 def find(name: str, options: ModelOptions) -> Source:
@@ -79,10 +79,7 @@ def _folder(name: str, folder: Path, options: ModelOptions) -> Source:
         raise InputError(f"hf:{name}: config.json cannot be read there: {error}") from error
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:
-        raise InputError(
-            f"hf:{name}: no *.safetensors there, and other formats of weights are not loaded; "
-            "convert the model with its save_pretrained(), which writes safetensors"
-        )
+        raise no_safetensors(name)
     digest = hashlib.sha256()
     for file in sorted(f for f in folder.iterdir() if f.suffix in _SETTINGS and f.is_file()):
         digest.update(f"{file.name}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\0".encode())
@@ -93,6 +90,14 @@ def _folder(name: str, folder: Path, options: ModelOptions) -> Source:
     # Not the whole path: the same model elsewhere gives the same answers.
     signature = f"hf/{folder.resolve().name}@{digest.hexdigest()[:16]}"
     return Source(str(folder), None, signature + _changes(options))
+
+
+def no_safetensors(name: str) -> InputError:
+    """Other formats of weights can hold code that runs when they are opened."""
+    return InputError(
+        f"hf:{name}: no *.safetensors there, and other formats of weights are not loaded; "
+        "convert the model with its save_pretrained(), which writes safetensors"
+    )
 
 
 def _samples(file: Path) -> Iterator[bytes]:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
 from trueground.errors import InputError
-from trueground.models.base import ChatRequest, Reply, Usage
+from trueground.models.base import UNREACHABLE, ChatRequest, Reply, TokenLogprob, Usage
 from trueground.types import Status
 
 _STATUSES = (None, Status.TRUNCATED, Status.TOO_LONG, Status.ERROR)
@@ -24,7 +23,6 @@ class _Line(msgspec.Struct):
     response: str | None
     id: str | int | None = None
     prompt_sha256: str | None = None
-    draw: int = 0
     finish_reason: str | None = None
     status: Status | None = None
     truncated: bool = False
@@ -33,6 +31,7 @@ class _Line(msgspec.Struct):
     refusal: bool | None = False
     usage: Usage | None = None
     model: str | None = None
+    logprobs: list[TokenLogprob] | None = None
 
 
 class ReplayModel:
@@ -47,29 +46,27 @@ class ReplayModel:
         self.cacheable = False
         self.concurrency = 64
         self._path = Path(file)
-        self._ids: dict[tuple[str, int], int] = {}
-        self._prompts: dict[tuple[str, int], int] = {}
-        self._open: BinaryIO | None = None
+        self._ids: dict[str, int] = {}
+        self._prompts: dict[str, int] = {}
         self.signature = f"replay:{self._index()[:16]}"
 
-    def reply_for(self, id: str, draw: int = 0) -> Reply | None:  # noqa: A002 - the field's name
+    def reply_for(self, id: str) -> Reply | None:  # noqa: A002 - the field's name
         """The reply to the item of that id, or None if the file has none."""
-        return self._read(self._ids.get((id, draw)))
+        return self._read(self._ids.get(id))
 
     async def generate(self, request: ChatRequest) -> Reply:
-        """The reply to these messages, where the file says which prompt each line answers."""
+        """The reply to these messages, where the file says which prompt each line answers.
+
+        There is one for each prompt, so that further draws find none.
+        """
         from trueground.models.cached import prompt_sha256
 
-        found = self._read(self._prompts.get((prompt_sha256(request.messages), request.draw)))
-        return found or Reply(
-            status=Status.ERROR, error=f"no response for this item in {self._path}"
-        )
+        at = None if request.draw else self._prompts.get(prompt_sha256(request.messages))
+        missing = f"no response for this item in {self._path}"
+        return self._read(at) or Reply(status=Status.ERROR, error=missing)
 
     async def close(self) -> None:
-        """Close the file; asking again opens it again."""
-        if self._open is not None:
-            self._open.close()
-            self._open = None
+        """The file is open only while it is read."""
 
     def _index(self) -> str:
         """Note where every line begins; the SHA-256 of the file."""
@@ -102,19 +99,18 @@ class ReplayModel:
         if line.id is None and line.prompt_sha256 is None:
             raise InputError(f"{place}: neither `id` nor `prompt_sha256`; give the item's id")
         if line.id is not None:
-            self._ids[str(line.id), line.draw] = offset
+            self._ids[str(line.id)] = offset
         if line.prompt_sha256 is not None:
-            self._prompts[line.prompt_sha256, line.draw] = offset
+            self._prompts[line.prompt_sha256] = offset
 
     def _read(self, offset: int | None) -> Reply | None:
         """The reply at that place of the file. InputError if the file has changed since."""
         if offset is None:
             return None
         try:
-            if self._open is None:
-                self._open = self._path.open("rb")
-            self._open.seek(offset)
-            return _reply(msgspec.json.decode(self._open.readline(), type=_Line))
+            with self._path.open("rb") as file:
+                file.seek(offset)
+                return _reply(msgspec.json.decode(file.readline(), type=_Line))
         except OSError as error:
             raise _unreadable(self._path, error) from error
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -132,13 +128,15 @@ def _reply(line: _Line) -> Reply:
         status = Status.TRUNCATED
     return Reply(
         text=line.response or "",
-        finish_reason=line.finish_reason,
+        # Which means: now. The file can be reached.
+        finish_reason=None if line.finish_reason == UNREACHABLE else line.finish_reason,
         status=status,
         error=error,
         reasoning=line.reasoning,
         refusal=bool(line.refusal),
         model=line.model,
         usage=line.usage or Usage(),
+        logprobs=line.logprobs,
     )
 
 

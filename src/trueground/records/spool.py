@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit, urlunsplit
 
-from trueground.errors import InputError, MissingExtraError
+from trueground.errors import InputError
 
 STDIN = "-"
 
@@ -89,8 +89,6 @@ def _download(url: str, out: IO[bytes]) -> None:
         with fsspec.open(url, "rb") as stream:
             shutil.copyfileobj(stream, out)
     except ImportError as error:
-        if url.startswith(("http://", "https://")):
-            raise MissingExtraError(f"reading {public}", "http") from error
         raise InputError(f"{public} needs a package that is not installed: {error}") from error
     except FileNotFoundError as error:
         raise InputError(f"{public} does not exist") from error

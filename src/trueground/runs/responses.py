@@ -60,6 +60,20 @@ class Response(msgspec.Struct, kw_only=True):
             logprobs=reply.logprobs,
         )
 
+    def reply(self) -> Reply:
+        """The reply that the line was made of."""
+        return Reply(
+            text=self.response or "",
+            finish_reason=self.finish_reason,
+            status=self.status,
+            error=self.error,
+            reasoning=self.reasoning,
+            refusal=self.refusal,
+            model=self.model,
+            usage=self.usage,
+            logprobs=self.logprobs,
+        )
+
 
 class _Head(msgspec.Struct):
     """What the index needs of a line."""

@@ -1,0 +1,91 @@
+"""Reading the result lines of a batch: the same replies and the same failures as of live calls."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import msgspec
+import orjson
+
+from trueground.models.base import Reply
+from trueground.models.openai_errors import failed, trouble_in, wants_other_limit
+from trueground.models.openai_replies import read_reply
+from trueground.net.failures import HttpError, HttpReply, UnusableError
+from trueground.net.redact import HIDDEN, scrub
+
+_HEADERS = {"Content-Type": "application/json"}
+# The window or the user's patience ended before the call's turn came: nothing was paid.
+_NOT_ASKED = {"batch_expired", "batch_cancelled"}
+# A key that is shorter may be a word of a reply, as in replies to live calls.
+_CERTAIN_SECRET = 16
+
+
+class Result(NamedTuple):
+    """What came of one call; `reply` is None if the model was not asked.
+
+    `other_limit`: the endpoint wants `max_completion_tokens` in the place of `max_tokens`.
+    """
+
+    custom_id: str
+    reply: Reply | None
+    other_limit: bool = False
+
+
+class _Response(msgspec.Struct):
+    status_code: int
+    body: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Line(msgspec.Struct):
+    custom_id: str
+    response: _Response | None = None
+    error: Any = None
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+
+
+def read_line(line: bytes, secrets: tuple[str, ...] = ()) -> Result | None:
+    """The result on a line; None for a line that is none. No secret shows in it."""
+    for secret in secrets:
+        if len(secret) >= _CERTAIN_SECRET:
+            line = line.replace(secret.encode(), HIDDEN.encode())
+    found = _line(line)
+    if found is None:
+        return None
+    response = found.response
+    try:
+        if response is not None and response.status_code:
+            reply = HttpReply(response.status_code, _HEADERS, bytes(response.body))
+            return Result(found.custom_id, read_reply(reply))
+        if trouble_in({"error": found.error}).codes & _NOT_ASKED:
+            return Result(found.custom_id, None)
+        raise _unanswered(found.error)
+    except HttpError as error:
+        error.reason = scrub(error.reason, secrets)
+        return Result(found.custom_id, failed(error), wants_other_limit(error))
+
+
+def _line(line: bytes) -> _Line | None:
+    try:
+        return _decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        pass
+    try:  # what strict JSON forbids and endpoints write, such as NaN
+        value = json.loads(line.decode("utf-8", "replace"))
+        body = value["response"].pop("body", None)
+        found = msgspec.convert(value, _Line)
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return None
+    if found.response is not None:
+        found.response.body = msgspec.Raw(json.dumps(body).encode())
+    return found
+
+
+def _unanswered(error: Any) -> UnusableError:
+    """The failure of a call to which the endpoint notes an error and no reply."""
+    words = trouble_in({"error": error}).words or "no reason given"
+    body = orjson.dumps({"error": error}) if error else b""
+    reason = f"the batch holds no reply to this call: {words}"
+    return UnusableError(reason, retryable=False, body=body)

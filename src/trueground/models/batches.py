@@ -1,0 +1,238 @@
+"""OpenAI's Batch API, and endpoints that copy it: calls go up in a file and come down in another.
+
+A file of calls is uploaded, a batch is made of it, and within a day its results lie in two files,
+one of replies and one of calls that failed, with their lines in any order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import msgspec
+import orjson
+
+from trueground.models.base import ChatRequest
+from trueground.models.batch_lines import Result, read_line
+from trueground.models.endpoint import Endpoint
+from trueground.net.failures import HttpError, HttpReply, UnusableError, not_json, readable
+from trueground.net.http import HttpClient
+from trueground.net.redact import scrub
+from trueground.net.retry import persist
+
+T = TypeVar("T")
+_WINDOW = "24h"  # the only one that the API knows
+_PAGE = 100
+_ENDED = {"completed", "failed", "expired", "cancelled"}
+_SHOWN = 3  # errors of a failed batch that a message quotes
+
+
+@runtime_checkable
+class BatchModel(Protocol):
+    """A model whose calls can go through batches, with the bodies of its live calls."""
+
+    name: str
+    client: HttpClient
+    endpoint: Endpoint
+
+    def body(self, request: ChatRequest) -> dict[str, Any]:
+        """The call as JSON."""
+        ...
+
+
+class Batch(msgspec.Struct):
+    """A batch as the endpoint tells of it; what else it tells is not read."""
+
+    id: str
+    status: str
+    input_file_id: str | None = None
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    errors: Any = None
+    request_counts: Any = None
+    metadata: Any = None
+    created_at: Any = None
+    completed_at: Any = None
+    expired_at: Any = None
+    cancelled_at: Any = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come of it."""
+        return self.status.lower() in _ENDED
+
+    def bears(self, mark: Mapping[str, str]) -> bool:
+        """Whether it was made with this mark."""
+        found = self.metadata if isinstance(self.metadata, dict) else {}
+        return all(found.get(name) == value for name, value in mark.items())
+
+    @property
+    def done(self) -> int:
+        """How many of its calls have been answered so far."""
+        counts = self.request_counts
+        done = counts.get("completed") if isinstance(counts, dict) else 0
+        return done if isinstance(done, int) else 0
+
+    @property
+    def seconds(self) -> float:
+        """From its making to its end; 0 where the endpoint does not say."""
+        end = self.completed_at or self.expired_at or self.cancelled_at
+        if isinstance(self.created_at, int | float) and isinstance(end, int | float):
+            return max(0.0, float(end - self.created_at))
+        return 0.0
+
+    @property
+    def reason(self) -> str:
+        """Its status and what the endpoint finds wrong, in a few words."""
+        errors = self.errors.get("data") if isinstance(self.errors, dict) else self.errors
+        found = [_words(error) for error in errors] if isinstance(errors, list) else []
+        words = "; ".join([word for word in found if word][:_SHOWN])
+        nothing = " and has no results" if self.status.lower() == "completed" else ""
+        return f"batch {self.id} is {self.status}{nothing}" + (f": {words}" if words else "")
+
+
+class _File(msgspec.Struct):
+    id: str
+
+
+class _Page(msgspec.Struct):
+    data: list[Batch]
+    has_more: bool = False
+
+
+class BatchApi:
+    """The endpoint's side of batches, as a model reaches it. Every method raises HttpError."""
+
+    def __init__(self, model: BatchModel) -> None:
+        self._model = model
+        self._client = model.client
+        # A batch whose reply was lost exists and will be paid for: before a second attempt it is
+        # looked for, which the client's own retries cannot do.
+        self._once = HttpClient(
+            replace(model.client.policy, max_attempts=1),
+            headers=model.endpoint.headers,
+            secrets=model.endpoint.secrets,
+        )
+
+    def line(self, custom_id: str, request: ChatRequest, limit_name: str) -> bytes:
+        """One line of a file of calls; `limit_name` is what the endpoint calls `max_tokens`.
+
+        Raises UsageError for parameters that cannot be sent, TypeError for what is no JSON.
+        """
+        body = self._model.body(request)
+        if "max_tokens" in body:
+            body[limit_name] = body.pop("max_tokens")
+        url = "/v1/chat/completions" if "messages" in body else "/v1/completions"
+        call = {"custom_id": custom_id, "method": "POST", "url": url, "body": body}
+        return orjson.dumps(call) + b"\n"
+
+    async def upload(self, path: Path) -> str:
+        """Send a file of calls; its id. OSError if it cannot be read."""
+        form = {"purpose": "batch"}
+        reply = await self._client.post_form(self._url("files"), form, ("file", path))
+        return _typed(reply, _File).id
+
+    async def create(self, file_id: str, url: str, mark: Mapping[str, str]) -> Batch:
+        """Make a batch of an uploaded file, once, however often the attempt fails.
+
+        `url` is that of its lines; `mark` stays with the batch.
+        """
+        body = orjson.dumps(
+            {
+                "input_file_id": file_id,
+                "endpoint": url,
+                "completion_window": _WINDOW,
+                "metadata": dict(mark),
+            }
+        )
+
+        async def make() -> Batch:
+            return _typed(await self._once.post_json(self._url("batches"), body), Batch)
+
+        async def find_or_make() -> Batch:
+            return await self.find(file_id, mark) or await make()
+
+        try:
+            return await make()
+        except HttpError as error:
+            if not error.retryable:
+                raise
+            policy = self._client.policy
+            return await persist(
+                find_or_make,
+                error,
+                max_attempts=policy.max_attempts,
+                deadline=time.monotonic() + policy.deadline,
+                backoff=policy.backoff,
+                sleep=asyncio.sleep,
+            )
+
+    async def find(self, file_id: str, mark: Mapping[str, str]) -> Batch | None:
+        """The batch that was made of this file or bears this mark; None if there is none."""
+        after = ""
+        while True:
+            page = _converted(await self._client.get_json(self._url("batches", after)), _Page)
+            for batch in page.data:
+                if batch.input_file_id == file_id or batch.bears(mark):
+                    return batch
+            if not page.data or not page.has_more:
+                return None
+            after = page.data[-1].id
+
+    async def get(self, batch_id: str) -> Batch:
+        """The batch as it is now."""
+        return _converted(await self._client.get_json(self._url(f"batches/{batch_id}")), Batch)
+
+    async def results(self, batch: Batch, path: Path) -> AsyncIterator[Result]:
+        """What came of the calls of a batch that has ended; `path` is a file to use meanwhile.
+
+        A line that cannot be read is left out: its call counts as not asked. Raises OSError.
+        """
+        for file_id in (batch.output_file_id, batch.error_file_id):
+            if not file_id:
+                continue
+            await self._client.download(self._url(f"files/{file_id}/content"), path)
+            with path.open("rb") as lines:
+                for line in lines:
+                    result = read_line(line, self._model.endpoint.secrets)
+                    if result is not None:
+                        yield result
+
+    async def close(self) -> None:
+        """Give back the connections that the model does not own."""
+        await self._once.close()
+
+    def _url(self, path: str, after: str | None = None) -> str:
+        url = self._model.endpoint.url(path)
+        if after is None:
+            return url
+        joint = "&" if "?" in url else "?"
+        return f"{url}{joint}limit={_PAGE}" + (f"&after={after}" if after else "")
+
+
+def _typed(reply: HttpReply, kind: type[T]) -> T:
+    try:
+        return _converted(orjson.loads(reply.body), kind)
+    except ValueError:
+        raise UnusableError(not_json(reply), status=reply.status) from None
+
+
+def _converted(value: Any, kind: type[T]) -> T:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        reason = f"the endpoint's reply has another shape than the Batch API's: {error}"
+        raise UnusableError(reason, retryable=False) from None
+
+
+def _words(error: Any) -> str:
+    """What one error of a failed batch says, and to which line of the file."""
+    if not isinstance(error, dict):
+        return scrub(readable(str(error).encode()))
+    words = scrub(readable(str(error.get("message") or error.get("code")).encode()))
+    line = error.get("line")
+    return f"{words} (line {line})" if line else words

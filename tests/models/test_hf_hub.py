@@ -1,0 +1,144 @@
+"""Models by their name on the Hugging Face Hub: a copy of its layout on 127.0.0.1.
+
+The Hub's client reads its address once, when it is imported: hence a process for each try.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="the hf extra is not installed")
+pytest.importorskip("transformers", reason="the hf extra is not installed")
+
+from tests.models import tiny_models as tiny
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+ASK = """
+import asyncio, sys
+from trueground.errors import TruegroundError
+from trueground.models.base import ChatRequest, Message, Params
+from trueground.models.options import ModelOptions
+from trueground.models.registry import make_model
+
+async def main():
+    model = make_model(sys.argv[1], ModelOptions())
+    request = ChatRequest((Message("user", "Where?"),), Params(max_tokens=20))
+    print(model.signature, (await model.generate(request)).text)
+    await model.close()
+
+try:
+    asyncio.run(main())
+except TruegroundError as error:
+    print(f"{type(error).__name__}: {error}")
+"""
+
+
+class Hub(ThreadingHTTPServer):
+    """Repositories are folders ORGANISATION/NAME under `root`, each at one commit."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(("127.0.0.1", 0), _Answer)
+        self.root = root
+        self.asked: list[str] = []
+
+
+class _Answer(BaseHTTPRequestHandler):
+    server: Hub
+
+    def do_GET(self) -> None:
+        self.do_HEAD(body=True)
+
+    def do_HEAD(self, body: bool = False) -> None:
+        path = self.path.partition("?")[0].strip("/").split("/")
+        self.server.asked.append(self.path)
+        headers = {"X-Repo-Commit": COMMIT}
+        content = b""
+        if path[:2] == ["api", "models"] and "tree" in path:
+            files = [f for f in (self.server.root / path[2] / path[3]).iterdir() if f.is_file()]
+            listing = [
+                {"type": "file", "path": f.name, "size": f.stat().st_size, "oid": "0"}
+                for f in files
+            ]
+            content = json.dumps(listing if path[-1] == COMMIT else []).encode()
+        elif not (self.server.root.joinpath(*path[:2])).is_dir():
+            headers["X-Error-Code"] = "RepoNotFound"
+        elif (file := self.server.root.joinpath(*path[:2], *path[4:])).is_file():
+            content = file.read_bytes()
+            headers["ETag"] = f'"{hashlib.sha256(content).hexdigest()}"'
+        else:
+            headers["X-Error-Code"] = "EntryNotFound"
+        self.send_response(404 if "X-Error-Code" in headers else 200)
+        for name, value in {**headers, "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if body:
+            self.wfile.write(content)
+
+    def log_message(self, *_args: object) -> None:
+        """Tests read `asked` instead."""
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[Hub]:
+    root = tmp_path / "hub"
+    tiny.save_parrot(root / "tiny" / "parrot", "Paris;no")
+    with Hub(root) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def ask(hub: Hub, name: str, **variables: str) -> str:
+    """What the model of that name says, or the error; nothing else may be written."""
+    environment = {
+        **os.environ,
+        "HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}",
+        "HF_HOME": str(hub.root.parent / "cache"),
+        "HF_TOKEN": "hf_secret",
+        **variables,
+    }
+    command = [sys.executable, "-W", "error", "-c", ASK, name]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert "hf_secret" not in done.stdout
+    return done.stdout.strip()
+
+
+def test_a_model_comes_from_the_hub_and_then_from_the_cache(hub: Hub) -> None:
+    expected = f"hf/tiny/parrot@{COMMIT[:16]} Paris;no"
+    assert ask(hub, "hf:tiny/parrot") == expected
+    fetched = [path for path in hub.asked if path.endswith("model.safetensors")]
+    assert fetched
+    assert all(COMMIT in path for path in fetched)
+    hub.asked.clear()
+    assert ask(hub, "hf:tiny/parrot", HF_HUB_OFFLINE="1") == expected
+    # A folder needs no network, and none is used though it is there.
+    assert ask(hub, f"hf:{hub.root}/tiny/parrot").endswith("Paris;no")
+    assert hub.asked == []
+
+
+def test_a_name_that_the_hub_does_not_know(hub: Hub) -> None:
+    unknown = ask(hub, "hf:no/such")
+    assert unknown.startswith("InputError: hf:no/such: no such folder here")
+    assert "RepositoryNotFoundError" in unknown
+    offline = ask(hub, "hf:tiny/parrot", HF_HUB_OFFLINE="1")
+    assert "run `hf download tiny/parrot --local-dir FOLDER`" in offline
+
+
+def test_other_formats_of_weights_are_not_fetched(hub: Hub) -> None:
+    folder = hub.root / "tiny" / "parrot"
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    assert ask(hub, "hf:tiny/parrot").startswith("InputError: hf:tiny/parrot: no *.safetensors")
+    assert not any("pytorch_model.bin" in path for path in hub.asked)
