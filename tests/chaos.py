@@ -143,6 +143,14 @@ BEHAVIOURS: dict[str, Callable[[Call], Awaitable[Any]]] = {
 }
 
 
+async def _cancel_all() -> None:
+    """End the handlers that still hang or drip."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+
+
 class ChaosServer:
     """The endpoint, in a thread with an event loop of its own.
 
@@ -184,6 +192,7 @@ class ChaosServer:
         try:
             self._loop.run_until_complete(self._main())
         finally:
+            self._loop.run_until_complete(_cancel_all())
             self._loop.close()
 
     async def _main(self) -> None:

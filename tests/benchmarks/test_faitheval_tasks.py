@@ -77,7 +77,7 @@ def test_unanswerable(data: Path) -> None:
         "phrase_match_strict",
         "phrase_match",
         "phrase_match_word",
-        "abstained",
+        "p_ir",
     )
     assert (made.headline, made.by) == ("phrase_match_strict", ("meta.dataset",))
     assert made.params == Params(temperature=0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import random
@@ -19,16 +18,9 @@ from tests.chaos import KEY, ChaosServer
 from tests.evaluate.questions_file import answer, number, write_questions
 
 import trueground as tg
-from trueground.benchmarks.base import Sources
-from trueground.benchmarks.registry import get_benchmark
 from trueground.errors import InputError, RunInterrupted, UnreachableError, UsageError
-from trueground.evaluate.asking import Asking
 from trueground.evaluate.batch_files import Limits, custom_id
-from trueground.evaluate.batching import Batching
-from trueground.evaluate.run_settings import RunSettings
-from trueground.evaluate.session import Session
 from trueground.models.base import Params
-from trueground.models.openai import OpenAIModel
 
 TASK = "faitheval/unanswerable"
 FINAL = ("items.jsonl", "summary.json", "report.html")
@@ -287,9 +279,7 @@ def test_refused_calls_end_the_session_and_go_again(tmp_path: Path) -> None:
 def test_a_cancelled_batch_is_not_submitted_behind_the_users_back(tmp_path: Path) -> None:
     courses = {1: "cancelled"}
     with BatchServer(answer=answer, course=lambda n: courses.get(n, "completed")) as server:
-        with pytest.raises(
-            RunInterrupted, match=r"batch_1 is cancelled\. What was answered is kept"
-        ):
+        with pytest.raises(RunInterrupted, match=r"batch_1 is cancelled\. What was"):
             ask(tmp_path, server, n=8)
         assert len(server.batches) == 1
         assert len(log(tmp_path / "run")) == 4
@@ -354,50 +344,18 @@ def test_an_unreadable_state_is_told(tmp_path: Path) -> None:
             ask(tmp_path, server, n=3, cache=False)
 
 
-class InThrees(Session):
-    """A session whose files hold three calls each."""
-
-    async def ask(self) -> None:
-        with self._told(), self._cache() as cache:
-            asking = Asking(self._model, self._log, cache, self._tick)
-            run = self._directory.path
-            batching = Batching(self._model, asking, run, self._settings, limits=Limits(3))
-            await batching.ask_all(self._waiting(), self._asked.calls)
-
-
-def in_threes(data: Path, out: Path, base_url: str, cache: bool = False) -> None:
-    """A run of the task in files of three calls; also what the processes below do."""
-    task = get_benchmark("faitheval").prepare("unanswerable", {}, Sources(data, None))
-    model = OpenAIModel("m", tg.ModelOptions(base_url=base_url))
-    settings = RunSettings(batch=True, poll_seconds=0.02, cache=cache)
-
-    async def work(session: Session) -> None:
-        await session.ask()
-        await model.close()
-
-    with InThrees(task, model, out, settings) as session:
-        asyncio.run(work(session))
-        session.score()
-
-
-def test_many_calls_go_in_many_parts(tmp_path: Path) -> None:
-    data = write_questions(tmp_path / "q20.jsonl", 20)
+def test_many_calls_go_in_many_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trueground.evaluate.batching.LIMITS", Limits(3))
     with BatchServer(mixed, answer=answer) as server:
-        in_threes(data, tmp_path / "run", server.base_url)
+        ask(tmp_path, server)
         assert [len(lines) for lines in server.lines] == [3] * 6 + [2]
         assert set(server.asked.values()) == {1}
-        ask(tmp_path, server, out=tmp_path / "live", batch=False)
+        ask(tmp_path, server, out=tmp_path / "live", batch=False, cache=False)
     assert finals(tmp_path / "run") == finals(tmp_path / "live")
 
 
 def env(tmp_path: Path) -> dict[str, str]:
-    home = Path(__file__).parents[2]
-    paths = [str(Path(tg.__file__).parents[1]), str(home)]
-    return {
-        **os.environ,
-        "TRUEGROUND_HOME": str(tmp_path / "home"),
-        "PYTHONPATH": os.pathsep.join(paths),
-    }
+    return {**os.environ, "TRUEGROUND_HOME": str(tmp_path / "home")}
 
 
 def command(data: Path, server: BatchServer, out: Path, *more: str) -> list[str]:
@@ -461,11 +419,14 @@ def test_killed_among_many_parts(tmp_path: Path) -> None:
     data = write_questions(tmp_path / "q20.jsonl", 20)
     with BatchServer(mixed, answer=answer, delay=0.02) as server:
         code = (
-            "import sys; from pathlib import Path\n"
-            "from tests.evaluate.test_run_batch import in_threes\n"
-            "in_threes(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])"
+            "from trueground.evaluate import batch_files, batching\n"
+            "batching.LIMITS = batch_files.Limits(3)\n"
+            "from trueground.cli import main\n"
+            "main()"
         )
-        words = [sys.executable, "-c", code, str(data), str(tmp_path / "run"), server.base_url]
+        options = ("--batch", "--poll", "0.02", "--no-cache")
+        words = command(data, server, tmp_path / "run", *options)
+        words = [sys.executable, "-c", code, *words[3:]]
         for _ in range(10):
             process = subprocess.Popen(words, env=env(tmp_path))
             kill_when(process, server, sum(server.requests.values()) + dice.randint(1, 12))

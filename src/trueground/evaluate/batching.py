@@ -22,6 +22,8 @@ from trueground.net.failures import HttpError
 from trueground.runs.directory import write_error
 from trueground.types import Status
 
+LIMITS = Limits()
+
 
 def see_batches(model: ChatModel) -> BatchModel:
     """The model, if its calls can go through batches. Raises UsageError."""
@@ -43,7 +45,6 @@ class Batching:
         run: Path,
         settings: RunSettings,
         look: Callable[[int], None] = lambda _done: None,
-        limits: Limits | None = None,
     ) -> None:
         """`run` is the run directory; `look` hears how many calls the endpoint has done so far.
 
@@ -54,7 +55,6 @@ class Batching:
         self._parts = Parts(self._api, run, settings.poll_seconds, look)
         self._asking = asking
         self._time_limit = settings.time_limit
-        self._limits = limits or Limits()
         self._folder = run / ".batch"
         self._waiting: dict[str, Slot] = {}  # calls without a reply, by their name in a batch
         self._submitted: set[str] = set()  # their cache keys
@@ -100,7 +100,7 @@ class Batching:
     async def _submit(self, calls: Iterator[Call]) -> None:
         """Send all calls that wait, in as many parts as they need."""
         path = self._folder / "calls.jsonl"
-        for written in write_files(self._lines(calls), path, self._limits):
+        for written in write_files(self._lines(calls), path, LIMITS):
             await self._parts.submit(written, path)
 
     def _lines(self, calls: Iterator[Call]) -> Iterator[bytes]:
@@ -176,8 +176,8 @@ class Batching:
         hint = ""
         if error.status in (404, 405):
             hint = (
-                " (an endpoint without batches, or not the one that they were submitted to: name "
-                "that one, or leave --batch away)"
+                " (an endpoint without batches, or one that does not hold what batches.json names: "
+                "give another, leave --batch away, or delete that file to submit all anew)"
             )
         return UnreachableError(
             f"{self._name} cannot be reached through batches: {error}{hint}. {self._kept()}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -32,6 +33,8 @@ class Source:
 
 def needed(module: str) -> Any:
     """A module of the `hf` extra. Typed Any, so that type checks do not depend on the extra."""
+    # Their Hub client reports its use unless told not to; the user asked for a model only.
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

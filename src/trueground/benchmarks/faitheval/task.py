@@ -57,7 +57,9 @@ def _metrics(settings: Settings) -> tuple[str, ...]:
     if settings.task == "original" or settings.single:
         return (*_ANSWER, f"phrase_match_strict{phrase}") if settings.instruction else _ANSWER
     names = ("phrase_match_strict", "phrase_match", "phrase_match_word")
-    return (*(name + phrase for name in names), "abstained")
+    # Beside the phrases, whether the model declines at all, by the rules of `abstained`.
+    declines = ("p_ir",) if settings.of == "unanswerable" else ()
+    return (*(name + phrase for name in names), *declines)
 
 
 class _Questions:
