@@ -18,7 +18,7 @@ from tests.chaos import KEY, ChaosServer
 from tests.evaluate.questions_file import answer, number, write_questions
 
 import trueground as tg
-from trueground.errors import InputError, RunInterrupted, UnreachableError, UsageError
+from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
 from trueground.evaluate.batch_files import Limits, custom_id
 from trueground.models.base import Params
 
@@ -310,6 +310,14 @@ def test_a_time_limit_leaves_the_batch_at_work(tmp_path: Path) -> None:
         ask(tmp_path, server, n=5)
         assert len(server.batches) == 1
     assert manifest(tmp_path / "run")["outcomes"]["answered"] == 5
+
+
+def test_a_live_session_beside_open_batches_is_refused(tmp_path: Path) -> None:
+    with BatchServer(answer=answer, course=lambda _number: "stuck") as server:
+        with pytest.raises(RunInterrupted):
+            ask(tmp_path, server, time_limit=0.5)
+        with pytest.raises(OutputError, match=r"20 calls of this run in batches.*--batch"):
+            ask(tmp_path, server, batch=False)
 
 
 def test_nobody_there_and_nobody_let_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from trueground.errors import InputError
+from trueground.errors import InputError, OutputError
 from trueground.evaluate.batch_files import Written
 from trueground.models.batches import Batch, BatchApi
 from trueground.net.failures import HttpError
@@ -50,6 +50,17 @@ class State(msgspec.Struct):
     token: str
     limit_name: str = MAX_TOKENS
     parts: list[Part] = []
+
+
+def see_none_under_way(run: Path) -> None:
+    """Raises OutputError where an endpoint still works on calls of this run."""
+    waiting = [part for part in _read(run / BATCHES).parts if not part.collected]
+    if waiting:
+        calls = sum(part.requests for part in waiting)
+        raise OutputError(
+            f"{run}: an endpoint has {calls:,} calls of this run in batches; asked again they would "
+            "be paid for twice. Add --batch to collect them, or choose another --out"
+        )
 
 
 class Parts:

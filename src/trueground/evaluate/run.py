@@ -98,8 +98,10 @@ def run_task(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> 
             in_own_loop(_asked(session, model))
             return session.score()
         except KeyboardInterrupt:
+            there = "; batches go on at the endpoint" if settings.batch else ""
             raise RunInterrupted(
-                f"interrupted; what was answered is kept in {out}. Run the same command to go on"
+                f"interrupted; what was answered is kept in {out}{there}. Run the same command to "
+                "go on"
             ) from None
 
 

@@ -24,7 +24,7 @@ from trueground.models.pricing import price_of
 from trueground.net.cache import ResponseCache, default_path
 from trueground.records import Check
 from trueground.records.checks import Tally
-from trueground.runs.directory import ITEMS, MANIFEST, RESPONSES, RunDirectory, write_json
+from trueground.runs.directory import BATCHES, ITEMS, MANIFEST, RESPONSES, RunDirectory, write_json
 from trueground.runs.responses import ResponseLog
 
 
@@ -48,7 +48,6 @@ class Session:
         self._asked = questionnaire(task, settings)
         self._price = None if settings.prices is None else price_of(model.name, settings.prices)
         self._done = 0
-        self.problem: str | None = None  # what went wrong with the cache, if anything did
         self._check = self._look_through()
         self.n = self._check.n
         see_breakdowns(self._plan.by, self._check)
@@ -56,6 +55,10 @@ class Session:
             self._directory = stack.enter_context(RunDirectory(out, resume=True))
             own = identity(self._asked, self._plan, model.signature)
             earlier = see_same(out, own)
+            if not settings.batch and (out / BATCHES).exists():
+                from trueground.evaluate.batch_parts import see_none_under_way
+
+                see_none_under_way(out)
             self._broken_off = earlier is not None and earlier.get("status") != "finished"
             self._manifest = self._begin(own, earlier)
             self._log = stack.enter_context(ResponseLog(out / RESPONSES))
@@ -104,7 +107,7 @@ class Session:
                 await self._through_batches(asking)
             else:
                 await asking.ask_all(self._waiting(asking))
-            self.problem = cache.problem if cache else None
+            self._manifest["cache_problem"] = cache.problem if cache else None
 
     async def _through_batches(self, asking: Asking) -> None:
         from trueground.evaluate.batching import Batching

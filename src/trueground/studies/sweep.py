@@ -72,6 +72,8 @@ class Finished:
         """What the user should know beside the numbers."""
         if self.error:
             yield f"{self.path}: {self.error}"
+        if self.manifest.get("cache_problem"):
+            yield f"{self.path}: {self.manifest['cache_problem']}"
         failed = sum(self.manifest.get("errors", {}).values())
         if self.result and failed:
             reason, count = next(iter(self.manifest["errors"].items()))
