@@ -58,8 +58,8 @@ def see_none_under_way(run: Path) -> None:
     if waiting:
         calls = sum(part.requests for part in waiting)
         raise OutputError(
-            f"{run}: an endpoint has {calls:,} calls of this run in batches; asked again they would "
-            "be paid for twice. Add --batch to collect them, or choose another --out"
+            f"{run}: an endpoint has {calls:,} calls of this run in batches; asked again they "
+            "would be paid for twice. Add --batch to collect them, or choose another --out"
         )
 
 
