@@ -313,3 +313,11 @@ def test_an_answer_is_kept_when_the_log_is_cut(tmp_path: Path) -> None:
         ask(tmp_path, server, cache=False)
         assert Counter(server.calls.values()) == {1: 19, 2: 1}
     assert finals(tmp_path / "run") == whole
+
+
+def test_the_page_says_why_there_is_no_answer(tmp_path: Path) -> None:
+    with ChaosServer(lambda text, _call: "400" if number(text) == 1 else "ok") as server:
+        ask(tmp_path, server, n=3)
+    page = (tmp_path / "run/report.html").read_text()
+    assert "(no answer: HTTP 400: top_k is unknown here)" in page
+    assert "m on faitheval/unanswerable" in page

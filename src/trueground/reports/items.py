@@ -19,7 +19,7 @@ from trueground.records.fields import field_text
 from trueground.reports.selection import Selection
 from trueground.reports.view import STATUS_WORDS
 from trueground.runs.directory import ITEMS, RECORDS
-from trueground.types import Record, Status
+from trueground.types import Answered, Record, Status
 
 BLOCK = 100
 _ESCAPES = {b"<": b"\\u003c", b">": b"\\u003e", b"&": b"\\u0026"} | {
@@ -55,7 +55,7 @@ def chosen_items(run_dir: Path, selection: Selection) -> Iterator[tuple[Item, Re
     Raises InputError where the records do not belong to the items.
     """
     decode_item = msgspec.json.Decoder(Item).decode
-    decode_record = msgspec.json.Decoder(Record).decode
+    decode_record = msgspec.json.Decoder(Answered).decode
     kept = (run_dir / RECORDS).exists()
     records = _record_lines(run_dir) if kept else None
     wanted = iter(selection.rows.tolist())
@@ -125,7 +125,7 @@ class _Index:
         self.rows.append(row)
         self.ids.append(item.id)
         self.questions.append(record.question if record else None)
-        self.responses.append(record.response if record else None)
+        self.responses.append(_answer(record) if record else None)
         for name, column in self.scores.items():
             value = item.scores.get(name)
             column.append(None if value is None else round(value, 6))
@@ -169,6 +169,12 @@ def detail(item: Item, record: Record | None) -> dict[str, Any]:
             "fields": [(name, _pretty(v)) for name, v in kept.items() if v not in (None, [], {})],
         }
     return shown
+
+
+def _answer(record: Record) -> str:
+    """The response; in place of one that never came, why."""
+    failure = record.failure if isinstance(record, Answered) else None
+    return record.response or (f"(no answer: {failure.reason})" if failure else "")
 
 
 def _pretty(value: object) -> str:

@@ -29,7 +29,7 @@ STATUS_WORDS = {
     Status.ABSTAINED: "declined to answer",
     Status.NO_CLAIMS: "nothing to check",
     Status.MISSING_FIELD: "a needed field is missing",
-    Status.TOO_LONG: "too long for the judge",
+    Status.TOO_LONG: "too long for the window",
     Status.UNPARSEABLE: "no verdict in the judge's reply",
     Status.TRUNCATED: "reply cut at the token limit",
     Status.ERROR: "the call failed",
