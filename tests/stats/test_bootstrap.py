@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 from trueground.stats import bootstrap
-from trueground.stats.bootstrap import EXACT_UP_TO, intervals
+from trueground.stats.bootstrap import (
+    EXACT_UP_TO,
+    intervals,
+    percentiles,
+    resampled_means,
+    stratum_seed,
+)
 
 
 @pytest.mark.parametrize("n", [400, EXACT_UP_TO + 600])
@@ -79,3 +87,21 @@ def test_poisson_weights_have_mean_and_variance_one() -> None:
     table = bootstrap._poisson_table()
     assert table.mean() == pytest.approx(1, abs=1e-4)
     assert table.var() == pytest.approx(1, abs=1e-3)
+
+
+def test_resampled_means_of_strata_average_to_a_narrower_interval() -> None:
+    """The interval of an average over strata: against the normal approximation."""
+    dice = np.random.default_rng(4)
+    strata = [dice.random((n, 1)) < p for n, p in ((150, 0.2), (90, 0.5), (240, 0.9))]
+    values = np.concatenate(strata).astype(float)
+    cuts = np.cumsum([0, *(len(s) for s in strata)])
+    parts = [
+        resampled_means(values, rows=np.arange(low, high), seed=stratum_seed(0, number))
+        for number, (low, high) in enumerate(itertools.pairwise(cuts))
+    ]
+    low, high = percentiles(np.mean(parts, axis=0)[0], 0.95) or (0.0, 0.0)
+    mean = np.mean([s.mean() for s in strata])
+    spread = np.sqrt(sum(s.var() / len(s) for s in strata)) / 3
+    assert low == pytest.approx(mean - 1.96 * spread, abs=0.004)
+    assert high == pytest.approx(mean + 1.96 * spread, abs=0.004)
+    assert stratum_seed(0, 0) != stratum_seed(0, 1) != stratum_seed(1, 0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from trueground.evaluate.plan import ABSTAINED, Plan
 from trueground.evaluate.values import Values
 from trueground.metrics.column import CODES, STATUSES
-from trueground.stats.bootstrap import Table, average_intervals, intervals
+from trueground.stats.bootstrap import Floats, percentiles, resampled_means, stratum_seed
 from trueground.types import Status
 
 _ROWS = 65_536
@@ -22,13 +22,14 @@ def summarise(plan: Plan, values: Values, skipped: Sequence[str], bad: int) -> d
     """The content of summary.json, in the shape of the contract."""
     clusters = len(np.unique(values.clusters))
     grouped = clusters < values.n
-    everything = _metrics(plan, values, grouped)
+    everything, _ = _metrics(plan, values, grouped)
+    broken_down = {field: _breakdown(plan, values, i, grouped) for i, field in enumerate(plan.by)}
     shown = {key: everything[key] for key in plan.keys}
     summary = {
         "n": values.n,
         "metrics": shown,
-        "by": {field: _breakdown(plan, values, i, grouped) for i, field in enumerate(plan.by)},
-        "averages": {field: _averages(plan, values, i, grouped) for i, field in enumerate(plan.by)},
+        "by": {field: found for field, (found, _) in broken_down.items()},
+        "averages": {field: averages for field, (_, averages) in broken_down.items()},
         "abstention_rate": everything[ABSTAINED]["mean"],
         "abstention": _confusion(values),
         "empty_responses": values.empty,
@@ -41,17 +42,23 @@ def summarise(plan: Plan, values: Values, skipped: Sequence[str], bad: int) -> d
 
 
 def _metrics(
-    plan: Plan, values: Values, grouped: bool, rows: NDArray[np.int64] | None = None
-) -> dict[str, Any]:
-    """Mean, interval and coverage of each metric, over all items or over some rows."""
+    plan: Plan,
+    values: Values,
+    grouped: bool,
+    rows: NDArray[np.int64] | None = None,
+    seed: int | None = None,
+) -> tuple[dict[str, Any], Floats]:
+    """Mean, interval and coverage of each metric, over all items or over some rows.
+
+    Beside them the means in each resample, shape (metrics, resamples).
+    """
     scores, status = values.scores, values.status
-    ranges = intervals(
+    means = resampled_means(
         scores,
         values.clusters if grouped else None,
         rows,
         resamples=plan.resamples,
-        seed=plan.seed,
-        level=plan.level,
+        seed=plan.seed if seed is None else seed,
     )
     n = values.n if rows is None else len(rows)
     specs = (*plan.specs, *plan.hidden)
@@ -65,9 +72,9 @@ def _metrics(
         for column in range(len(specs)):
             counts[column] += np.bincount(codes[:, column], minlength=len(STATUSES))
     return {
-        spec.key: _entry(plan, float(total), n, count.tolist(), ci)
-        for spec, total, count, ci in zip(specs, totals, counts, ranges, strict=True)
-    }
+        spec.key: _entry(plan, float(total), n, count.tolist(), percentiles(column, plan.level))
+        for spec, total, count, column in zip(specs, totals, counts, means, strict=True)
+    }, means
 
 
 def _entry(
@@ -88,45 +95,41 @@ def _entry(
     }
 
 
-def _breakdown(plan: Plan, values: Values, i: int, grouped: bool) -> dict[str, Any]:
-    """Metrics within each value of one field, in the order of the values' names."""
+def _breakdown(
+    plan: Plan, values: Values, i: int, grouped: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Metrics within each value of one field, by name, and their unweighted averages."""
     codes = values.by(i)
-    result = {}
-    for name, code in sorted(values.names[i].items()):
-        metrics = _metrics(plan, values, grouped, np.flatnonzero(codes == code))
-        result[name] = dict(list(metrics.items())[: len(plan.specs)])
-    return result
+    found: dict[str, Any] = {}
+    # Each value is drawn by itself, so that averages over them can be taken. What has no interval
+    # in some value is NaN there and from then on.
+    total = np.zeros((plan.width, plan.resamples))
+    for number, (name, code) in enumerate(sorted(values.names[i].items())):
+        rows = np.flatnonzero(codes == code)
+        metrics, means = _metrics(plan, values, grouped, rows, stratum_seed(plan.seed, number))
+        found[name] = {key: metrics[key] for key in plan.keys}
+        scored = np.array([entry["scored"] > 0 for entry in metrics.values()])
+        total += np.where(scored[:, None], means, 0.0)
+    averages = {
+        key: _average(plan, [entries[key] for entries in found.values()], total[column])
+        for column, key in enumerate(plan.keys)
+    }
+    return found, averages
 
 
-def _averages(plan: Plan, values: Values, i: int, grouped: bool) -> dict[str, Any]:
-    """The unweighted average of each metric over the values of one field, with its interval."""
-    codes, scores = values.by(i), values.scores
-    strata = [np.flatnonzero(codes == code) for code in range(len(values.names[i]))]
-    ranges = average_intervals(
-        scores,
-        strata,
-        values.clusters if grouped else None,
-        resamples=plan.resamples,
-        seed=plan.seed,
-        level=plan.level,
-    )
-    means = [_means(scores, rows) for rows in strata]
-    result = {}
-    for column, key in enumerate(plan.keys):
-        some = [float(mean[column]) for mean in means if not np.isnan(mean[column])]
-        mean = sum(some) / len(some) if some else None
-        result[key] = {"mean": mean, "ci": ranges[column], "values": len(some)}
-    return result
+def _average(plan: Plan, entries: list[dict[str, Any]], total: Floats) -> dict[str, Any]:
+    """One metric's unweighted average over the values in which anything was scored.
 
-
-def _means(scores: Table, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The mean of the scored values of each column over some rows; NaN where there are none."""
-    part = np.asarray(scores[rows])
-    scored = (~np.isnan(part)).sum(axis=0)
-    total = np.nansum(part, axis=0)
-    means = np.full(part.shape[1], np.nan)
-    np.divide(total, scored, out=means, where=scored > 0)
-    return means
+    `total` (resamples,) is the sum of their means in each resample.
+    """
+    means = [entry["mean"] for entry in entries if entry["scored"]]
+    if not means:
+        return {"mean": None, "ci": None, "values": 0}
+    return {
+        "mean": sum(means) / len(means),
+        "ci": percentiles(total / len(means), plan.level),
+        "values": len(means),
+    }
 
 
 def _confusion(values: Values) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ seed and the number of the block only, so the result does not depend on how the 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -58,7 +58,7 @@ def intervals(
     items. A column with fewer than two scored items (clusters) has no interval: None.
     """
     means = resampled_means(values, clusters, rows, resamples=resamples, seed=seed)
-    return [_percentiles(column, level) for column in means]
+    return [percentiles(column, level) for column in means]
 
 
 def resampled_means(
@@ -88,35 +88,12 @@ def resampled_means(
     return np.divide(total, weight, out=np.full_like(total, np.nan), where=usable)
 
 
-def average_intervals(
-    values: Table,
-    strata: Sequence[NDArray[np.int64]],
-    clusters: NDArray[np.int64] | None = None,
-    *,
-    resamples: int = 2_000,
-    seed: int = 0,
-    level: float = 0.95,
-) -> list[Interval | None]:
-    """An interval for the unweighted average over strata of each column's mean.
-
-    Each stratum, an array of row numbers, is resampled by itself. A column that has no interval in
-    some stratum with scored items has none here; a stratum without scored items counts not at all.
-    """
-    total = np.zeros((values.shape[1], resamples))
-    count = np.zeros(values.shape[1], np.int64)
-    for number, rows in enumerate(strata):
-        scored = ~np.isnan(np.asarray(values[rows])).all(axis=0)
-        own = seed + (number + 1) * _STRIDE  # strata are drawn independently of each other
-        means = resampled_means(values, clusters, rows, resamples=resamples, seed=own)
-        total += np.where(scored[:, None], means, 0.0)
-        count += scored
-    averages = np.divide(
-        total, count[:, None], out=np.full_like(total, np.nan), where=count[:, None] > 0
-    )
-    return [_percentiles(column, level) for column in averages]
+def stratum_seed(seed: int, number: int) -> int:
+    """A seed for the draws of one stratum, different from those of all others and of the whole."""
+    return seed + (number + 1) * _STRIDE
 
 
-def _percentiles(means: Floats, level: float) -> Interval | None:
+def percentiles(means: Floats, level: float) -> Interval | None:
     """The interval of resampled means; None where there are none."""
     some = ~np.isnan(means)
     if not some.any():
