@@ -23,6 +23,7 @@ from trueground.errors import (
 )
 from trueground.models.base import ChatRequest, Params, Reply
 from trueground.models.fake import FakeModel
+from trueground.reports.terminal import render
 
 TASK = "faitheval/unanswerable"
 FINAL = ("items.jsonl", "summary.json", "report.html")
@@ -321,3 +322,38 @@ def test_the_page_says_why_there_is_no_answer(tmp_path: Path) -> None:
     page = (tmp_path / "run/report.html").read_text()
     assert "(no answer: HTTP 400: top_k is unknown here)" in page
     assert "m on faitheval/unanswerable" in page
+
+
+def test_a_runs_own_records_keep_their_failures(tmp_path: Path) -> None:
+    """Scored again, an answer that never came is still no answer, and not an empty one."""
+    fates = {1: "400", 2: "too-long", 4: "length"}
+    with ChaosServer(lambda text, _: fates.get(number(text), "ok"), answer=answer) as server:
+        first = ask(tmp_path, server, n=6)
+    again = tg.score(tmp_path / "run/records.jsonl.zst", metrics="phrase_match_strict,k_precision")
+    for name in again.summary:
+        assert again.summary[name].unscored == {"error": 1, "too_long": 1, "truncated": 1}
+    mean = first.summary["phrase_match_strict"].mean
+    assert again.summary["phrase_match_strict"].mean == mean
+    own = tg.score([{"id": "a", "response": "x", "failure": "mine"}], metrics="abstained")
+    assert own.summary["abstained"].scored == 1
+
+
+def test_a_finished_run_stays_finished_when_its_log_is_refused(tmp_path: Path) -> None:
+    with ChaosServer(answer=answer) as server:
+        ask(tmp_path, server, n=4)
+        with (tmp_path / "run/responses.jsonl").open("a") as log:
+            log.write("garbage\n")
+        with pytest.raises(InputError, match="line 5"):
+            ask(tmp_path, server, n=4)
+    assert manifest(tmp_path / "run")["status"] == "finished"
+    assert manifest(tmp_path / "run")["calls"] == 4
+
+
+def test_a_dataset_without_any_answer_is_told_in_the_average(tmp_path: Path) -> None:
+    with ChaosServer(lambda text, _: "400" if number(text) % 5 == 2 else "ok") as server:
+        result = ask(tmp_path, server, n=10)
+    average = result.summary.raw["averages"]["meta.dataset"]["phrase_match_strict"]
+    assert (average["values"], average["of"]) == (4, 5)
+    assert "average of 4 of 5" in (tmp_path / "run/report.html").read_text()
+    shown = render(result.summary.raw, None)
+    assert "phrase_match: the average is over 4 of 5 values" in shown

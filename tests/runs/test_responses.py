@@ -81,3 +81,9 @@ def test_a_line_that_is_no_reply_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"r\.jsonl, line 2"):
         ResponseLog(path)
     assert path.read_text().endswith("nonsense\n")
+    with ResponseLog(tmp_path / "odd.jsonl") as log:
+        log.append(line("a", Reply(text="x")))
+    odd = (tmp_path / "odd.jsonl").read_text().replace('"response":"x"', '"response":5')
+    (tmp_path / "odd.jsonl").write_text(odd)
+    with ResponseLog(tmp_path / "odd.jsonl") as log, pytest.raises(InputError, match="line of 'a'"):
+        log.get("a")

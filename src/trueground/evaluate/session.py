@@ -60,8 +60,9 @@ class Session:
 
                 see_none_under_way(out)
             self._broken_off = earlier is not None and earlier.get("status") != "finished"
-            self._manifest = self._begin(own, earlier)
+            # First what can be refused: a run that has ended must not look broken afterwards.
             self._log = stack.enter_context(ResponseLog(out / RESPONSES))
+            self._manifest = self._begin(own, earlier)
             self._open = stack.pop_all()
 
     def _look_through(self) -> Check:

@@ -124,11 +124,12 @@ def _average(plan: Plan, entries: list[dict[str, Any]], total: Floats) -> dict[s
     """
     means = [entry["mean"] for entry in entries if entry["scored"]]
     if not means:
-        return {"mean": None, "ci": None, "values": 0}
+        return {"mean": None, "ci": None, "values": 0, "of": len(entries)}
     return {
         "mean": sum(means) / len(means),
         "ci": percentiles(total / len(means), plan.level),
         "values": len(means),
+        "of": len(entries),
     }
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,7 +19,7 @@ from trueground.records.problems import (
     describe,
     no_remedy,
 )
-from trueground.types import Choice, Passage, Record, Triple, Turn
+from trueground.types import Answered, Choice, Failure, Passage, Record, Triple, Turn
 
 _Label = float | bool | None
 _Value = str | int | float | bool | None
@@ -57,10 +59,15 @@ def to_record(row: dict[str, Any], displaced: dict[str, Any] | None, ordinal: in
     except msgspec.ValidationError as error:
         raise _explain(row, str(error)) from None
     meta = r.meta
+    kind: Callable[..., Record] = Record
     if displaced or not row.keys() <= FIELDS:
         unknown = {name: value for name, value in row.items() if name not in FIELDS}
-        meta = unknown | (displaced or {}) | (meta or {})
-    return Record(
+        failure = _failure(unknown.get("failure"))
+        if failure is not None:
+            del unknown["failure"]
+            kind = partial(Answered, failure=failure)
+        meta = (unknown | (displaced or {}) | (meta or {})) or None
+    return kind(
         id=str(ordinal if r.id is None else r.id),
         response=r.response,
         question=r.question,
@@ -79,6 +86,19 @@ def to_record(row: dict[str, Any], displaced: dict[str, Any] | None, ordinal: in
         group=r.group,
         meta=meta,
     )
+
+
+def _failure(value: Any) -> Failure | None:
+    """Why a model gave no answer, as a run's records say it; anything else is a user's own field.
+
+    Without it, an answer that never came would be scored as an empty one.
+    """
+    if isinstance(value, Failure):
+        return value
+    try:
+        return msgspec.convert(value, _Failure) if isinstance(value, dict) else None
+    except msgspec.ValidationError:
+        return None
 
 
 def _turns(history: list[str | Turn]) -> list[Turn]:
@@ -105,6 +125,10 @@ def _triples(triples: list[tuple[_Part, _Part, _Part]]) -> list[Triple]:
 
 def _labels(human: dict[str, _Label]) -> dict[str, float]:
     return {name: float(value) for name, value in human.items() if value is not None}
+
+
+class _Failure(Failure, frozen=True, forbid_unknown_fields=True):
+    """A failure and nothing else."""
 
 
 _TRIPLES = 'a list of [qid, property, value] lists such as ["Q90", "country", "France"]'

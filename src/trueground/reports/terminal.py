@@ -151,6 +151,12 @@ def _breakdown(field: str, values: Mapping[str, Any], averages: Mapping[str, Any
     counts = ("items", *(f"{next(iter(m.values()))['n']:,}" for _, m in shown), "", "")
     more = len(values) - len(shown)
     tail = f"\n… and {more} more values, in summary.json" if more else ""
+    for key in keys:
+        over, of = averages[key]["values"], averages[key]["of"]
+        if 0 < over < of:
+            tail += (
+                f"\n{key}: the average is over {over} of {of} values, nothing was scored in others"
+            )
     return table([head, counts, *rows]) + tail
 
 

@@ -106,9 +106,15 @@ def breakdowns(
             rows = [row(v, values[v][metric], scale) for v in kept if metric in values[v]]
             if any(r.drawing for r in rows):
                 entry = averages.get(field, {}).get(metric)
-                average = row(f"average of {entry['values']}", entry, scale) if entry else None
+                average = row(_average_name(entry), entry, scale) if entry else None
                 found.append(Breakdown(field, metric, rows, scale, more, average))
     return found
+
+
+def _average_name(entry: dict[str, Any]) -> str:
+    """`average of 10`; where nothing was scored in some values, of how many."""
+    values, of = entry["values"], entry.get("of", entry["values"])
+    return f"average of {values}" + (f" of {of}" if of > values else "")
 
 
 def _most_frequent(values: dict[str, dict[str, Any]]) -> list[str]:

@@ -131,12 +131,16 @@ def _read(path: Path) -> tuple[_Index, int]:
             try:
                 index.note(at, _decode_head(line))
             except (msgspec.DecodeError, ValueError) as error:
-                raise InputError(
-                    f"{path}, line {number}: not a reply ({error}). Restore the line or delete it; "
-                    "the item is then asked again"
-                ) from None
+                raise _no_reply(f"{path}, line {number}", error) from None
             at += len(line)
     return index, at
+
+
+def _no_reply(place: str, error: Exception) -> InputError:
+    return InputError(
+        f"{place}: not a reply ({error}). Restore the line, or delete it; the item is then asked "
+        "again"
+    )
 
 
 def answered_before(path: Path, *, retry_failed: bool = False) -> Callable[[str, str], bool]:
@@ -172,7 +176,10 @@ class ResponseLog:
         if found is None:
             return None
         self._in.seek(found.at)
-        return _decode(self._in.readline())
+        try:
+            return _decode(self._in.readline())
+        except msgspec.DecodeError as error:
+            raise _no_reply(f"{self.path}, the line of {id_!r}", error) from None
 
     def __iter__(self) -> Iterator[Response]:
         """The replies that count, in the order of their ids' first arrival."""
