@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import signal
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,9 @@ from trueground.errors import (
 )
 from trueground.models.base import ChatRequest, Params, Reply
 from trueground.models.fake import FakeModel
+from trueground.models.pricing import Price
 from trueground.reports.terminal import render
+from trueground.types import Status
 
 TASK = "faitheval/unanswerable"
 FINAL = ("items.jsonl", "summary.json", "report.html")
@@ -357,3 +361,69 @@ def test_a_dataset_without_any_answer_is_told_in_the_average(tmp_path: Path) -> 
     assert "average of 4 of 5" in (tmp_path / "run/report.html").read_text()
     shown = render(result.summary.raw, None)
     assert "phrase_match: the average is over 4 of 5 values" in shown
+
+
+def test_data_that_change_during_a_run_are_noticed(tmp_path: Path) -> None:
+    data = write_questions(tmp_path / "q.jsonl", 3)
+
+    def meddle(_request: ChatRequest) -> str:
+        data.write_text(data.read_text().replace("tower", "bridge"))
+        return "unknown"
+
+    with pytest.raises(InputError, match=r"'q\d'.*the data changed while the run went on"):
+        tg.run(TASK, FakeModel(meddle), out=tmp_path / "run", data=data)
+    assert not (tmp_path / "run/summary.json").exists()
+
+
+@pytest.mark.parametrize("after_s", [0.3, 0.6])
+def test_ctrl_c_in_a_notebook_stops_the_calls(tmp_path: Path, after_s: float) -> None:
+    """There the event loop leaves the signal to the code that it interrupts."""
+    data = write_questions(tmp_path / "q.jsonl", 400)
+
+    async def cell(url: str) -> None:
+        options = tg.ModelOptions(base_url=url, max_connections=4)
+        here = threading.get_ident()
+        threading.Timer(after_s, signal.pthread_kill, [here, signal.SIGINT]).start()
+        with pytest.raises(RunInterrupted, match="same command"):
+            tg.run(TASK, "m", out=tmp_path / "run", data=data, model_options=options)
+
+    loop = asyncio.new_event_loop()
+    with ChaosServer(answer=answer, delay=0.1) as server:
+        loop.run_until_complete(cell(server.base_url))
+        made = sum(server.calls.values())
+    loop.close()
+    assert made < 100
+    assert manifest(tmp_path / "run")["status"] == "interrupted"
+
+
+def test_costs_add_up_over_retries(tmp_path: Path) -> None:
+    fate = {"now": "no-choices"}
+    prices = {"m": Price(1.0, 2.0)}
+    with ChaosServer(lambda _text, _call: fate["now"], answer=answer) as server:
+        ask(tmp_path, server, n=4, prices=prices)
+        first = manifest(tmp_path / "run")
+        fate["now"] = "ok"
+        ask(tmp_path, server, n=4, prices=prices, retry_failed=True)
+        told = manifest(tmp_path / "run")
+        assert sum(server.calls.values()) == told["calls"] == 8
+    assert told["tokens"]["out"] == 2 * first["tokens"]["out"] == 24
+    assert told["cost"]["usd"] == pytest.approx(2 * first["cost"]["usd"])
+    assert told["outcomes"]["answered"] == 4
+
+
+def test_reasons_add_up_however_many_there_are(tmp_path: Path) -> None:
+    data = write_questions(tmp_path / "q.jsonl", 30)
+    count = iter(range(100))
+    model = FakeModel(lambda _: Reply(status=Status.ERROR, error=f"request {next(count)} lost"))
+    tg.run(TASK, model, out=tmp_path / "run", data=data)
+    told = manifest(tmp_path / "run")
+    assert sum(told["errors"].values()) == told["outcomes"]["error"] == 30
+    assert told["errors"]["(other reasons)"] == 10
+
+
+def test_parameters_of_every_kind_resume(tmp_path: Path) -> None:
+    data = write_questions(tmp_path / "q.jsonl", 2)
+    own = Params(stop=("\n", "END"), top_p=1, extra={"a": [1, {"b": None}]})
+    for _ in range(2):
+        tg.run(TASK, "fake:unknown", out=tmp_path / "run", data=data, params=own)
+    assert manifest(tmp_path / "run")["sessions"] == 2

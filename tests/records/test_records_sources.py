@@ -244,3 +244,17 @@ def test_options_that_cannot_be_meant() -> None:
         open_records("a.jsonl", on_bad_row="ignore")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="'question'"):
         open_records("a.jsonl", mapping={"questoin": "q"})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("--base-url=http://me:pw@host:80/v1?key=abc", "--base-url=http://host:80/v1"),
+        ("http://u:p@ss@h/x#frag", "http://h/x"),
+        ("http://[::1]:8000/v1", "http://[::1]:8000/v1"),
+        ("zip://a.csv::https://u:p@h/a.zip?sig=1", "zip://a.csv::https://h/a.zip"),
+        ("plain/path?x", "plain/path?x"),
+    ],
+)
+def test_urls_are_shown_without_their_secrets(text: str, expected: str) -> None:
+    assert shown(text) == expected

@@ -13,6 +13,24 @@ COLOURS = [Choice("A", "red"), Choice("B", "blue"), Choice("C", "light blue"), C
 NUMBERED = [Choice("1", "decrease"), Choice("2", "increase"), Choice("3", "remain the same")]
 
 
+METRES = [Choice("1", "2 metres"), Choice("2", "4 metres"), Choice("4", "10 metres")]
+
+
+@pytest.mark.parametrize(
+    ("response", "label"),
+    [
+        ("The answer is 4 metres", "2"),
+        ("Answer: 4 metres", "2"),
+        ("The answer is 4.", "4"),
+        ("The answer is 2", "2"),
+        ("(4) 10 metres", "4"),
+        ("2", "2"),
+    ],
+)
+def test_numbers_as_labels_and_in_texts(response: str, label: str) -> None:
+    assert chosen_label(response, METRES, RULE) == label
+
+
 @pytest.mark.parametrize(
     ("response", "label"),
     [
@@ -42,6 +60,10 @@ NUMBERED = [Choice("1", "decrease"), Choice("2", "increase"), Choice("3", "remai
         ("Answer: A\nBecause of the context.", "A"),
         ("The answer is A because the text says so.", "A"),
         ("Thinking about it.\nB. It is in the text.", "B"),
+        ("It's B.", "B"),
+        ("I think it is B", "B"),
+        (r"So \boxed{B}", "B"),
+        (r"$\boxed{\text{d}}$", "D"),
         ("It contains vitamin B.", None),
         ("blue", "B"),
         ("It is BLUE!", "B"),

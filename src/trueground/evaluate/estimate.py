@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueground.benchmarks.base import Task
-from trueground.evaluate.questions import Questionnaire
-from trueground.evaluate.run_settings import RunSettings, questionnaire
+from trueground.evaluate.identity import identity, see_same
+from trueground.evaluate.run_settings import RunSettings, questionnaire, run_plan
 from trueground.models.base import ChatModel
 from trueground.models.cached import request_key
 from trueground.models.estimate import estimate_tokens
@@ -38,8 +38,10 @@ def estimate(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> 
     """Count the calls that `out` and the cache do not spare, and estimate their tokens.
 
     Tokens of the input are a quarter of its characters: a rule of thumb for English. Reads only.
+    Raises OutputError where `out` holds another run.
     """
-    asked: Questionnaire = questionnaire(task, settings)
+    asked = questionnaire(task, settings)
+    see_same(out, identity(asked, run_plan(task, settings), model.signature))
     before = answered_before(out / RESPONSES, retry_failed=settings.retry_failed)
     use_cache = settings.cache and model.cacheable
     items = answered = cached = tokens_in = 0

@@ -18,7 +18,7 @@ from trueground.runs.directory import MANIFEST
 def identity(asked: Questionnaire, plan: Plan, signature: str) -> dict[str, Any]:
     """The identity of a run, as it stands in the manifest. The endpoint is no part of it."""
     task = asked.task
-    return {
+    own = {
         "benchmark": f"{task.benchmark}/{task.name}",
         "options": dict(task.options),
         "data": sorted(file.sha256 for file in task.files),
@@ -32,6 +32,9 @@ def identity(asked: Questionnaire, plan: Plan, signature: str) -> dict[str, Any]
         "seed": plan.seed,
         "resamples": plan.resamples,
     }
+    # As it comes back from a manifest: a tuple is a list there.
+    found: dict[str, Any] = orjson.loads(orjson.dumps(own))
+    return found
 
 
 def read_manifest(run: Path) -> dict[str, Any] | None:

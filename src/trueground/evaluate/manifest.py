@@ -27,7 +27,7 @@ def make_manifest(
         "python": ".".join(map(str, sys.version_info[:3])),
         "kind": kind,
         "status": "running",
-        "command": [shown(word) for word in command],
+        "command": [_shown_word(word) for word in command],
         "input": [{"path": f.path, "sha256": f.sha256, "bytes": f.bytes} for f in check.files],
         "n": check.n,
         "skipped": check.bad_total,
@@ -48,6 +48,12 @@ def make_manifest(
         "tokens": {"in": 0, "out": 0},
         "cache_hits": 0,
     }
+
+
+def _shown_word(word: str) -> str:
+    """A word of the command, without the password in a URL; also where it is `--option=URL`."""
+    option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+    return option + equals + shown(value)
 
 
 def close_manifest(

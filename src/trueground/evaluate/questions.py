@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueground.benchmarks.base import Question, Task
+from trueground.errors import InputError
 from trueground.evaluate.asking import Call
 from trueground.models.base import ChatRequest, Params
 from trueground.models.cached import prompt_sha256
@@ -19,6 +20,7 @@ from trueground.types import Answered, Failure, Record, Status
 
 _BATCH = 1024
 _REASONS = 20  # different reasons of failures that the manifest tells
+_OTHER = "(other reasons)"
 
 
 class Drawn(NamedTuple):
@@ -60,14 +62,9 @@ class Questionnaire:
 
 @dataclass
 class Outcome:
-    """What became of the calls, over all sessions of a run; the counts add up to the items."""
+    """What became of the items, over all sessions of a run; the counts add up to the items."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    calls: int = 0
-    cache_hits: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    tokens_cached: int = 0
     refusals: int = 0
     answered_by: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
@@ -80,16 +77,9 @@ class Outcome:
         self.refusals += response.refusal
         if response.model:
             self.answered_by[response.model] += 1
-        if response.error and (len(self.reasons) < _REASONS or response.error in self.reasons):
-            self.reasons[response.error] += 1
-        if response.cached:
-            self.cache_hits += 1
-        if response.latency_s is None:  # from the cache or a file of replies
-            return
-        self.calls += 1
-        self.tokens_in += response.usage.tokens_in
-        self.tokens_out += response.usage.tokens_out
-        self.tokens_cached += response.usage.cached
+        if response.error:
+            known = len(self.reasons) < _REASONS or response.error in self.reasons
+            self.reasons[response.error if known else _OTHER] += 1
 
     def as_json(self) -> dict[str, Any]:
         """The part of the manifest that tells of the calls."""
@@ -100,13 +90,6 @@ class Outcome:
             "refusals": self.refusals,
             "errors": dict(self.reasons.most_common()),
             "answered_by": dict(self.answered_by.most_common()),
-            "calls": self.calls,
-            "cache_hits": self.cache_hits,
-            "tokens": {
-                "in": self.tokens_in,
-                "out": self.tokens_out,
-                "cached": self.tokens_cached,
-            },
         }
 
 
@@ -132,6 +115,12 @@ class AnsweredQuestions:
 
     def _record(self, drawn: Drawn) -> Record:
         response = self.log.get(drawn.id)
+        messages = drawn.question.messages
+        if response is not None and response.prompt_sha256 != prompt_sha256(messages):
+            raise InputError(
+                f"the question of {drawn.id!r} is not the one that was answered: the data changed "
+                "while the run went on. Put back what they were, or choose another --out"
+            )
         self.outcome.add(response)
         record = msgspec.structs.asdict(drawn.question.record)
         changed = {

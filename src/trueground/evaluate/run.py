@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +18,7 @@ from trueground.evaluate.session import Session
 from trueground.models.base import ChatModel
 from trueground.models.options import ModelOptions
 from trueground.models.registry import make_model
+from trueground.records import Check
 from trueground.runs.directory import default_path
 
 T = TypeVar("T")
@@ -91,9 +93,14 @@ def _named(
     return prepared, chat, RunSettings(**settings)
 
 
-def run_task(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> Result:
-    """Ask and score, for callers that own no event loop (one that runs already does no harm)."""
-    with Session(task, model, out, settings) as session:
+def run_task(
+    task: Task, model: ChatModel, out: Path, settings: RunSettings, check: Check | None = None
+) -> Result:
+    """Ask and score, for callers that own no event loop (one that runs already does no harm).
+
+    `check` is what `see_questions` found, where that has been done.
+    """
+    with Session(task, model, out, settings, check) as session:
         try:
             in_own_loop(_asked(session, model))
             return session.score()
@@ -109,7 +116,13 @@ async def arun_task(task: Task, model: ChatModel, out: Path, settings: RunSettin
     """The same for callers that own an event loop: calls are made in it, scoring in a thread."""
     with await asyncio.to_thread(Session, task, model, out, settings) as session:
         await _asked(session, model)
-        return await asyncio.to_thread(session.score)
+        scoring = asyncio.ensure_future(asyncio.to_thread(session.score))
+        try:
+            return await asyncio.shield(scoring)
+        except asyncio.CancelledError:
+            # A thread cannot be stopped; the folder stays ours until it has written its last line.
+            await asyncio.wait([scoring])
+            raise
 
 
 async def _asked(session: Session, model: ChatModel) -> None:
@@ -120,10 +133,32 @@ async def _asked(session: Session, model: ChatModel) -> None:
 
 
 def in_own_loop(work: Coroutine[Any, Any, T]) -> T:
-    """The result of the work, in an event loop of its own: beside one that runs, in a thread."""
+    """The result of the work, in an event loop of its own: beside one that runs, in a thread.
+
+    Ctrl-C cancels the work in either case.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
+    loops: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
+    unwanted = threading.Event()
+
+    async def noted() -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        loops.append((asyncio.get_running_loop(), task))
+        if unwanted.is_set():  # before there was a task to cancel
+            task.cancel()
+        return await work
+
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
+        future = pool.submit(asyncio.run, noted())
+        try:
+            return future.result()
+        except BaseException:
+            unwanted.set()
+            for loop, task in loops:
+                if not loop.is_closed():
+                    loop.call_soon_threadsafe(task.cancel)
+            raise

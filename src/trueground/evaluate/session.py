@@ -28,11 +28,34 @@ from trueground.runs.directory import BATCHES, ITEMS, MANIFEST, RESPONSES, RunDi
 from trueground.runs.responses import ResponseLog
 
 
+def see_questions(task: Task, settings: RunSettings) -> Check:
+    """Read every question once: how many answers are wanted, and what stands in the records.
+
+    Raises InputError for a row that is no question, UsageError for a breakdown that is not there.
+    """
+    tally, progress = Tally(), settings.progress
+    for drawn in questionnaire(task, settings).drawn():
+        tally.count(drawn.question.record)
+        if tally.n % 1024 == 0:
+            progress("check", tally.n, None)
+    progress("check", tally.n, tally.n)
+    check = Check(tally.n, [], 0, tally.fields(), False, list(task.files), tally.breakdowns())
+    see_breakdowns(run_plan(task, settings).by, check)
+    return check
+
+
 class Session:
     """One run under way: `await ask()`, then `score()`. Holds the run directory's lock."""
 
-    def __init__(self, task: Task, model: ChatModel, out: Path, settings: RunSettings) -> None:
-        """Read the questions and take the folder.
+    def __init__(
+        self,
+        task: Task,
+        model: ChatModel,
+        out: Path,
+        settings: RunSettings,
+        check: Check | None = None,
+    ) -> None:
+        """Read the questions, unless `check` tells that they have been read, and take the folder.
 
         Raises InputError for a row that is no question, OutputError for a folder in use or with
         another run in it, UsageError for a model without batches where it is to use them.
@@ -48,9 +71,8 @@ class Session:
         self._asked = questionnaire(task, settings)
         self._price = None if settings.prices is None else price_of(model.name, settings.prices)
         self._done = 0
-        self._check = self._look_through()
+        self._check = see_questions(task, settings) if check is None else check
         self.n = self._check.n
-        see_breakdowns(self._plan.by, self._check)
         with ExitStack() as stack:
             self._directory = stack.enter_context(RunDirectory(out, resume=True))
             own = identity(self._asked, self._plan, model.signature)
@@ -64,17 +86,6 @@ class Session:
             self._log = stack.enter_context(ResponseLog(out / RESPONSES))
             self._manifest = self._begin(own, earlier)
             self._open = stack.pop_all()
-
-    def _look_through(self) -> Check:
-        """Read every question once. Raises InputError for a row that is none."""
-        tally, progress = Tally(), self._settings.progress
-        for drawn in self._asked.drawn():
-            tally.count(drawn.question.record)
-            if tally.n % 1024 == 0:
-                progress("check", tally.n, None)
-        progress("check", tally.n, tally.n)
-        files = list(self._task.files)
-        return Check(tally.n, [], 0, tally.fields(), False, files, tally.breakdowns())
 
     def _begin(self, own: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> dict[str, Any]:
         task = self._task
@@ -95,6 +106,7 @@ class Session:
             "repeats": self._asked.repeats,
             "cost": None,
             **Outcome().as_json(),
+            **self._log.paid.as_json(),
             "identity": dict(own),
         }
         write_json(self._directory.path / MANIFEST, manifest)
@@ -127,7 +139,7 @@ class Session:
         with self._told(), Values(plan.width, plan.by, plan.abstained_at) as values:
             work = Work(plan, source, self._check, values, progress=settings.progress)
             summary = work.to_disk(self._directory)
-            self._manifest |= outcome.as_json() | {"scored": values.n, "cost": self._cost(outcome)}
+            self._manifest |= self._so_far(outcome) | {"scored": values.n}
         end_manifest(self._directory.path, self._manifest, None)
         path = self._directory.path
         return Result(Summary(summary), path, path / ITEMS)
@@ -165,7 +177,7 @@ class Session:
             outcome = Outcome()
             for response in self._log:
                 outcome.add(response)
-            self._manifest |= outcome.as_json() | {"cost": self._cost(outcome)}
+            self._manifest |= self._so_far(outcome)
             end_manifest(self._directory.path, self._manifest, error)
             raise
 
@@ -174,8 +186,11 @@ class Session:
             return ResponseCache(default_path())
         return nullcontext()
 
-    def _cost(self, outcome: Outcome) -> dict[str, float] | None:
-        if self._price is None:
-            return None
-        usd = self._price.cost(outcome.tokens_in, outcome.tokens_out, outcome.tokens_cached)
-        return {"usd": usd, **msgspec.to_builtins(self._price)}
+    def _so_far(self, outcome: Outcome) -> dict[str, Any]:
+        """What the manifest tells of the answers and of what they cost."""
+        paid, price = self._log.paid, self._price
+        cost = None
+        if price is not None:
+            usd = price.cost(paid.tokens_in, paid.tokens_out, paid.tokens_cached)
+            cost = {"usd": usd, **msgspec.to_builtins(price)}
+        return outcome.as_json() | paid.as_json() | {"cost": cost}

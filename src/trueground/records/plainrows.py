@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,13 +19,23 @@ from trueground.records.spool import Spool
 def data_files(path: Path) -> list[Path]:
     """The file itself, or all data files in a folder and below it, in name order.
 
-    Hidden files and folders are left out. InputError: no such path, no data file in the folder.
+    Hidden files and folders are left out. InputError: no such path, a pipe (they are read more than
+    once), a folder that cannot be read, no data file in it.
     """
-    if not path.is_dir():
-        if not path.exists():
-            raise InputError(f"{path} does not exist; name a data file or a folder of them")
+    try:
+        kind = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"{path} does not exist; name a data file or a folder of them") from None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if stat.S_ISREG(kind):
         return [path]
-    found = sorted(file for file in path.rglob("*") if _is_data(file, path))
+    if not stat.S_ISDIR(kind):
+        what = "a pipe" if stat.S_ISFIFO(kind) else "no regular file"
+        raise InputError(
+            f"{path} is {what}; data are read more than once: save them to a file, and name that"
+        )
+    found = sorted(file for file in _files_below(path) if _is_data(file))
     if not found:
         raise InputError(f"{path} holds no data file; expected names that end in {_endings()}")
     return found
@@ -61,9 +73,23 @@ def _row(part: Part, place: str, value: Any) -> dict[str, Any]:
         ) from None
 
 
-def _is_data(file: Path, folder: Path) -> bool:
-    below = file.relative_to(folder)
-    if any(part.startswith(".") for part in below.parts) or not file.is_file():
+def _files_below(folder: Path) -> Iterator[Path]:
+    def refuse(error: OSError) -> None:
+        raise _unreadable(error.filename, error) from error
+
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(place, name) for name in names if not name.startswith("."))
+
+
+def _unreadable(path: Path | str, error: OSError) -> InputError:
+    return InputError(
+        f"{path} cannot be read: {error.strerror or error}; mend that, or name another path"
+    )
+
+
+def _is_data(file: Path) -> bool:
+    if not file.is_file():
         return False
     bare = file.with_suffix("") if file.suffix.lower() in PACKINGS else file
     return bare.suffix.lower() in KINDS

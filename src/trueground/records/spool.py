@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import shutil
 import sys
 import tempfile
@@ -10,11 +11,17 @@ import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import urlsplit, urlunsplit
 
 from trueground.errors import InputError
 
 STDIN = "-"
+# Scheme; authority with what may stand before its last @; path. What follows is left out, up to
+# the next URL of a chain ("zip://a.csv::https://host/a.zip").
+_NEXT = r"(?!::[A-Za-z][A-Za-z0-9+.-]*://)"
+_URL = re.compile(
+    r"([A-Za-z][A-Za-z0-9+.-]*://)"
+    rf"((?:{_NEXT}[^/?#\s])*)((?:{_NEXT}[^?#\s])*)(?:[?#](?:{_NEXT}\S)*)?"
+)
 
 
 def is_remote(name: str) -> bool:
@@ -23,15 +30,8 @@ def is_remote(name: str) -> bool:
 
 
 def shown(name: str) -> str:
-    """The name as messages and manifests may show it: without password and query string."""
-    return "::".join(_without_secrets(link) for link in name.split("::"))
-
-
-def _without_secrets(name: str) -> str:
-    if not is_remote(name):
-        return name
-    parts = urlsplit(name)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
+    """The text as messages and manifests may show it: URLs in it lose password, query, fragment."""
+    return _URL.sub(lambda url: f"{url[1]}{url[2].rpartition('@')[2]}{url[3]}", name)
 
 
 class Spool:

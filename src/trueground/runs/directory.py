@@ -217,6 +217,14 @@ def _see_free(path: Path, may_be_a_run: bool, how: str) -> None:
         raise OutputError(f"{path} is not writable; choose another --out or mend its permissions")
 
 
+def see_resumable(path: Path) -> None:
+    """Raises OutputError where a run could not begin, or go on, in this folder. Makes nothing."""
+    if path.exists() and not path.is_dir():
+        raise OutputError(f"{path} is a file; --out must name a folder")
+    if path.exists():
+        _see_free(path, True, "resume")
+
+
 def _is_run(path: Path) -> bool:
     """Whether the manifest there is one of ours."""
     try:

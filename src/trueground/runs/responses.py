@@ -7,8 +7,9 @@ for an id stands in the place of earlier ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
@@ -82,6 +83,37 @@ class _Head(msgspec.Struct):
     prompt_sha256: str
     status: str | None = None
     finish_reason: str | None = None
+    usage: Usage = Usage()
+    latency_s: float | None = None
+    cached: bool = False
+
+
+@dataclass
+class Paid:
+    """What a run's calls came to, over all sessions and all attempts at an item.
+
+    `calls` are those that were made; `cache_hits` replies that the cache had, which cost nothing.
+    """
+
+    calls: int = 0
+    cache_hits: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cached: int = 0
+
+    def add(self, line: _Head | Response) -> None:
+        """Count one line; one without a latency comes from the cache or a file of replies."""
+        self.cache_hits += line.cached
+        if line.latency_s is not None and not line.cached:
+            self.calls += 1
+            self.tokens_in += line.usage.tokens_in
+            self.tokens_out += line.usage.tokens_out
+            self.tokens_cached += line.usage.cached
+
+    def as_json(self) -> dict[str, Any]:
+        """The part of the manifest that tells of the calls."""
+        tokens = {"in": self.tokens_in, "out": self.tokens_out, "cached": self.tokens_cached}
+        return {"calls": self.calls, "cache_hits": self.cache_hits, "tokens": tokens}
 
 
 _encode = msgspec.json.Encoder().encode
@@ -101,10 +133,15 @@ class _Entry(NamedTuple):
 
 
 class _Index(dict[str, _Entry]):
-    """The lines that count, by id."""
+    """The lines that count, by id; `paid` counts all lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.paid = Paid()
 
     def note(self, at: int, head: _Head | Response) -> None:
         """Take a line; one that never reached the model takes no answer's place."""
+        self.paid.add(head)
         failed = head.status not in (None, Status.TRUNCATED)
         if head.finish_reason != UNREACHABLE:
             self[head.id] = _Entry(at, bytes.fromhex(head.prompt_sha256), failed)
@@ -165,6 +202,11 @@ class ResponseLog:
         at = self._out.size
         self._out.append(line)
         self._index.note(at, response)
+
+    @property
+    def paid(self) -> Paid:
+        """What all calls of the run came to so far."""
+        return self._index.paid
 
     def has(self, id_: str, prompt: str, *, retry_failed: bool = False) -> bool:
         """Whether this prompt has been answered, or has failed and is not to be tried again."""

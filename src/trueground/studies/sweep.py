@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -10,13 +10,23 @@ from pathlib import Path
 from typing import Any
 
 from trueground.benchmarks.base import Task
-from trueground.errors import RunInterrupted, UnreachableError, UsageError
-from trueground.evaluate.identity import identity, read_manifest
+from trueground.errors import (
+    InputError,
+    OutputError,
+    RunInterrupted,
+    UnreachableError,
+    UsageError,
+)
+from trueground.evaluate.batching import see_batches
+from trueground.evaluate.identity import identity, read_manifest, see_same
 from trueground.evaluate.result import Result
 from trueground.evaluate.run import run_task
 from trueground.evaluate.run_settings import RunSettings, questionnaire, run_plan
+from trueground.evaluate.session import see_questions
 from trueground.models.base import ChatModel
-from trueground.runs.directory import default_path, safe_name
+from trueground.models.pricing import price_of
+from trueground.records import Check
+from trueground.runs.directory import default_path, safe_name, see_resumable
 
 
 @dataclass(frozen=True)
@@ -74,8 +84,9 @@ class Finished:
             yield f"{self.path}: {self.error}"
         if self.manifest.get("cache_problem"):
             yield f"{self.path}: {self.manifest['cache_problem']}"
-        failed = sum(self.manifest.get("errors", {}).values())
-        if self.result and failed:
+        outcomes = self.manifest.get("outcomes", {})
+        failed = outcomes.get("error", 0) + outcomes.get("too_long", 0)
+        if self.result and failed and self.manifest["errors"]:
             reason, count = next(iter(self.manifest["errors"].items()))
             yield (
                 f"{self.path}: {failed} calls gave no answer, {count} of them: {reason}. "
@@ -125,47 +136,58 @@ def _folders(names: Iterable[str]) -> list[str]:
 def place(name: str, pairs: Sequence[Pair], settings: RunSettings) -> tuple[Path, bool]:
     """Where a sweep without a folder of its own goes, and whether it began there before.
 
-    The newest unfinished sweep of the same runs under runs/ is gone on with; else it is a new one.
+    The newest unfinished sweep of the same runs under runs/ is gone on with; where only what failed
+    is to be asked again, also a finished one. Else it is a new one.
     """
     fresh = default_path(name)
     known = [path for path in fresh.parent.glob(f"*Z-{safe_name(name)}*") if path.is_dir()]
     for path in sorted(known, reverse=True):
-        if _unfinished(path, pairs, settings):
+        try:
+            begun, finished = _ours(path, pairs, settings)
+        except (InputError, OutputError):
+            continue  # it holds something else, or what can no longer be read
+        if begun and (finished < len(pairs) or settings.retry_failed):
             return path, True
     return fresh, False
 
 
-def _unfinished(out: Path, pairs: Sequence[Pair], settings: RunSettings) -> bool:
-    """Whether the folder holds these runs and no others, and at least one has not ended."""
+def see_folders(out: Path, pairs: Sequence[Pair], settings: RunSettings) -> None:
+    """Raises OutputError, InputError where a folder holds what these runs would not go on with."""
+    for pair in pairs:
+        see_resumable(out / pair.where)
+    _ours(out, pairs, settings)
+
+
+def _ours(out: Path, pairs: Sequence[Pair], settings: RunSettings) -> tuple[int, int]:
+    """How many of the runs have begun in the folder, and how many have ended."""
     begun = finished = 0
     for pair in pairs:
-        manifest = read_manifest(out / pair.where)
+        own = identity(
+            questionnaire(pair.task, settings),
+            run_plan(pair.task, settings),
+            pair.model.signature,
+        )
+        manifest = see_same(out / pair.where, own)
         if manifest is None:
             continue
-        asked = questionnaire(pair.task, settings)
-        own = identity(asked, run_plan(pair.task, settings), pair.model.signature)
-        if manifest.get("identity") != own:
-            return False
         begun += 1
         finished += manifest.get("status") == "finished"
-    return begun > 0 and finished < len(pairs)
+    return begun, finished
 
 
-def sweep(
-    pairs: Sequence[Pair],
-    out: Path,
-    settings: RunSettings,
-    tell: Callable[[Finished], None] = lambda _finished: None,
-) -> list[Finished]:
+def sweep(pairs: Sequence[Pair], out: Path, settings: RunSettings) -> list[Finished]:
     """Run every pair in turn; a model that cannot be reached does not stop the others.
 
-    Raises what `run_task` raises, but for UnreachableError, which is kept in the outcome.
+    What can be refused is refused before the first call. Raises what `run_task` raises, but for
+    UnreachableError, which is kept in the outcome.
     """
+    checks = _see_all(pairs, out, settings)
     outcomes: list[Finished] = []
     for pair in pairs:
         path = out / pair.where
         try:
-            outcome = Finished(pair, path, run_task(pair.task, pair.model, path, settings))
+            result = run_task(pair.task, pair.model, path, settings, checks[pair.task.name])
+            outcome = Finished(pair, path, result)
         except UnreachableError as error:
             outcome = Finished(pair, path, None, error)
         except RunInterrupted as error:
@@ -174,5 +196,16 @@ def sweep(
                 raise
             raise RunInterrupted(f"{error} ({rest} more runs had not begun)") from None
         outcomes.append(outcome)
-        tell(outcome)
     return outcomes
+
+
+def _see_all(pairs: Sequence[Pair], out: Path, settings: RunSettings) -> dict[str, Check]:
+    """Read the questions of every task, and see that every run can go where it belongs."""
+    for pair in pairs:
+        if settings.prices is not None:
+            price_of(pair.model.name, settings.prices)
+        if settings.batch:
+            see_batches(pair.model)
+    see_folders(out, pairs, settings)
+    tasks = {pair.task.name: pair.task for pair in pairs}
+    return {name: see_questions(task, settings) for name, task in tasks.items()}

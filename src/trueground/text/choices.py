@@ -14,7 +14,7 @@ from trueground.types import Choice
 
 _SAID = (
     r"(?:(?:answer|option|choice|solution)(?:\s+(?:is|are|would\s+be|must\s+be|should\s+be))?"
-    r"|(?:i|we)(?:\s+would|'d)?\s+(?:choose|pick|select|go\s+with))"
+    r"|(?:i|we)(?:\s+would|'d)?\s+(?:choose|pick|select|go\s+with)|it(?:\s+is|['’]s))"
     r"\s*:?\s*(?:(?:the\s+)?(?:option|choice|letter)\s*:?\s*)?"
 )
 _ORDINARY_WORDS = ("a", "i")
@@ -34,7 +34,8 @@ def chosen_label(
     labels only texts can be named.
     """
     labels = tuple(choice.label.strip() for choice in choices)
-    named = _labels_in(response.translate(_EMPHASIS), labels)
+    texts = tuple(choice.text.strip().lower() for choice in choices)
+    named = _labels_in(response.translate(_EMPHASIS), labels, texts)
     left = normalise(response)
     for text, place in sorted(_texts(choices, normalise), key=lambda t: -len(t[0])):
         if contains_words(left, text):
@@ -64,8 +65,11 @@ def _texts(choices: Sequence[Choice], normalise: Callable[[str], str]) -> list[t
     return [(text, place) for text, place in normalised if text]
 
 
-def _labels_in(response: str, labels: tuple[str, ...]) -> set[int]:
-    """The places of the labels that stand as labels in the raw text."""
+def _labels_in(response: str, labels: tuple[str, ...], texts: tuple[str, ...]) -> set[int]:
+    """The places of the labels that stand as labels in the raw text.
+
+    Where an option's text begins with a label ("4" and "4 metres"), the text is meant.
+    """
     alone, marked = _patterns(labels)
     places = {label.lower(): place for place, label in enumerate(labels)}
     whole = alone.fullmatch(response)
@@ -73,8 +77,10 @@ def _labels_in(response: str, labels: tuple[str, ...]) -> set[int]:
         return {places[whole.group(1).lower()]}
     found = set()
     for match in marked.finditer(response):
-        label = next(group for group in match.groups() if group)
-        found.add(places[label.lower()])
+        number = next(i for i, group in enumerate(match.groups(), 1) if group)
+        label, rest = match[number], response[match.start(number) :].lower()
+        if not any(len(text) > len(label) and rest.startswith(text) for text in texts):
+            found.add(places[label.lower()])
     return found
 
 
@@ -92,7 +98,7 @@ def _patterns(labels: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]
     own = rf"(?!(?:{words})[ \t]+(?!(?:{_GOES_ON})\b)\w)(?:{given})"
     alone = rf"\W*({given})\W*"
     marked = (
-        rf"[(\[](?i:({given}))[)\]]"
+        rf"[(\[](?i:({given}))[)\]]|\\boxed\{{\s*(?:\\text\{{)?(?i:({given}))\}}"
         rf"|^\s*({given})[.):](?=\s|$)|(?<![\w.(\[])({given})\)(?=\s|$)"
         rf"|\b(?i:{_SAID})[\"']?({own})(?![\w'’.-]*\w)"
     )

@@ -1,0 +1,121 @@
+"""Sweeps: nothing is paid before everything that can be refused has been looked at."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.benchmarks.faitheval_files import UNANSWERABLE, data_folder, jsonl
+
+from trueground.benchmarks.base import Sources
+from trueground.benchmarks.registry import get_benchmark
+from trueground.errors import InputError, OutputError, UnreachableError, UsageError
+from trueground.evaluate.estimate import estimate
+from trueground.evaluate.run_settings import RunSettings
+from trueground.models.base import UNREACHABLE, ChatRequest, Reply
+from trueground.models.fake import FakeModel
+from trueground.models.pricing import Price
+from trueground.runs.directory import write_json
+from trueground.studies.sweep import Pair, pairs_of, place, sweep
+from trueground.types import Status
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+
+def pairs(data: Path, *models: FakeModel, tasks: tuple[str, ...] = ("unanswerable",)) -> list[Pair]:
+    benchmark = get_benchmark("faitheval")
+    made = [benchmark.prepare(task, {}, Sources(data=data)) for task in tasks]
+    return pairs_of(made, models)
+
+
+def two() -> tuple[FakeModel, FakeModel]:
+    return FakeModel("unknown", name="a"), FakeModel("Ann", name="b")
+
+
+ALL = ("unanswerable", "inconsistent", "counterfactual")
+
+
+def test_folders_and_names(tmp_path: Path) -> None:
+    data = data_folder(tmp_path / "data")
+    a, b = FakeModel("x", name="org/m"), FakeModel("x", name="org-m")
+    assert [p.where for p in pairs(data, a, b)] == ["org-m", "org-m-2"]
+    assert [p.where for p in pairs(data, a, tasks=ALL)] == list(ALL)
+    assert [p.where for p in pairs(data, a)] == ["."]
+    with pytest.raises(UsageError, match="named twice"):
+        pairs(data, a, FakeModel("y", name="org/m"))
+
+
+@pytest.mark.parametrize("trouble", ["price", "row", "by", "other run", "other files"])
+def test_what_can_be_refused_is_refused_before_the_first_call(tmp_path: Path, trouble: str) -> None:
+    data, out = data_folder(tmp_path / "data"), tmp_path / "sweep"
+    settings: dict[str, Any] = {}
+    expected: type[Exception] = OutputError
+    if trouble == "price":
+        settings["prices"], expected = {"a": Price(1.0, 2.0)}, UsageError
+    elif trouble == "row":
+        bad = next((data / "FaithEval-counterfactual-v1.0/data").iterdir())
+        jsonl(bad, [{"id": "x", "question": "?"}])
+        expected = InputError
+    elif trouble == "by":
+        settings["by"], expected = ("answerable",), UsageError
+    elif trouble == "other run":
+        sweep(pairs(data, *two(), tasks=ALL), out, RunSettings(limit=1))
+    else:
+        (out / "b" / "counterfactual").mkdir(parents=True)
+        (out / "b" / "counterfactual" / "thesis.txt").write_text("precious")
+    a, b = two()
+    with pytest.raises(expected):
+        sweep(pairs(data, a, b, tasks=ALL), out, RunSettings(**settings))
+    assert not a.calls
+    assert not b.calls
+
+
+def test_a_model_that_is_not_there_does_not_stop_the_others(tmp_path: Path) -> None:
+    def gone(_request: ChatRequest) -> Reply:
+        return Reply(status=Status.ERROR, error="nobody there", finish_reason=UNREACHABLE)
+
+    data = data_folder(tmp_path / "data")
+    lost, there = FakeModel(gone, name="gone"), FakeModel("unknown", name="there")
+    first, second = sweep(pairs(data, lost, there), tmp_path / "sweep", RunSettings())
+    assert isinstance(first.error, UnreachableError)
+    assert first.result is None
+    assert second.result is not None
+    assert second.result.summary["phrase_match_strict"].mean == 1.0
+    assert any("nobody there" in line for line in first.notes())
+
+
+def test_where_a_sweep_without_a_folder_goes(tmp_path: Path) -> None:
+    data = data_folder(tmp_path / "data")
+    mine = pairs(data, *two())
+    settings = RunSettings()
+    broken = tmp_path / "runs/20200101T000000Z-faitheval"
+    broken.mkdir(parents=True)
+    (broken / "manifest.json").write_text("{")
+    (broken / "a").mkdir()
+    (broken / "a" / "manifest.json").write_text("{")
+    out, resumed = place("faitheval", mine, settings)
+    assert not resumed
+    sweep(mine, out, settings)
+    assert place("faitheval", mine, settings)[1] is False  # it has ended: a new one is meant
+    assert place("faitheval", mine, RunSettings(retry_failed=True)) == (out, True)
+    manifest = json.loads((out / "b/manifest.json").read_bytes())
+    write_json(out / "b/manifest.json", manifest | {"status": "interrupted"})
+    assert place("faitheval", mine, settings) == (out, True)
+    assert place("faitheval", mine, RunSettings(seed=1))[1] is False
+
+
+def test_a_dry_run_knows_its_own_run_only(tmp_path: Path) -> None:
+    data = data_folder(tmp_path / "data")
+    (mine,) = pairs(data, FakeModel("unknown", name="a"))
+    (other,) = pairs(data, FakeModel("unknown", name="z"))
+    sweep([mine], tmp_path / "run", RunSettings())
+    found = estimate(mine.task, mine.model, tmp_path / "run", RunSettings())
+    assert (found.items, found.answered, found.calls) == (len(UNANSWERABLE), 2, 0)
+    with pytest.raises(OutputError, match="model"):
+        estimate(other.task, other.model, tmp_path / "run", RunSettings())
