@@ -10,9 +10,12 @@ from typing import Any
 
 import orjson
 import pytest
+from tests.evaluate.questions_file import write_questions
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
+from trueground.models.base import Params
+from trueground.models.fake import FakeModel
 from trueground.reports.comparison import render
 from trueground.reports.comparison_page import render_page
 from trueground.studies.compare import Comparison, compare
@@ -299,3 +302,17 @@ def test_a_hundred_thousand_items_take_seconds(tmp_path: Path) -> None:
     assert pair.items == 100_000
     assert pair.metrics["m"].result.difference == pytest.approx(0, abs=1e-4)
     assert time.monotonic() - start < 30
+
+
+def test_what_was_asked_otherwise_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other parameters and other prompts are no mismatch, but they are said."""
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+    data = write_questions(tmp_path / "q.jsonl", 4)
+    paths = []
+    for name, temperature in (("cold", 0.0), ("warm", 0.9)):
+        paths.append(tmp_path / name)
+        params = Params(temperature=temperature)
+        model = FakeModel("unknown", name="m")
+        tg.run("faitheval/unanswerable", model, out=paths[-1], data=data, params=params)
+    (pair,) = compare(paths).pairs
+    assert any("params" in note and "0.9" in note for note in pair.notes)

@@ -55,9 +55,13 @@ class FinishedRun:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The benchmark's options with which it was run."""
-        found = self._part("benchmark").get("options")
-        return found if isinstance(found, dict) else {}
+        """How the model was asked: the benchmark's options, parameters, prompts and data."""
+        found: dict[str, Any] = dict(self._part("benchmark").get("options") or {})
+        identity = self._part("identity")
+        for name in ("params", "prompts", "data"):
+            if name in identity:
+                found[name] = identity[name]
+        return found
 
     @property
     def model(self) -> str | None:

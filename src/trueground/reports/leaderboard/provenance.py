@@ -102,6 +102,9 @@ def _compared(column: Column) -> dict[str, Callable[[Run], str]]:
     def signature(run: Run) -> str:
         return run.manifest.metrics.get(column.metric, "")
 
+    def params(run: Run) -> str:
+        return ", ".join(f"{name} {value}" for name, value in sorted(run.manifest.params.items()))
+
     def limit(run: Run) -> str:
         return "none" if run.manifest.limit is None else str(run.manifest.limit)
 
@@ -118,6 +121,7 @@ def _compared(column: Column) -> dict[str, Callable[[Run], str]]:
         "data (sha256)": data,
         "prompt (sha256)": prompts,
         "metric signature": signature,
+        "parameters": params,
         "limit": limit,
         "answers to each question": lambda run: str(run.manifest.repeats),
         "datasets averaged over": datasets,
