@@ -70,14 +70,14 @@ def test_a_lone_answer_and_an_int_id(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("task", "change", "message"),
     [
-        ("unanswerable", {"context": None}, "field 'context': found no such field in object"),
+        ("unanswerable", {"context": None}, "field 'context': found null"),
         ("unanswerable", {"context": 5}, "field 'context': found int 5; expected a str"),
-        ("unanswerable", {"subset": None}, "field 'subset or dataset': found no such field"),
+        ("unanswerable", {"subset": None}, "field 'subset': found null"),
         ("unanswerable", {"qid": None}, "field 'qid' or 'id': found null; expected a str or an i"),
-        ("inconsistent", {"answers": None}, "field 'answers or answer': found no such field"),
+        ("inconsistent", {"answers": None}, "field 'answers': found null"),
         ("inconsistent", {"answers": [1]}, "field 'answers': found list of 1; expected a list"),
         ("inconsistent", {"answers": ["", "a"]}, "at least one text, none of them blank"),
-        ("counterfactual", {"choices": None}, "field 'choices': found no such field"),
+        ("counterfactual", {"choices": None}, "field 'choices': found null"),
         ("counterfactual", {"choices": ["a", "b"]}, "field 'choices': found list of 2"),
         (
             "counterfactual",

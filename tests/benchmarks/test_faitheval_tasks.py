@@ -344,6 +344,20 @@ def test_a_prompt_of_the_users_own(data: Path, tmp_path: Path, arc: str) -> None
     assert made.prompts[0].id == "mine.txt"
 
 
+def test_a_prompt_that_leaves_out_what_matters(data: Path, tmp_path: Path) -> None:
+    prompt = tmp_path / "mine.txt"
+    prompt.write_text("Q: {question}\nC: {context}")
+    with pytest.raises(UsageError, match=r"has no place \{options\}"):
+        task("counterfactual", data, prompt)
+    made = task("unanswerable", data, prompt)
+    assert [p.id for p in made.prompts] == ["mine.txt"]  # the instruction is not sent
+    assert made.options["task-instruction"] == "none but what the prompt says"
+    prompt.write_text("{instruction}\nQ: {question}\nC: {context}")
+    made = task("unanswerable", data, prompt)
+    assert [p.id for p in made.prompts] == ["mine.txt", "faitheval/unknown-1"]
+    assert made.options["task-instruction"] == "on"
+
+
 def test_fetched_originals_are_found(
     data: Path, mrqa: str, arc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

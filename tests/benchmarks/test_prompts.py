@@ -77,3 +77,22 @@ def test_line_ends_do_not_change_the_hash(tmp_path: Path) -> None:
     one, other = (user_prompt(tmp_path / name, ("question",)) for name in "ab")
     assert one.file.sha256 == other.file.sha256
     assert one.user == other.user
+
+
+def test_two_braces_around_a_word_are_text(tmp_path: Path) -> None:
+    path = tmp_path / "p.txt"
+    path.write_text('{{x}}\n{{options}} {question}: {"json": {"a": {}}} {{a b}} {{question}}')
+    asked = user_prompt(path, ("question",), ("options",)).fill({"question": "{{q}}"})
+    assert asked[0].content == '{x}\n{options} {{q}}: {"json": {"a": {}}} {{a b}} {question}'
+    path.write_text("{{question}}")
+    with pytest.raises(UsageError, match=r"has no place \{question\}"):
+        user_prompt(path, ("question",))
+    path.write_text("{question} {x}")
+    with pytest.raises(UsageError, match=r"For the text \{x\} itself write \{\{x\}\}"):
+        user_prompt(path, ("question",))
+
+
+def test_nul_characters_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "p.txt").write_bytes(b"{question}\0")
+    with pytest.raises(UsageError, match="holds NUL characters"):
+        user_prompt(tmp_path / "p.txt", ("question",))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,3 +97,43 @@ def test_a_damaged_cache_is_cleared(filled: Path) -> None:
     assert "trueground cache clear" in str(done.exception)
     assert run("clear", "--yes").exit_code == 0
     assert not filled.exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "format_", "shown", "left"),
+    [
+        ("n", "text", "nothing was removed\n", 3),
+        ("n", "json", '"removed": 0', 3),
+        ("y", "text", "removed 3 replies from ", 0),
+    ],
+)
+def test_the_answer_on_a_terminal_counts(
+    answer: str, format_: str, shown: str, left: int, filled: Path
+) -> None:
+    ours, theirs = os.openpty()
+    os.write(ours, f"{answer}\n".encode())
+    command = [sys.executable, "-m", "trueground", "cache", "clear", "--format", format_]
+    done = subprocess.run(command, stdin=theirs, capture_output=True, text=True)
+    os.close(ours)
+    os.close(theirs)
+    assert done.returncode == 0, done.stderr
+    assert "Remove all replies from" in done.stderr
+    assert "interrupted" not in done.stderr
+    assert shown in done.stdout
+    assert stats(filled).entries == left
+
+
+@pytest.mark.parametrize("days", ["nan", "inf", "1e300"])
+def test_an_age_beyond_the_calendar_is_refused(days: str, filled: Path) -> None:
+    done = run("clear", "--older-than", days, "--yes")
+    assert done.exit_code != 0
+    assert "--older-than" in f"{done.exception} {done.stderr}"
+    assert stats(filled).entries == 3
+
+
+def test_a_name_with_a_line_break_stays_on_its_line(filled: Path) -> None:
+    with ResponseCache(filled) as kept:
+        kept.put("4", b"x", model="two\nlines", tokens=1)
+    lines = run("stats").stdout.splitlines()
+    assert len(lines) == 6
+    assert "  two�lines    1 replies  1 tokens" in lines

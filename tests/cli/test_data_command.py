@@ -105,3 +105,27 @@ def test_declaring_the_command_loads_nothing_heavy() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), [("mrqa", "SQuAD.jsonl.gz"), ("arc-challenge", "ARC-Challenge-Test.jsonl")]
+)
+def test_a_copy_in_another_layout_is_told_what_takes_it(
+    name: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy" / file).write_bytes(b"")
+    message = str(run("fetch", name, "--from", tmp_path / "copy").exception)
+    assert f"holds nothing of {name}" in message
+    assert file in message
+    assert message.endswith("with --original PATH")
+    assert message.count("mrqa-workshop/mrqa") <= 1
+    assert message.count("allenai/ai2_arc") <= 1
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_copy_that_is_no_file_is_told(hub: LoopbackHub) -> None:
+    done = run("fetch", "tiny", "--from", "/dev/null")
+    assert isinstance(done.exception, InputError)
+    assert "--from /dev/null is neither a file nor a folder" in str(done.exception)

@@ -205,3 +205,119 @@ def test_a_disk_that_is_full_ends_with_5_and_keeps_what_was_answered(
         made = sum(server.calls.values())
         subprocess.run(command, env=env, cwd=tmp_path, check=True)
         assert sum(server.calls.values()) == made + 200 - kept
+
+
+def test_numbers_that_nothing_takes_are_refused(env: dict[str, str], tmp_path: Path) -> None:
+    write_questions(tmp_path / "q.jsonl", 1)
+    common = ["faitheval/unanswerable", "--model", "fake:x", "--data", "q.jsonl"]
+    before = files_below(tmp_path)
+    huge = "9" * 20
+    for option, value in (
+        *((name, huge) for name in ("--seed", "--max-tokens", "--top-k", "--repeats", "--limit")),
+        ("--max-tokens", 2**53),
+        ("--temperature", "inf"),
+        ("--temperature", "nan"),
+        ("--top-p", "nan"),
+        *((name, value) for name in ("--rpm", "--tpm", "--timeout", "--deadline", "--time-limit")
+          for value in ("inf", "nan")),
+    ):  # fmt: skip
+        done = trueground(*common, option, value, env=env, cwd=tmp_path, code=2)
+        assert option in done.stderr, (option, value, done.stderr)
+    assert files_below(tmp_path) == before
+    trueground(*common, "--seed", 2**63 - 1, "--max-tokens", 2**53 - 1, "--out", "run",
+               env=env, cwd=tmp_path)  # fmt: skip
+    manifest = json.loads((tmp_path / "run/manifest.json").read_bytes())
+    assert (manifest["seed"], manifest["params"]["max_tokens"]) == (2**63 - 1, 2**53 - 1)
+
+
+def test_a_key_in_the_command_is_neither_shown_nor_kept(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    write_questions(tmp_path / "q.jsonl", 1)
+    common = ["faitheval/unanswerable", "--model", "fake:x", "--data", "q.jsonl", "--out", "run"]
+    key = "secretsecret123456"
+    for more, message in (
+        (["--api-key-env", f"sk-{key}"], "name of an environment variable"),
+        (["--api-key-env", "OPENAI_API_KEY", "--api-key-env", key * 4], "name of an environment"),
+        (["--param", f'api_key="{key}"'], "--param api_key looks like a secret"),
+        (["--param", f"apiKey={key}"], "--param apiKey looks like a secret"),
+        (["--param", f"Authorization=Bearer {key}"], "--api-key-env"),
+        (["--param", f'extra_headers={{"X-API-Key": "{key}"}}'], "extra_headers … X-API-Key"),
+        (["--param", f'a={{"b": [{{"access_token": "{key}"}}]}}'], "a … access_token"),
+        (["--param", f"header={key}"], "NAME=JSON"),
+    ):
+        done = trueground(*common, *more, env=env, cwd=tmp_path, code=2)
+        assert message in done.stderr, (more, done.stderr)
+        assert key not in done.stderr + done.stdout
+        assert not (tmp_path / "run").exists()
+    harmless = ("max_completion_tokens=5", "stop_token_ids=[1]", 'prompt_cache_key="a"', 'n="key"')
+    schema = 'response_format={"json_schema": {"properties": {"token": {"type": "string"}}}}'
+    words = [word for param in (*harmless, schema) for word in ("--param", param)]
+    trueground(*common, *words, env=env, cwd=tmp_path)
+
+
+def test_the_manifest_keeps_no_password_of_an_address(env: dict[str, str], tmp_path: Path) -> None:
+    write_questions(tmp_path / "q.jsonl", 1)
+    with ChaosServer(answer=answer) as server:
+        secret = server.base_url.replace("http://", "http://me:pass-word@") + "?sig=signature"
+        for number, words in enumerate((["--base-url", secret], [f"--base-url={secret}"])):
+            common = ["faitheval/unanswerable", "--model", "m", "--data", "q.jsonl", "--no-cache"]
+            trueground(*common, *words, "--out", f"run{number}", env=env, cwd=tmp_path)
+            manifest = (tmp_path / f"run{number}/manifest.json").read_text()
+            assert server.base_url in manifest
+            assert "pass-word" not in manifest
+            assert "signature" not in manifest.replace('"signature":', "")
+
+
+def test_names_of_models_keep_the_tables_whole(env: dict[str, str], tmp_path: Path) -> None:
+    write_questions(tmp_path / "q.jsonl", 2)
+    names = ["fake:a\nb\tc\x1b[31m", "fake:" + "x" * 5_000, "fake:" + "x" * 4_999]
+    common = ["faitheval/unanswerable", "--data", "q.jsonl", "--out", "sweep"]
+    for name in names:
+        common += ["--model", name]
+    shown = "fake:a�b�c�[31m"
+    for table in (
+        trueground(*common, "--dry-run", env=env, cwd=tmp_path).stdout,
+        trueground(*common, env=env, cwd=tmp_path).stdout,
+    ):
+        lines = table.split("\n\n")[0].split("\n")
+        assert len(lines) == 4
+        assert lines[1].startswith(f"{shown}  ")
+        assert lines[2].startswith("fake:" + "x" * 34 + "…" + "x" * 20 + "  ")
+    report = [sys.executable, "-m", "trueground", "report", "sweep", "--format"]
+    told = subprocess.run([*report, "text"], env=env, cwd=tmp_path, capture_output=True, text=True)
+    rows = told.stdout.split("\n\n")[0].split("\n")
+    assert len(rows) == 4
+    assert max(map(len, rows)) < 120
+    told = subprocess.run([*report, "json"], env=env, cwd=tmp_path, capture_output=True, text=True)
+    found = json.loads(told.stdout)["rows"]
+    assert {row["model"] for row in found} == set(names)
+    assert len({row["name"] for row in found}) == 3
+    alone = ["faitheval/unanswerable", "--data", "q.jsonl", "--model", names[0]]
+    assert trueground(*alone, env=env, cwd=tmp_path).stdout.startswith(f"{shown} on faitheval/")
+
+
+def test_a_pipe_of_data_is_told(env: dict[str, str], tmp_path: Path) -> None:
+    path = write_questions(tmp_path / "q.jsonl", 2)
+    command = words("faitheval/unanswerable", "--model", "fake:x", "--out", "run", "--data")
+    done = subprocess.run(
+        [*command, "/dev/stdin"], env=env, cwd=tmp_path, capture_output=True, text=True,
+        input=path.read_text(),
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "/dev/stdin is a pipe; data are read more than once" in done.stderr
+    assert not (tmp_path / "run").exists()
+    with path.open() as file:  # a file that is redirected is a file
+        subprocess.run([*command, "/dev/stdin"], env=env, cwd=tmp_path, stdin=file, check=True)
+
+
+def test_a_field_that_is_null_is_told_as_null(env: dict[str, str], tmp_path: Path) -> None:
+    row = {"qid": "1", "context": "C", "subset": "RACE", "answers": ["x"]}
+    for change, message in (
+        ({"question": None}, "(id '1'), field 'question': found null; expected a str"),
+        ({}, "(id '1'), field 'question': found no such field in object {qid, context, subset"),
+        ({"question": "Q?", "subset": None}, "field 'subset': found null"),
+    ):
+        (tmp_path / "q.jsonl").write_text(json.dumps(row | change) + "\n")
+        command = ["faitheval/unanswerable", "--model", "fake:x", "--data", "q.jsonl"]
+        assert message in trueground(*command, env=env, cwd=tmp_path, code=2).stderr

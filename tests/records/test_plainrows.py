@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import polars as pl
@@ -72,3 +73,26 @@ def test_temporary_copies_are_removed(tmp_path: Path, monkeypatch: pytest.Monkey
     assert list(copies.iterdir())
     rows.close()
     assert not list(copies.iterdir())
+
+
+def test_what_can_be_read_only_once_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(InputError, match=r"pipe\.jsonl is a pipe; data are read more than once"):
+        data_files(tmp_path / "pipe.jsonl")
+    with pytest.raises(InputError, match="/dev/null is no regular file"):
+        data_files(Path("/dev/null"))
+
+
+def test_what_cannot_be_looked_at_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nnn cannot be read: File name too long"):
+        data_files(tmp_path / ("n" * 300))
+    (tmp_path / "a.jsonl").write_text("{}\n")
+    for name in ("shut", ".hidden"):
+        (tmp_path / name).mkdir(mode=0)
+    (tmp_path / ".hidden").chmod(0)
+    if os.access(tmp_path / "shut", os.R_OK):
+        pytest.skip("this user may read everything")
+    with pytest.raises(InputError, match="shut cannot be read: Permission denied"):
+        data_files(tmp_path)
+    (tmp_path / "shut").rmdir()
+    assert data_files(tmp_path) == [tmp_path / "a.jsonl"]

@@ -23,14 +23,17 @@ def find_copies(place: Path, dataset: Dataset) -> dict[str, list[Path]]:
     """
     if not place.exists():
         raise InputError(f"--from {place} does not exist; expected a file or a folder")
+    if not place.is_file() and not place.is_dir():
+        raise InputError(f"--from {place} is neither a file nor a folder; name one of these")
     found = {file.name: _copies(place, file, len(dataset.files) == 1) for file in dataset.files}
     found = {name: paths for name, paths in found.items() if paths}
     if not found:
         names = ", ".join(f"{file.name}.parquet or .jsonl" for file in dataset.files)
-        repos = ", ".join(file.repo for file in dataset.files)
+        repos = ", ".join(dict.fromkeys(file.repo for file in dataset.files))
+        hint = f". {dataset.hint}" if dataset.hint else ""
         raise InputError(
             f"--from {place} holds nothing of {dataset.name}; expected files named {names}, or "
-            f"clones of {repos}"
+            f"clones of {repos}{hint}"
         )
     for paths in found.values():
         _see_whole(paths)

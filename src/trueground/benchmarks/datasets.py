@@ -41,7 +41,8 @@ class DataFile:
 class Dataset:
     """A benchmark's data: `licence` as the publisher states it, `origin_note` for whom it matters.
 
-    `origin_note` says where the data come from and what is known about the format there.
+    `origin_note` says where the data come from and what is known about the format there; `hint`
+    what to do with a copy that is laid out otherwise.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Dataset:
     licence: str
     origin_note: str
     files: tuple[DataFile, ...]
+    hint: str = ""
 
 
 class FileRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

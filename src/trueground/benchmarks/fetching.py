@@ -62,10 +62,10 @@ def fetch(name: str, from_path: Path | None = None, progress: Progress | None = 
     """
     dataset = get_dataset(name)
     report = progress or (lambda _file, _done, _total: None)
+    copies = None if from_path is None else find_copies(from_path, dataset)
     _make(folder(name))
     files: list[FetchedFile] = []
     missing = []
-    copies = None if from_path is None else find_copies(from_path, dataset)
     for data_file in dataset.files:
         if copies is None:
             found = _wait_for(_from_hub(name, data_file, report))

@@ -2,7 +2,8 @@
 
 A prompt that ships with a benchmark is the file `prompts/NAME-VERSION.txt` in its folder; a change
 of words is a new version. A line `---system---` before, and a line `---user---` behind, mark what
-goes into a system message; without them the whole text is the user message.
+goes into a system message; without them the whole text is the user message. `{{word}}` stands for
+`{word}`; all other braces are text.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from trueground.benchmarks.base import PromptFile
 from trueground.errors import InputError, UsageError
 from trueground.models.base import Message
 
-_PLACE = re.compile(r"\{([a-z_]+)\}")
+# Either the text {word}, written with two braces, or a place.
+_PLACE = re.compile(r"\{(\{[a-z_]+\})\}|\{([a-z_]+)\}")
 # A place alone on its line takes the line with it where it has nothing to say.
 _LINE = re.compile(r"^[ \t]*\{([a-z_]+)\}[ \t]*(?:\n|\Z)", re.MULTILINE)
 _SYSTEM, _USER = "---system---", "---user---"
@@ -31,6 +33,10 @@ class Prompt:
     file: PromptFile
     system: str
     user: str
+
+    def has(self, place: str) -> bool:
+        """Whether the text has this place."""
+        return any(found == place for _, found in _PLACE.findall(f"{self.system}\n{self.user}"))
 
     def fill(self, places: Mapping[str, str]) -> tuple[Message, ...]:
         """The messages with every place filled; braces inside the values stay as they are."""
@@ -48,7 +54,8 @@ def packaged_prompt(benchmark: str, name: str) -> Prompt:
 def user_prompt(path: Path, needed: Iterable[str], optional: Iterable[str] = ()) -> Prompt:
     """A prompt of the user's own; its id is the file's name.
 
-    InputError: the file cannot be read. UsageError: a needed place is absent, or one is unknown.
+    InputError: the file cannot be read. UsageError: a needed place is absent, one is unknown, or
+    there are NUL characters.
     """
     needed, known = tuple(needed), (*needed, *optional)
     try:
@@ -57,13 +64,18 @@ def user_prompt(path: Path, needed: Iterable[str], optional: Iterable[str] = ())
         raise InputError(f"the prompt {path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"the prompt {path} is not UTF-8 text; save it as UTF-8") from error
-    found = set(_PLACE.findall(text))
+    if "\0" in text:
+        raise UsageError(f"the prompt {path} holds NUL characters; save it as plain UTF-8 text")
+    found = {place for _, place in _PLACE.findall(text) if place}
     shown = ", ".join(f"{{{name}}}" for name in known)
     for name in needed:
         if name not in found:
             raise UsageError(f"the prompt {path} has no place {{{name}}}; it may have {shown}")
     for name in sorted(found.difference(known)):
-        raise UsageError(f"the prompt {path} has an unknown place {{{name}}}; it may have {shown}")
+        raise UsageError(
+            f"the prompt {path} has an unknown place {{{name}}}; it may have {shown}. For the "
+            f"text {{{name}}} itself write {{{{{name}}}}}"
+        )
     return _prompt(path.name, text)
 
 
@@ -89,4 +101,4 @@ def _prompt(name: str, text: str) -> Prompt:
 
 def _fill(text: str, places: Mapping[str, str]) -> str:
     text = _LINE.sub(lambda match: match[0] if places.get(match[1], "") else "", text)
-    return _PLACE.sub(lambda match: places.get(match[1], ""), text).strip("\n")
+    return _PLACE.sub(lambda match: match[1] or places.get(match[2], ""), text).strip("\n")

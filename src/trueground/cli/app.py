@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -52,6 +53,7 @@ def _root(
 
 def run() -> None:
     """Run the command line; every way out of the process goes through here."""
+    _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that lacks a character shows another one; that is no reason to fail.
         if isinstance(stream, io.TextIOWrapper):
@@ -59,6 +61,7 @@ def run() -> None:
     # Many small products gain nothing from BLAS threads and suffer when cores are busy.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
+        _see_meant(sys.argv[1:])
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -66,12 +69,57 @@ def run() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
-        # Files raise errors of their own kind; what is left is standard output.
+        if error.filename is not None:
+            _fail(f"{_named(error)}. Mend it, or name another path", USAGE)
+        # What has no name is standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         _fail(f"writing to standard output failed: {error.strerror or error}", WRITE_FAILED)
     except Exception as error:
         _exit(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _replace_closed_streams() -> None:
+    """A stream that the caller has closed (`>&-`) takes everything and holds nothing."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # It stays open as long as the process.
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+
+
+def _see_meant(words: Sequence[str]) -> None:
+    """Refuse what no option can mean, before anything is begun. Raises UsageError.
+
+    An empty word, mostly a variable that is not set, would else pass for the current folder or for
+    an option that is left out.
+    """
+    for before, word in zip(["", *words], words, strict=False):
+        option, equals, value = before, "=", word
+        if word.startswith("--"):
+            option, equals, value = word.partition("=")
+        if equals and (reason := _unusable(option, value)):
+            from trueground.errors import UsageError
+
+            raise UsageError(f"{option if option.startswith('-') else 'an argument'} {reason}")
+
+
+def _unusable(option: str, value: str) -> str | None:
+    """Why the option cannot have this value; None where it can."""
+    if not value:
+        return "is given an empty value (a variable that is not set?); give one, or leave it out"
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return f"is not valid UTF-8: {value[:60]!a}; write it as UTF-8 text"
+    if option == "--out" and "://" in value:
+        from trueground.records.spool import shown
+
+        return f"is the URL {shown(value)}; name a path on this machine, and copy it from there"
+    return None
+
+
+def _named(error: OSError) -> str:
+    return f"{os.fsdecode(error.filename)}: {error.strerror}"
 
 
 def _exit(error: Exception) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from trueground.cli.options import Format
 
 cache = typer.Typer(name="cache", help="The response cache: count and clear.")
+_LONGEST_DAYS = 100_000
 FormatOption = Annotated[Format, typer.Option("--format", help="text or json.")]
 
 
@@ -39,9 +41,12 @@ def stats(format_: FormatOption = Format.TEXT) -> None:
     typer.echo(f"{found.path}\n{found.entries:,} replies, {found.bytes:,} bytes on disk")
     if found.oldest and found.newest:
         typer.echo(f"from {found.oldest:%Y-%m-%d %H:%M} to {found.newest:%Y-%m-%d %H:%M} UTC")
-    width = max((len(m.model) for m in found.models), default=0)
-    for m in found.models:
-        typer.echo(f"  {m.model:{width}}  {m.entries:,} replies  {m.tokens:,} tokens")
+    from trueground.reports.terminal import shown_name
+
+    names = [shown_name(m.model) for m in found.models]
+    width = max(map(len, names), default=0)
+    for name, m in zip(names, found.models, strict=True):
+        typer.echo(f"  {name:{width}}  {m.entries:,} replies  {m.tokens:,} tokens")
 
 
 @cache.command("clear")
@@ -60,22 +65,37 @@ def clear(
     path = default_path()
     which = "" if model is None else f" of {model}"
     which += "" if older_than is None else f" older than {older_than:g} days"
-    if not yes:
-        _confirm(f"Remove {'the' if which else 'all'} replies{which} from {path}?")
-    gone = remove(path, model, None if older_than is None else timedelta(days=older_than))
+    age = None if older_than is None else _age(older_than)
+    if not (yes or _confirmed(f"Remove {'the' if which else 'all'} replies{which} from {path}?")):
+        _tell(path, 0, "nothing was removed", format_)
+        return
+    gone = remove(path, model, age)
+    _tell(path, gone, f"removed {gone:,} replies{which} from {path}", format_)
+
+
+def _tell(path: Path, removed: int, words: str, format_: Format) -> None:
     if format_ is Format.JSON:
-        _echo_json({"path": str(path), "removed": gone})
+        _echo_json({"path": str(path), "removed": removed})
     else:
-        typer.echo(f"removed {gone:,} replies{which} from {path}")
+        typer.echo(words)
 
 
-def _confirm(question: str) -> None:
-    """Ask on the terminal. UsageError where nobody can answer; Abort if the answer is no."""
+def _age(days: float) -> timedelta:
+    """UsageError for what is no length of time, or longer than the calendar."""
+    from trueground.errors import UsageError
+
+    if not days <= _LONGEST_DAYS:
+        raise UsageError(f"--older-than {days}; expected a number of days up to {_LONGEST_DAYS:,}")
+    return timedelta(days=days)
+
+
+def _confirmed(question: str) -> bool:
+    """Ask on the terminal. UsageError where nobody can answer."""
     from trueground.errors import UsageError
 
     if not sys.stdin.isatty():
         raise UsageError(f"{question} Pass --yes to say so; there is no terminal to ask on")
-    typer.confirm(question, abort=True, err=True)
+    return typer.confirm(question, err=True)
 
 
 def _echo_json(value: Any) -> None:

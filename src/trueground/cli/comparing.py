@@ -16,7 +16,7 @@ Metrics = Annotated[
     list[str] | None,
     typer.Option(help="Names, comma-separated. Default: all that both runs have. Repeatable."),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of intervals and tests.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of intervals and tests.")]
 Resamples = Annotated[int, typer.Option(min=1, help="Bootstrap samples, and sign flips.")]
 Level = Annotated[float, typer.Option(help="Level of the intervals, between 0 and 1.")]
 AllowMismatch = Annotated[

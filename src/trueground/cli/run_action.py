@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +25,20 @@ from trueground.models.registry import make_model
 from trueground.reports.terminal import render_estimates, render_run, render_runs
 from trueground.studies.sweep import Finished, Pair, pairs_of, place, sweep
 
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+# The largest whole number that every JSON reader takes as it is, and that of 64 bits for seeds.
+_LARGEST, _LARGEST_SEED = 2**53 - 1, 2**63 - 1
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SECRETS = {"key", "apikey", "token", "secret", "password", "authorization", "credentials"}
+# Numbers of vocabulary entries (stop_token_ids), and OpenAI's name for calls that share a cache.
+_NO_SECRETS = re.compile(r".*_ids?|prompt_cache_key")
+
 
 def start(
     benchmark: Benchmark, tasks: Sequence[str], options: Mapping[str, Value], **given: Any
 ) -> None:
     """Run the benchmark's tasks on every model named, and print what came of it."""
+    _see_numbers(given)
     sources = Sources(given["data"], given["prompt"])
     prepared = [benchmark.prepare(task, options, sources) for task in tasks]
     pairs = pairs_of(prepared, _models(given))
@@ -56,7 +67,7 @@ def _models(given: Mapping[str, Any]) -> list[ChatModel]:
     """The models named, each with its own endpoint where several are given."""
     names: list[str] = given["model"]
     urls = _one_each("--base-url", given["base_url"], names)
-    keys = _one_each("--api-key-env", given["api_key_env"], names)
+    keys = _one_each("--api-key-env", _variables(given["api_key_env"]), names)
     return [
         make_model(
             name,
@@ -80,6 +91,28 @@ def _models(given: Mapping[str, Any]) -> list[ChatModel]:
         )
         for name, url, key in zip(names, urls, keys, strict=True)
     ]
+
+
+def _variables(names: list[str] | None) -> list[str] | None:
+    """The names as they are. UsageError for what may be a key itself, without showing it."""
+    if all(_VARIABLE.fullmatch(name) for name in names or ()):
+        return names
+    raise UsageError(
+        "--api-key-env expects the name of an environment variable, such as OPENAI_API_KEY, and "
+        "was given something else. If it was the key itself: put it into a variable, and give "
+        "that name"
+    )
+
+
+def _see_numbers(given: Mapping[str, Any]) -> None:
+    """UsageError for numbers that no model and no file takes: endless ones, too long ones."""
+    for name, value in given.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, float) and not isfinite(value):
+            raise UsageError(f"{option} {value}: expected a finite number")
+        most = _LARGEST_SEED if name == "seed" else _LARGEST
+        if isinstance(value, int) and value > most:
+            raise UsageError(f"{option} {value}: expected a whole number up to {most:,}")
 
 
 def _one_each(option: str, values: list[str] | None, names: Sequence[str]) -> list[str]:
@@ -123,15 +156,43 @@ def _settings(given: Mapping[str, Any]) -> RunSettings:
 
 
 def _extra(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
+    name, equals, json = (part.strip() for part in text.partition("="))
+    if _is_secret(name):
+        raise _secret_param(name)
     try:
-        if not equals or not name.strip():
+        if not equals or not name:
             raise ValueError
-        return name.strip(), orjson.loads(value)
+        value = orjson.loads(json)
     except ValueError:
         raise UsageError(
-            f"--param {text!r} cannot be read; write NAME=JSON, as in reasoning_effort='\"low\"'"
+            f"--param {name!r} cannot be read; write NAME=JSON, as in reasoning_effort='\"low\"'"
         ) from None
+    if inner := _secret_within(value):
+        raise _secret_param(f"{name} … {inner}")
+    return name, value
+
+
+def _secret_within(value: Any) -> str | None:
+    """The first name in the value that holds a secret: headers, and whatever else is nested."""
+    if isinstance(value, list):
+        return next(filter(None, map(_secret_within, value)), None)
+    if not isinstance(value, dict):
+        return None
+    own = (name for name, inner in value.items() if isinstance(inner, str) and _is_secret(name))
+    return next(own, None) or _secret_within(list(value.values()))
+
+
+def _is_secret(name: str) -> bool:
+    """Is a word of the name `key`, `token` or the like? In `max_tokens` there is none."""
+    words = {word.lower() for word in _WORD.findall(name)}
+    return not words.isdisjoint(_SECRETS) and not _NO_SECRETS.fullmatch(name)
+
+
+def _secret_param(name: str) -> UsageError:
+    return UsageError(
+        f"--param {name} looks like a secret, and parameters are written into the run's files. "
+        "Put it into an environment variable, and name that with --api-key-env"
+    )
 
 
 def _show(outcomes: Sequence[Finished], format_: Format) -> None:

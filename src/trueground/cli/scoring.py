@@ -51,7 +51,7 @@ def score(
     min_coverage: MinCoverage = 0.0,
     format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N records.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the intervals.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the intervals.")] = 0,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes. Default: by size.")] = None,
     no_records: Annotated[
         bool, typer.Option("--no-records", help="Do not keep the records with the run.")

@@ -7,7 +7,9 @@ Prices are in US dollars per million tokens. No prices come with the package: th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from math import inf
 from pathlib import Path
 
 import msgspec
@@ -22,6 +24,13 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     output: float
     cached_input: float | None = None
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for what is no price."""
+        for field in self.__struct_fields__:
+            value = getattr(self, field)
+            if value is not None and not 0 <= value < inf:
+                raise ValueError(f"{field} is {value}, which is no price")
+
     def cost(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float:
         """US dollars; `cached` are those of `tokens_in` that the endpoint had kept."""
         kept = self.input if self.cached_input is None else self.cached_input
@@ -35,13 +44,20 @@ Prices = Mapping[str, Price]
 
 def read_prices(path: Path) -> Prices:
     """The table in a file. Raises InputError."""
+    place = f"--prices {path}"
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Price])
+        # Python's own reader takes NaN and Infinity too, so that model and field can be named.
+        table = msgspec.convert(json.loads(path.read_bytes()), dict[str, object])
+        prices = {}
+        for model, entry in table.items():
+            place = f"--prices {path}, model {model!r}"
+            prices[model] = msgspec.convert(entry, Price)
+        return prices
     except OSError as error:
-        raise InputError(f"--prices {path} cannot be read: {error.strerror or error}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{place} cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
         raise InputError(
-            f"--prices {path}: {error}. Expected, in US dollars per million tokens: "
+            f"{place}: {error}. Expected, in US dollars per million tokens: "
             '{"model-name": {"input": 2.5, "output": 10.0, "cached_input": 1.25}}'
         ) from None
 

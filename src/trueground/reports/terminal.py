@@ -29,7 +29,7 @@ def render(summary: Mapping[str, Any], path: Path | None) -> str:
 def render_run(summary: Mapping[str, Any], manifest: Mapping[str, Any], path: Path | None) -> str:
     """The same for the answers of a model, with how the calls went."""
     told = manifest["benchmark"]
-    head = f"{manifest['model']['name']} on {told['name']}/{told['task']}"
+    head = f"{shown_name(manifest['model']['name'])} on {told['name']}/{told['task']}"
     return f"{head}\n{_calls(manifest)}\n\n{render(summary, path)}"
 
 
@@ -67,7 +67,7 @@ def render_runs(runs: Sequence[Finished]) -> str:
         ci = entry["ci"]
         rows.append(
             (
-                manifest["model"]["name"],
+                shown_name(manifest["model"]["name"]),
                 manifest["benchmark"]["task"],
                 number(entry["mean"]),
                 f"{number(ci[0])} … {number(ci[1])}" if ci else "–",
@@ -89,7 +89,7 @@ def render_estimates(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
     for model, task, e in rows:
         counts = [e[k] for k in ("items", "answered", "cached", "calls", "tokens_in", "tokens_out")]
         usd = "–" if e["usd"] is None else f"{e['usd']:,.4f}"
-        lines.append((model, task, *(f"{c:,}" for c in counts), usd, ""))
+        lines.append((shown_name(model), task, *(f"{c:,}" for c in counts), usd, ""))
     total = [sum(e["usd"] or 0.0 for _, _, e in rows)] if rows[0][2]["usd"] is not None else []
     width = max(len(line[1]) for line in lines)
     shown = table([(line[0], line[1].ljust(width), *line[2:]) for line in lines])
@@ -100,6 +100,17 @@ def render_estimates(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
         + ("at most, as --max-tokens allows" if bounded else "64 a call, since no --max-tokens")
     )
     return "\n".join([shown, "", *tail, "nothing was called, nothing written"])
+
+
+def shown_name(name: str, most: int = 60) -> str:
+    """A name on one line; from a long one both ends, where versions stand."""
+    name = _one_line(name)
+    return name if len(name) <= most else f"{name[: most - 21]}…{name[-20:]}"
+
+
+def _one_line(text: str) -> str:
+    """The text with a mark for each line break and other character that shows nothing."""
+    return "".join(c if c.isprintable() else "�" for c in text)
 
 
 def number(value: float | None) -> str:
@@ -161,6 +172,7 @@ def _breakdown(field: str, values: Mapping[str, Any], averages: Mapping[str, Any
 
 
 def _shorten(name: str, most: int = 16) -> str:
+    name = _one_line(name)
     return name if len(name) <= most else name[: most - 1] + "…"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +148,9 @@ def place(name: str, pairs: Sequence[Pair], settings: RunSettings) -> tuple[Path
             continue  # it holds something else, or what can no longer be read
         if begun and (finished < len(pairs) or settings.retry_failed):
             return path, True
+    taken = count(2)
+    while fresh.exists():  # another command of the same second
+        fresh = fresh.with_name(f"{default_path(name).name}-{next(taken)}")
     return fresh, False
 
 

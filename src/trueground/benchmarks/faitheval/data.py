@@ -8,6 +8,7 @@ from trueground.benchmarks.faitheval.source import TASKS
 _UNTRIED = (
     "its format is written from the publisher's description and not yet run against the original"
 )
+_UNFETCHED = "need no fetch: name their folder when you run, with --original PATH"
 # A split is one or several files, as Parquet or JSON lines: data/test-00000-of-00001.parquet.
 _TEST = "*test[-.]*"
 
@@ -31,6 +32,7 @@ MRQA = Dataset(
     files=tuple(
         DataFile(split, "mrqa-workshop/mrqa", f"*{split}[-.]*") for split in ("validation", "test")
     ),
+    hint=f"MRQA's own files, one a source dataset (SQuAD.jsonl.gz), {_UNFETCHED}",
 )
 
 ARC = Dataset(
@@ -42,6 +44,7 @@ ARC = Dataset(
         DataFile(split, "allenai/ai2_arc", f"ARC-Challenge/*{split}[-.]*")
         for split in ("train", "validation", "test")
     ),
+    hint=f"ARC's own files (ARC-Challenge-Test.jsonl) {_UNFETCHED}",
 )
 
 DATASETS = (FAITHEVAL, MRQA, ARC)

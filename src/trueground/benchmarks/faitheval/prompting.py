@@ -19,9 +19,13 @@ _INSTRUCTIONS = {"unanswerable": "unknown-1", "inconsistent": "conflict-1"}
 
 @dataclass(frozen=True)
 class Prompting:
-    """`messages(question, context, choices)`, and the prompt files that they are made of."""
+    """`messages(question, context, choices)`, and the prompt files that they are made of.
+
+    `instruction` is False where the task's instruction is on, but the prompt has no place for it.
+    """
 
     files: tuple[PromptFile, ...]
+    instruction: bool
     messages: Callable[[str, str, Sequence[Choice]], tuple[Message, ...]]
 
 
@@ -29,7 +33,7 @@ def make_prompting(settings: Settings, path: Path | None) -> Prompting:
     """The user's prompt, or the scheme's; with the task's instruction where it is on."""
     prompt = _prompt(settings, path)
     extra = None
-    if settings.instruction:
+    if settings.instruction and prompt.has("instruction"):
         extra = packaged_prompt("faitheval", _INSTRUCTIONS[settings.of])
 
     def messages(question: str, context: str, choices: Sequence[Choice]) -> tuple[Message, ...]:
@@ -42,12 +46,14 @@ def make_prompting(settings: Settings, path: Path | None) -> Prompting:
             }
         )
 
-    return Prompting((prompt.file, extra.file) if extra else (prompt.file,), messages)
+    files = (prompt.file, extra.file) if extra else (prompt.file,)
+    return Prompting(files, settings.instruction == (extra is not None), messages)
 
 
 def _prompt(settings: Settings, path: Path | None) -> Prompt:
     if path is not None:
-        needed = ("question",) if settings.closed_book else ("question", "context")
-        return user_prompt(path, needed, ("instruction", "options"))
+        needed = ["question"] + ["context"] * (not settings.closed_book)
+        needed += ["options"] * settings.choices  # without them the answer would be a guess
+        return user_prompt(path, needed, ("instruction", *["options"] * (not settings.choices)))
     names = _CLOSED_BOOK if settings.closed_book else _SCHEMES
     return packaged_prompt("faitheval", names[settings.scheme])

@@ -174,6 +174,9 @@ class Fields:
         for name in names:
             if self.row.get(name) is not None:
                 return name, self.row[name]
+        empty = next((name for name in names if name in self.row), None)
+        if empty is not None:
+            raise self.wrong(empty, "null", expected)
         raise self.wrong(" or ".join(names), f"no such field in {describe(self.row)}", expected)
 
 

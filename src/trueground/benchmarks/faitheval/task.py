@@ -35,10 +35,13 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
     needed = task == "original" or settings.original is not None
     others = original_files(settings.original, settings.choices) if needed else []
     metrics = _metrics(settings)
+    asked = dict(settings.options)
+    if not prompting.instruction:
+        asked["task-instruction"] = "none but what the prompt says"
     return Task(
         benchmark="faitheval",
         name=task,
-        options=settings.options,
+        options=asked,
         metrics=metrics,
         headline=metrics[0],
         by=() if settings.choices else ("meta.dataset",),

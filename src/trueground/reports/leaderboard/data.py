@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from trueground.reports.leaderboard.pairs import Changes, Matches, context_chang
 from trueground.reports.leaderboard.papers import PaperRanks, paper_ranks, paper_runs
 from trueground.reports.leaderboard.provenance import RunFacts, run_facts, warnings
 from trueground.reports.leaderboard.runs import read_runs
+from trueground.reports.terminal import shown_name
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ def leaderboard(
     board = lay_out(found)
     if with_published:
         board = lay_out([*found, *paper_runs(board)])
+    board = _with_shown_names(board)
     facts = facts_of({entrant.model for entrant in board.entrants}, models)
     return Leaderboard(
         columns=board.columns,
@@ -79,6 +81,21 @@ def leaderboard_data(
     """`leaderboard` as plain dictionaries and lists, ready for JSON."""
     found = leaderboard(runs, with_published=with_published, models=models)
     return dict(msgspec.json.decode(msgspec.json.encode(found)))
+
+
+def _with_shown_names(board: Board) -> Board:
+    """Every name on one line and of a bearable length, different ones still different."""
+    taken: set[tuple[str, str | None]] = set()
+    entrants = []
+    for entrant in board.entrants:
+        name = base = shown_name(entrant.name)
+        number = 1
+        while (name, entrant.source) in taken:
+            number += 1
+            name = f"{base} ({number})"
+        taken.add((name, entrant.source))
+        entrants.append(replace(entrant, name=name))
+    return replace(board, entrants=entrants)
 
 
 def _rows(board: Board, facts: dict[str, Facts]) -> list[Row]:
