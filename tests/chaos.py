@@ -98,6 +98,21 @@ async def _cut(call: Call) -> web.StreamResponse:
     return response
 
 
+def _raw(change: Callable[[bytes], bytes], kind: str = "application/json", **headers: str) -> Any:
+    """The good reply with other bytes."""
+
+    def make(call: Call) -> web.Response:
+        body = change(orjson.dumps(call.reply()))
+        return web.Response(body=body, headers={"Content-Type": kind, **headers})
+
+    return _simple(make)
+
+
+def _choice(**fields: Any) -> Callable[[Call], Awaitable[Any]]:
+    """A reply with one choice of another shape."""
+    return _simple(lambda call: as_json(call.reply(choices=[fields])))
+
+
 _TOO_LONG = "This model's maximum context length is 4096 tokens. Please reduce your prompt."
 _QUOTA = "You exceeded your current quota, please check your plan and billing details."
 BEHAVIOURS: dict[str, Callable[[Call], Awaitable[Any]]] = {
@@ -128,6 +143,22 @@ BEHAVIOURS: dict[str, Callable[[Call], Awaitable[Any]]] = {
     "filter": _simple(lambda call: as_json(call.reply(finish_reason="content_filter"))),
     "length": _simple(lambda call: as_json(call.reply(finish_reason="length"))),
     "giant": _simple(lambda call: as_json(call.reply(content="x" * 70_000_000))),
+    "deep": _raw(lambda body: b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"," + body[1:]),
+    "odd-usage": _raw(lambda body: body.replace(b'"completion_tokens":3', b'"x":1e999')),
+    "latin-1": _raw(
+        lambda body: body.replace(b"why?", b"\xe9t\xe9"), "application/json; charset=iso-8859-1"
+    ),
+    "marked": _raw(lambda body: b"\xef\xbb\xbf" + body),
+    "sse": _raw(lambda body: b"data: " + body + b"\n\ndata: [DONE]\n\n", "text/event-stream"),
+    "packed": _raw(lambda body: body, **{"Content-Encoding": "br"}),
+    "big-header": _raw(lambda body: body, **{"X-Trace": "x" * 20_000}),
+    "number": _choice(message={"content": 42}),
+    "dict": _choice(message={"content": {"text": "Paris"}}),
+    "bare-message": _choice(message="Paris"),
+    "list": _simple(lambda call: as_json([call.reply()])),
+    "odd-finish": _simple(lambda call: as_json(call.reply(finish_reason=["stop"]))),
+    "our-word": _simple(lambda call: as_json(call.reply(finish_reason="unreachable"))),
+    "thinks-on": _simple(lambda call: as_json(call.reply(content="<think>hm"))),
     "other-model": _simple(lambda call: as_json(call.reply(model="somebody-else"))),
     "error-inside": _simple(
         lambda _: as_json({"error": {"message": "no such thing", "code": 400}})

@@ -427,3 +427,30 @@ def test_parameters_of_every_kind_resume(tmp_path: Path) -> None:
     for _ in range(2):
         tg.run(TASK, "fake:unknown", out=tmp_path / "run", data=data, params=own)
     assert manifest(tmp_path / "run")["sessions"] == 2
+
+
+def test_one_prompt_that_is_refused_does_not_stop_the_others(tmp_path: Path) -> None:
+    """Some endpoints answer 403 to what they moderate; it must not look like a wrong key."""
+    with ChaosServer(lambda text, _: "403" if number(text) == 0 else "ok", answer=answer) as server:
+        result = ask(tmp_path, server, n=30)
+    assert result.summary["phrase_match_strict"].unscored == {"error": 1}
+
+
+def test_calls_under_way_at_the_time_limit_are_kept(tmp_path: Path) -> None:
+    with ChaosServer(answer=answer, delay=0.2) as server:
+        with pytest.raises(RunInterrupted, match="time limit"):
+            ask(tmp_path, server, n=40, time_limit=0.3)
+        made = sum(server.calls.values())
+        assert manifest(tmp_path / "run")["outcomes"]["answered"] == made < 40
+        ask(tmp_path, server, n=40)
+        assert set(server.calls.values()) == {1}
+
+
+def test_a_models_own_timeout_is_a_failure_and_no_time_limit(tmp_path: Path) -> None:
+    def late(_request: ChatRequest) -> Reply:
+        raise TimeoutError("mine")
+
+    data = write_questions(tmp_path / "q.jsonl", 2)
+    result = tg.run(TASK, FakeModel(late), out=tmp_path / "run", data=data)
+    assert result.summary["phrase_match_strict"].unscored == {"error": 2}
+    assert list(manifest(tmp_path / "run")["errors"]) == ["unforeseen TimeoutError: mine"]

@@ -15,7 +15,8 @@ import pytest
 from tests.chaos import BEHAVIOURS, KEY, ChaosServer
 
 from trueground.errors import UsageError
-from trueground.models.base import ChatRequest, Message, Params, Reply, Usage
+from trueground.models.base import ChatRequest, Message, Params, Reply, Usage, sane
+from trueground.models.batch_lines import read_line
 from trueground.models.endpoint import find_endpoint
 from trueground.models.estimate import estimate_call, estimate_tokens
 from trueground.models.openai import OpenAIModel
@@ -87,13 +88,27 @@ ENDS: dict[str, tuple[Status | None, str, str, str | None, int]] = {
     "filter": (None, ANSWER, "", "content_filter", 1),
     "length": (Status.TRUNCATED, ANSWER, "", "length", 1),
     "giant": (Status.ERROR, "", "larger than 64,000,000 bytes", None, 1),
+    "deep": (Status.ERROR, "", "nested too deeply", None, 1),
+    "odd-usage": (None, ANSWER, "", "stop", 1),
+    "latin-1": (None, "answer to été", "", "stop", 1),
+    "marked": (None, ANSWER, "", "stop", 1),
+    "sse": (Status.ERROR, "", "not whole JSON (text/event-stream", None, 3),
+    "packed": (Status.ERROR, "", "Can not decode content-encoding: brotli", None, 1),
+    "big-header": (Status.ERROR, "", "cannot be read: Got more than", None, 1),
+    "number": (Status.ERROR, "", "another shape than the API's", None, 1),
+    "dict": (Status.ERROR, "", "another shape than the API's", None, 1),
+    "bare-message": (Status.ERROR, "", "another shape than the API's", None, 1),
+    "list": (Status.ERROR, "", "another shape than the API's", None, 1),
+    "odd-finish": (None, ANSWER, "", None, 1),
+    "our-word": (None, ANSWER, "", "unreachable (endpoint)", 1),
+    "thinks-on": (None, "", "", "stop", 1),
     "other-model": (None, ANSWER, "", "stop", 1),
     "error-inside": (Status.ERROR, "", "HTTP 200 with an error: no such thing", None, 1),
     "busy-inside": (Status.ERROR, "", "with an error: busy (3 attempts)", None, 3),
     "too-long": (Status.TOO_LONG, "", "maximum context length is 4096", None, 1),
     "400": (Status.ERROR, "", "HTTP 400: top_k is unknown here", None, 1),
-    "401": (Status.ERROR, "", "HTTP 401: Incorrect API key", "unreachable", 1),
-    "403": (Status.ERROR, "", "HTTP 403: not for you", "unreachable", 1),
+    "401": (Status.ERROR, "", "/v1/chat/completions: Incorrect API key", "unreachable", 1),
+    "403": (Status.ERROR, "", "HTTP 403 from http://127.0.0.1:", "unreachable", 1),
     "404": (Status.ERROR, "", "the model does not exist", "unreachable", 1),
 }
 
@@ -152,7 +167,8 @@ def test_nobody_there_is_unreachable() -> None:
         pass
     reply = replies(make(server, max_attempts=2), [asking("why?")])[0]
     assert (reply.status, reply.finish_reason) == (Status.ERROR, "unreachable")
-    assert "cannot connect" in (reply.error or "")
+    place = server.base_url.removesuffix("/v1")
+    assert (reply.error or "").startswith(f"cannot connect to {place}: Connect call failed")
     assert "(2 attempts)" in (reply.error or "")
 
 
@@ -297,6 +313,8 @@ def read(choice: Any, **body: Any) -> Reply:
 
 
 def test_reasoning_is_kept_apart() -> None:
+    reply, _ = one("thinks-on")
+    assert (reply.text, reply.reasoning, reply.status) == ("", "hm", None)
     for field in ("reasoning_content", "reasoning"):
         reply = read({"message": {"content": "Paris", field: "hm"}})
         assert (reply.text, reply.reasoning) == ("Paris", "hm")
@@ -322,7 +340,25 @@ def test_usage_in_full_and_in_part() -> None:
     assert read(message, usage={**usage, **details}).usage == Usage(10, 2, 8)
     assert read(message, usage={**usage, "prompt_tokens_details": None}).usage == Usage(10, 2)
     assert read(message, usage=None).usage == Usage()
-    assert read(message, usage={"prompt_tokens": "many"}).usage == Usage()
+    assert read(message, usage={**usage, "prompt_tokens": 10.0}).usage == Usage(10, 2)
+    reply, _ = one("odd-usage")
+    assert reply.usage == Usage(1)
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    ['"many"', "NaN", "Infinity", "1e999", "-1", "1e30", "9007199254740992", "9" * 6_000, "[1]"],
+)
+def test_what_cannot_be_a_number_of_tokens_counts_as_none(tokens: str) -> None:
+    usage = f'{{"prompt_tokens": {tokens}, "completion_tokens": 3, "prompt_tokens_details": 7}}'
+    body = f'{{"choices": [{{"message": {{"content": "a"}}}}], "usage": {usage}}}'
+    reply = read_reply(HttpReply(200, {}, body.encode()))
+    assert (reply.text, reply.usage) == ("a", Usage(0, 3))
+
+
+def test_a_usage_from_elsewhere_is_made_sane() -> None:
+    assert sane(Usage(10**30, -1, 5)) == Usage(0, 0, 5)
+    assert sane(Usage(2**53 - 1, 2, 1)) == Usage(2**53 - 1, 2, 1)
 
 
 def test_logprobs_of_both_apis() -> None:
@@ -336,7 +372,11 @@ def test_logprobs_of_both_apis() -> None:
     without = read({"text": "a", "logprobs": {**plain, "top_logprobs": None}}).logprobs
     assert without is not None
     assert without[0].top == {}
-    for odd in ({}, {"content": None}, {"content": [{}]}, "x", {"tokens": [1]}):
+    odd_tokens = [{"token": 7, "logprob": 0}, {"token": "a", "logprob": 10**400}]
+    odd_tokens += [{"token": "a", "logprob": None}, {"token": "a", "logprob": float("nan")}]
+    odd_tokens += [{"token": "a", "logprob": 0, "top_logprobs": 7}]
+    contents = [{"content": [odd]} for odd in odd_tokens]
+    for odd in ({}, {"content": None}, {"content": [{}]}, "x", {"tokens": [1]}, *contents):
         assert read({"text": "a", "logprobs": odd}).logprobs is None
 
 
@@ -346,7 +386,44 @@ def test_what_strict_json_forbids_is_read_all_the_same() -> None:
     reply = read_reply(HttpReply(200, {}, body))
     assert reply.text == "cut \ufffd"
     assert reply.logprobs is not None
-    assert reply.logprobs[0].logprob == float("-inf")
+    assert reply.logprobs[0].logprob == -9999.0
+
+
+def test_charsets() -> None:
+    text = '{"choices": [{"message": {"content": "été"}}]}'
+    for charset in ("iso-8859-1", "UTF-16", "utf-8-sig", '"latin-1"', "cp1252"):
+        headers = {"Content-Type": f"application/json; charset={charset}"}
+        reply = HttpReply(200, headers, text.encode(charset.strip('"')))
+        assert read_reply(reply).text == "été", charset
+        odd = HttpReply(500, headers, text.encode(charset.strip('"')))
+        assert "été" in refused(odd).reason, charset
+    for charset in ("iso-8859-1", "no-such", "hex"):  # UTF-8 whatever is declared; then as it goes
+        headers = {"Content-Type": f"application/json; charset={charset}"}
+        assert read_reply(HttpReply(200, headers, text.encode())).text == "été"
+    assert read_reply(HttpReply(200, headers, text.encode("latin-1"))).text == "\ufffdt\ufffd"
+    coded = {"error": {"message": "x", "code": "context_length_exceeded"}}
+    error = refused(HttpReply(400, {}, b"\xef\xbb\xbf" + orjson.dumps(coded)))
+    assert failed(error).status is Status.TOO_LONG
+
+
+@pytest.mark.parametrize("depth", [300, 900, 2_000, 100_000])
+def test_errors_that_are_nested_deeply(depth: int) -> None:
+    deep = "[" * depth + "]" * depth
+    for body in (
+        f'{{"error": {deep}}}',
+        f'{{"error": {{"message": {deep}, "code": {deep}}}}}',
+        f'{{"error": {{"message": "busy", "at": {deep}, "code": {"9" * 50}}}}}',
+    ):
+        assert refused(HttpReply(400, {}, body.encode())).reason.startswith("HTTP 400: ")
+        with pytest.raises(HttpError, match=r"HTTP 200( with an error|: the reply is nested)") as e:
+            read_reply(HttpReply(200, {}, body.encode()))
+        assert not e.value.retryable
+        assert failed(e.value).status is Status.ERROR
+        line = f'{{"custom_id": "a", "error": {deep}}}'
+        result = read_line(line.encode())
+        assert result is None or (result.reply is not None and result.reply.error)
+    with pytest.raises(HttpError, match="with an error: busy"):
+        read_reply(HttpReply(200, {}, b'{"error": {"message": "busy", "at": %d}}' % 10**40))
 
 
 @pytest.mark.parametrize(
@@ -356,7 +433,14 @@ def test_what_strict_json_forbids_is_read_all_the_same() -> None:
 def test_another_shape_than_the_apis_is_a_failure_with_a_place(choices: Any) -> None:
     with pytest.raises(HttpError, match="another shape") as caught:
         read_reply(HttpReply(200, {}, orjson.dumps({"choices": choices})))
+    assert not caught.value.retryable
+    cut = b'{"choices": [{"message": "x"}], "usage": {'
+    with pytest.raises(HttpError, match="not whole JSON") as caught:
+        read_reply(HttpReply(200, {}, cut))
     assert caught.value.retryable
+    with pytest.raises(HttpError, match="another shape") as caught:
+        read_reply(HttpReply(200, {}, cut[:-10] + b'"n": NaN}'))
+    assert not caught.value.retryable
 
 
 def test_an_error_in_a_choice() -> None:
@@ -380,7 +464,8 @@ def test_an_error_in_a_choice() -> None:
         (" \n<think>\na\n</think>\n\nb\n", False, "b\n", "a"),
         ("<think>\n\n</think>\n\nb", False, "b", None),
         ("<think>a", True, "", "a"),
-        ("<think>a", False, "<think>a", None),
+        ("<think>a", False, "", "a"),
+        ("<think> \n", False, "", None),
         ("a</think>b", False, "b", "a"),
         ("a</think>b", True, "b", "a"),
         ("see <think>a</think>b", False, "see <think>a</think>b", None),
@@ -389,7 +474,9 @@ def test_an_error_in_a_choice() -> None:
     ],
 )
 def test_thinking(text: str, cut: bool, answer: str, thoughts: str | None) -> None:
-    assert split_thinking(text, cut) == (answer, thoughts)
+    reply = read({"text": text, "finish_reason": "length" if cut else "stop"})
+    assert (reply.text, reply.reasoning) == (answer, thoughts)
+    assert split_thinking(text) == (answer, thoughts)
 
 
 def test_layouts() -> None:
@@ -470,6 +557,26 @@ def test_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError) as caught:
         find_endpoint(ModelOptions(base_url="ftp://me:secret@x/v1"))
     assert "secret" not in str(caught.value)
+    for call in ("chat/completions", "completions/"):
+        whole = f"https://me:secret@x:8/v1/{call}?key=secret"
+        with pytest.raises(
+            UsageError, match=r"give the part before /.*: https://x:8/v1 "
+        ) as caught:
+            find_endpoint(ModelOptions(base_url=whole))
+        assert "secret" not in str(caught.value)
+    assert find_endpoint(ModelOptions(base_url="http://x/completions/v1")).base[-3:] == "/v1"
+
+
+def test_who_cannot_be_reached_is_named_without_secrets() -> None:
+    with ChaosServer(lambda text, call: "404") as server:
+        url = server.base_url.replace("http://", "http://me:door-secret@") + "?key=query-secret"
+        model = OpenAIModel("m", ModelOptions(base_url=url))
+        reply = replies(model, [asking("why?")])[0]
+    place = f"{server.base_url}/chat/completions"
+    assert reply.error == f"HTTP 404 from {place}: the model does not exist"
+    body = orjson.dumps({"error": {"message": "bad key", "code": 401}})
+    with pytest.raises(HttpError, match="HTTP 200 from http://x/v1 with an error: bad key"):
+        read_reply(HttpReply(200, {}, body, "http://x/v1?key=query-secret"))
 
 
 def test_the_signature_names_what_changes_the_answers(tmp_path: Path) -> None:

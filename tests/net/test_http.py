@@ -208,10 +208,12 @@ def test_nobody_there() -> None:
 
     error = asyncio.run(main())
     assert error.attempts == 6
-    assert "cannot connect" in error.reason
+    assert error.reason.startswith("cannot connect to http://127.0.0.1:")
 
 
-@pytest.mark.parametrize("url", ["http://", "ftp://host/x", "http://[::1", "nonsense"])
+@pytest.mark.parametrize(
+    "url", ["http://", "ftp://host/x", "http://[::1", "nonsense", "http://a..b/x"]
+)
 def test_no_address(url: str) -> None:
     async def main() -> None:
         client = HttpClient(QUICK)
@@ -526,6 +528,117 @@ def test_proxies_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> N
             return proxy.calls, site.calls, paths
 
     assert asyncio.run(main()) == (1, 1, ["http://nowhere.invalid/y"])
+
+
+async def ask_through(
+    monkeypatch: pytest.MonkeyPatch, variable: str, proxy: str, url: str = "http://nowhere.invalid/"
+) -> bytes:
+    """What comes when a proxy is named; {} in its address is where a relay listens."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    async with serving(says(200, "by proxy")) as relay:
+        place = relay.url.removeprefix("http://").removesuffix("/x")
+        monkeypatch.setenv(variable, proxy.format(place))
+        client = HttpClient(QUICK)
+        try:
+            return await client.get_bytes(url)
+        finally:
+            await client.close()
+
+
+@pytest.mark.parametrize("variable", ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"])
+@pytest.mark.parametrize("proxy", ["{}", "http://{}", "http://me:secret@{}/"])
+def test_proxies_as_they_are_commonly_named(
+    monkeypatch: pytest.MonkeyPatch, variable: str, proxy: str
+) -> None:
+    assert asyncio.run(ask_through(monkeypatch, variable, proxy)) == b"by proxy"
+
+
+@pytest.mark.parametrize(
+    ("variable", "proxy", "named"),
+    [
+        ("http_proxy", "junk://x", "http_proxy names a proxy that cannot be used: junk://x;"),
+        ("HTTP_PROXY", "http://", "HTTP_PROXY names a proxy"),
+        ("ALL_PROXY", "socks5://me:secret@host:1080", "ALL_PROXY .*: socks5://host:1080;"),
+        ("all_proxy", "host:port", "all_proxy .*: http://host:port;"),
+    ],
+)
+def test_proxies_that_cannot_be_used(
+    monkeypatch: pytest.MonkeyPatch, variable: str, proxy: str, named: str
+) -> None:
+    with pytest.raises(ConnectError, match=f"the variable {named}") as caught:
+        asyncio.run(ask_through(monkeypatch, variable, proxy))
+    assert caught.value.attempts == 1
+    assert "secret" not in str(caught.value)
+
+
+def test_nobody_where_a_redirect_leads() -> None:
+    async def use(client: HttpClient, site: Site) -> bytes:
+        return await client.get_bytes(site.url)
+
+    error, _ = run(use, says(302, location="http://127.0.0.2:1/y"))
+    assert error.reason.startswith("cannot connect to 127.0.0.2:1: Connect")
+
+
+def test_a_proxy_where_nobody_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConnectError, match=r"cannot connect to the proxy 127\.0\.0\.1:1: Connect"):
+        asyncio.run(ask_through(monkeypatch, "http_proxy", "http://me:secret@127.0.0.1:1"))
+
+
+async def raw(answer: bytes) -> tuple[HttpError, int]:
+    """How a call fails to which these bytes come back, and how often it was made."""
+    calls = 0
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal calls
+        calls += 1
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    client = HttpClient(Policy(backoff=0.001, max_attempts=2))
+    port = server.sockets[0].getsockname()[1]
+    with pytest.raises(HttpError) as caught:
+        await client.post_json(f"http://127.0.0.1:{port}/x", b"")
+    await client.close()
+    server.close()
+    await server.wait_closed()
+    return caught.value, calls
+
+
+@pytest.mark.parametrize(
+    ("head", "words", "calls"),
+    [
+        (b"hello", "cannot be read: Bad status line: Expected HTTP/", 2),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: br", "install `Brotli`", 1),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 9_000, "cannot be read: Got more than 8190 bytes", 1),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: x\r\n" * 40_000, "Too many headers received", 1),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip", "Can not decode content-encoding: gzip", 2),
+        (b"HTTP/1.1 404 No\r\nContent-Type: \xe9", "HTTP 404: abcd", 1),
+        (b"HTTP/1.1 301 No\r\nLocation: http://x/\xe9", "moved to http://x/?;", 1),
+    ],
+)
+def test_the_cause_is_named(head: bytes, words: str, calls: int) -> None:
+    error, made = asyncio.run(raw(head.strip() + b"\r\nContent-Length: 4\r\n\r\nabcd"))
+    assert words in error.reason
+    assert "\n" not in error.reason
+    error.reason.encode()
+    assert made == calls
+
+
+def test_json_in_another_charset() -> None:
+    async def latin(request: web.Request) -> web.Response:
+        kind = "application/json; charset=iso-8859-1"
+        return web.Response(body='["é"]'.encode("latin-1"), headers={"Content-Type": kind})
+
+    async def use(client: HttpClient, site: Site) -> Any:
+        return await client.get_json(site.url)
+
+    assert run(use, latin)[0] == ["é"]
+    assert run(use, says(200, '\ufeff["é"]'))[0] == ["é"]
 
 
 def test_what_may_be_shown() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import InputError
-from trueground.models.base import Reply, Usage
+from trueground.models.base import Reply, TokenLogprob, Usage
 from trueground.runs.responses import Response, ResponseLog
 from trueground.types import Status
 
@@ -87,3 +87,18 @@ def test_a_line_that_is_no_reply_is_named(tmp_path: Path) -> None:
     (tmp_path / "odd.jsonl").write_text(odd)
     with ResponseLog(tmp_path / "odd.jsonl") as log, pytest.raises(InputError, match="line of 'a'"):
         log.get("a")
+
+
+def test_what_json_cannot_hold_is_made_fit(tmp_path: Path) -> None:
+    odd = Reply(
+        text="a\ud800b",
+        usage=Usage(10**30, -5),
+        logprobs=[TokenLogprob("\ud800", float("-inf"), {"x": float("-inf")})],
+    )
+    with ResponseLog(tmp_path / "r.jsonl") as log:
+        log.append(line("a", odd))
+    with ResponseLog(tmp_path / "r.jsonl") as log:
+        found = log.get("a")
+        assert found is not None
+        assert (found.response, found.usage) == ("a?b", Usage())
+        assert found.logprobs == [TokenLogprob("?", -9999.0, {"x": -9999.0})]

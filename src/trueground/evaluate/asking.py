@@ -9,16 +9,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from typing import NamedTuple
 
-from trueground.errors import RunInterrupted, UnreachableError
-from trueground.models.base import UNREACHABLE, ChatModel, ChatRequest, Reply
+from trueground.errors import RunInterrupted, TruegroundError, UnreachableError
+from trueground.models.base import UNREACHABLE, ChatModel, ChatRequest, Reply, tidy
 from trueground.models.cached import recall, remember, request_key
 from trueground.net.cache import ResponseCache
+from trueground.net.failures import readable
+from trueground.net.redact import scrub
 from trueground.runs.responses import Response, ResponseLog
+from trueground.types import Status
 
 # So many calls in a row without reaching the model, and the rest would fare no better.
 _GIVE_UP_AFTER = 20
+_WORDS = 200  # characters of an exception that nobody foresaw
+_GRACE_S = 30.0  # for calls under way when the time is over: they are as good as paid
 
 
 class Call(NamedTuple):
@@ -54,8 +60,12 @@ class Asking:
         self._cache = cache if model.cacheable else None
         self._tick = tick
         self._ends = None if time_limit is None else time.monotonic() + time_limit
+        self._time_is_over = False
+        self._workers = 0
         self._lost_in_a_row = 0
         self._reached = False
+        self._under_way = 0
+        self._arrival = asyncio.Event()
         # Keys of calls under way: who asks the same waits for the reply and pays nothing.
         self._flying: dict[str, asyncio.Event] = {}
         self._replies_by_id: Callable[[str], Reply | None] | None = getattr(
@@ -66,45 +76,66 @@ class Asking:
         """Work off all calls. UnreachableError where none gets through, RunInterrupted at the end
         of the time; what was answered is in the log either way.
         """
-        workers = [asyncio.ensure_future(self._work(calls)) for _ in range(self._model.concurrency)]
+        failed: BaseException | None = None
         try:
-            await asyncio.gather(*workers)
-        finally:
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+            async with asyncio.TaskGroup() as workers:
+                # Each begins with a call in hand, so that there are never more than calls.
+                for first in islice(calls, self._model.concurrency):
+                    workers.create_task(self._work(chain((first,), calls)))
+                    self._workers += 1
+        except BaseExceptionGroup as group:
+            failed = group.exceptions[0]  # what ended the others
+        if failed is not None:
+            raise failed
+        if self._time_is_over:
+            raise _out_of_time()
 
     async def _work(self, calls: Iterator[Call]) -> None:
         for call in calls:
-            if self._known(call):
-                await asyncio.sleep(0)  # many in a row must not keep other workers from going on
-                continue
             slot = self.slot(call)
             while slot.key in self._flying:
                 await self._flying[slot.key].wait()
-            if not self.kept(slot):
+            if self._known(call) or self.kept(slot):
+                await asyncio.sleep(0)  # many in a row must not keep all else from going on
+            elif self._ends is not None and time.monotonic() >= self._ends:
+                self._time_is_over = True
+                return
+            else:
                 await self._ask(call.request, slot)
 
     async def _ask(self, request: ChatRequest, slot: Slot) -> None:
         """Make the call and keep its reply: in the log, then in the cache."""
-        left = None if self._ends is None else self._ends - time.monotonic()
-        if left is not None and left <= 0:
-            raise _out_of_time()
         arrived = asyncio.Event()
         if slot.key is not None:
             self._flying[slot.key] = arrived
+        self._under_way += 1
+        left = None if self._ends is None else self._ends + _GRACE_S - time.monotonic()
         start = time.perf_counter()
         try:
-            async with asyncio.timeout(left):
-                reply = await self._model.generate(request)
+            async with asyncio.timeout(left) as limit:
+                reply = await self._generate(request)
             self.take(slot, reply, time.perf_counter() - start)
         except TimeoutError:
-            raise _out_of_time() from None
+            if limit.expired():
+                raise _out_of_time() from None
+            raise
         finally:
+            self._under_way -= 1
             if slot.key is not None:
                 del self._flying[slot.key]
             arrived.set()
-        self._see_reached(reply)
+            self._arrival.set()
+        await self._see_reached(reply)
+
+    async def _generate(self, request: ChatRequest) -> Reply:
+        """The model's reply; a fault of its code that nobody foresaw fails this call alone."""
+        try:
+            return await self._model.generate(request)
+        except TruegroundError:
+            raise
+        except Exception as error:
+            words = scrub(readable(str(error).encode("utf-8", "replace"), _WORDS))
+            return Reply(status=Status.ERROR, error=f"unforeseen {type(error).__name__}: {words}")
 
     def restore(self, call: Call) -> None:
         """Cache an answer of an earlier session, which may have died before it was cached."""
@@ -122,6 +153,7 @@ class Asking:
 
     def take(self, slot: Slot, reply: Reply, latency_s: float) -> None:
         """Keep a reply that was called for now."""
+        reply = tidy(reply)
         self._note(slot, reply, latency_s, cached=False)
         if self._cache is not None and slot.key is not None:
             remember(self._cache, slot.key, self._model.name, reply)
@@ -146,13 +178,16 @@ class Asking:
         self._log.append(Response.of(slot.id, slot.prompt, reply, latency_s, cached))
         self._tick()
 
-    def _see_reached(self, reply: Reply) -> None:
-        """Stop where the model cannot be reached: at once if it never was, else after a while."""
+    async def _see_reached(self, reply: Reply) -> None:
+        """Stop where the model cannot be reached: if nothing gets through, or no longer does."""
         if reply.finish_reason != UNREACHABLE:
             self._reached, self._lost_in_a_row = True, 0
             return
         self._lost_in_a_row += 1
-        if not self._reached or self._lost_in_a_row >= _GIVE_UP_AFTER + self._model.concurrency:
+        while not self._reached and self._under_way:  # one of the others may get through
+            self._arrival.clear()
+            await self._arrival.wait()
+        if not self._reached or self._lost_in_a_row >= _GIVE_UP_AFTER + self._workers:
             raise UnreachableError(
                 f"{self._model.name} cannot be reached: {reply.error}. What was answered is kept; "
                 "mend the cause and run the same command again to go on"

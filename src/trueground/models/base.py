@@ -14,6 +14,7 @@ from trueground.types import Status
 
 # The finish reason of a call that came to no model: nobody there, not let in, no such model.
 UNREACHABLE = "unreachable"
+_TOO_MANY = 2**53  # tokens; up to here every JSON reader reads a whole number as it is
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -56,6 +57,20 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     cached: int = 0
 
 
+def count(value: Any) -> int:
+    """A number of tokens as an endpoint sends it; 0 for what cannot be one."""
+    sane = isinstance(value, int | float) and 0 <= value < _TOO_MANY
+    return int(value) if sane else 0
+
+
+def sane(usage: Usage) -> Usage:
+    """The same usage, with 0 for what cannot be a number of tokens."""
+    return Usage(count(usage.tokens_in), count(usage.tokens_out), count(usage.cached))
+
+
+_LEAST = -9999.0  # stands for a log-probability of minus infinity, as endpoints write it
+
+
 class TokenLogprob(msgspec.Struct, frozen=True):
     """One generated token, its log-probability (natural), and those of its alternatives."""
 
@@ -81,6 +96,29 @@ class Reply(msgspec.Struct, omit_defaults=True, kw_only=True):
     model: str | None = None
     usage: Usage = Usage()
     logprobs: list[TokenLogprob] | None = None
+
+
+def tidy(reply: Reply) -> Reply:
+    """The same reply without what a file cannot hold: lone surrogates, numbers that are none."""
+    clean: dict[str, Any] = {
+        name: _utf8(text)
+        for name in ("text", "error", "reasoning", "finish_reason", "model")
+        if (text := getattr(reply, name)) and not text.isascii()
+    }
+    if reply.logprobs is not None:
+        clean["logprobs"] = [
+            TokenLogprob(
+                _utf8(one.token),
+                max(one.logprob, _LEAST),
+                {_utf8(token): max(p, _LEAST) for token, p in one.top.items()},
+            )
+            for one in reply.logprobs
+        ]
+    return msgspec.structs.replace(reply, usage=sane(reply.usage), **clean)
+
+
+def _utf8(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 class ChatModel(Protocol):

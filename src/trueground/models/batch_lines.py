@@ -6,10 +6,9 @@ import json
 from typing import Any, NamedTuple
 
 import msgspec
-import orjson
 
 from trueground.models.base import Reply
-from trueground.models.openai_errors import failed, trouble_in, wants_other_limit
+from trueground.models.openai_errors import error_body, failed, trouble_in, wants_other_limit
 from trueground.models.openai_replies import read_reply
 from trueground.net.failures import HttpError, HttpReply, UnusableError
 from trueground.net.redact import HIDDEN, scrub
@@ -70,7 +69,7 @@ def read_line(line: bytes, secrets: tuple[str, ...] = ()) -> Result | None:
 def _line(line: bytes) -> _Line | None:
     try:
         return _decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):
         pass
     try:  # what strict JSON forbids and endpoints write, such as NaN
         value = json.loads(line.decode("utf-8", "replace"))
@@ -86,6 +85,6 @@ def _line(line: bytes) -> _Line | None:
 def _unanswered(error: Any) -> UnusableError:
     """The failure of a call to which the endpoint notes an error and no reply."""
     words = trouble_in({"error": error}).words or "no reason given"
-    body = orjson.dumps({"error": error}) if error else b""
+    body = error_body(error) if error else b""
     reason = f"the batch holds no reply to this call: {words}"
     return UnusableError(reason, retryable=False, body=body)

@@ -13,6 +13,7 @@ from trueground.net.failures import (
     HttpError,
     HttpReply,
     UnusableError,
+    from_place,
     is_passing,
     readable,
     status_error,
@@ -44,6 +45,7 @@ _TOO_LONG_WORDS = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
+_UNSHOWN = "an error that cannot be shown"
 _OTHER_LIMIT = re.compile(
     r"max_tokens.{0,40}\b(?:un|not )support.*max_completion_tokens", re.IGNORECASE | re.DOTALL
 )
@@ -86,7 +88,8 @@ def trouble_in(value: Any) -> Trouble:
     inner = value.get("error")
     if isinstance(inner, dict):
         value = inner
-    codes = frozenset(str(value[k]).lower() for k in ("code", "type", "status") if value.get(k))
+    found = (value.get(name) for name in ("code", "type", "status"))
+    codes = frozenset(str(code).lower() for code in found if code and isinstance(code, str | int))
     if isinstance(inner, str):
         return Trouble(inner, codes)
     words = value.get("message") or value.get("detail") or (inner and value) or ""
@@ -105,20 +108,32 @@ def trouble_of(body: bytes) -> Trouble:
 
 def refused(reply: HttpReply) -> HttpError:
     """The failure of a reply with a status other than 2xx."""
-    trouble = trouble_of(reply.body)
-    error = status_error(reply, trouble.words)
-    if trouble.is_final(reply.status) or trouble.is_too_long(reply.status):
+    trouble = trouble_of(reply.utf8())
+    final = trouble.is_final(reply.status)
+    error = status_error(reply, trouble.words, place=final)
+    if final or trouble.is_too_long(reply.status):
         error.retryable = False
     return error
 
 
-def error_inside(status: int, inner: Any) -> HttpError:
+def error_inside(reply: HttpReply, inner: Any) -> HttpError:
     """The failure of a reply that has status 2xx and holds an error all the same."""
-    body = orjson.dumps({"error": inner})
+    body = error_body(inner)
     trouble = trouble_of(body)
-    passing = trouble.is_passing() and not trouble.is_final(None) and not trouble.is_too_long(None)
-    words = f"HTTP {status} with an error: {trouble.words}"
-    return UnusableError(words, retryable=passing, status=status, body=body)
+    final = trouble.is_final(None)
+    passing = trouble.is_passing() and not final and not trouble.is_too_long(None)
+    words = f"HTTP {reply.status}{from_place(reply) * final} with an error: {trouble.words}"
+    return UnusableError(words, retryable=passing, status=reply.status, body=body)
+
+
+def error_body(inner: Any) -> bytes:
+    """The body of a reply that is nothing but this error."""
+    try:
+        return orjson.dumps({"error": inner})
+    except TypeError:  # nested too deeply, or a number that is too large: keep the words
+        words = inner.items() if isinstance(inner, dict) else ()
+        texts = {name: value for name, value in words if isinstance(value, str)}
+        return orjson.dumps({"error": texts or _UNSHOWN})
 
 
 def wants_other_limit(error: HttpError) -> bool:
@@ -142,4 +157,7 @@ def failed(error: HttpError) -> Reply:
 
 
 def _dumped(value: Any) -> str:
-    return orjson.dumps(value).decode()
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # nested too deeply
+        return _UNSHOWN

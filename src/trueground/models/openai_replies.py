@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import Any
 
 import msgspec
 
-from trueground.models.base import Reply, TokenLogprob, Usage
+from trueground.models.base import UNREACHABLE, Reply, TokenLogprob, Usage, count
 from trueground.models.openai_errors import error_inside, refused
 from trueground.models.thinking import split_thinking
 from trueground.net.failures import HttpReply, UnusableError, not_json
 from trueground.types import Status
 
-_CUT = {"length", "max_tokens"}
+_CUT = ("length", "max_tokens")
+# What endpoints write for "as good as impossible", where JSON has no minus infinity.
+_LEAST_LOGPROB = -9999.0
+_LONGEST_INT = 18  # digits of whole numbers that every part of this can handle
 
 
 class _Message(msgspec.Struct):
@@ -28,7 +32,7 @@ class _Choice(msgspec.Struct):
 
     message: _Message | None = None
     text: str | None = None
-    finish_reason: str | None = None
+    finish_reason: Any = None
     logprobs: Any = None
     error: Any = None
 
@@ -49,7 +53,7 @@ def read_reply(reply: HttpReply) -> Reply:
         raise refused(reply)
     body = _body(reply)
     if body.error:
-        raise error_inside(reply.status, body.error)
+        raise error_inside(reply, body.error)
     usage = _usage(body.usage)
     model = body.model if isinstance(body.model, str) else None
     choice = body.choices[0] if body.choices else None
@@ -58,7 +62,7 @@ def read_reply(reply: HttpReply) -> Reply:
         reason = f"HTTP {reply.status}: the reply holds no answer (choices are missing or empty)"
         return Reply(status=Status.ERROR, error=reason, model=model, usage=usage)
     if choice.error:
-        raise error_inside(reply.status, choice.error)
+        raise error_inside(reply, choice.error)
     made = _answer(choice)
     made.model = model
     made.usage = usage
@@ -67,41 +71,57 @@ def read_reply(reply: HttpReply) -> Reply:
 
 def _answer(choice: _Choice) -> Reply:
     message = choice.message or _Message(content=choice.text)
-    cut = choice.finish_reason in _CUT
+    finish = choice.finish_reason if isinstance(choice.finish_reason, str) else None
+    if finish == UNREACHABLE:  # our own word for a call that came to nobody
+        finish = f"{UNREACHABLE} (endpoint)"
+    cut = finish in _CUT
     content, thoughts = _parts(message.content)
-    text, aloud = split_thinking(content, cut)
+    text, aloud = split_thinking(content)
     field = message.reasoning_content or message.reasoning
     said = [t for t in (field, thoughts, aloud) if t and isinstance(t, str)]
     refusal = message.refusal if isinstance(message.refusal, str) else ""
     return Reply(
         text=text or refusal,
-        finish_reason=choice.finish_reason,
+        finish_reason=finish,
         status=Status.TRUNCATED if cut else None,
         reasoning="\n\n".join(said) or None,
-        refusal=bool(refusal) or choice.finish_reason == "content_filter",
+        refusal=bool(refusal) or finish == "content_filter",
         logprobs=_logprobs(choice.logprobs) if choice.logprobs else None,
     )
 
 
 def _body(reply: HttpReply) -> _Body:
-    """The typed body. Raises UnusableError, for which another attempt may help."""
+    """The typed body. Raises UnusableError: another attempt may help where it is no whole JSON.
+
+    What is whole and of another shape was paid for, and would be again.
+    """
     try:
         return _decode(reply.body)
+    except (ValueError, RecursionError):
+        pass
+    whole = True
+    try:
+        return _lenient(reply.utf8())
     except msgspec.ValidationError as error:
         reason = f"HTTP {reply.status}: the reply has another shape than the API's: {error}"
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        try:
-            return _lenient(reply.body)
-        except (ValueError, RecursionError):
-            reason = not_json(reply)
-    raise UnusableError(reason, status=reply.status)
+    except RecursionError:
+        reason = f"HTTP {reply.status}: the reply is nested too deeply to be read"
+    except ValueError:
+        reason, whole = not_json(reply), False
+    raise UnusableError(reason, status=reply.status, retryable=not whole)
 
 
 def _lenient(body: bytes) -> _Body:
-    """What strict JSON forbids and servers send: NaN, and halves of characters cut by a limit."""
-    value = json.loads(body.decode("utf-8", "replace"))
+    """What strict JSON forbids and servers send: NaN, numbers without measure, and halves of
+    characters cut by a limit.
+    """
+    value = json.loads(body.decode(), parse_int=_whole_number)
     whole = json.dumps(value, ensure_ascii=False).encode("utf-16", "surrogatepass")
     return msgspec.convert(json.loads(whole.decode("utf-16", "replace")), _Body)
+
+
+def _whole_number(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _LONGEST_INT else float(digits)
 
 
 def _parts(content: str | list[Any] | None) -> tuple[str, str]:
@@ -128,33 +148,45 @@ def _usage(usage: Any) -> Usage:
         return Usage()
     details = usage.get("prompt_tokens_details")
     return Usage(
-        tokens_in=_count(usage.get("prompt_tokens")),
-        tokens_out=_count(usage.get("completion_tokens")),
-        cached=_count(details.get("cached_tokens")) if isinstance(details, dict) else 0,
+        tokens_in=count(usage.get("prompt_tokens")),
+        tokens_out=count(usage.get("completion_tokens")),
+        cached=count(details.get("cached_tokens")) if isinstance(details, dict) else 0,
     )
-
-
-def _count(value: Any) -> int:
-    return int(value) if isinstance(value, int | float) else 0
 
 
 def _logprobs(value: Any) -> list[TokenLogprob] | None:
     """The log-probabilities of either API, None where they have another shape."""
     try:
         if value.get("content") is not None:
-            return [
-                TokenLogprob(
-                    token=token["token"],
-                    logprob=float(token["logprob"]),
-                    top={t["token"]: float(t["logprob"]) for t in token.get("top_logprobs") or ()},
+            made = [
+                _logprob(
+                    token["token"],
+                    token["logprob"],
+                    {t["token"]: t["logprob"] for t in token.get("top_logprobs") or ()},
                 )
                 for token in value["content"]
             ]
-        tokens = value["tokens"]
-        tops = value.get("top_logprobs") or [None] * len(tokens)
-        return [
-            TokenLogprob(token=token, logprob=float(logprob), top=top or {})
-            for token, logprob, top in zip(tokens, value["token_logprobs"], tops, strict=True)
-        ]
-    except (AttributeError, KeyError, TypeError, ValueError):
+        else:
+            tokens = value["tokens"]
+            tops = value.get("top_logprobs") or [None] * len(tokens)
+            made = [
+                _logprob(token, logprob, top)
+                for token, logprob, top in zip(tokens, value["token_logprobs"], tops, strict=True)
+            ]
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
         return None
+    return made
+
+
+def _logprob(token: Any, logprob: Any, top: Any) -> TokenLogprob:
+    """One token. Raises AttributeError, TypeError, ValueError, OverflowError for odd ones."""
+    if not isinstance(token, str):
+        raise TypeError
+    return TokenLogprob(token, _finite(logprob), {t: _finite(v) for t, v in (top or {}).items()})
+
+
+def _finite(logprob: Any) -> float:
+    number = max(float(logprob), _LEAST_LOGPROB)
+    if not isfinite(number):
+        raise ValueError
+    return number

@@ -6,19 +6,19 @@ _OPEN = "<think>"
 _CLOSE = "</think>"
 
 
-def split_thinking(text: str, cut: bool) -> tuple[str, str | None]:
+def split_thinking(text: str) -> tuple[str, str | None]:
     """(answer, thoughts); thoughts are None where there are none.
 
     Only thoughts at the very beginning count. A chat template may have opened them already, so a
-    closing tag without an opening one ends them too. If the text was `cut` by the token limit
-    before they ended, all of it is thoughts; if the model itself stopped there, the text stays.
+    closing tag without an opening one ends them too. Thoughts that were opened and never closed
+    are all there is, whether the token limit cut them or the model stopped there: no answer.
     """
     if _CLOSE not in text and _OPEN not in text:
         return text, None
     start = text.lstrip()
     opened = start.startswith(_OPEN)
     thoughts, close, answer = start.removeprefix(_OPEN).partition(_CLOSE)
-    if not close and opened and cut:
+    if opened and not close:
         return "", thoughts.strip() or None
     if not close or (not opened and _OPEN in thoughts):
         return text, None

@@ -33,7 +33,7 @@ def read_json(reply: HttpReply) -> Any:
     """The parsed body of a reply with status 2xx. Raises StatusError, UnusableError."""
     accept(reply)
     try:
-        return orjson.loads(reply.body)
+        return orjson.loads(reply.utf8())
     except ValueError:
         raise UnusableError(not_json(reply), status=reply.status) from None
 

@@ -2,7 +2,7 @@
 
 HttpError
 ├── ConnectError    nobody there: refused, unknown name, no TLS, an address that cannot be called
-├── BrokenError     the connection broke, or what came is no HTTP
+├── BrokenError     the connection broke, or what came cannot be read as HTTP
 ├── SlowError       no whole reply in time
 ├── StatusError     an answer with a status other than 2xx; its body is kept
 ├── TooLargeError   a reply beyond the limit
@@ -13,9 +13,10 @@ They stay inside the package: whoever calls makes them into a reply or a Truegro
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from math import isfinite
@@ -29,15 +30,29 @@ NETWORK_ERRORS = (aiohttp.ClientError, TimeoutError, ConnectionError, ssl.SSLErr
 _NO_ADDRESS = (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, aiohttp.TooManyRedirects)
 _PASSING = {408, 409, 425, 429}
 _SHOWN = 500  # characters of a body in a reason
+_CHARSET = re.compile(r"(?i)\bcharset\s*=\s*[\"']?([\w.:+-]+)")
+# aiohttp's words for replies that another attempt would bring again, and have paid for again.
+_LASTING = ("Can not decode content-encoding", "Got more than", "Too many headers")
 
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """What came back; `body` is decompressed."""
+    """What came back; `body` is decompressed, `url` (which may hold secrets) who sent it."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    url: str = field(default="", repr=False)
+
+    def utf8(self) -> bytes:
+        """The body in UTF-8 without a mark, also if it is in another charset that is declared."""
+        declared = _CHARSET.search(self.headers.get("Content-Type", ""))
+        for charset in ("utf-8-sig", declared[1] if declared else "utf-8"):
+            try:
+                return self.body.decode(charset).encode()
+            except (LookupError, ValueError):
+                continue
+        return self.body.decode("utf-8", "replace").encode()
 
 
 class HttpError(Exception):
@@ -102,27 +117,35 @@ def accept(reply: HttpReply) -> HttpReply:
     """The reply itself if its status is 2xx. Raises StatusError."""
     if 200 <= reply.status < 300:
         return reply
-    raise status_error(reply, readable(reply.body))
+    raise status_error(reply, readable(reply.utf8()))
 
 
-def status_error(reply: HttpReply, words: str) -> StatusError:
-    """The failure of a reply whose status is not 2xx, in the endpoint's words."""
+def status_error(reply: HttpReply, words: str, *, place: bool = False) -> StatusError:
+    """The failure of a reply whose status is not 2xx, in the endpoint's words.
+
+    With `place` it names the address, for failures that may lie in there.
+    """
     target = reply.headers.get("Location")
     if 300 <= reply.status < 400 and target:
         words = f"the address has moved to {shown(target)}; give that one"
     return StatusError(
-        f"HTTP {reply.status}: {words or 'no reason given'}",
+        f"HTTP {reply.status}{from_place(reply) if place else ''}: {words or 'no reason given'}",
         retryable=is_passing(reply.status),
         status=reply.status,
-        body=reply.body,
+        body=reply.utf8(),
         wait=asked_wait(reply.headers, datetime.now(UTC)),
     )
+
+
+def from_place(reply: HttpReply) -> str:
+    """Who sent it, to stand behind the status; nothing if that is not known."""
+    return f" from {shown(reply.url)}" if reply.url else ""
 
 
 def not_json(reply: HttpReply) -> str:
     """What to say of a reply that should be JSON."""
     kind = reply.headers.get("Content-Type", "no content type")
-    return f"HTTP {reply.status}: the reply is not whole JSON ({kind}): {readable(reply.body)}"
+    return f"HTTP {reply.status}: the reply is not whole JSON ({kind}): {readable(reply.utf8())}"
 
 
 def readable(body: bytes, limit: int = _SHOWN) -> str:
@@ -149,16 +172,24 @@ def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
     return max(0.0, (moment - now).total_seconds())
 
 
-def network_error(error: Exception, timeout: float) -> HttpError:
-    """What an error of aiohttp means; its own text may hold addresses with passwords."""
+def network_error(error: Exception, timeout: float, place: str = "") -> HttpError:
+    """What an error of aiohttp means; its own text may hold addresses with passwords.
+
+    `place` is who was called, without anything secret.
+    """
+    to = f" to {place}" if place else ""
     if isinstance(error, _NO_ADDRESS):
         return ConnectError("not an address that can be called", retryable=False)
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return ConnectError(f"no trusted connection: {_cause(error)}", retryable=False)
+        return ConnectError(f"no trusted connection{to}: {_cause(error)}", retryable=False)
     if isinstance(error, aiohttp.ClientConnectorError):
-        return ConnectError(f"cannot connect: {_cause(error)}")
+        if isinstance(error, aiohttp.ClientProxyConnectionError):
+            to = f" to the proxy {error.host}:{error.port}"
+        elif error.host not in place:  # where a redirect led
+            to = f" to {error.host}:{error.port}"
+        return ConnectError(f"cannot connect{to}: {_cause(error)}")
     if isinstance(error, aiohttp.ConnectionTimeoutError):
-        return ConnectError("cannot connect: no answer in time")
+        return ConnectError(f"cannot connect{to}: no answer in time")
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return ConnectError(
             f"the proxy refuses: HTTP {error.status}", retryable=error.status >= 500
@@ -166,7 +197,9 @@ def network_error(error: Exception, timeout: float) -> HttpError:
     if isinstance(error, TimeoutError):
         return SlowError(f"no whole reply within {timeout:.3g} s")
     if isinstance(error, aiohttp.ClientResponseError):
-        return BrokenError("what came back is no HTTP")
+        words = readable(error.message.encode("utf-8", "replace"), 200)
+        lasting = words.startswith(_LASTING)
+        return BrokenError(f"what came back cannot be read: {words}", retryable=not lasting)
     return BrokenError(f"the connection broke: {_cause(error)}")
 
 
@@ -174,4 +207,4 @@ def _cause(error: Exception) -> str:
     """The operating system's words where there are some."""
     inner = getattr(error, "os_error", error)
     words = getattr(inner, "strerror", None) or str(inner)
-    return f"{words or type(inner).__name__}"[:200]
+    return readable((words or type(inner).__name__).encode("utf-8", "replace"), 200)

@@ -170,7 +170,9 @@ class HttpClient:
                 )
             except HttpError as error:
                 failure = error
-        failure.reason = scrub(failure.reason, self._secrets)
+        # Headers that it quotes may hold what is no text.
+        words = failure.reason.encode("utf-8", "replace").decode()
+        failure.reason = scrub(words, self._secrets)
         failure.args = (failure.reason,)
         raise failure from None  # what it came from may show headers and addresses
 
@@ -204,7 +206,7 @@ class HttpClient:
                 self._heed(error)
                 raise
             except NETWORK_ERRORS as error:
-                raise network_error(error, self._timeout) from None
+                raise network_error(error, self._timeout, f"{url.origin()}") from None
 
     def _heed(self, error: StatusError) -> None:
         """Hold all calls back after a 429: as long as it says, else for `backoff` seconds."""
@@ -229,4 +231,4 @@ class HttpClient:
         for secret in self._hidden:
             if secret in body:
                 body = body.replace(secret, HIDDEN.encode())
-        return HttpReply(response.status, response.headers, body)
+        return HttpReply(response.status, response.headers, body, str(response.url))

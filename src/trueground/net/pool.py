@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.request import getproxies, proxy_bypass
@@ -12,8 +13,10 @@ from yarl import URL
 
 from trueground._version import __version__
 from trueground.net.failures import ConnectError
+from trueground.net.redact import shown
 
 CONNECT_TIMEOUT = 30.0  # seconds until an address counts as one where nobody is
+_SCHEMES = ("http", "https")
 
 
 @dataclass(slots=True)
@@ -47,8 +50,33 @@ def route(address: str) -> tuple[URL, str | None]:
     """
     try:
         url = URL(address)
+        (url.raw_host or "").encode("idna")  # as the name is looked up: "a..b" has no such form
     except ValueError:
-        raise ConnectError("not an address that can be called", retryable=False) from None
-    if url.host is None or proxy_bypass(url.host):
-        return url, None
-    return url, getproxies().get(url.scheme)
+        url = URL()
+    if url.host is None or url.scheme not in _SCHEMES:
+        reason = f"{shown(address)} is not an address that can be called"
+        raise ConnectError(reason, retryable=False)
+    return url, None if proxy_bypass(url.host) else _proxy(url.scheme)
+
+
+def _proxy(scheme: str) -> str | None:
+    """The proxy for addresses of a scheme; None if there is none. Raises ConnectError."""
+    proxies = getproxies()
+    kind = scheme if scheme in proxies else "all"
+    if kind not in proxies:
+        return None
+    # Like other programs, take "host:port" for an address.
+    named = proxies[kind] if "://" in proxies[kind] else f"http://{proxies[kind]}"
+    try:
+        proxy = URL(named)
+    except ValueError:
+        proxy = URL()
+    if proxy.host is not None and proxy.scheme in _SCHEMES:
+        return named
+    variables = (f"{kind}_proxy", f"{kind.upper()}_PROXY")
+    variable = next((name for name in variables if os.environ.get(name)), variables[1])
+    raise ConnectError(
+        f"the variable {variable} names a proxy that cannot be used: {shown(named)}; expected "
+        "one such as http://localhost:8080. Change or unset it, or name the host in NO_PROXY",
+        retryable=False,
+    )

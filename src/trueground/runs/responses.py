@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import msgspec
 
 from trueground.errors import InputError
-from trueground.models.base import UNREACHABLE, Reply, TokenLogprob, Usage
+from trueground.models.base import UNREACHABLE, Reply, TokenLogprob, Usage, sane, tidy
 from trueground.runs.directory import AppendFile
 from trueground.types import Status
 
@@ -45,6 +45,7 @@ class Response(msgspec.Struct, kw_only=True):
     ) -> Response:
         """The line of a reply."""
         lost = reply.status not in (None, Status.TRUNCATED)
+        reply = tidy(reply)
         return cls(
             id=id_,
             prompt_sha256=prompt,
@@ -106,9 +107,10 @@ class Paid:
         self.cache_hits += line.cached
         if line.latency_s is not None and not line.cached:
             self.calls += 1
-            self.tokens_in += line.usage.tokens_in
-            self.tokens_out += line.usage.tokens_out
-            self.tokens_cached += line.usage.cached
+            usage = sane(line.usage)
+            self.tokens_in += usage.tokens_in
+            self.tokens_out += usage.tokens_out
+            self.tokens_cached += usage.cached
 
     def as_json(self) -> dict[str, Any]:
         """The part of the manifest that tells of the calls."""
