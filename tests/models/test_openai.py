@@ -607,3 +607,16 @@ def test_under_uvloop() -> None:
             made = runner.run(main())
     assert [reply.text for reply in made] == [f"answer to {n}" for n in range(50)]
     assert set(server.calls.values()) == {2}
+
+
+@pytest.mark.parametrize("name", ["model", "messages", "prompt", "n"])
+def test_an_extra_parameter_cannot_change_what_is_asked(name: str) -> None:
+    model = OpenAIModel("m", ModelOptions(base_url="http://127.0.0.1:9/v1"))
+    request = ChatRequest((Message("user", "x"),), Params(extra={name: 1}))
+    with pytest.raises(UsageError, match=name):
+        model.body(request)
+
+
+def test_an_empty_address_is_not_openais() -> None:
+    with pytest.raises(UsageError, match="base URL is empty"):
+        OpenAIModel("m", ModelOptions(base_url=" "))

@@ -49,6 +49,8 @@ class Endpoint:
 
 def find_endpoint(options: ModelOptions) -> Endpoint:
     """From the options, else from the environment, else OpenAI's. Raises UsageError."""
+    if options.base_url is not None and not options.base_url.strip():
+        raise UsageError("the base URL is empty; name an endpoint, or leave it out for OpenAI's")
     address = options.base_url or os.environ.get(ADDRESS_VARIABLE) or _OPENAI
     parts = _parsed(address)
     netloc = parts.netloc.rpartition("@")[2]

@@ -19,6 +19,7 @@ from trueground.net.failures import HttpError
 from trueground.types import Status
 
 _PATHS = {"chat": "chat/completions", "completions": "completions"}
+_OURS = {"model", "messages", "prompt", "n"}
 _VERBATIM = ("temperature", "top_p", "top_k", "min_tokens", "seed")
 
 
@@ -115,4 +116,7 @@ class OpenAIModel:
 def _checked(extra: dict[str, Any]) -> dict[str, Any]:
     if extra.get("stream"):
         raise UsageError("the extra parameter 'stream' cannot be used: replies are read as a whole")
+    taken = _OURS & extra.keys()
+    if taken:
+        raise UsageError(f"the extra parameter {min(taken)!r} would change what is asked, and whom")
     return extra
