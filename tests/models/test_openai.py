@@ -184,11 +184,11 @@ def test_all_parameters_are_sent() -> None:
     given: dict[str, Any] = {"temperature": 0.0, "top_p": 0.9, "top_k": 5, "min_tokens": 1}
     given |= {"max_tokens": 9, "seed": 0, "stop": ("a", "b")}
     request = asking("why?", **given, logprobs=4, extra={"reasoning_effort": "low", "user": None})
-    _, server = one("ok", request, extra={"user": "me", "n": 1})
+    _, server = one("ok", request, extra={"user": "me", "store": False})
     body = server.bodies[0]
     assert {name: body[name] for name in given} == {**given, "stop": ["a", "b"]}
     assert (body["logprobs"], body["top_logprobs"]) == (True, 4)
-    assert (body["reasoning_effort"], body["user"], body["n"]) == ("low", None, 1)
+    assert (body["reasoning_effort"], body["user"], body["store"]) == ("low", None, False)
 
 
 def test_completions(tmp_path: Path) -> None:
