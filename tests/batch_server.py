@@ -16,16 +16,16 @@ from __future__ import annotations
 
 import asyncio
 import random
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import orjson
 from aiohttp import web
 from tests.chaos import Call, as_json, error
+from tests.loopback import LoopbackServer
 
 PLACES = ("upload", "create", "list", "get", "content")
 _STEPS = ("validating", "in_progress", "finalizing")
@@ -73,8 +73,8 @@ class Made:
     expired: bool = False
 
 
-class BatchServer:
-    """The endpoint, in a thread with an event loop of its own; `delay` slows every request."""
+class BatchServer(LoopbackServer):
+    """The endpoint; `delay` slows every request."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class BatchServer:
         lose_reply: bool = False,
         delay: float = 0.0,
     ) -> None:
-        self.base_url = ""
+        super().__init__()
         self.asked: Counter[str] = Counter()  # by text, in batches
         self.live: Counter[str] = Counter()
         self.requests: Counter[str] = Counter()  # by place
@@ -101,32 +101,14 @@ class BatchServer:
         self._breaks = set(breaks)
         self._lose_reply = lose_reply
         self._delay = delay
-        self._started = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        self._end = asyncio.Event()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
 
     @property
     def lines(self) -> list[list[dict[str, Any]]]:
         """The calls of every batch."""
         return [[orjson.loads(x) for x in self.files[b.file].splitlines()] for b in self.batches]
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        assert self._started.wait(10), "the server did not start"
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join(10)
-
-    def _serve(self) -> None:
-        try:
-            self._loop.run_until_complete(self._main())
-        finally:
-            self._loop.close()
-
-    async def _main(self) -> None:
+    def app(self) -> web.Application:
+        """The endpoint's files and batches, and live calls."""
         app = web.Application(client_max_size=1 << 30, middlewares=[self._watch])
         app.router.add_post("/v1/chat/completions", self._ask, name="live")
         app.router.add_post("/v1/completions", self._ask, name="live2")
@@ -135,13 +117,7 @@ class BatchServer:
         app.router.add_post("/v1/batches", self._create, name="create")
         app.router.add_get("/v1/batches", self._list, name="list")
         app.router.add_get("/v1/batches/{id}", self._get, name="get")
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        self.base_url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-        self._started.set()
-        await self._end.wait()
-        await runner.cleanup()
+        return app
 
     @web.middleware
     async def _watch(self, request: web.Request, handler: Any) -> web.StreamResponse:

@@ -10,14 +10,14 @@ and names one of BEHAVIOURS. `calls` counts the calls by text; `done` those that
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import orjson
 from aiohttp import web
+from tests.loopback import LoopbackServer
 
 KEY = "sk-chaos-5e1f0a9b7c3d4e6f8a2b"
 
@@ -174,16 +174,8 @@ BEHAVIOURS: dict[str, Callable[[Call], Awaitable[Any]]] = {
 }
 
 
-async def _cancel_all() -> None:
-    """End the handlers that still hang or drip."""
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
-        task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
-
-
-class ChaosServer:
-    """The endpoint, in a thread with an event loop of its own.
+class ChaosServer(LoopbackServer):
+    """The endpoint.
 
     `answer` makes the good answer from a text; `hang` is the seconds that `hang` and `drip` take.
     """
@@ -200,45 +192,18 @@ class ChaosServer:
         self.done: Counter[str] = Counter()
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
-        self.base_url = ""
+        super().__init__()
         self._behave = behave
         self._answer = answer
         self._delay = delay
         self._hang = hang
-        self._started = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        self._end = asyncio.Event()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        assert self._started.wait(10), "the server did not start"
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join(10)
-
-    def _serve(self) -> None:
-        try:
-            self._loop.run_until_complete(self._main())
-        finally:
-            self._loop.run_until_complete(_cancel_all())
-            self._loop.close()
-
-    async def _main(self) -> None:
+    def app(self) -> web.Application:
+        """Chat and plain completions."""
         app = web.Application(client_max_size=1 << 30)
         app.router.add_post("/v1/chat/completions", self._handle)
         app.router.add_post("/v1/completions", self._handle)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        port = runner.addresses[0][1]
-        self.base_url = f"http://127.0.0.1:{port}/v1"
-        self._started.set()
-        await self._end.wait()
-        await runner.cleanup()
+        return app
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         body = orjson.loads(await request.read())
