@@ -27,6 +27,10 @@ FINAL = ("items.jsonl", "summary.json", "report.html")
 FAST = {"timeout": 2.0, "deadline": 8.0, "max_attempts": 3}
 
 
+# An upload that the kill cuts off leaves a temporary file open in the test's own server.
+killed = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
 @pytest.fixture(autouse=True)
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
@@ -380,6 +384,7 @@ def kill_when(process: subprocess.Popen[bytes], server: BatchServer, requests: i
         time.sleep(0.001)
 
 
+@killed
 def test_killed_before_the_batch_is_noted(tmp_path: Path) -> None:
     data = write_questions(tmp_path / "q.jsonl", 4)
     with BatchServer(answer=answer, delay=0.4) as server:
@@ -397,6 +402,7 @@ def test_killed_before_the_batch_is_noted(tmp_path: Path) -> None:
     assert len(log(tmp_path / "run")) == 4
 
 
+@killed
 @pytest.mark.parametrize("seed", [1, 2])
 def test_killed_anywhere(tmp_path: Path, seed: int) -> None:
     """One part: the process dies between, before and in the middle of requests."""
@@ -421,6 +427,7 @@ def test_killed_anywhere(tmp_path: Path, seed: int) -> None:
     assert len(log(tmp_path / "run")) == 40
 
 
+@killed
 def test_killed_among_many_parts(tmp_path: Path) -> None:
     """Parts of three: files uploaded, batches made or not, results half taken."""
     dice = random.Random(3)
