@@ -52,7 +52,7 @@ def test_fetch_run_report_compare(tmp_path: Path) -> None:
     board = trueground("report", "new", "old/plain", "--out", "board.html", "--with-published")
     assert "Claude 3.5 Sonnet (published)" in board
     page = (tmp_path / "board.html").read_text()
-    assert "Original" in page
+    assert '<h2 id="changes">Original and new context' in page
     compared = trueground(
         "compare", "new/fake-unknown-conflict/inconsistent", "new/fake-Ede-Holm/inconsistent"
     )

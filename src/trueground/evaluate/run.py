@@ -19,7 +19,7 @@ from trueground.models.base import ChatModel
 from trueground.models.options import ModelOptions
 from trueground.models.registry import make_model
 from trueground.records import Check
-from trueground.runs.directory import default_path
+from trueground.runs.directory import free_path
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ def run(
     """Ask a model the questions of a benchmark's task ("faitheval/unanswerable"), and score.
 
     `model` is a name as for `trueground run --model`, or any ChatModel. `out` is the run directory,
-    runs/<utc-time>-<name> unless told otherwise; a run that was broken off goes on there. `options`
+    where a run that was broken off goes on; without it a new one, runs/<utc-time>-<name>. `options`
     are those of the benchmark, `settings` the fields of RunSettings. May be called where an event
     loop runs.
 
@@ -65,7 +65,7 @@ async def arun(
 
 
 def _place(out: str | Path | None, task: Task) -> Path:
-    return default_path(f"{task.benchmark}-{task.name}") if out is None else Path(out)
+    return free_path(f"{task.benchmark}-{task.name}") if out is None else Path(out)
 
 
 def _named(

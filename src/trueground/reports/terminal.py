@@ -36,7 +36,8 @@ def render_run(summary: Mapping[str, Any], manifest: Mapping[str, Any], path: Pa
 def _calls(manifest: Mapping[str, Any]) -> str:
     outcomes = manifest["outcomes"]
     lost = [f"{n:,} {kind}" for kind, n in outcomes.items() if n and kind != "answered"]
-    parts = [f"{manifest['calls']:,} calls, {manifest['cache_hits']:,} from the cache"]
+    noun = "call" if manifest["calls"] == 1 else "calls"
+    parts = [f"{manifest['calls']:,} {noun}, {manifest['cache_hits']:,} from the cache"]
     tokens = manifest["tokens"]
     parts.append(f"{tokens['in']:,} tokens in, {tokens['out']:,} out")
     if manifest.get("cost"):

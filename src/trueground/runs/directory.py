@@ -44,6 +44,13 @@ def default_path(name: str, now: datetime | None = None) -> Path:
     return Path("runs") / f"{stamp}-{safe_name(name)}"
 
 
+def free_path(name: str) -> Path:
+    """The default path, or with a number behind it where a command of the same second took it."""
+    path = default_path(name)
+    names = chain([path.name], (f"{path.name}-{number}" for number in count(2)))
+    return next(free for free in map(path.with_name, names) if not free.exists())
+
+
 def write_json(path: Path, value: Any) -> None:
     """Replace a JSON file as a whole. Raises WriteError."""
     with replacing(path) as out:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from trueground.evaluate.session import see_questions
 from trueground.models.base import ChatModel
 from trueground.models.pricing import price_of
 from trueground.records import Check
-from trueground.runs.directory import default_path, safe_name, see_resumable
+from trueground.runs.directory import free_path, safe_name, see_resumable
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def place(name: str, pairs: Sequence[Pair], settings: RunSettings) -> tuple[Path
     The newest unfinished sweep of the same runs under runs/ is gone on with; where only what failed
     is to be asked again, also a finished one. Else it is a new one.
     """
-    fresh = default_path(name)
+    fresh = free_path(name)
     known = [path for path in fresh.parent.glob(f"*Z-{safe_name(name)}*") if path.is_dir()]
     for path in sorted(known, reverse=True):
         try:
@@ -148,9 +148,6 @@ def place(name: str, pairs: Sequence[Pair], settings: RunSettings) -> tuple[Path
             continue  # it holds something else, or what can no longer be read
         if begun and (finished < len(pairs) or settings.retry_failed):
             return path, True
-    taken = count(2)
-    while fresh.exists():  # another command of the same second
-        fresh = fresh.with_name(f"{default_path(name).name}-{next(taken)}")
     return fresh, False
 
 
