@@ -1,4 +1,6 @@
-"""Parts from other packages, by name: registering, and loading what is installed.
+"""Parts by name: registering them, reading what a user wrote, loading what is installed.
+
+A part is written `NAME`, `NAME:MODEL` or `NAME:MODEL(option=value,option=value)`.
 
 A package names a module as an entry point of one of GROUPS; the module registers its parts when it
 is imported. A part that a script registers by itself is known in that process only.
@@ -6,9 +8,13 @@ is imported. A part that a script registers by itself is known in that process o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
+from math import isfinite
 from typing import TypeVar
 
 from trueground.errors import UsageError, unknown_name
@@ -21,6 +27,7 @@ GROUPS = (
     "trueground.benchmarks",
 )
 T = TypeVar("T")
+_WRITTEN = re.compile(r"\s*([A-Za-z_][\w-]*)\s*(?::([^()]*))?\s*(?:\((.*)\))?\s*", re.DOTALL)
 _only_here: set[tuple[str, str]] = set()
 _loading: list[bool] = []
 
@@ -57,3 +64,90 @@ def find(kind: str, registry: MutableMapping[str, T], name: str) -> T:
 def known_everywhere(kind: str, names: Iterable[str]) -> bool:
     """Whether another process finds these parts by name too."""
     return not any((kind, name) in _only_here for name in names)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a user wrote of a part: its name, and the model and options behind it.
+
+    `cache` is False where nothing that was paid for or computed before may be used.
+    """
+
+    kind: str
+    name: str
+    model: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    cache: bool = True
+
+    def see(self, known: Iterable[str], *, model: bool = True) -> None:
+        """UsageError for an option that is not known, or a model where none can be meant."""
+        known = tuple(known)
+        for option in self.options:
+            if option not in known:
+                raise unknown_name(f"option of the {self.kind} {self.name}", option, known)
+        if self.model is not None and not model:
+            raise UsageError(f"the {self.kind} {self.name} takes no model; write {self.name}")
+
+    def text(self, option: str, default: str, allowed: Iterable[str] = ()) -> str:
+        """The option's value. UsageError where it is not one of those allowed."""
+        value, allowed = self.options.get(option, default), tuple(allowed)
+        if allowed and value not in allowed:
+            raise self.refused(option, f"one of {', '.join(allowed)}")
+        return value
+
+    def number(
+        self, option: str, default: float | None, least: float | None = None
+    ) -> float | None:
+        """The option as a finite number. UsageError where it is none, or below `least`."""
+        if option not in self.options:
+            return default
+        try:
+            value = float(self.options[option])
+        except ValueError:
+            value = float("nan")
+        if not isfinite(value) or (least is not None and value < least):
+            raise self.refused(option, "a number" + ("" if least is None else f", {least} or more"))
+        return value
+
+    def whole(self, option: str, default: int, least: int = 1) -> int:
+        """The option as a whole number. UsageError where it is none, or below `least`."""
+        word = self.options.get(option, str(default))
+        if not word.isdecimal() or int(word) < least:
+            raise self.refused(option, f"a whole number, {least} or more")
+        return int(word)
+
+    def refused(self, option: str, expected: str) -> UsageError:
+        """The error for a value that cannot be meant."""
+        return UsageError(
+            f"the {self.kind} {self.name}: {option}={self.options[option]!r}; expected {expected}"
+        )
+
+
+def read_given(kind: str, text: str, *, cache: bool = True) -> Given:
+    """`NAME:MODEL(option=value,…)` in its pieces. UsageError where it cannot be read."""
+    match = _WRITTEN.fullmatch(text)
+    if match is None or (match[2] is not None and not match[2].strip()):
+        raise UsageError(
+            f"cannot read the {kind} {text!r}; write NAME, NAME:MODEL or NAME:MODEL(option=value)"
+        )
+    options: dict[str, str] = {}
+    for part in filter(None, (p.strip() for p in (match[3] or "").split(","))):
+        option, equals, value = (word.strip() for word in part.partition("="))
+        if not equals or not value:
+            raise UsageError(f"{kind} {match[1]}: cannot read {part!r}; write option=value")
+        if option in options:
+            raise UsageError(f"{kind} {match[1]}: the option {option!r} is given twice")
+        options[option] = value
+    return Given(kind, match[1], match[2].strip() if match[2] else None, options, cache)
+
+
+def make(kind: str, registry: MutableMapping[str, Callable[..., T]], given: Given) -> T:
+    """The part, made by its factory: with what was given, where the factory takes it.
+
+    UsageError: no part of that name, or a model or options for one that takes none.
+    """
+    factory = find(kind, registry, given.name)
+    if inspect.signature(factory).parameters:
+        return factory(given)
+    given.see((), model=False)
+    return factory()

@@ -105,20 +105,24 @@ class JudgeRequest(msgspec.Struct, frozen=True):
     """Does any of these texts support this claim?
 
     `asked` is the question that a text answers, where the text is a response: what it names need
-    not be said again ("Marie Curie was born in Warsaw" / "She was born in Warsaw").
+    not be said again ("Marie Curie was born in Warsaw" / "She was born in Warsaw"). `variant` is
+    "reference-code" where texts are to be read as the papers' own code reads them.
     """
 
     claim: str
     texts: tuple[str, ...]
     asked: str = ""
+    variant: str = ""
 
 
 class Verdict(msgspec.Struct, omit_defaults=True):
     """A judge's answer to one request.
 
     `supported` is None exactly when `status` is not `scored`. `probability` is None for a judge
-    that gives none. `text` is the index of the deciding text in the request, and `start`/`end` the
+    that gives none, `score` is the judge's own number (a cosine, a logit), which its threshold is
+    compared with. `text` is the index of the deciding text in the request, and `start`/`end` the
     character offsets of the deciding window in it. `reasons` are short sentences for people.
+    `reply` is the raw reply of a language model in which no verdict could be read.
     """
 
     supported: bool | None = None
@@ -128,3 +132,35 @@ class Verdict(msgspec.Struct, omit_defaults=True):
     start: int | None = None
     end: int | None = None
     reasons: tuple[str, ...] = ()
+    score: float | None = None
+    reply: str | None = None
+
+
+class RatingRequest(msgspec.Struct, frozen=True):
+    """How good is this response, from 1 to 5, under a rubric?
+
+    `rubric` is the name of one that ships with the package, or the path of a user's file. `shown`
+    says what the rater sees: "response", "question" (with the response) or "knowledge" (with both).
+    `scoring` is "integer" or "weighted", `samples` how often to ask where weighted scoring has no
+    log-probabilities.
+    """
+
+    rubric: str
+    response: str
+    question: str = ""
+    knowledge: tuple[str, ...] = ()
+    shown: str = "response"
+    scoring: str = "integer"
+    samples: int = 1
+
+
+class Rating(msgspec.Struct, omit_defaults=True):
+    """A rater's answer: `value` is None exactly when `status` is not `scored`.
+
+    `reply` is the raw reply where no rating could be read in it, `reason` says what went wrong.
+    """
+
+    value: float | None = None
+    status: Status = Status.SCORED
+    reply: str | None = None
+    reason: str | None = None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.models.base import Message, Params
+    from trueground.models.prompts import PromptFile
     from trueground.records import FileInfo
     from trueground.types import Record
 
@@ -35,14 +36,6 @@ class Question:
 
     record: Record
     messages: tuple[Message, ...]
-
-
-@dataclass(frozen=True)
-class PromptFile:
-    """A prompt as the manifest names it: its id and the SHA-256 of its text."""
-
-    id: str
-    sha256: str
 
 
 @dataclass(frozen=True)

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from trueground.claims.base import Decomposer
+from trueground.claims.base import Decomposed, Decomposer
 from trueground.claims.rules import RuleDecomposer
-from trueground.plugins import add, find
+from trueground.plugins import add, make, read_given
 
-__all__ = ["Decomposer", "RuleDecomposer", "decomposer", "decomposers", "get_decomposer"]
+__all__ = [
+    "Decomposed",
+    "Decomposer",
+    "RuleDecomposer",
+    "decomposer",
+    "decomposers",
+    "get_decomposer",
+]
 
-Factory = Callable[[], Decomposer]
+Factory = Callable[..., Decomposer]
 decomposers: dict[str, Factory] = {"rules": RuleDecomposer}
 
 
-def get_decomposer(name: str) -> Decomposer:
-    """Return a new decomposer; an unknown name raises UsageError with the known ones."""
-    return find("decomposer", decomposers, name)()
+def get_decomposer(text: str, *, cache: bool = True) -> Decomposer:
+    """Return a new decomposer from `NAME:MODEL(option=value)`. Raises UsageError."""
+    return make("decomposer", decomposers, read_given("decomposer", text, cache=cache))
 
 
 def decomposer(name: str) -> Callable[[Factory], Factory]:
-    """Decorator: register a class, or a function that makes a decomposer, under a name."""
+    """Decorator: register a class, or a function that makes a decomposer, under a name.
+
+    It is called without arguments, or with a `Given` where it has a parameter.
+    """
 
     def register(factory: Factory) -> Factory:
         add("decomposer", decomposers, name, factory)

@@ -14,7 +14,10 @@ class Judge(Protocol):
     """Says whether any of the given texts supports a claim.
 
     `threshold` is the value above which (strictly) the judge's own score means "supported", and
-    `signature` names the judge and the version of its rules or weights.
+    `signature` names the judge and the version of its rules or weights, with every option that can
+    change a verdict. Nothing heavy is loaded before the first request. A judge that holds a model
+    in memory or asks one has `in_one_process = True` and `close()`; one that asks a language model
+    also has `prompts` and `spent` (see `trueground.models.asker`).
     """
 
     name: str

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trueground.benchmarks.base import PromptFile
 from trueground.benchmarks.faitheval.settings import Settings
-from trueground.benchmarks.prompts import Prompt, packaged_prompt, user_prompt
 from trueground.models.base import Message
+from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
 from trueground.types import Choice
 
+_PACKAGE = "trueground.benchmarks.faitheval"
 _SCHEMES = {"direct": "direct-1", "sampling": "direct-1", "cot": "cot-1"}
 _CLOSED_BOOK = {"direct": "closed-book-1", "sampling": "closed-book-1", "cot": "closed-book-cot-1"}
 _INSTRUCTIONS = {"unanswerable": "unknown-1", "inconsistent": "conflict-1"}
@@ -34,7 +34,7 @@ def make_prompting(settings: Settings, path: Path | None) -> Prompting:
     prompt = _prompt(settings, path)
     extra = None
     if settings.instruction and prompt.has("instruction"):
-        extra = packaged_prompt("faitheval", _INSTRUCTIONS[settings.of])
+        extra = packaged_prompt(_PACKAGE, _INSTRUCTIONS[settings.of])
 
     def messages(question: str, context: str, choices: Sequence[Choice]) -> tuple[Message, ...]:
         return prompt.fill(
@@ -56,4 +56,4 @@ def _prompt(settings: Settings, path: Path | None) -> Prompt:
         needed += ["options"] * settings.choices  # without them the answer would be a guess
         return user_prompt(path, needed, ("instruction", *["options"] * (not settings.choices)))
     names = _CLOSED_BOOK if settings.closed_book else _SCHEMES
-    return packaged_prompt("faitheval", names[settings.scheme])
+    return packaged_prompt(_PACKAGE, names[settings.scheme])

@@ -1,7 +1,7 @@
 """Prompts as text files with places such as {question}; each is named by its id and its hash.
 
-A prompt that ships with a benchmark is the file `prompts/NAME-VERSION.txt` in its folder; a change
-of words is a new version. A line `---system---` before, and a line `---user---` behind, mark what
+A prompt that ships with the package is the file `prompts/NAME-VERSION.txt` beside the code that uses
+it; a change of words is a new version. A line `---system---` before, and a line `---user---` behind, mark what
 goes into a system message; without them the whole text is the user message. `{{word}}` stands for
 `{word}`; all other braces are text.
 """
@@ -15,7 +15,6 @@ from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
-from trueground.benchmarks.base import PromptFile
 from trueground.errors import InputError, UsageError
 from trueground.models.base import Message
 
@@ -24,6 +23,14 @@ _PLACE = re.compile(r"\{(\{[a-z_]+\})\}|\{([a-z_]+)\}")
 # A place alone on its line takes the line with it where it has nothing to say.
 _LINE = re.compile(r"^[ \t]*\{([a-z_]+)\}[ \t]*(?:\n|\Z)", re.MULTILINE)
 _SYSTEM, _USER = "---system---", "---user---"
+
+
+@dataclass(frozen=True)
+class PromptFile:
+    """A prompt as the manifest names it: its id and the SHA-256 of its text."""
+
+    id: str
+    sha256: str
 
 
 @dataclass(frozen=True)
@@ -45,10 +52,13 @@ class Prompt:
         return tuple(Message(role, text) for role, text in filled)
 
 
-def packaged_prompt(benchmark: str, name: str) -> Prompt:
-    """The prompt `BENCHMARK/NAME` that ships with the package."""
-    file = files("trueground.benchmarks") / benchmark / "prompts" / f"{name}.txt"
-    return _prompt(f"{benchmark}/{name}", file.read_text(encoding="utf-8"))
+def packaged_prompt(package: str, name: str) -> Prompt:
+    """The prompt of that name in `prompts/` of a package, such as trueground.benchmarks.faitheval.
+
+    Its id is the last word of the package and the name: `faitheval/direct-1`.
+    """
+    file = files(package) / "prompts" / f"{name}.txt"
+    return _prompt(f"{package.rpartition('.')[2]}/{name}", file.read_text(encoding="utf-8"))
 
 
 def user_prompt(path: Path, needed: Iterable[str], optional: Iterable[str] = ()) -> Prompt:

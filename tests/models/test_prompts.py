@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from trueground.benchmarks.prompts import packaged_prompt, user_prompt
 from trueground.errors import InputError, UsageError
 from trueground.models.base import Message
+from trueground.models.prompts import packaged_prompt, user_prompt
 
 FOLDER = files("trueground.benchmarks") / "faitheval" / "prompts"
 NAMES = sorted(Path(str(file)).stem for file in FOLDER.iterdir())
@@ -18,7 +18,7 @@ NAMES = sorted(Path(str(file)).stem for file in FOLDER.iterdir())
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_packaged_prompt_has_an_id_and_the_hash_of_its_text(name: str) -> None:
-    prompt = packaged_prompt("faitheval", name)
+    prompt = packaged_prompt("trueground.benchmarks.faitheval", name)
     data = (FOLDER / f"{name}.txt").read_bytes()
     assert prompt.file.id == f"faitheval/{name}"
     assert prompt.file.sha256 == sha256(data).hexdigest()

@@ -1,0 +1,163 @@
+"""Ask a chat model many things at once, for callers without an event loop.
+
+Judges, raters and decomposers that ask a language model do it here. A reply that was paid for once
+is kept in the response cache, so that work that was broken off goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from trueground.errors import UnreachableError, UsageError
+from trueground.models.base import UNREACHABLE, ChatModel, ChatRequest, Reply, tidy
+from trueground.models.cached import recall, remember, request_key
+from trueground.models.options import ModelOptions
+from trueground.models.registry import make_model
+from trueground.net.cache import ResponseCache, default_path
+from trueground.plugins import Given
+
+T = TypeVar("T")
+# What may stand in the parentheses of `llm:MODEL(…)`; a part's own options come beside them.
+OPTIONS = ("base_url", "api_key_env", "max_connections", "rpm", "tpm", "timeout", "max_attempts")
+_GIVE_UP_AFTER = 20  # calls in a row that reach nobody
+
+
+@dataclass
+class Spent:
+    """What asking has cost so far: calls made, tokens of their prompts and replies, cache hits."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cache_hits: int = 0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(
+            self.calls + other.calls,
+            self.tokens_in + other.tokens_in,
+            self.tokens_out + other.tokens_out,
+            self.cache_hits + other.cache_hits,
+        )
+
+
+def model_of(given: Given) -> ChatModel:
+    """The chat model that stands in `llm:MODEL(…)`. Raises UsageError."""
+    if given.model is None:
+        raise UsageError(
+            f"the {given.kind} {given.name} needs a model; write {given.name}:MODEL, as in "
+            f'"{given.name}:gpt-4o(base_url=https://host/v1,api_key_env=KEY)"'
+        )
+    default = ModelOptions()
+    options = ModelOptions(
+        base_url=given.options.get("base_url"),
+        api_key_env=given.options.get("api_key_env"),
+        max_connections=given.whole("max_connections", default.max_connections),
+        rpm=given.number("rpm", None, 0.1),
+        tpm=given.number("tpm", None, 1),
+        timeout=given.number("timeout", default.timeout, 0.01) or default.timeout,
+        max_attempts=given.whole("max_attempts", default.max_attempts),
+    )
+    return make_model(given.model, options)
+
+
+class Asker:
+    """A model, an event loop of its own in a thread, and the response cache.
+
+    The thread starts with the first question. Not for use by several threads at once.
+    """
+
+    def __init__(self, model: ChatModel, *, cache: bool = True) -> None:
+        """`cache` is False where nothing may be read from the response cache or kept there."""
+        self.model = model
+        self.spent = Spent()
+        self._cached = cache and model.cacheable
+        self._cache: ResponseCache | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._lost_in_a_row = 0
+
+    def ask(self, requests: Sequence[ChatRequest]) -> list[Reply]:
+        """One reply for each request, in their order; equal requests are asked once.
+
+        A call that fails is a Reply with a status. UnreachableError where nobody is reached.
+        """
+        keys = [request_key(self.model.signature, request) for request in requests]
+        unique = dict(zip(keys, requests, strict=True))
+        if not unique:
+            return []
+        replies = self._in_loop(self._all(unique))
+        return [replies[key] for key in keys]
+
+    def close(self) -> None:
+        """Close the model and the cache; asking again opens them anew."""
+        if self._loop is not None and self._thread is not None:
+            self._in_loop(self.model.close())
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+            self._loop = self._thread = None
+        if self._cache is not None:
+            self._cache.close()
+            self._cache = None
+
+    async def _all(self, unique: dict[str, ChatRequest]) -> dict[str, Reply]:
+        replies: dict[str, Reply] = {}
+        waiting = iter(unique.items())
+
+        async def work() -> None:
+            for key, request in waiting:
+                replies[key] = await self._one(key, request)
+
+        try:
+            async with asyncio.TaskGroup() as workers:
+                for _ in range(min(self.model.concurrency, len(unique))):
+                    workers.create_task(work())
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
+        return replies
+
+    async def _one(self, key: str, request: ChatRequest) -> Reply:
+        cache = self._open_cache()
+        kept = recall(cache, key) if cache is not None else None
+        if kept is not None:
+            self.spent.cache_hits += 1
+            return kept
+        reply = tidy(await self.model.generate(request))
+        self._see_reached(reply)
+        self.spent += Spent(1, reply.usage.tokens_in, reply.usage.tokens_out)
+        if cache is not None:
+            remember(cache, key, self.model.name, reply)
+        return reply
+
+    def _see_reached(self, reply: Reply) -> None:
+        if reply.finish_reason != UNREACHABLE:
+            self._lost_in_a_row = 0
+            return
+        self._lost_in_a_row += 1
+        if not self.spent.calls or self._lost_in_a_row >= _GIVE_UP_AFTER:
+            raise UnreachableError(
+                f"{self.model.name} cannot be reached: {reply.error}. Replies so far are cached; "
+                "mend the cause and run the same command again"
+            )
+
+    def _open_cache(self) -> ResponseCache | None:
+        if self._cache is None and self._cached:
+            self._cache = ResponseCache(default_path())
+        return self._cache
+
+    def _in_loop(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run in the thread's loop and wait; Ctrl-C cancels the work."""
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+            self._thread.start()
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
