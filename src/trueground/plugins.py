@@ -142,12 +142,12 @@ def read_given(kind: str, text: str, *, cache: bool = True) -> Given:
 
 
 def make(kind: str, registry: MutableMapping[str, Callable[..., T]], given: Given) -> T:
-    """The part, made by its factory: with what was given, where the factory takes it.
+    """The part, made by its factory: with what was given, where it has a parameter `given`.
 
     UsageError: no part of that name, or a model or options for one that takes none.
     """
     factory = find(kind, registry, given.name)
-    if inspect.signature(factory).parameters:
-        return factory(given)
+    if "given" in inspect.signature(factory).parameters:
+        return factory(given=given)
     given.see((), model=False)
     return factory()

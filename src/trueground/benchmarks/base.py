@@ -62,10 +62,14 @@ class Task:
 
 @dataclass(frozen=True)
 class Sources:
-    """Where a task takes its material from; None means the place where `data fetch` keeps it."""
+    """Where a task takes its material from; None means the place where `data fetch` keeps it.
+
+    `model` is the name of the model that will be asked, where there is one only.
+    """
 
     data: Path | None = None
     prompt: Path | None = None
+    model: str | None = None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from trueground.claims.base import Decomposed, Decomposer
 from trueground.claims.rules import RuleDecomposer
-from trueground.plugins import add, make, read_given
+from trueground.plugins import Given, add, make, read_given
 
 __all__ = [
     "Decomposed",
@@ -18,7 +18,16 @@ __all__ = [
 ]
 
 Factory = Callable[..., Decomposer]
-decomposers: dict[str, Factory] = {"rules": RuleDecomposer}
+
+
+def _llm(given: Given) -> Decomposer:
+    """A chat model takes each sentence apart: llm:MODEL(base_url=URL)."""
+    from trueground.claims.llm import LLMDecomposer
+
+    return LLMDecomposer(given)
+
+
+decomposers: dict[str, Factory] = {"rules": RuleDecomposer, "llm": _llm}
 
 
 def get_decomposer(text: str, *, cache: bool = True) -> Decomposer:
@@ -29,7 +38,7 @@ def get_decomposer(text: str, *, cache: bool = True) -> Decomposer:
 def decomposer(name: str) -> Callable[[Factory], Factory]:
     """Decorator: register a class, or a function that makes a decomposer, under a name.
 
-    It is called without arguments, or with a `Given` where it has a parameter.
+    It is called without arguments, or with a `Given` where it has a parameter `given`.
     """
 
     def register(factory: Factory) -> Factory:

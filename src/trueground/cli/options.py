@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
+
+import typer
 
 
 class Format(StrEnum):
@@ -17,3 +20,20 @@ class OnBadRow(StrEnum):
 
     STOP = "stop"
     SKIP = "skip"
+
+
+Judges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        help="Who checks claims: NAME, NAME:MODEL or NAME:MODEL(option=value). Repeatable; the "
+        "first gives the headlines. Default: lexical.",
+    ),
+]
+Decomposer = Annotated[
+    str, typer.Option(help="Who splits answers into claims: rules, or llm:MODEL(option=value).")
+]
+Rater = Annotated[
+    str | None,
+    typer.Option(help="Who rates fluency and the like: llm:MODEL(option=value)."),
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from trueground.cli.options import Format
 from trueground.cli.progress import progress_bar
 from trueground.errors import UsageError
 from trueground.evaluate.estimate import Estimate, estimate
+from trueground.evaluate.parts import Parts, make_parts
 from trueground.evaluate.run_settings import RunSettings
 from trueground.models.base import ChatModel, Params
 from trueground.models.options import ModelOptions
@@ -39,10 +41,23 @@ def start(
 ) -> None:
     """Run the benchmark's tasks on every model named, and print what came of it."""
     _see_numbers(given)
-    sources = Sources(given["data"], given["prompt"])
+    cache = not given["no_cache"]
+    judges = given["judge"] or "lexical"
+    with closing(make_parts(judges, given["decomposer"], given["rater"], cache=cache)) as parts:
+        _start(benchmark, tasks, options, given, _settings(given, parts))
+
+
+def _start(
+    benchmark: Benchmark,
+    tasks: Sequence[str],
+    options: Mapping[str, Value],
+    given: Mapping[str, Any],
+    settings: RunSettings,
+) -> None:
+    names = given["model"]
+    sources = Sources(given["data"], given["prompt"], names[0] if len(names) == 1 else None)
     prepared = [benchmark.prepare(task, options, sources) for task in tasks]
     pairs = pairs_of(prepared, _models(given))
-    settings = _settings(given)
     name = "-".join([benchmark.name, *(tasks if len(tasks) == 1 else ())])
     out, resumed = (given["out"], False) if given["out"] else place(name, pairs, settings)
     if given["dry_run"]:
@@ -127,7 +142,7 @@ def _one_each(option: str, values: list[str] | None, names: Sequence[str]) -> li
     return values
 
 
-def _settings(given: Mapping[str, Any]) -> RunSettings:
+def _settings(given: Mapping[str, Any], parts: Parts) -> RunSettings:
     seed = given["seed"]
     params = Params(
         temperature=given["temperature"],
@@ -143,6 +158,7 @@ def _settings(given: Mapping[str, Any]) -> RunSettings:
         limit=given["limit"],
         repeats=given["repeats"],
         by=tuple(given["by"] or ()),
+        parts=parts,
         seed=0 if seed is None else seed,
         cache=not given["no_cache"],
         retry_failed=given["retry_failed"],

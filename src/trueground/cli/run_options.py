@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trueground.cli.options import Format
+from trueground.cli.options import Decomposer, Format, Judges, Rater
 
 
 class Api(StrEnum):
@@ -55,6 +55,9 @@ def common(
             "else runs/<utc-time>-<name>/"
         ),
     ] = None,
+    judge: Judges = None,
+    decomposer: Decomposer = "rules",
+    rater: Rater = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions.")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Answers to each question.")] = 1,
     temperature: Annotated[float | None, typer.Option(min=0.0)] = None,

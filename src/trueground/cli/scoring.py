@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trueground.cli.options import Format, OnBadRow
+from trueground.cli.options import Decomposer, Format, Judges, OnBadRow, Rater
 
 if TYPE_CHECKING:
     from trueground.evaluate.gates import GateOutcome
@@ -40,8 +40,12 @@ MinCoverage = Annotated[
 def score(
     files: Files,
     metrics: Metrics = None,
-    judge: Annotated[str, typer.Option(help="Who checks claims.")] = "lexical",
-    decomposer: Annotated[str, typer.Option(help="Who splits answers into claims.")] = "rules",
+    judge: Judges = None,
+    decomposer: Decomposer = "rules",
+    rater: Rater = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Judges neither read nor write what is kept.")
+    ] = False,
     out: Out = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run in --out.")] = False,
     by: By = None,
@@ -77,8 +81,10 @@ def score(
     with progress_bar(quiet or no_progress) as progress:
         settings = Settings(
             metrics=metrics,
-            judge=judge,
+            judge=judge or "lexical",
             decomposer=decomposer,
+            rater=rater,
+            cache=not no_cache,
             by=by or (),
             mapping=mapping,
             on_bad_row=on_bad_row.value,

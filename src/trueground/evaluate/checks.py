@@ -8,52 +8,79 @@ from typing import Any
 
 import msgspec
 
-from trueground.claims import Decomposer
+from trueground.claims import Decomposed, Decomposer
 from trueground.judges import Judge, ask
 from trueground.metrics.batch import Batch
 from trueground.metrics.evidence import Checked
-from trueground.types import Claim, JudgeRequest, Verdict
+from trueground.types import Claim, Failure, JudgeRequest, Verdict
+
+
+class Claims:
+    """The claims of the responses of a batch; made once for all judges."""
+
+    def __init__(self, decomposer: Decomposer) -> None:
+        self._decomposer = decomposer
+        self._last: tuple[Batch, list[Decomposed]] | None = None
+
+    def of(self, batch: Batch) -> list[Decomposed]:
+        """The given response facts where there are some, else those of the decomposer."""
+        if self._last is None or self._last[0] is not batch:
+            self._last = batch, self._make(batch)
+        return self._last[1]
+
+    def _make(self, batch: Batch) -> list[Decomposed]:
+        given = batch.response_facts
+        open_ = [i for i, facts in enumerate(given) if facts is None]
+        made = self._decomposer.decompose([batch.responses[i] for i in open_])
+        claims: list[Decomposed] = [_facts(f, batch.responses[i]) for i, f in enumerate(given)]
+        for i, item in zip(open_, made, strict=True):
+            claims[i] = item
+        return claims
 
 
 class Checker:
-    """Supplies `Evidence.checks` with the help of a decomposer and a judge."""
+    """Supplies `Evidence.checks` by one judge."""
 
-    def __init__(self, judge: Judge, decomposer: Decomposer) -> None:
+    def __init__(self, judge: Judge, claims: Claims) -> None:
         self._judge = judge
-        self._decomposer = decomposer
+        self._claims = claims
 
     def __call__(self, batch: Batch, kind: str) -> list[Checked]:
         """The checks of one kind (see Evidence.checks) for each item of the batch."""
-        if kind == "facts":
-            claims = [_facts(facts) for facts in batch.gold_facts]
+        what, *rest = kind.split(":")
+        variant = next((word for word in rest if word not in ("input", "gold")), "")
+        asked = [""] * len(batch)
+        if what == "facts":
             kept = [[0]] * len(batch)
             texts: list[tuple[str, ...]] = [(response,) for response in batch.responses]
             asked = batch.heard
         else:
-            claims = self._claims(batch)
-            kept = [batch.kept(i, kind.partition(":")[2]) for i in range(len(batch))]
+            kept = [batch.kept(i, rest[0]) for i in range(len(batch))]
             texts = [batch.texts(i, rows) for i, rows in enumerate(kept)]
-            asked = [""] * len(batch)
+        found = self._what(batch, what)
+        claims = [[] if isinstance(item, Failure) else item for item in found]
         requests = [
-            JudgeRequest(claim.text, texts[i], asked[i])
+            JudgeRequest(claim.text, texts[i], asked[i], variant)
             for i, item in enumerate(claims)
             for claim in item
         ]
         verdicts = iter(ask(self._judge, requests))
         return [
-            Checked(item, [_placed(v, kept[i]) for v in islice(verdicts, len(item))])
+            Checked(
+                item,
+                [_placed(v, kept[i]) for v in islice(verdicts, len(item))],
+                failure if isinstance(failure := found[i], Failure) else None,
+            )
             for i, item in enumerate(claims)
         ]
 
-    def _claims(self, batch: Batch) -> list[list[Claim]]:
-        """The given response facts where there are some, else those of the decomposer."""
-        given = batch.response_facts
-        open_ = [i for i, facts in enumerate(given) if facts is None]
-        made = self._decomposer.decompose([batch.responses[i] for i in open_])
-        claims = [_facts(facts, batch.responses[i]) for i, facts in enumerate(given)]
-        for i, item in zip(open_, made, strict=True):
-            claims[i] = item
-        return claims
+    def _what(self, batch: Batch, what: str) -> Sequence[Decomposed]:
+        """What is checked of each item: gold facts, the whole response, or its claims."""
+        if what == "facts":
+            return [_facts(facts) for facts in batch.gold_facts]
+        if what == "response":
+            return [[Claim(text, 0, len(text))] if text.strip() else [] for text in batch.responses]
+        return self._claims.of(batch)
 
 
 def _facts(facts: Sequence[str] | None, source: str = "") -> list[Claim]:
@@ -78,24 +105,30 @@ def _placed(verdict: Verdict, kept: Sequence[int]) -> Verdict:
 
 def as_json(checked: Checked, kind: str) -> dict[str, Any]:
     """The evidence of one item as it stands in items.jsonl."""
-    if kind == "facts":
-        facts = zip(checked.claims, checked.verdicts, strict=True)
-        return {"facts": [{"text": c.text, **_verdict_json(v)} for c, v in facts]}
+    if checked.failure is not None:
+        return {"reason": checked.failure.reason}
+    pairs = zip(checked.claims, checked.verdicts, strict=True)
+    if kind.startswith("facts"):
+        return {"facts": [{"text": c.text, **_verdict_json(v)} for c, v in pairs]}
+    if kind.startswith("response"):
+        return {"response": [{"text_index": v.text, **_verdict_json(v)} for _, v in pairs]}
     return {
         "claims": [
             {"text": c.text, "start": c.start, "end": c.end, "text_index": v.text}
             | _verdict_json(v)
-            for c, v in zip(checked.claims, checked.verdicts, strict=True)
+            for c, v in pairs
         ]
     }
 
 
 def _verdict_json(v: Verdict) -> dict[str, Any]:
     window = None if v.start is None else [v.start, v.end]
-    return {
+    told = {
         "supported": v.supported,
         "probability": v.probability,
         "status": v.status,
         "window": window,
         "reasons": v.reasons,
     }
+    more = {"score": v.score, "reply": v.reply}
+    return told | {name: value for name, value in more.items() if value is not None}

@@ -21,7 +21,9 @@ def make_manifest(
     plan: Plan, check: Check, command: Sequence[str], kind: str = "score"
 ) -> dict[str, Any]:
     """The manifest as it stands while the run goes on."""
-    judged = any(spec.metric.checks(spec.options) for spec in plan.specs)
+    parts = plan.parts
+    judges = [_told(judge) for judge in parts.judges] if plan.kinds else []
+    rates = any(spec.metric.rates for spec in plan.specs)
     return {
         "trueground": __version__,
         "python": ".".join(map(str, sys.version_info[:3])),
@@ -32,13 +34,11 @@ def make_manifest(
         "n": check.n,
         "skipped": check.bad_total,
         "metrics": plan.signatures,
-        "judge": {"name": plan.judge.name, "signature": plan.judge.signature} if judged else None,
-        "decomposer": (
-            {"name": plan.decomposer.name, "signature": plan.decomposer.signature}
-            if judged
-            else None
-        ),
-        "prompts": [],
+        "judge": judges[0] if judges else None,
+        "judges": judges,
+        "decomposer": _told(parts.decomposer) if plan.kinds else None,
+        "rater": _told(parts.rater) if rates else None,
+        "prompts": [{"id": p.id, "sha256": p.sha256} for p in parts.prompts],
         "by": list(plan.by),
         "seed": plan.seed,
         "resamples": plan.resamples,
@@ -48,6 +48,19 @@ def make_manifest(
         "tokens": {"in": 0, "out": 0},
         "cache_hits": 0,
     }
+
+
+def _told(part: Any) -> dict[str, str]:
+    return {"name": part.name, "signature": part.signature}
+
+
+def judging(plan: Plan) -> dict[str, Any]:
+    """Calls, tokens and cache hits of judges, decomposer and rater, as the manifest tells them."""
+    spent = plan.parts.spent
+    if spent is None:
+        return {}
+    tokens = {"in": spent.tokens_in, "out": spent.tokens_out}
+    return {"calls": spent.calls, "tokens": tokens, "cache_hits": spent.cache_hits}
 
 
 def _shown_word(word: str) -> str:

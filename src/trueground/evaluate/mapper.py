@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import msgspec
 
 from trueground.errors import WorkerError
+from trueground.evaluate.parts import make_parts
 from trueground.evaluate.plan import Plan, make_plan
 from trueground.evaluate.scorer import Scored, Scorer
 from trueground.types import Answered, Record
@@ -28,7 +29,7 @@ class Job:
     """What a worker process needs to build the same scorer: names only."""
 
     metrics: tuple[str, ...]
-    judge: str
+    judges: tuple[str, ...]
     decomposer: str
     by: tuple[str, ...]
     keep_records: bool
@@ -77,9 +78,8 @@ def _start(job: Job) -> None:
     global _scorer
     with contextlib.suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    plan = make_plan(
-        (), job.metrics, job.judge, job.decomposer, by=job.by, keep_records=job.keep_records
-    )
+    parts = make_parts(job.judges, job.decomposer)
+    plan = make_plan((), job.metrics, parts, by=job.by, keep_records=job.keep_records)
     _scorer = Scorer(plan)
 
 

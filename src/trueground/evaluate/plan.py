@@ -1,13 +1,13 @@
-"""What a run computes: metrics, judge, decomposer, breakdowns, seed."""
+"""What a run computes: metrics, who judges, breakdowns, seed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from trueground.claims import Decomposer, get_decomposer
 from trueground.errors import UsageError
-from trueground.judges import Judge, get_judge
+from trueground.evaluate.parts import Parts
 from trueground.metrics.base import Spec, make_spec
 from trueground.metrics.registry import default_specs, get_metric, parse_specs
 from trueground.records import Check
@@ -18,22 +18,39 @@ ABSTAINED = "abstained"
 
 @dataclass(frozen=True)
 class Plan:
-    """A run's choices. `hidden` metrics are computed for the summary but not written out."""
+    """A run's choices.
 
-    specs: tuple[Spec, ...]
-    judge: Judge
-    decomposer: Decomposer
+    `chosen` are the metrics as they were asked for; `specs` has those that read verdicts once more
+    for every judge but the first. `hidden` metrics are computed for the summary but not written.
+    """
+
+    chosen: tuple[Spec, ...]
+    parts: Parts
     by: tuple[str, ...] = ()
     seed: int = 0
     resamples: int = 2_000
     level: float = 0.95
     keep_records: bool = True
+    specs: tuple[Spec, ...] = field(init=False)
     hidden: tuple[Spec, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        again = [
+            spec.by_judge(number, label)
+            for number, label in enumerate(self.parts.labels)
+            for spec in self.chosen
+            if number and spec.metric.checks(spec.options)
+        ]
+        object.__setattr__(self, "specs", (*self.chosen, *again))
         known = any(spec.key == ABSTAINED for spec in self.specs)
         hidden = () if known else (make_spec(get_metric(ABSTAINED), {}),)
         object.__setattr__(self, "hidden", hidden)
+        unrated = [spec.key for spec in self.chosen if spec.metric.rates]
+        if unrated and self.parts.rater is None:
+            raise UsageError(
+                f"{unrated[0]} is rated by a language model, and none is named; add "
+                '--rater "llm:MODEL(base_url=URL)"'
+            )
 
     @property
     def width(self) -> int:
@@ -45,36 +62,43 @@ class Plan:
         """The column that tells which responses declined."""
         return self.keys.index(ABSTAINED) if ABSTAINED in self.keys else len(self.specs)
 
-    @property
+    @cached_property
     def keys(self) -> list[str]:
         """Names of the metrics in the outputs."""
         return [spec.key for spec in self.specs]
 
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of claim checks that the metrics read (see Evidence.checks)."""
+        found = (kind for spec in self.chosen for kind in spec.metric.checks(spec.options))
+        return tuple(dict.fromkeys(found))
+
     @property
     def signatures(self) -> dict[str, str]:
-        """Key → signature; for judged metrics with judge and decomposer."""
-        tail = f"|judge:{self.judge.signature}|claims:{self.decomposer.signature}"
-        return {
-            spec.key: spec.signature + (tail if spec.metric.checks(spec.options) else "")
-            for spec in self.specs
-        }
+        """Key → signature; with judge and decomposer, or rater, where they are asked."""
+        return {spec.key: spec.signature + self._tail(spec) for spec in self.specs}
+
+    def _tail(self, spec: Spec) -> str:
+        parts, tail = self.parts, ""
+        kinds = spec.metric.checks(spec.options)
+        if kinds:
+            tail = f"|judge:{parts.judges[spec.judge].signature}"
+            if any(not kind.startswith("response") for kind in kinds):
+                tail += f"|claims:{parts.decomposer.signature}"
+        if spec.metric.rates and parts.rater is not None:
+            tail += f"|rater:{parts.rater.signature}"
+        return tail
 
 
 def make_plan(
     fields: Sequence[str],
     metrics: str | Sequence[str | Spec] | None,
-    judge: str | Judge,
-    decomposer: str | Decomposer,
+    parts: Parts,
     **rest: object,
 ) -> Plan:
     """Read the names. `fields` are the record fields that occur. Raises UsageError."""
     specs = default_specs(fields) if metrics is None else parse_specs(metrics)
-    return Plan(
-        tuple(specs),
-        get_judge(judge) if isinstance(judge, str) else judge,
-        get_decomposer(decomposer) if isinstance(decomposer, str) else decomposer,
-        **rest,  # type: ignore[arg-type]
-    )
+    return Plan(tuple(specs), parts, **rest)  # type: ignore[arg-type]
 
 
 def see_breakdowns(by: Sequence[str], check: Check) -> None:

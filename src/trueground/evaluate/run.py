@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from trueground.benchmarks.base import Sources, Task, Value
 from trueground.benchmarks.registry import get_benchmark
 from trueground.errors import RunInterrupted, UsageError
+from trueground.evaluate.parts import JudgeName, make_parts
 from trueground.evaluate.result import Result
 from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.session import Session
@@ -20,6 +22,10 @@ from trueground.models.options import ModelOptions
 from trueground.models.registry import make_model
 from trueground.records import Check
 from trueground.runs.directory import free_path
+
+if TYPE_CHECKING:
+    from trueground.claims import Decomposer
+    from trueground.judges.rating import Rater
 
 T = TypeVar("T")
 
@@ -33,19 +39,24 @@ def run(
     data: str | Path | None = None,
     prompt: str | Path | None = None,
     model_options: ModelOptions | None = None,
+    judge: JudgeName | Sequence[JudgeName] = "lexical",
+    decomposer: str | Decomposer = "rules",
+    rater: str | Rater | None = None,
     **settings: Any,
 ) -> Result:
     """Ask a model the questions of a benchmark's task ("faitheval/unanswerable"), and score.
 
     `model` is a name as for `trueground run --model`, or any ChatModel. `out` is the run directory,
     where a run that was broken off goes on; without it a new one, runs/<utc-time>-<name>. `options`
-    are those of the benchmark, `settings` the fields of RunSettings. May be called where an event
-    loop runs.
+    are those of the benchmark, `settings` the fields of RunSettings. `judge`, `decomposer` and
+    `rater` are as for `score`. May be called where an event loop runs.
 
     Raises UsageError, InputError, OutputError, UnreachableError, RunInterrupted and WriteError.
     """
-    task, chat, own = _named(benchmark, model, options, data, prompt, model_options, settings)
-    return run_task(task, chat, _place(out, task), own)
+    with closing(make_parts(judge, decomposer, rater, cache=settings.get("cache", True))) as parts:
+        settings["parts"] = parts
+        task, chat, own = _named(benchmark, model, options, data, prompt, model_options, settings)
+        return run_task(task, chat, _place(out, task), own)
 
 
 async def arun(
@@ -57,11 +68,16 @@ async def arun(
     data: str | Path | None = None,
     prompt: str | Path | None = None,
     model_options: ModelOptions | None = None,
+    judge: JudgeName | Sequence[JudgeName] = "lexical",
+    decomposer: str | Decomposer = "rules",
+    rater: str | Rater | None = None,
     **settings: Any,
 ) -> Result:
     """`run` for callers that own an event loop: calls are made in it, scoring in a thread."""
-    task, chat, own = _named(benchmark, model, options, data, prompt, model_options, settings)
-    return await arun_task(task, chat, _place(out, task), own)
+    with closing(make_parts(judge, decomposer, rater, cache=settings.get("cache", True))) as parts:
+        settings["parts"] = parts
+        task, chat, own = _named(benchmark, model, options, data, prompt, model_options, settings)
+        return await arun_task(task, chat, _place(out, task), own)
 
 
 def _place(out: str | Path | None, task: Task) -> Path:
@@ -87,7 +103,8 @@ def _named(
     if not slash or task not in found.tasks:
         tasks = ", ".join(f"{name}/{known}" for known in found.tasks)
         raise UsageError(f"{benchmark!r} names no single task; tasks are: {tasks}")
-    sources = Sources(Path(data) if data else None, Path(prompt) if prompt else None)
+    name_of = model if isinstance(model, str) else None
+    sources = Sources(Path(data) if data else None, Path(prompt) if prompt else None, name_of)
     prepared = found.prepare(task, options or {}, sources)
     chat = make_model(model, model_options or ModelOptions()) if isinstance(model, str) else model
     return prepared, chat, RunSettings(**settings)

@@ -9,6 +9,7 @@ import msgspec
 
 from trueground.benchmarks.base import Task
 from trueground.errors import UsageError
+from trueground.evaluate.parts import Parts, make_parts
 from trueground.evaluate.plan import Plan, make_plan
 from trueground.evaluate.questions import Questionnaire
 from trueground.evaluate.work import Progress, no_progress
@@ -21,7 +22,8 @@ class RunSettings:
     """How to ask and score; the fields are options of `trueground run`.
 
     `params` are the user's own and win over those of the task's scheme. `seed` is that of the
-    intervals. `time_limit` is in seconds and for this session only. `poll_seconds` is how soon the
+    intervals. `parts` are who splits, judges and rates; who makes them also closes them.
+    `time_limit` is in seconds and for this session only. `poll_seconds` is how soon the
     batches are looked at again, for the first time; it grows to a minute.
     """
 
@@ -31,6 +33,7 @@ class RunSettings:
     by: Sequence[str] = ()
     seed: int = 0
     resamples: int = 2_000
+    parts: Parts = field(default_factory=make_parts)
     cache: bool = True
     retry_failed: bool = False
     batch: bool = False
@@ -64,8 +67,7 @@ def run_plan(task: Task, settings: RunSettings) -> Plan:
     return make_plan(
         (),
         task.metrics,
-        "lexical",
-        "rules",
+        settings.parts,
         by=tuple(dict.fromkeys((*task.by, *settings.by))),
         seed=settings.seed,
         resamples=settings.resamples,

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from trueground.claims import Decomposer
 from trueground.errors import UsageError
-from trueground.evaluate.manifest import close_manifest, make_manifest
+from trueground.evaluate.manifest import close_manifest, judging, make_manifest
 from trueground.evaluate.mapper import Job
+from trueground.evaluate.parts import JudgeName, Parts, make_parts
 from trueground.evaluate.plan import Plan, make_plan, see_breakdowns
 from trueground.evaluate.result import Result, Summary
 from trueground.evaluate.values import Values
 from trueground.evaluate.work import Progress, Work, no_progress
-from trueground.judges import Judge
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import METRICS
 from trueground.plugins import known_everywhere
 from trueground.records import Check, open_records
 from trueground.runs.directory import ITEMS, MANIFEST, RunDirectory, write_json
+
+if TYPE_CHECKING:
+    from trueground.claims import Decomposer
+    from trueground.judges.rating import Rater
 
 
 @dataclass(frozen=True)
@@ -29,8 +33,10 @@ class Settings:
     """How to score; the fields are the options of the command line."""
 
     metrics: str | Sequence[str | Spec] | None = None
-    judge: str | Judge = "lexical"
+    judge: JudgeName | Sequence[JudgeName] = "lexical"  # of several, the first gives the headlines
     decomposer: str | Decomposer = "rules"
+    rater: str | Rater | None = None  # who rates fluency and the like
+    cache: bool = True  # replies, vectors and scores that are kept from earlier runs
     by: str | Sequence[str] = ()
     mapping: Mapping[str, str] | None = None
     on_bad_row: Literal["stop", "skip"] = "stop"
@@ -47,9 +53,6 @@ class Settings:
     require: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        for name, part in (("judge", self.judge), ("decomposer", self.decomposer)):
-            if part is None:
-                raise UsageError(f"{name}=None; leave it out for the default, or name one")
         for name, least in (("workers", 1), ("seed", 0), ("resamples", 1), ("limit", 1)):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < least):
@@ -83,8 +86,14 @@ async def ascore(records: Any, *, out: str | Path | None = None, **settings: Any
 
 def evaluate(records: Any, out: Path | None, settings: Settings) -> Result:
     """The whole of `score`, on checked settings."""
+    parts = make_parts(settings.judge, settings.decomposer, settings.rater, cache=settings.cache)
+    with closing(parts):
+        return _evaluate(records, out, settings, parts)
+
+
+def _evaluate(records: Any, out: Path | None, settings: Settings, parts: Parts) -> Result:
     # Names are read before the file is: a slip in an option should not cost a pass over the rows.
-    for spec in _plan(settings, ()).specs:
+    for spec in _plan(settings, parts, ()).specs:
         spec.metric.prepare(spec.options)
     with open_records(
         records,
@@ -94,10 +103,10 @@ def evaluate(records: Any, out: Path | None, settings: Settings) -> Result:
     ) as source:
         check = source.check(lambda done: settings.progress("check", done, None))
         fields = [name for name, count in check.fields.items() if count]
-        plan = _plan(settings, fields, keep_records=settings.keep_records and out is not None)
+        plan = _plan(settings, parts, fields, settings.keep_records and out is not None)
         _see_fields(plan, settings, check)
         with Values(plan.width, plan.by, plan.abstained_at) as values:
-            job = _job(plan, settings)
+            job = _job(plan)
             work = Work(plan, source, check, values, job, settings.workers, settings.progress)
             if out is None:
                 summary, lines = work.in_memory()
@@ -112,34 +121,33 @@ def _to_disk(work: Work, out: Path, settings: Settings) -> Result:
         try:
             summary = work.to_disk(run)
         except BaseException as error:
-            close_manifest(run.path, manifest, work.values.n, error)
+            close_manifest(run.path, manifest | judging(work.plan), work.values.n, error)
             raise
+        manifest |= judging(work.plan)
         close_manifest(run.path, manifest, work.values.n, None)
         return Result(Summary(summary), run.path, run.path / ITEMS)
 
 
-def _job(plan: Plan, settings: Settings) -> Job | None:
+def _job(plan: Plan) -> Job | None:
     """The names by which another process finds all parts; None where it could not."""
-    judge, decomposer = settings.judge, settings.decomposer
-    if not isinstance(judge, str) or not isinstance(decomposer, str):
-        return None
-    specs = plan.specs
+    specs, names = plan.chosen, plan.parts.names
     known = (
         all(METRICS.get(spec.metric.name) is spec.metric for spec in specs)
         and known_everywhere("metric", (spec.metric.name for spec in specs))
-        and known_everywhere("judge", [judge])
-        and known_everywhere("decomposer", [decomposer])
+        and not any(spec.metric.rates for spec in specs)
     )
-    job = Job(tuple(plan.keys), judge, decomposer, plan.by, plan.keep_records)
-    return job if known else None
+    if names is None or not known:
+        return None
+    return Job(tuple(spec.key for spec in specs), *names, plan.by, plan.keep_records)
 
 
-def _plan(settings: Settings, fields: Sequence[str], keep_records: bool = True) -> Plan:
+def _plan(
+    settings: Settings, parts: Parts, fields: Sequence[str], keep_records: bool = True
+) -> Plan:
     return make_plan(
         fields,
         settings.metrics,
-        settings.judge,
-        settings.decomposer,
+        parts,
         by=(settings.by,) if isinstance(settings.by, str) else tuple(settings.by),
         seed=settings.seed,
         resamples=settings.resamples,

@@ -12,11 +12,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from trueground.evaluate.checks import Checker, as_json
+from trueground.evaluate.agreement import verdict_pairs
+from trueground.evaluate.checks import Checker, Claims, as_json
 from trueground.evaluate.plan import Plan
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import CODES, STATUSES, Column
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import Evidence, no_ratings
 from trueground.records.fields import field_text
 from trueground.types import Answered, Failure, Record, Status
 
@@ -30,7 +31,7 @@ class Scored:
 
     `by` has one list of n values per breakdown field; `clusters` (n,) are hashes of `group`, or of
     the id where an item has no group. `answerable` (n,) holds 1, 0, or -1 where the record does not
-    say. `empty` counts empty responses.
+    say. `empty` counts empty responses. `agreement` counts pairs of verdicts (see `agreement`).
     """
 
     n: int
@@ -42,6 +43,7 @@ class Scored:
     answerable: NDArray[np.int8]
     by: list[list[str]]
     empty: int
+    agreement: NDArray[np.int64]
 
 
 class Scorer:
@@ -49,7 +51,8 @@ class Scorer:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._checker = Checker(plan.judge, plan.decomposer)
+        claims = Claims(plan.parts.decomposer)
+        self._checkers = [Checker(judge, claims) for judge in plan.parts.judges]
         self._encoder = msgspec.json.Encoder()
 
     def __call__(self, records: Sequence[Record]) -> Scored:
@@ -57,13 +60,15 @@ class Scorer:
         plan = self.plan
         failures = [r.failure if isinstance(r, Answered) else None for r in records]
         failed = np.array([failure is not None for failure in failures], np.bool_)
-        evidence = Evidence(Batch.of(_without_failed(records, failures)), self._checker)
+        rate = no_ratings if plan.parts.rater is None else plan.parts.rater.rate
+        batch = Batch.of(_without_failed(records, failures))
+        evidence = Evidence(batch, self._checkers, rate)
         columns = [
             _unscored(spec.column(evidence), failures, failed)
             for spec in (*plan.specs, *plan.hidden)
         ]
         shown = columns[: len(plan.specs)]
-        found = _evidence(plan, evidence)
+        found = _evidence(plan, evidence, shown)
         for i in np.flatnonzero(failed):
             failure = failures[i]
             assert failure is not None
@@ -89,6 +94,7 @@ class Scorer:
             empty=sum(
                 not r.response.strip() and not lost for r, lost in zip(records, failed, strict=True)
             ),
+            agreement=verdict_pairs(plan, evidence),
         )
 
     def _lines(
@@ -135,22 +141,27 @@ def _unscored(
     return Column(
         np.where(failed, np.nan, column.values),
         np.where(failed, np.array(codes, column.status.dtype), column.status),
+        column.notes,
     )
 
 
-def _evidence(plan: Plan, evidence: Evidence) -> Evidences:
+def _evidence(plan: Plan, evidence: Evidence, columns: Sequence[Column]) -> Evidences:
     """For each item the evidence by metric; what two metrics share stands at the first of them."""
     result: Evidences = [{} for _ in range(len(evidence.batch))]
-    told: dict[str, str] = {}
-    for spec in plan.specs:
+    told: dict[tuple[int, str], str] = {}
+    for spec, column in zip(plan.specs, columns, strict=True):
+        for found, note in zip(result, column.notes or (), strict=False):
+            if note:
+                found[spec.key] = dict(note)
         if spec.metric.name == "abstained":
             for found, phrase in zip(result, evidence.refusals, strict=True):
                 if phrase is not None:
                     found[spec.key] = {"phrase": phrase}
         for kind in spec.metric.checks(spec.options):
-            first = told.setdefault(kind, spec.key)
-            for found, checked in zip(result, evidence.checks(kind), strict=True):
-                if checked.claims:
+            first = told.setdefault((spec.judge, kind), spec.key)
+            judged = evidence.of_judge(spec.judge).checks(kind)
+            for found, checked in zip(result, judged, strict=True):
+                if checked.claims or checked.failure:
                     entry = found.setdefault(spec.key, {})
                     entry.update(as_json(checked, kind) if first == spec.key else {"see": first})
     return result

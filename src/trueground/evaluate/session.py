@@ -12,7 +12,7 @@ import msgspec
 from trueground.benchmarks.base import Task
 from trueground.evaluate.asking import Asking, Call
 from trueground.evaluate.identity import identity, see_same
-from trueground.evaluate.manifest import end_manifest, make_manifest
+from trueground.evaluate.manifest import end_manifest, judging, make_manifest
 from trueground.evaluate.plan import see_breakdowns
 from trueground.evaluate.questions import AnsweredQuestions, Outcome
 from trueground.evaluate.result import Result, Summary
@@ -101,12 +101,14 @@ class Session:
             },
             "model": {"name": self._model.name, "signature": self._model.signature},
             "params": msgspec.to_builtins(self._asked.params),
-            "prompts": [{"id": p.id, "sha256": p.sha256} for p in task.prompts],
+            "prompts": [{"id": p.id, "sha256": p.sha256} for p in task.prompts]
+            + manifest["prompts"],
             "limit": self._asked.limit,
             "repeats": self._asked.repeats,
             "cost": None,
             **Outcome().as_json(),
             **self._log.paid.as_json(),
+            "judging": None,
             "identity": dict(own),
         }
         write_json(self._directory.path / MANIFEST, manifest)
@@ -193,4 +195,5 @@ class Session:
         if price is not None:
             usd = price.cost(paid.tokens_in, paid.tokens_out, paid.tokens_cached)
             cost = {"usd": usd, **msgspec.to_builtins(price)}
-        return outcome.as_json() | paid.as_json() | {"cost": cost}
+        told = {"cost": cost, "judging": judging(self._plan) or None}
+        return outcome.as_json() | paid.as_json() | told

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.evaluate.agreement import agreement
 from trueground.evaluate.plan import ABSTAINED, Plan
 from trueground.evaluate.values import Values
 from trueground.metrics.column import CODES, STATUSES
@@ -35,6 +36,9 @@ def summarise(plan: Plan, values: Values, skipped: Sequence[str], bad: int) -> d
         "empty_responses": values.empty,
         "clusters": clusters if grouped else None,
     }
+    if values.agreement is not None and len(plan.parts.judges) > 1:
+        summary["judges"] = plan.parts.labels
+        summary["judge_agreement"] = agreement(plan, values.agreement)
     if bad:
         summary["skipped"] = bad
         summary["skipped_rows"] = list(skipped)

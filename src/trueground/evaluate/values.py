@@ -83,6 +83,7 @@ class Values:
 
     def __init__(self, width: int, by: tuple[str, ...], abstained_at: int) -> None:
         self._abstained = abstained_at
+        self.agreement: NDArray[np.int64] | None = None
         self.abstained = [0, 0]
         self.answered = [0, 0]
         self._scores = Rows(np.float64, width)
@@ -113,6 +114,8 @@ class Values:
             self.answered[flag] += int((~declines & asked).sum())
         if self.fields:
             self._by.append(np.column_stack([self._codes(i, v) for i, v in enumerate(batch.by)]))
+        known = self.agreement
+        self.agreement = batch.agreement if known is None else known + batch.agreement
         self.n += batch.n
         self.empty += batch.empty
 

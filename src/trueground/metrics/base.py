@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -40,8 +40,9 @@ class Metric:
 
     `needs` are record fields; where one is absent the item is `missing_field`. `compute` gets the
     evidence of a batch and the options, all of them present. `checks` tells which claim checks it
-    reads (see `Evidence.checks`), from its options; `prepare` raises where an optional install or
-    data is absent. `source` says where the definition stands.
+    reads (see `Evidence.checks`), from its options; `rates` whether it asks a rater (see
+    `Evidence.ratings`); `prepare` raises where an optional install or data is absent. `source` says
+    where the definition stands.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Metric:
     source: str
     options: Mapping[str, Option] = field(default_factory=dict)
     checks: Callable[[Options], tuple[str, ...]] = lambda _options: ()
+    rates: bool = False
     prepare: Callable[[Options], None] = lambda _options: None
     extra: str | None = None
     in_default_set: bool = True
@@ -61,11 +63,15 @@ class Metric:
 
 @dataclass(frozen=True)
 class Spec:
-    """A metric with its options fixed. `key` names it in every output."""
+    """A metric with its options fixed. `key` names it in every output.
+
+    `judge` is the number of the judge whose verdicts it reads, where there are several.
+    """
 
     metric: Metric
     options: Options
     key: str
+    judge: int = 0
 
     @property
     def signature(self) -> str:
@@ -75,14 +81,20 @@ class Spec:
 
     def column(self, evidence: Evidence) -> Column:
         """Values and statuses of a batch; a missing field wins over what was computed."""
-        column = self.metric.compute(evidence, self.options)
+        column = self.metric.compute(evidence.of_judge(self.judge), self.options)
         present = np.ones(len(evidence.batch), np.bool_)
         for need in self.metric.needs:
             present &= evidence.batch.has(need)
         missing = np.uint8(CODES[Status.MISSING_FIELD])
         return Column(
-            np.where(present, column.values, np.nan), np.where(present, column.status, missing)
+            np.where(present, column.values, np.nan),
+            np.where(present, column.status, missing),
+            column.notes,
         )
+
+    def by_judge(self, number: int, label: str) -> Spec:
+        """The same metric by another judge: `grounding_f1@bi-encoder`."""
+        return replace(self, key=f"{self.key}@{label}", judge=number)
 
 
 def make_spec(metric: Metric, given: Mapping[str, str]) -> Spec:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,19 @@ Mask = NDArray[np.bool_]
 STATUSES = tuple(Status)
 CODES = {status: code for code, status in enumerate(STATUSES)}
 Options = Mapping[str, str]
+Notes = list[dict[str, Any] | None]
 
 
 @dataclass
 class Column:
-    """One metric over a batch: `values` (n,) are NaN exactly where `status` (n,) is not scored."""
+    """One metric over a batch: `values` (n,) are NaN exactly where `status` (n,) is not scored.
+
+    `notes` (n entries) is what else the evidence of each item should tell.
+    """
 
     values: Floats
     status: NDArray[np.uint8]
+    notes: Notes | None = None
 
     @classmethod
     def of(cls, values: NDArray[np.floating] | NDArray[np.integer] | Mask) -> Column:
@@ -34,8 +40,9 @@ class Column:
         """The same, but the masked items get this status; an earlier status stays."""
         mask = mask & (self.status == 0)
         code = np.uint8(CODES[status])
-        return Column(np.where(mask, np.nan, self.values), np.where(mask, code, self.status))
+        values = np.where(mask, np.nan, self.values)
+        return replace(self, values=values, status=np.where(mask, code, self.status))
 
     def replaced(self, mask: Mask, value: float) -> Column:
         """The same, but the masked items that are scored get this value."""
-        return Column(np.where(mask & (self.status == 0), value, self.values), self.status)
+        return replace(self, values=np.where(mask & (self.status == 0), value, self.values))

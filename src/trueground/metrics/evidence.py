@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -17,7 +18,7 @@ from trueground.text.intern import Ids
 from trueground.text.normalize import get_normalizer
 from trueground.text.refusal import refusal
 from trueground.text.tokens import Tokens, tokenise
-from trueground.types import Claim, Verdict
+from trueground.types import Claim, Failure, Rating, RatingRequest, Verdict
 
 T = TypeVar("T")
 
@@ -26,13 +27,15 @@ ABSTENTION_PASSAGE = "I don't know."
 
 @dataclass(frozen=True)
 class Checked:
-    """The claims of one item with their verdicts, in order."""
+    """The claims of one item with their verdicts, in order; `failure` says why there are none."""
 
     claims: Sequence[Claim]
     verdicts: Sequence[Verdict]
+    failure: Failure | None = None
 
 
 CheckProvider = Callable[[Batch, str], list[Checked]]
+RatingProvider = Callable[[Sequence[RatingRequest]], list[Rating]]
 
 
 @dataclass(frozen=True)
@@ -53,13 +56,39 @@ def no_checks(_batch: Batch, kind: str) -> list[Checked]:
     raise UsageError(f"{kind} must be judged first: use trueground.score, or pass `supported`")
 
 
-class Evidence:
-    """What metrics compute from. `provide(batch, kind)` supplies the claim checks."""
+def no_ratings(_requests: Sequence[RatingRequest]) -> list[Rating]:
+    """The rating provider of a caller that brought no rater."""
+    raise UsageError(
+        "rated qualities need a language model that rates: use trueground.score with "
+        'rater="llm:MODEL"'
+    )
 
-    def __init__(self, batch: Batch, provide: CheckProvider = no_checks) -> None:
+
+class Evidence:
+    """What metrics compute from.
+
+    `provide(batch, kind)` supplies the claim checks, for each judge one; `rate` the ratings.
+    """
+
+    def __init__(
+        self,
+        batch: Batch,
+        provide: CheckProvider | Sequence[CheckProvider] = no_checks,
+        rate: RatingProvider = no_ratings,
+    ) -> None:
         self.batch = batch
-        self._provide = provide
+        self._judges = [provide] if callable(provide) else list(provide)
+        self._judge = 0
+        self._rate = rate
         self._cache: dict[object, object] = {}
+
+    def of_judge(self, judge: int) -> Evidence:
+        """The same evidence with the verdicts of another judge."""
+        if judge == self._judge:
+            return self
+        other = copy(self)  # whatever was computed is shared
+        other._judge = judge
+        return other
 
     def once(self, key: object, make: Callable[[], T]) -> T:
         """The value kept under this key, made at the first call."""
@@ -155,10 +184,22 @@ class Evidence:
     def checks(self, kind: str) -> list[Checked]:
         """Claims and verdicts of each item.
 
-        Kinds: `claims:input` and `claims:gold` (response claims against all, or the gold contexts)
-        and `facts` (gold facts against the response).
+        Kinds: `claims:input` and `claims:gold` (response claims against all, or the gold contexts),
+        `facts` (gold facts against the response), `response:input` and `response:gold` (the whole
+        response as one claim). A third word is the variant, as in `claims:gold:reference-code`.
         """
-        return self.once(("checks", kind), lambda: self._provide(self.batch, kind))
+        provide = self._judges[self._judge]
+        return self.once(("checks", self._judge, kind), lambda: provide(self.batch, kind))
+
+    def ratings(self, key: object, requests: Sequence[RatingRequest | None]) -> list[Rating | None]:
+        """One rating for each request; None where nothing is asked. `key` names what is rated."""
+
+        def make() -> list[Rating | None]:
+            asked = [request for request in requests if request is not None]
+            given = iter(self._rate(asked) if asked else ())
+            return [None if request is None else next(given) for request in requests]
+
+        return self.once(("ratings", key), make)
 
 
 def ratio(a: NDArray[np.int64], b: NDArray[np.int64], empty: float) -> Floats:

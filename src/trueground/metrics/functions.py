@@ -29,7 +29,8 @@ _TEXTS: dict[str, Callable[[Any], Any]] = {
     "answerable": bool,
     "choices": lambda options: [_choice(o) for o in _pairs(options)],
 }
-_VERDICTS = ("supported", "facts_stated")
+# What a caller has judged: claims, gold facts, or the response as a whole.
+_VERDICTS = ("supported", "facts_stated", "entailed")
 
 
 class MetricFunction:
@@ -46,8 +47,8 @@ class MetricFunction:
 
     def __call__(self, responses: Sequence[str], **columns: Any) -> Floats:
         """Values of shape (n,). Columns: questions, histories, contexts, references, gold_facts,
-        answerable, choices; for grounding metrics `supported` and `facts_stated`, a list of
-        booleans per item. All other names are options of the metric. Raises UsageError.
+        answerable, choices; for grounding metrics `supported`, `facts_stated` and `entailed`, a
+        list of booleans per item. All other names are options of the metric. Raises UsageError.
         """
         if isinstance(responses, str):
             raise UsageError("responses must be a list of texts; write [response] for one")
@@ -97,8 +98,12 @@ _ARGUMENTS = {
 
 def _gives(need: str, given: dict[str, Any]) -> bool:
     """Whether a needed column came, or the verdicts that stand for it."""
-    stands_for = {"contexts": "supported", "gold_facts": "facts_stated", "question": "histories"}
-    return _ARGUMENTS[need] in given or stands_for.get(need) in given
+    stands_for = {
+        "contexts": ("supported", "entailed"),
+        "gold_facts": ("facts_stated",),
+        "question": ("histories",),
+    }
+    return any(name in given for name in (_ARGUMENTS[need], *stands_for.get(need, ())))
 
 
 def _pairs(options: Any) -> list[Any]:
@@ -134,10 +139,11 @@ def _word(value: object) -> str:
 class _Given(Evidence):
     """Evidence whose verdicts were handed in."""
 
-    def __init__(self, batch: Batch, claims: Any, facts: Any) -> None:
+    def __init__(self, batch: Batch, claims: Any, facts: Any, response: Any) -> None:
         super().__init__(batch, no_checks)
-        self._given = {"claims": claims, "facts": facts}
-        if claims is not None and not any(batch.contexts):
+        self._given = {"claims": claims, "facts": facts, "response": response}
+        judged = claims is not None or response is not None
+        if judged and not any(batch.contexts):
             batch.contexts = [[Passage("(judged)")] for _ in range(len(batch))]
         if facts is not None and not any(batch.gold_facts):
             batch.gold_facts = [[] for _ in range(len(batch))]
@@ -146,7 +152,7 @@ class _Given(Evidence):
         name = kind.partition(":")[0]
         given = self._given[name]
         if given is None:
-            argument = _VERDICTS[name == "facts"]
+            argument = dict(zip(self._given, _VERDICTS, strict=True))[name]
             raise UsageError(
                 f"pass {argument}=[[True, False, …], …], one list of verdicts per response, "
                 "or use trueground.score, which asks a judge"

@@ -18,7 +18,9 @@ from trueground.types import Status, Verdict
 
 SOURCE = "Lee et al. 2024, section 3"
 _ABSTAIN = abstain_option("exclude")
-_SCOPED = {"scope": Option("input", ("input", "gold")), **_ABSTAIN}
+_SCOPE = {"scope": Option("input", ("input", "gold"))}
+# How texts are cut for the judge: windows on sentence boundaries, or as the paper's own code does.
+_VARIANT = {"variant": Option("windows", ("windows", "reference-code"))}
 Aggregate = Callable[[Sequence[float]], float]
 
 
@@ -34,7 +36,9 @@ def _column(
     status = np.zeros(len(checked), np.uint8)
     for i, item in enumerate(checked):
         failed = next((v.status for v in item.verdicts if v.status is not Status.SCORED), None)
-        if not item.verdicts:
+        if item.failure is not None:
+            status[i] = CODES[item.failure.status]
+        elif not item.verdicts:
             status[i] = CODES[Status.NO_CLAIMS]
         elif failed is not None:
             status[i] = CODES[failed]
@@ -56,20 +60,32 @@ def _probability(verdict: Verdict) -> float | None:
     return verdict.probability
 
 
+def _kind(first: str, options: Options) -> str:
+    """The kind of check: `claims:input`, `facts`, `claims:gold:reference-code`."""
+    parts = [first, *([] if first == "facts" else [options["scope"]])]
+    if options["variant"] != "windows":
+        parts.append(options["variant"])
+    return ":".join(parts)
+
+
 def _claims(options: Options) -> tuple[str, ...]:
-    return (f"claims:{options['scope']}",)
+    return (_kind("claims", options),)
+
+
+def _facts(options: Options) -> tuple[str, ...]:
+    return (_kind("facts", options),)
 
 
 def _both(options: Options) -> tuple[str, ...]:
-    return (*_claims(options), "facts")
+    return (*_claims(options), *_facts(options))
 
 
 def _precision(evidence: Evidence, o: Options) -> Column:
-    return _column(evidence.checks(f"claims:{o['scope']}"), _supported, mean)
+    return _column(evidence.checks(*_claims(o)), _supported, mean)
 
 
-def _recall(evidence: Evidence, _o: Options) -> Column:
-    return _column(evidence.checks("facts"), _supported, mean)
+def _recall(evidence: Evidence, o: Options) -> Column:
+    return _column(evidence.checks(*_facts(o)), _supported, mean)
 
 
 def _f1(evidence: Evidence, o: Options) -> Column:
@@ -89,6 +105,7 @@ def _metric(
     compute: Callable[[Evidence, Options], Column],
     doc: str,
     checks: Callable[[Options], tuple[str, ...]] = _claims,
+    in_default_set: bool = True,
 ) -> Metric:
     def with_policy(evidence: Evidence, o: Options) -> Column:
         column = compute(evidence, o)
@@ -96,12 +113,30 @@ def _metric(
             column = column.without(~evidence.batch.has("gold_contexts"), Status.MISSING_FIELD)
         return apply_abstain(column, evidence, o)
 
-    options = _ABSTAIN if name == "grounding_recall" else _SCOPED
-    return Metric(name, "grounding", needs, with_policy, doc, SOURCE, options, checks)
+    scoped = {} if name == "grounding_recall" else _SCOPE
+    return Metric(
+        name,
+        "grounding",
+        needs,
+        with_policy,
+        doc,
+        SOURCE,
+        {**scoped, **_VARIANT, **_ABSTAIN},
+        checks,
+        in_default_set=in_default_set,
+    )
 
 
 def _support(how: Aggregate) -> Callable[[Evidence, Options], Column]:
-    return lambda evidence, o: _column(evidence.checks(f"claims:{o['scope']}"), _probability, how)
+    return lambda evidence, o: _column(evidence.checks(*_claims(o)), _probability, how)
+
+
+def _whole(options: Options) -> tuple[str, ...]:
+    return (_kind("response", options),)
+
+
+def _entails(evidence: Evidence, o: Options) -> Column:
+    return _column(evidence.checks(*_whole(o)), _supported, mean)
 
 
 METRICS = (
@@ -116,7 +151,7 @@ METRICS = (
         ("gold_facts",),
         _recall,
         "share of the gold facts that the response states",
-        lambda _o: ("facts",),
+        _facts,
     ),
     _metric(
         "grounding_f1",
@@ -127,4 +162,12 @@ METRICS = (
     ),
     _metric("support", ("contexts",), _support(mean), "mean probability that a claim is supported"),
     _metric("support_min", ("contexts",), _support(min), "probability of the weakest claim"),
+    _metric(
+        "context_entails",
+        ("contexts",),
+        _entails,
+        "whether some context entails the whole response: the earlier, looser definition",
+        _whole,
+        in_default_set=False,
+    ),
 )

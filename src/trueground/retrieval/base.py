@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 class Hit(NamedTuple):
     """A passage that was found: its number in the corpus, and the retriever's own score."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # hides tuple.index
     score: float
 
 

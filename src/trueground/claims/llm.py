@@ -1,0 +1,196 @@
+"""Claims by a language model: one call for each sentence, with demonstrations.
+
+Source: Min et al. 2023 (FActScore), which Truly-Ground follows (appendix A.3); the prompt and the
+demonstrations are our own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from trueground.claims.base import Decomposed
+from trueground.claims.clean import clean, is_one_word
+from trueground.claims.demonstrations import NONE, Demonstrations, one_line
+from trueground.claims.phrases import is_chatter, skip_boilerplate
+from trueground.errors import UsageError
+from trueground.models.asker import OPTIONS, Asker, Spent, model_of
+from trueground.models.base import ChatRequest, Params, Reply
+from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
+from trueground.plugins import Given
+from trueground.records.problems import shorten
+from trueground.text.sentences import sentences
+from trueground.types import Failure, Status
+
+_OWN = ("demos", "examples", "prompt", "temperature", "max_tokens")
+EXAMPLES = 8
+# Far more than the facts of a sentence; models that think before they answer need it.
+MAX_TOKENS = 1024
+_SHOWN = 200  # characters of a reply that cannot be read
+_FACT = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+(\S.*)")
+
+
+class LLMDecomposer:
+    """`llm:MODEL(base_url=URL,…)`: asks a chat model for the facts of each sentence.
+
+    `examples` demonstrations (8) are shown with each sentence, those nearest to it by BM25 of the
+    package's own or of `demos=FILE`. Sentences that talk to the reader are not sent. A reply that
+    is no list of facts, one that was cut off and a call that failed make a Failure of the text. The
+    constructor makes no call; it raises UsageError, InputError for a file that cannot be read, and
+    MissingExtraError.
+    """
+
+    name = "llm"
+    in_one_process = True
+
+    def __init__(self, given: Given) -> None:
+        given.see((*OPTIONS, *_OWN))
+        self._prompt = _prompt(given)
+        self._examples = given.whole("examples", EXAMPLES, 0) if self._prompt.has("examples") else 0
+        self._demos = None
+        if self._examples:
+            path = given.options.get("demos")
+            self._demos = Demonstrations(Path(path) if path is not None else None)
+        cold = None
+        if given.options.get("temperature") != "none":
+            cold = given.number("temperature", 0, 0)
+        limit = given.whole("max_tokens", MAX_TOKENS)
+        self._params = Params(temperature=cold, max_tokens=limit)
+        self._asker = Asker(model_of(given), cache=given.cache)
+
+    @property
+    def prompts(self) -> tuple[PromptFile, ...]:
+        """The prompt, and the file of demonstrations."""
+        return (self._prompt.file, *((self._demos.file,) if self._demos else ()))
+
+    @property
+    def spent(self) -> Spent:
+        """Calls, tokens and cache hits so far."""
+        return self._asker.spent
+
+    @property
+    def signature(self) -> str:
+        """Model, prompt and demonstrations by id and hash, and the options that change claims."""
+        prompt, cold = self._prompt.file, self._params.temperature
+        demos = f"/{self._demos.signature}" if self._demos else ""
+        return (
+            f"llm-1/{self._asker.model.signature}/{prompt.id}:{prompt.sha256[:12]}"
+            f"/examples={self._examples}{demos}"
+            f"/temperature={'none' if cold is None else f'{cold:g}'}"
+            f"/max_tokens={self._params.max_tokens}"
+        )
+
+    def decompose(self, texts: Sequence[str]) -> list[Decomposed]:
+        """The claims of each text, each with its sentence's span; a Failure where one failed.
+
+        All sentences of all texts are asked together. UnreachableError where nobody is reached.
+        """
+        works = [_Work.of(text) for text in texts]
+        asked = [sentence for work in works for sentence in work.asked()]
+        replies = iter(self._asker.ask(self._requests(asked)))
+        return [work.claims(replies) for work in works]
+
+    def close(self) -> None:
+        """Close the model's connections."""
+        self._asker.close()
+
+    def _requests(self, asked: Sequence[str]) -> list[ChatRequest]:
+        shown = self._demos.nearest(asked, self._examples) if self._demos else [[] for _ in asked]
+        return [
+            ChatRequest(
+                self._prompt.fill(
+                    {"sentence": sentence, "examples": "\n\n".join(map(str, examples))}
+                ),
+                self._params,
+            )
+            for sentence, examples in zip(asked, shown, strict=True)
+        ]
+
+
+def read_facts(reply: str) -> list[str] | None:
+    """The facts of a reply, one a line behind "-", "*", "•" or a number; [] for the word NONE.
+
+    None where any line is something else, or nothing was said: nothing is guessed.
+    """
+    lines = [line for line in reply.splitlines() if line.strip()]
+    facts = [match[1].strip() for line in lines if (match := _FACT.fullmatch(line))]
+    if len(lines) == 1 and (facts or lines)[0].strip().rstrip(".").upper() == NONE:
+        return []
+    return facts if facts and len(facts) == len(lines) else None
+
+
+class _Work(NamedTuple):
+    """A text with the spans of its statements, and which of its sentences these are."""
+
+    text: str
+    spans: list[tuple[int, int]]
+    numbers: list[int]
+
+    @classmethod
+    def of(cls, text: str) -> _Work:
+        spans, numbers = [], []
+        for number, (start, end) in enumerate(sentences(text)):
+            if not is_chatter(text[start:end]):
+                begin = skip_boilerplate(text, start, end)
+                spans.append((begin if text[begin:end].strip() else start, end))
+                numbers.append(number)
+        return cls(text, spans, numbers)
+
+    def asked(self) -> Iterator[str]:
+        """What the model sees: one line for each sentence whose facts can count."""
+        for span in filter(self._counts, self.spans):
+            yield one_line(self.text[slice(*span)])
+
+    def claims(self, replies: Iterator[Reply]) -> Decomposed:
+        """The cleaned facts; takes as many replies as sentences were asked about."""
+        facts: list[list[str]] = []
+        failures: list[Failure] = []
+        for span, number in zip(self.spans, self.numbers, strict=True):
+            found = _read(next(replies)) if self._counts(span) else []
+            if isinstance(found, Failure):
+                failures.append(Failure(found.status, f"sentence {number + 1}: {found.reason}"))
+                found = []
+            facts.append(found)
+        if failures:
+            return failures[0]
+        cleaned = clean(self.spans, self.text, facts)
+        return [msgspec.structs.replace(c, sentence=self.numbers[c.sentence]) for c in cleaned]
+
+    def _counts(self, span: tuple[int, int]) -> bool:
+        """Whether the cleaning keeps anything of the sentence."""
+        return len(self.spans) == 1 or not is_one_word(self.text[slice(*span)])
+
+
+def _prompt(given: Given) -> Prompt:
+    path = given.options.get("prompt")
+    if path is None:
+        prompt = packaged_prompt("trueground.claims", "facts-1")
+    else:
+        prompt = user_prompt(Path(path), ("sentence",), ("examples",))
+    for option in ("demos", "examples"):
+        if option in given.options and not prompt.has("examples"):
+            raise UsageError(
+                f"the decomposer {given.name}: {option}={given.options[option]!r}, but the prompt "
+                f"{path} has no place {{examples}}; add it, or leave {option} out"
+            )
+    return prompt
+
+
+def _read(reply: Reply) -> list[str] | Failure:
+    if reply.status is Status.TRUNCATED:
+        return Failure(reply.status, "the model's reply was cut off at the token limit")
+    if reply.status is Status.TOO_LONG:
+        return Failure(reply.status, f"the sentence is too long for the model: {reply.error}")
+    if reply.status is not None:
+        return Failure(reply.status, f"the call failed: {reply.error}")
+    facts = read_facts(reply.text)
+    if facts is not None:
+        return facts
+    found = f'"{shorten(reply.text.strip(), _SHOWN)}"' if reply.text.strip() else "an empty reply"
+    return Failure(
+        Status.UNPARSEABLE, f'expected one fact a line behind "- ", or {NONE}; found {found}'
+    )

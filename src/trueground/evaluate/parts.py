@@ -1,0 +1,131 @@
+"""Who supplies claims, verdicts and ratings in a run: decomposer, judges, rater."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from trueground.claims import Decomposer, get_decomposer
+from trueground.errors import UsageError
+from trueground.judges import Judge, get_judge
+from trueground.plugins import known_everywhere, read_given
+
+if TYPE_CHECKING:
+    from trueground.judges.rating import Rater
+    from trueground.models.asker import Spent
+    from trueground.models.prompts import PromptFile
+
+JudgeName = str | Judge
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a run. `names` are the texts from which another process can make the same.
+
+    `names` is None where that cannot be done: for parts handed in as objects, and for those that
+    hold a model in memory or ask one. `own` are those that were made here and are closed here.
+    """
+
+    judges: tuple[Judge, ...]
+    decomposer: Decomposer
+    rater: Rater | None = None
+    names: tuple[tuple[str, ...], str] | None = None
+    own: tuple[Any, ...] = field(default=(), repr=False)
+
+    @property
+    def labels(self) -> list[str]:
+        """A name for each judge; where two have the same, they are numbered."""
+        names = [judge.name for judge in self.judges]
+        seen: Counter[str] = Counter()
+        labels = []
+        for name in names:
+            seen[name] += 1
+            labels.append(f"{name}#{seen[name]}" if names.count(name) > 1 else name)
+        return labels
+
+    def all(self) -> Iterator[Any]:
+        """Every part, once."""
+        found = (*self.judges, self.decomposer, *((self.rater,) if self.rater else ()))
+        yield from {id(part): part for part in found}.values()
+
+    @property
+    def prompts(self) -> tuple[PromptFile, ...]:
+        """The prompts that language models are asked with."""
+        return tuple(p for part in self.all() for p in getattr(part, "prompts", ()))
+
+    @property
+    def spent(self) -> Spent | None:
+        """Calls, tokens and cache hits of all parts; None where no part asks a model."""
+        found = [part.spent for part in self.all() if hasattr(part, "spent")]
+        return sum(found[1:], found[0]) if found else None
+
+    def close(self) -> None:
+        """Give connections and memory of the parts back that were made here."""
+        for part in self.own:
+            if hasattr(part, "close"):
+                part.close()
+
+
+def make_parts(
+    judge: JudgeName | Sequence[JudgeName] = "lexical",
+    decomposer: str | Decomposer = "rules",
+    rater: str | Rater | None = None,
+    *,
+    cache: bool = True,
+) -> Parts:
+    """The parts behind these names, `NAME:MODEL(option=value)` each, or as they are.
+
+    A judge that is a language model rates too, where no rater is named. Raises UsageError, and
+    InputError for a model that cannot be found.
+    """
+    wanted = [judge] if isinstance(judge, str | Judge) else list(judge or ())
+    for name, part in (("judge", wanted or judge), ("decomposer", decomposer)):
+        if not part:
+            raise UsageError(f"{name}={part!r}; leave it out for the default, or name one")
+    if twice := [text for text in wanted if wanted.count(text) > 1]:
+        raise UsageError(f"the judge {twice[0]!r} is named twice; name each judge once")
+    judges = tuple(get_judge(j, cache=cache) if isinstance(j, str) else j for j in wanted)
+    splits = get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
+    if rater is None:
+        asked = [j for j in wanted if isinstance(j, str) and j.strip().startswith("llm:")]
+        rater = _rater_name(asked[0]) if asked else None
+    rates = _rater(rater, cache) if isinstance(rater, str) else rater
+    named = [part for part, name in zip(judges, wanted, strict=True) if isinstance(name, str)]
+    own = (
+        *named,
+        *((splits,) if isinstance(decomposer, str) else ()),
+        *((rates,) if isinstance(rater, str) else ()),
+    )
+    return Parts(judges, splits, rates, _names(wanted, decomposer, (*judges, splits)), own)
+
+
+def _rater(text: str, cache: bool) -> Rater:
+    from trueground.judges.rating import make_rater
+
+    return make_rater(text, cache=cache)
+
+
+def _rater_name(judge: str) -> str:
+    """The same model as a rater, without the options that only judges have."""
+    from trueground.models.asker import OPTIONS
+
+    given = read_given("judge", judge)
+    kept = ",".join(f"{name}={value}" for name, value in given.options.items() if name in OPTIONS)
+    return f"llm:{given.model}" + (f"({kept})" if kept else "")
+
+
+def _names(
+    judges: Sequence[JudgeName], decomposer: str | Decomposer, made: Sequence[Any]
+) -> tuple[tuple[str, ...], str] | None:
+    texts = [judge for judge in judges if isinstance(judge, str)]
+    if len(texts) < len(judges) or not isinstance(decomposer, str):
+        return None
+    if any(getattr(part, "in_one_process", False) for part in made):
+        return None
+    names = [read_given("judge", text).name for text in texts]
+    splits = read_given("decomposer", decomposer).name
+    if not known_everywhere("judge", names) or not known_everywhere("decomposer", [splits]):
+        return None
+    return tuple(texts), decomposer
