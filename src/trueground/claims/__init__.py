@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from trueground.claims.base import Decomposed, Decomposer
 from trueground.claims.rules import RuleDecomposer
-from trueground.plugins import Given, add, make, read_given
+from trueground.plugins import Given, add, load_plugins, make, read_given
 
 __all__ = [
     "Decomposed",
@@ -15,6 +15,7 @@ __all__ = [
     "decomposer",
     "decomposers",
     "get_decomposer",
+    "kinds",
 ]
 
 Factory = Callable[..., Decomposer]
@@ -28,6 +29,18 @@ def _llm(given: Given) -> Decomposer:
 
 
 decomposers: dict[str, Factory] = {"rules": RuleDecomposer, "llm": _llm}
+
+
+_SHOWN = {"llm": "llm:MODEL"}
+
+
+def kinds() -> list[dict[str, str]]:
+    """Every kind of decomposer by `name`, as a user writes it, and `doc`; none is made."""
+    load_plugins()
+    return [
+        {"name": _SHOWN.get(name, name), "doc": (factory.__doc__ or "").strip().partition("\n")[0]}
+        for name, factory in decomposers.items()
+    ]
 
 
 def get_decomposer(text: str, *, cache: bool = True) -> Decomposer:

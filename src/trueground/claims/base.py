@@ -19,8 +19,15 @@ class Decomposer(Protocol):
     `trueground.models.asker`).
     """
 
-    name: str
-    signature: str
+    @property
+    def name(self) -> str:
+        """The name under which it is registered."""
+        ...
+
+    @property
+    def signature(self) -> str:
+        """Everything that fixes its claims."""
+        ...
 
     def decompose(self, texts: Sequence[str]) -> Sequence[Decomposed]:
         """Return the claims of each text, in text order; a text without statements has none.

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from trueground import claims, judges
 from trueground.benchmarks.datasets import all_datasets, is_fetched
 from trueground.benchmarks.registry import all_benchmarks
-from trueground.claims import decomposers, get_decomposer
-from trueground.judges import get_judge, judges
 from trueground.metrics.registry import all_metrics
 from trueground.models.registry import kinds
-from trueground.plugins import load_plugins
 from trueground.text.normalize import NORMALIZERS, get_normalizer
 
 _FIELD = {"given_references": "references", "gold_contexts": "contexts"}
@@ -58,14 +56,8 @@ def catalogue(kind: str) -> list[dict[str, Any]]:
             {"name": d.name, "doc": d.doc, "licence": d.licence, "fetched": is_fetched(d.name)}
             for d in all_datasets().values()
         ]
-    load_plugins()
     if kind == "judges":
-        return [_named(name, get_judge(name)) for name in judges]
+        return judges.kinds()
     if kind == "decomposers":
-        return [_named(name, get_decomposer(name)) for name in decomposers]
+        return claims.kinds()
     return [{"name": name, "doc": get_normalizer(name).doc} for name in NORMALIZERS]
-
-
-def _named(name: str, thing: Any) -> dict[str, Any]:
-    doc = (type(thing).__doc__ or "").strip().splitlines()[0]
-    return {"name": name, "doc": doc, "signature": thing.signature}

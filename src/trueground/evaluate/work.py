@@ -16,12 +16,20 @@ from trueground.reports.page import write_page
 from trueground.runs.directory import SUMMARY, RunDirectory, write_json
 from trueground.types import Record
 
+_SMALL = 64
 # progress(phase, done, total); total is None if unknown. Phases: "check", "ask", "score", "report".
 Progress = Callable[[str, int, int | None], None]
 
 
 def no_progress(_phase: str, _done: int, _total: int | None) -> None:
     """Say nothing."""
+
+
+def _small(batches: Iterator[list[Record]]) -> Iterator[list[Record]]:
+    """The same records in batches that a language model judges within a minute or so."""
+    for batch in batches:
+        for low in range(0, len(batch), _SMALL):
+            yield batch[low : low + _SMALL]
 
 
 class Source(Protocol):
@@ -66,7 +74,10 @@ class Work:
 
     def _scored(self) -> Iterator[Scored]:
         workers = choose_workers(self.workers, self.check.n) if self.job else 1
-        return map_batches(self.plan, self.source.batches(), workers, self.job)
+        batches = self.source.batches()
+        if self.plan.parts.spent is not None:
+            batches = _small(batches)
+        return map_batches(self.plan, batches, workers, self.job)
 
     def _count(self, scored: Scored) -> Scored:
         self.values.append(scored)

@@ -20,9 +20,20 @@ class Judge(Protocol):
     also has `prompts` and `spent` (see `trueground.models.asker`).
     """
 
-    name: str
-    threshold: float
-    signature: str
+    @property
+    def name(self) -> str:
+        """The name under which it is registered."""
+        ...
+
+    @property
+    def threshold(self) -> float:
+        """Scores above it mean "supported"."""
+        ...
+
+    @property
+    def signature(self) -> str:
+        """Everything that fixes its verdicts."""
+        ...
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
         """Return one verdict for each request, in their order."""

@@ -21,9 +21,28 @@ def render(summary: Mapping[str, Any], path: Path | None) -> str:
     averages = summary["averages"]
     blocks += [_breakdown(field, by, averages[field]) for field, by in summary["by"].items()]
     blocks.append(_abstention(summary))
+    if summary.get("judge_agreement"):
+        blocks.append(_agreement(summary["judge_agreement"]))
     if path is not None:
         blocks.append(f"page   {path / REPORT}\nfiles  {path}/")
     return "\n\n".join(blocks)
+
+
+def _agreement(entries: Sequence[Mapping[str, Any]]) -> str:
+    """How far the judges agree, one line for each pair and kind of check."""
+    rows = [("judges", "of", "verdicts", "agreement", "kappa", "")]
+    rows += [
+        (
+            " / ".join(entry["judges"]),
+            entry["of"],
+            f"{entry['n']:,}",
+            number(entry["agreement"]),
+            number(entry["kappa"]),
+            "",
+        )
+        for entry in entries
+    ]
+    return table(rows)
 
 
 def render_run(summary: Mapping[str, Any], manifest: Mapping[str, Any], path: Path | None) -> str:
