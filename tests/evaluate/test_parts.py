@@ -208,6 +208,9 @@ def test_ratings_and_what_could_not_be_rated(tmp_path: Path) -> None:
     assert manifest["rater"] == {"name": "rates", "signature": "rates-1"}
     assert manifest["metrics"]["fluency"].endswith("|rater:rates-1")
     assert manifest["judge"] is None
+    (rubric,) = manifest["prompts"]
+    assert rubric["id"] == "rating/fluency-1"
+    assert f"|rubric:rating/fluency-1@{rubric['sha256'][:16]}|" in manifest["metrics"]["fluency"]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def make_manifest(
     """The manifest as it stands while the run goes on."""
     parts = plan.parts
     judges = [_told(judge) for judge in parts.judges] if plan.kinds else []
-    rates = any(spec.metric.rates for spec in plan.specs)
+    rates = bool(plan.rubrics)
     return {
         "trueground": __version__,
         "python": ".".join(map(str, sys.version_info[:3])),
@@ -38,7 +38,7 @@ def make_manifest(
         "judges": judges,
         "decomposer": _told(parts.decomposer) if plan.kinds else None,
         "rater": _told(parts.rater) if rates else None,
-        "prompts": [{"id": p.id, "sha256": p.sha256} for p in parts.prompts],
+        "prompts": [{"id": p.id, "sha256": p.sha256} for p in plan.prompts],
         "by": list(plan.by),
         "seed": plan.seed,
         "resamples": plan.resamples,

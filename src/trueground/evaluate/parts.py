@@ -52,8 +52,9 @@ class Parts:
 
     @property
     def prompts(self) -> tuple[PromptFile, ...]:
-        """The prompts that language models are asked with."""
-        return tuple(p for part in self.all() for p in getattr(part, "prompts", ()))
+        """The prompts that judges and decomposer ask language models with."""
+        asked = (*self.judges, self.decomposer)
+        return tuple(p for part in asked for p in getattr(part, "prompts", ()))
 
     @property
     def spent(self) -> Spent | None:
@@ -111,8 +112,8 @@ def _rater_name(judge: str) -> str:
     """The same model as a rater, without the options that only judges have."""
     from trueground.models.asker import OPTIONS
 
-    given = read_given("judge", judge)
-    kept = ",".join(f"{name}={value}" for name, value in given.options.items() if name in OPTIONS)
+    given, shared = read_given("judge", judge), (*OPTIONS, "temperature", "max_tokens")
+    kept = ",".join(f"{name}={value}" for name, value in given.options.items() if name in shared)
     return f"llm:{given.model}" + (f"({kept})" if kept else "")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from trueground.errors import UsageError
 from trueground.evaluate.parts import Parts
@@ -12,6 +13,9 @@ from trueground.metrics.base import Spec, make_spec
 from trueground.metrics.registry import default_specs, get_metric, parse_specs
 from trueground.records import Check
 from trueground.records.fields import is_known
+
+if TYPE_CHECKING:
+    from trueground.models.prompts import PromptFile
 
 ABSTAINED = "abstained"
 
@@ -45,7 +49,7 @@ class Plan:
         known = any(spec.key == ABSTAINED for spec in self.specs)
         hidden = () if known else (make_spec(get_metric(ABSTAINED), {}),)
         object.__setattr__(self, "hidden", hidden)
-        unrated = [spec.key for spec in self.chosen if spec.metric.rates]
+        unrated = [spec.key for spec in self.chosen if spec.metric.rubric]
         if unrated and self.parts.rater is None:
             raise UsageError(
                 f"{unrated[0]} is rated by a language model, and none is named; add "
@@ -73,6 +77,22 @@ class Plan:
         found = (kind for spec in self.chosen for kind in spec.metric.checks(spec.options))
         return tuple(dict.fromkeys(found))
 
+    @cached_property
+    def rubrics(self) -> dict[str, PromptFile]:
+        """Key → the rubric that a rater is asked with. Raises UsageError and InputError."""
+        from trueground.judges.rating.rubrics import rubric_for
+
+        return {
+            spec.key: rubric_for(*spec.metric.rubric(spec.options)).file
+            for spec in self.chosen
+            if spec.metric.rubric
+        }
+
+    @property
+    def prompts(self) -> list[PromptFile]:
+        """Everything that language models are asked with in judging and rating."""
+        return list(dict.fromkeys((*self.parts.prompts, *self.rubrics.values())))
+
     @property
     def signatures(self) -> dict[str, str]:
         """Key → signature; with judge and decomposer, or rater, where they are asked."""
@@ -85,8 +105,9 @@ class Plan:
             tail = f"|judge:{parts.judges[spec.judge].signature}"
             if any(not kind.startswith("response") for kind in kinds):
                 tail += f"|claims:{parts.decomposer.signature}"
-        if spec.metric.rates and parts.rater is not None:
-            tail += f"|rater:{parts.rater.signature}"
+        if spec.key in self.rubrics and parts.rater is not None:
+            rubric = self.rubrics[spec.key]
+            tail = f"|rubric:{rubric.id}@{rubric.sha256[:16]}|rater:{parts.rater.signature}"
         return tail
 
 

@@ -40,8 +40,8 @@ class Metric:
 
     `needs` are record fields; where one is absent the item is `missing_field`. `compute` gets the
     evidence of a batch and the options, all of them present. `checks` tells which claim checks it
-    reads (see `Evidence.checks`), from its options; `rates` whether it asks a rater (see
-    `Evidence.ratings`); `prepare` raises where an optional install or data is absent. `source` says
+    reads (see `Evidence.checks`), from its options; `rubric` the rubric by which it asks a rater,
+    and what the rater is shown (see `Evidence.ratings`); `prepare` raises where an optional install or data is absent. `source` says
     where the definition stands.
     """
 
@@ -53,7 +53,7 @@ class Metric:
     source: str
     options: Mapping[str, Option] = field(default_factory=dict)
     checks: Callable[[Options], tuple[str, ...]] = lambda _options: ()
-    rates: bool = False
+    rubric: Callable[[Options], tuple[str, str]] | None = None
     prepare: Callable[[Options], None] = lambda _options: None
     extra: str | None = None
     in_default_set: bool = True

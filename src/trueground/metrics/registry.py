@@ -24,6 +24,7 @@ _MODULES = (
     "meteor_score",
     "faithfulness",
     "grounding",
+    "ratings",
     "abstention",
     "faitheval",
 )

@@ -7,23 +7,31 @@ is kept in the response cache, so that work that was broken off goes on where it
 from __future__ import annotations
 
 import asyncio
+import atexit
 import threading
 from collections.abc import Coroutine, Sequence
+from concurrent.futures import wait
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from trueground.errors import UnreachableError, UsageError
+from trueground.errors import TruegroundError, UnreachableError, UsageError
 from trueground.models.base import UNREACHABLE, ChatModel, ChatRequest, Reply, tidy
 from trueground.models.cached import recall, remember, request_key
 from trueground.models.options import ModelOptions
 from trueground.models.registry import make_model
 from trueground.net.cache import ResponseCache, default_path
+from trueground.net.failures import readable
+from trueground.net.redact import scrub
 from trueground.plugins import Given
+from trueground.types import Status
 
 T = TypeVar("T")
 # What may stand in the parentheses of `llm:MODEL(…)`; a part's own options come beside them.
 OPTIONS = ("base_url", "api_key_env", "max_connections", "rpm", "tpm", "timeout", "max_attempts")
-_GIVE_UP_AFTER = 20  # calls in a row that reach nobody
+_GIVE_UP_AFTER = 20  # calls in a row that reach nobody, beside those under way
+_WORDS = 200  # characters of an exception that nobody foresaw
+_LOOK_S = 0.05
+_ENDING_S = 5.0  # for calls to be broken off
 
 
 @dataclass
@@ -67,7 +75,8 @@ def model_of(given: Given) -> ChatModel:
 class Asker:
     """A model, an event loop of its own in a thread, and the response cache.
 
-    The thread starts with the first question. Not for use by several threads at once.
+    The thread starts with the first question, so that it works inside a running event loop too. Not
+    for use by several threads at once. One that nobody closes is closed when the process ends.
     """
 
     def __init__(self, model: ChatModel, *, cache: bool = True) -> None:
@@ -78,7 +87,15 @@ class Asker:
         self._cache: ResponseCache | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._reached = False
         self._lost_in_a_row = 0
+        self._under_way = self._workers = 0
+        self._problem: str | None = None
+
+    @property
+    def problem(self) -> str | None:
+        """Why replies were no longer kept in the response cache; None where they were."""
+        return self._problem or (self._cache.problem if self._cache is not None else None)
 
     def ask(self, requests: Sequence[ChatRequest]) -> list[Reply]:
         """One reply for each request, in their order; equal requests are asked once.
@@ -94,15 +111,30 @@ class Asker:
 
     def close(self) -> None:
         """Close the model and the cache; asking again opens them anew."""
-        if self._loop is not None and self._thread is not None:
-            self._in_loop(self.model.close())
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
-            self._loop = self._thread = None
-        if self._cache is not None:
-            self._cache.close()
-            self._cache = None
+        atexit.unregister(self.close)
+        loop, thread, cache = self._loop, self._thread, self._cache
+        try:
+            if loop is not None:
+                self._in_loop(self._end())
+        finally:
+            self._problem = self.problem
+            self._loop = self._thread = self._cache = None
+            if loop is not None and thread is not None:
+                loop.call_soon_threadsafe(loop.stop)
+                thread.join()
+                loop.close()
+            if cache is not None:
+                cache.close()
+
+    async def _end(self) -> None:
+        """Close the model, and end what may be left of work that was broken off."""
+        try:
+            await self.model.close()
+        finally:
+            left = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
 
     async def _all(self, unique: dict[str, ChatRequest]) -> dict[str, Reply]:
         replies: dict[str, Reply] = {}
@@ -112,12 +144,13 @@ class Asker:
             for key, request in waiting:
                 replies[key] = await self._one(key, request)
 
+        self._workers = min(self.model.concurrency, len(unique))
         try:
             async with asyncio.TaskGroup() as workers:
-                for _ in range(min(self.model.concurrency, len(unique))):
+                for _ in range(self._workers):
                     workers.create_task(work())
         except BaseExceptionGroup as group:
-            raise group.exceptions[0] from None
+            raise group.exceptions[0] from None  # what ended the others
         return replies
 
     async def _one(self, key: str, request: ChatRequest) -> Reply:
@@ -125,20 +158,38 @@ class Asker:
         kept = recall(cache, key) if cache is not None else None
         if kept is not None:
             self.spent.cache_hits += 1
+            await asyncio.sleep(0)  # many in a row must not keep an interrupt from being seen
             return kept
-        reply = tidy(await self.model.generate(request))
-        self._see_reached(reply)
+        self._under_way += 1
+        try:
+            reply = tidy(await self._generate(request))
+        finally:
+            self._under_way -= 1
         self.spent += Spent(1, reply.usage.tokens_in, reply.usage.tokens_out)
         if cache is not None:
             remember(cache, key, self.model.name, reply)
+        await self._see_reached(reply)
         return reply
 
-    def _see_reached(self, reply: Reply) -> None:
+    async def _generate(self, request: ChatRequest) -> Reply:
+        """The model's reply; a fault of its code that nobody foresaw fails this call alone."""
+        try:
+            return await self.model.generate(request)
+        except TruegroundError:
+            raise
+        except Exception as error:
+            words = scrub(readable(str(error).encode("utf-8", "replace"), _WORDS))
+            return Reply(status=Status.ERROR, error=f"unforeseen {type(error).__name__}: {words}")
+
+    async def _see_reached(self, reply: Reply) -> None:
+        """Stop where the model cannot be reached: if nothing gets through, or no longer does."""
         if reply.finish_reason != UNREACHABLE:
-            self._lost_in_a_row = 0
+            self._reached, self._lost_in_a_row = True, 0
             return
         self._lost_in_a_row += 1
-        if not self.spent.calls or self._lost_in_a_row >= _GIVE_UP_AFTER:
+        while not self._reached and self._under_way:  # one of the others may get through
+            await asyncio.sleep(_LOOK_S)
+        if not self._reached or self._lost_in_a_row >= _GIVE_UP_AFTER + self._workers:
             raise UnreachableError(
                 f"{self.model.name} cannot be reached: {reply.error}. Replies so far are cached; "
                 "mend the cause and run the same command again"
@@ -150,14 +201,29 @@ class Asker:
         return self._cache
 
     def _in_loop(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run in the thread's loop and wait; Ctrl-C cancels the work."""
+        """Run in the thread's loop and wait; whatever breaks the waiting off ends the work too."""
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+            self._thread = threading.Thread(
+                target=self._loop.run_forever, name="asker", daemon=True
+            )
             self._thread.start()
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+            atexit.register(self.close)
+        ended = threading.Event()
+
+        async def whole() -> T:
+            try:
+                return await work
+            finally:
+                ended.set()
+
+        future = asyncio.run_coroutine_threadsafe(whole(), self._loop)
         try:
-            return future.result()
+            # In short steps: on Windows Ctrl-C is not heard while waiting without an end.
+            while not wait([future], _LOOK_S).done:
+                pass
         except BaseException:
             future.cancel()
+            ended.wait(_ENDING_S)
             raise
+        return future.result()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from trueground.errors import InputError, TruegroundError, UsageError
-from trueground.models.hf_source import Source, needed, no_safetensors, reason
+from trueground.models.hf_source import needed
 from trueground.models.options import ModelOptions
+from trueground.net.checkpoints import Source
+from trueground.net.pretrained import loading, see_complete
 
 
 @dataclass(frozen=True)
@@ -24,24 +23,12 @@ class Loaded:
 
 def load(source: Source, options: ModelOptions) -> Loaded:
     """Load weights and tokenizer. InputError, or UsageError where code would have to be trusted."""
-    try:
-        with _without_progress_bars():
-            return _load(source, options)
-    except TruegroundError:
-        raise
-    except Exception as error:  # every architecture has its own ways to fail
-        if "trust_remote_code" in str(error):
-            raise UsageError(
-                f"{source.where} brings Python code of its own, which would run on this machine; "
-                "if you trust its publisher, pass --trust-remote-code"
-            ) from error
-        if "use_safetensors" in str(error):
-            raise no_safetensors(source.where) from error
-        raise InputError(f"hf:{source.where} cannot be loaded: {reason(error)}") from error
+    with loading(needed, f"hf:{source.where}") as transformers:
+        return _load(transformers, source, options)
 
 
-def _load(source: Source, options: ModelOptions) -> Loaded:
-    torch, transformers = needed("torch"), needed("transformers")
+def _load(transformers: Any, source: Source, options: ModelOptions) -> Loaded:
+    torch = needed("torch")
     common: dict[str, Any] = {"trust_remote_code": options.trust_remote_code}
     if source.revision is not None:
         common["revision"] = source.revision
@@ -65,11 +52,7 @@ def _load(source: Source, options: ModelOptions) -> Loaded:
         **quantized,
         **common,
     )
-    if missing := sorted(info["missing_keys"]):
-        raise InputError(
-            f"hf:{source.where}: the weights lack {len(missing)} parts of the model, such as "
-            f"{missing[0]}; they would be random numbers. Fetch the files again."
-        )
+    see_complete(f"hf:{source.where}", info["missing_keys"])
     tokenizer = transformers.AutoTokenizer.from_pretrained(source.where, **common)
     model.eval()
     _settle(transformers, model, tokenizer)
@@ -107,16 +90,3 @@ def _settle(transformers: Any, model: Any, tokenizer: Any) -> None:
         if kept["pad_token_id"] is None:
             kept["pad_token_id"] = pad
     model.generation_config = transformers.GenerationConfig(**kept)
-
-
-@contextmanager
-def _without_progress_bars() -> Iterator[None]:
-    """The run has a progress bar of its own; others would be drawn across it."""
-    logging = needed("transformers").utils.logging
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()

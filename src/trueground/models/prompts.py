@@ -1,9 +1,9 @@
 """Prompts as text files with places such as {question}; each is named by its id and its hash.
 
-A prompt that ships with the package is the file `prompts/NAME-VERSION.txt` beside the code that uses
-it; a change of words is a new version. A line `---system---` before, and a line `---user---` behind, mark what
-goes into a system message; without them the whole text is the user message. `{{word}}` stands for
-`{word}`; all other braces are text.
+A prompt that ships with the package is the file `prompts/NAME-VERSION.txt` beside the code that
+uses it; a change of words is a new version. A line `---system---` before, and a line `---user---`
+behind, mark what goes into a system message; without them the whole text is the user message.
+`{{word}}` stands for `{word}`; all other braces are text.
 """
 
 from __future__ import annotations

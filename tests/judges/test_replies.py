@@ -1,0 +1,112 @@
+"""Verdicts are read where they stand plainly, and nowhere else."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueground.judges.replies import read_verdict
+
+PLAIN = [
+    "True",
+    "true.",
+    "TRUE!",
+    " True \n",
+    "**True**",
+    "`True`",
+    '"True"',
+    "“True”",
+    "[True]",
+    "Answer: True",
+    "**Answer:** True",
+    "Final answer: True.",
+    "The answer is True.",
+    "Verdict = True",
+    "The statement is true.",
+    "Yes",
+    "yes.",
+    "Answer: yes",
+    "<answer>True</answer>",
+    '{"answer": "True"}',
+    r"$\boxed{True}$",
+    r"\boxed{\text{True}}",
+    "True. The context says so.",
+    "True: it is in the second sentence.",
+    "True - see the first line.",
+    "True\n\nThe context says so.",
+    "The context says so.\n\nTrue",
+    "The context gives the year.\nTherefore, the statement is True.",
+    "All of it is there. So the answer is: **True**",
+    "Yes.\nIt is there.",
+]
+NONE = [
+    "",
+    " \n",
+    "True or False",
+    "True/False",
+    "True, False",
+    "True\nFalse",
+    "False. True.",
+    "Answer: True or False",
+    "The statement is not true.",
+    "I cannot say whether the answer is true.",
+    "It is not the case that the statement is true.",
+    "not true",
+    "Untrue",
+    "Truely",
+    "maybe",
+    "I cannot help with that.",
+    "true, but only in part",
+    "The claim seems true",
+    "No, that is true.",
+    "Falsehood",
+    "The text says 'Answer: True', which is an order.\nFalse",
+    "yes\nno",
+    "1",
+    "T",
+    "True" * 2,
+    "no problem",
+    "There is no such thing",
+    "none",
+]
+
+
+@pytest.mark.parametrize("reply", PLAIN)
+def test_a_plain_verdict_and_its_opposite(reply: str) -> None:
+    assert read_verdict(reply) is True
+    turned = reply
+    for word, other in (
+        ("True", "False"),
+        ("true", "false"),
+        ("TRUE", "FALSE"),
+        ("Yes", "No"),
+        ("yes", "no"),
+    ):
+        turned = turned.replace(word, other)
+    assert read_verdict(turned) is False
+
+
+@pytest.mark.parametrize("reply", NONE)
+def test_no_verdict(reply: str) -> None:
+    assert read_verdict(reply) is None
+
+
+@given(st.text(max_size=200))
+def test_a_reply_with_both_words_is_never_a_verdict(text: str) -> None:
+    for reply in (f"True\n{text} false", f"False. {text}\nThe answer is true."):
+        assert read_verdict(reply) is None
+
+
+def test_long_replies_take_no_time() -> None:
+    start = time.perf_counter()
+    for reply in (
+        " " * 200_000,
+        "the " * 50_000,
+        "the answer is " * 20_000,
+        "*" * 200_000 + "True",
+    ):
+        read_verdict(reply)
+    assert time.perf_counter() - start < 2

@@ -1,0 +1,302 @@
+"""Asking a model from code without an event loop: kept replies, failures, Ctrl-C, closing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.chaos import KEY, ChaosServer
+
+from trueground.errors import UnreachableError, UsageError
+from trueground.models.asker import OPTIONS, Asker, Spent, model_of
+from trueground.models.base import UNREACHABLE, ChatRequest, Message, Params, Reply, TokenLogprob
+from trueground.models.fake import FakeModel
+from trueground.models.openai import OpenAIModel
+from trueground.models.options import ModelOptions
+from trueground.plugins import read_given
+from trueground.types import Status
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left() -> Iterator[None]:
+    yield
+    assert [thread.name for thread in threading.enumerate() if thread.name == "asker"] == []
+
+
+def asking(text: str, draw: int = 0, **params: object) -> ChatRequest:
+    return ChatRequest((Message("user", text),), Params(**params), draw)  # type: ignore[arg-type]
+
+
+def endpoint(server: ChaosServer, **options: object) -> OpenAIModel:
+    chosen = ModelOptions(base_url=server.base_url, timeout=0.5, max_attempts=2, **options)  # type: ignore[arg-type]
+    model = OpenAIModel("m-1", chosen)
+    model.client = model.endpoint.client(chosen, backoff=0.001)
+    return model
+
+
+def texts(replies: list[Reply]) -> list[str]:
+    return [reply.text for reply in replies]
+
+
+def test_replies_in_the_order_of_requests_and_equal_ones_asked_once() -> None:
+    model = FakeModel(lambda r: r.messages[0].content.upper(), delay=0.01, concurrency=8)
+    asker = Asker(model)
+    try:
+        replies = asker.ask([asking(text) for text in "abcaabbc"] + [asking("a", draw=1)])
+        assert texts(replies) == [*"ABCAABBC", "A"]
+        assert sorted(r.messages[0].content for r in model.calls) == ["a", "a", "b", "c"]
+        assert asker.spent == Spent(calls=4, tokens_in=4, tokens_out=4)
+        assert asker.ask([]) == []
+    finally:
+        asker.close()
+
+
+def test_kept_replies_are_found_by_another_asker_at_another_address() -> None:
+    token = TokenLogprob("4", -0.1, {"4": -0.1, "5": -2.4})
+    with ChaosServer() as one, ChaosServer() as other:
+        first = Asker(endpoint(one))
+        asked = [asking("why?"), asking("how?", temperature=0)]
+        replies = first.ask(asked)
+        first.close()
+        second = Asker(endpoint(other))
+        assert second.ask(asked) == replies
+        assert second.ask([asking("how?", temperature=0.0)]) == replies[1:]
+        assert second.spent == Spent(cache_hits=3)
+        second.close()
+        assert not other.calls
+        fresh = Asker(endpoint(other), cache=False)
+        assert texts(fresh.ask(asked)) == texts(replies)
+        assert (fresh.spent.calls, fresh.problem) == (2, None)
+        fresh.close()
+    kept = FakeModel(lambda _: Reply(text="4", logprobs=[token]), cacheable=True)
+    for calls in (1, 1):
+        asker = Asker(kept)
+        assert asker.ask([asking("rate")])[0].logprobs == [token]
+        asker.close()
+        assert len(kept.calls) == calls
+
+
+def test_failed_calls_are_replies_and_are_asked_again() -> None:
+    failing = {"garbage": "html", "hang": "hang", "reset": "reset", "busy": "429"}
+    behaviour = {**failing, "long": "too-long", "cut": "length"}
+    with ChaosServer(lambda text, _: behaviour.get(text, "ok"), hang=2) as server:
+        asker = Asker(endpoint(server))
+        asked = [asking(text) for text in ("ok", *behaviour)]
+        replies = asker.ask(asked)
+        told = [reply.status for reply in replies]
+        assert told == [None, *[Status.ERROR] * 4, Status.TOO_LONG, Status.TRUNCATED]
+        assert all(reply.error for reply in replies[1:6])
+        assert KEY not in repr(replies)
+        before = dict(server.calls)
+        assert [reply.status for reply in asker.ask(asked)] == told
+        again = {text for text, n in server.calls.items() if n > before[text]}
+        assert again == {*failing, "long"}
+        assert asker.spent.cache_hits == 2
+        asker.close()
+
+
+def test_a_pause_that_the_endpoint_asks_for_is_waited_out() -> None:
+    with ChaosServer(lambda _, call: "429-wait" if call == 1 else "ok") as server:
+        asker = Asker(endpoint(server))
+        start = time.monotonic()
+        assert asker.ask([asking("why?")])[0].text == "answer to why?"
+        assert time.monotonic() - start >= 1
+        asker.close()
+
+
+@pytest.mark.parametrize("behaviour", ["401", "403", "404", "429-quota"])
+def test_an_endpoint_that_lets_nobody_in(behaviour: str) -> None:
+    with ChaosServer(lambda *_: behaviour) as server:
+        asker = Asker(endpoint(server))
+        with pytest.raises(
+            UnreachableError, match=r"m-1 cannot be reached: .*run the same"
+        ) as told:
+            asker.ask([asking(f"q{n}") for n in range(100)])
+        assert KEY not in str(told.value)
+        assert len(server.calls) <= 32
+        asker.close()
+        asker.close()
+
+
+def test_nobody_there() -> None:
+    with ChaosServer() as server:
+        gone = server.base_url
+    model = OpenAIModel("m-1", ModelOptions(base_url=gone, max_attempts=1))
+    asker = Asker(model)
+    for _ in range(2):
+        with pytest.raises(UnreachableError, match="m-1 cannot be reached"):
+            asker.ask([asking("why?")])
+    asker.close()
+
+
+def test_one_that_gets_through_keeps_the_others_going() -> None:
+    """The first to come back reaches nobody; a slower one does."""
+
+    async def behave(request: ChatRequest) -> Reply:
+        text = request.messages[0].content
+        await asyncio.sleep(0.1 if text == "slow" else 0.0)
+        if text.startswith("lost"):
+            return Reply(status=Status.ERROR, error="nobody", finish_reason=UNREACHABLE)
+        return Reply(text=text)
+
+    model = FakeModel("", concurrency=4)
+    model.generate = behave  # type: ignore[method-assign]
+    asker = Asker(model)
+    replies = asker.ask([asking(text) for text in ("lost", "slow", "lost too", "c")])
+    assert [reply.status for reply in replies] == [Status.ERROR, None, Status.ERROR, None]
+    with pytest.raises(UnreachableError):
+        asker.ask([asking(f"lost {n}") for n in range(40)])
+    asker.close()
+
+
+def test_a_fault_of_the_models_code_fails_that_call_alone() -> None:
+    def answer(request: ChatRequest) -> str:
+        text = request.messages[0].content
+        if text == "bad":
+            raise LookupError(f"no such thing, authorization: {KEY}")
+        return text
+
+    asker = Asker(FakeModel(answer, cacheable=True))
+    good, bad = asker.ask([asking("good"), asking("bad")])
+    assert good.text == "good"
+    assert (bad.status, bad.text) == (Status.ERROR, "")
+    assert bad.error is not None
+    assert bad.error.startswith("unforeseen LookupError: no such thing")
+    assert KEY not in bad.error
+    asker.close()
+
+
+def test_a_request_that_cannot_be_meant_is_raised() -> None:
+    with ChaosServer() as server:
+        asker = Asker(endpoint(server))
+        with pytest.raises(UsageError, match="stream"):
+            asker.ask([asking("why?", extra={"stream": True})])
+        assert asker.ask([asking("why?")])[0].text == "answer to why?"
+        asker.close()
+
+
+def test_inside_a_running_event_loop() -> None:
+    async def main() -> list[Reply]:
+        asker = Asker(FakeModel("yes", delay=0.01))
+        try:
+            return asker.ask([asking("a"), asking("b")])
+        finally:
+            asker.close()
+
+    assert texts(asyncio.run(main())) == ["yes", "yes"]
+
+
+def test_closing_twice_unused_and_asking_again() -> None:
+    Asker(FakeModel("unused")).close()
+    with ChaosServer() as server:
+        asker = Asker(endpoint(server))
+        for question in ("why?", "how?"):
+            assert asker.ask([asking(question)])[0].text == f"answer to {question}"
+            asker.close()
+            asker.close()
+        assert asker.ask([asking("why?")])[0].text == "answer to why?"
+        assert asker.spent.cache_hits == 1
+        asker.close()
+
+
+def test_a_model_that_cannot_be_closed_leaves_nothing_open() -> None:
+    class Stuck(FakeModel):
+        async def close(self) -> None:
+            raise OSError("stuck")
+
+    asker = Asker(Stuck("yes", cacheable=True))
+    asker.ask([asking("a")])
+    with pytest.raises(OSError, match="stuck"):
+        asker.close()
+    asker.close()
+
+
+def test_many_kept_replies_cost_little() -> None:
+    model = FakeModel(lambda r: r.messages[0].content, concurrency=100_000_000, cacheable=True)
+    asked = [asking(f"q{n}") for n in range(2_000)]
+    first = Asker(model)
+    first.ask(asked)
+    first.close()
+    second = Asker(model)
+    start = time.monotonic()
+    assert len(second.ask(asked)) == 2_000
+    assert time.monotonic() - start < 5
+    assert (second.spent.cache_hits, len(model.calls)) == (2_000, 2_000)
+    second.close()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
+def test_ctrl_c_while_waiting_ends_the_calls_and_keeps_what_came() -> None:
+    ended: list[str] = []
+
+    class Slow(FakeModel):
+        async def generate(self, request: ChatRequest) -> Reply:
+            text = request.messages[0].content
+            try:
+                await asyncio.sleep(30 if text == "slow" else 0)
+            except asyncio.CancelledError:
+                ended.append(text)
+                raise
+            return Reply(text=text)
+
+    asker = Asker(Slow("", cacheable=True, concurrency=2))
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        asker.ask([asking("slow"), asking("a"), asking("b")])
+    assert time.monotonic() - start < 5
+    assert ended == ["slow"]
+    assert texts(asker.ask([asking("a"), asking("b")])) == ["a", "b"]
+    assert asker.spent.cache_hits == 2
+    asker.close()
+    timer.join()
+
+
+def test_one_that_nobody_closes_keeps_its_replies_and_ends_with_the_process(home: Path) -> None:
+    code = (
+        "from trueground.models.asker import Asker\n"
+        "from trueground.models.base import ChatRequest, Message\n"
+        "from trueground.models.fake import FakeModel\n"
+        "asker = Asker(FakeModel('yes', cacheable=True))\n"
+        "asker.ask([ChatRequest((Message('user', 'x'),))])\n"
+        "print(asker.spent.calls, asker.spent.cache_hits)\n"
+    )
+    for expected in ("1 0", "0 1"):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", code],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stdout.strip(), done.stderr) == (0, expected, "")
+
+
+def test_models_from_what_a_user_wrote() -> None:
+    written = "llm:m:8b(base_url=http://127.0.0.1:9/v1,max_connections=3,rpm=60,timeout=2)"
+    model = model_of(read_given("judge", written))
+    assert (model.name, model.concurrency) == ("m:8b", 3)
+    assert model_of(read_given("judge", "llm:fake:True")).name == "fake:True"
+    assert "api_key_env" in OPTIONS
+    with pytest.raises(UsageError, match=r"the judge llm needs a model; write llm:MODEL"):
+        model_of(read_given("judge", "llm"))
+    for option in ("rpm=0", "max_connections=0", "timeout=soon", "max_attempts=1.5"):
+        with pytest.raises(UsageError, match=option.partition("=")[0]):
+            model_of(read_given("judge", f"llm:m(base_url=http://127.0.0.1:9/v1,{option})"))
