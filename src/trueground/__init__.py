@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply
     from trueground.models.options import ModelOptions
     from trueground.models.registry import model
+    from trueground.studies.calibrate import calibrate
     from trueground.types import Claim, JudgeRequest, Passage, Record, Status, Turn, Verdict
 
 _HOMES = {
@@ -48,6 +49,7 @@ _HOMES = {
     "arun": "evaluate.run",
     "ascore": "evaluate.score",
     "benchmark": "benchmarks.registry",
+    "calibrate": "studies.calibrate",
     "decomposer": "claims",
     "judge": "judges",
     "metric": "metrics.registry",
@@ -79,6 +81,7 @@ __all__ = [
     "arun",
     "ascore",
     "benchmark",
+    "calibrate",
     "decomposer",
     "errors",
     "judge",

@@ -39,7 +39,8 @@ def test_every_benchmark_declares_itself(name: str) -> None:
     for option in found.options:
         assert option.doc
         assert not option.allowed or option.default in option.allowed
-    readme = (files("trueground.benchmarks") / name / "README.md").read_text(encoding="utf-8")
+    folder = files("trueground.benchmarks") / name.replace("-", "_")
+    readme = (folder / "README.md").read_text(encoding="utf-8")
     for word in ("## Citation", "## Data", "## Deviations", found.source.partition(" ")[0]):
         assert word in readme
     for option in found.options:

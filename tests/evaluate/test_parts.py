@@ -142,6 +142,18 @@ def test_claims_that_cannot_be_had_leave_the_item_unscored_with_the_reason(tmp_p
     assert items[1]["evidence"]["grounding_f1"]["reason"] == "no list in 'hm'"
 
 
+def test_without_contexts_nobody_is_asked_and_nothing_is_told(tmp_path: Path) -> None:
+    rows = [RECORD, RECORD | {"id": "b", "contexts": [" "]}]
+    judge = FakeJudge()
+    metrics = "support,grounding_precision(scope=gold)"
+    tg.score(rows, metrics=metrics, judge=judge, out=tmp_path / "r")
+    assert len(judge.requests) == 1
+    items = [json.loads(line) for line in (tmp_path / "r" / ITEMS).read_text().splitlines()]
+    assert items[1]["status"]["support"] == "missing_field"
+    assert items[0]["status"]["grounding_precision(scope=gold)"] == "missing_field"
+    assert [list(item["evidence"]) for item in items] == [["support"], []]
+
+
 def test_claims_are_made_once_for_all_judges_and_scopes() -> None:
     class Counting(FakeDecomposer):
         seen = 0

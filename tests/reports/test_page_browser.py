@@ -255,6 +255,100 @@ def test_hover_shows_and_a_click_holds(browser: Any, claims_page: Path) -> None:
     assert words(browser, ".verdict.active .text") == "Moons fall."
 
 
+@pytest.fixture(scope="module")
+def judged_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two items seen by two judges, of which one looked at the gold contexts too."""
+    text = "The mill was built in 1903. It burned down."
+    answer = "The mill is from 1903. It still stands."
+
+    def claims(first: bool | None, second: bool, **more: Any) -> list[dict[str, Any]]:
+        return [
+            {"text": answer[:22], "start": 0, "end": 22, "supported": first, "text_index": 0}
+            | {"window": [0, 27], "reasons": [], "probability": 0.75}
+            | more,
+            {"text": answer[23:], "start": 23, "end": 39, "supported": second, "text_index": 0}
+            | {"window": [28, 43], "reasons": [], "probability": None},
+        ]
+
+    lost = {"status": "unparseable", "reply": "Hard to say.", "probability": None}
+    facts = [
+        {"text": "It was built in 1903.", "supported": True, "window": [0, 22], "reasons": []},
+        {"text": "It burned down.", "supported": False, "window": None, "reasons": []},
+    ]
+    pairs = []
+    for number in (0, 1):
+        record, item = make_item(number, random.Random(number))
+        record.response, record.contexts = answer, [Passage(text=text)]
+        item["evidence"] = {
+            "grounding_precision": {"claims": claims(True, False)},
+            "grounding_recall": {"facts": facts},
+            "grounding_f1": {"see": "grounding_precision"},
+            "support(scope=gold)": {"claims": claims(True, True)},
+            "context_entails@llm": {
+                "response": [{"text_index": 0, "supported": False, "window": [0, 27]}]
+            },
+            "grounding_f1@llm": {"claims": claims(None, True, **lost), "facts": facts[::-1]},
+        }
+        pairs.append((record, item))
+    return write_page(write_run(tmp_path_factory.mktemp("judged"), pairs))
+
+
+def test_the_reader_switches_the_judge(browser: Any, judged_page: Path) -> None:
+    browser.get(judged_page.as_uri())
+    open_first(browser)
+
+    def verdicts() -> list[str]:
+        marks = browser.find_elements("css selector", ".response mark")
+        return [mark.get_attribute("class").split()[1] for mark in marks]
+
+    def press(name: str) -> None:
+        browser.find_element("xpath", f"//fieldset/button[.='{name}']").click()
+
+    names = [b.text for b in browser.find_elements("css selector", ".judges button")]
+    assert names == ["lexical", "lexical (scope=gold)", "llm"]
+    assert verdicts() == ["supported", "unsupported"]
+    assert "Claims: 1 of 2 supported" in words(browser, "#item")
+    tags = [tag.text for tag in browser.find_elements("css selector", ".verdict .tag")]
+    assert tags[:2] == ["llm: not checked", "lexical (scope=gold): supported"]
+    press("lexical (scope=gold)")
+    assert verdicts() == ["supported", "supported"]
+    assert "Whole answer" not in words(browser, "#item")
+    press("llm")
+    assert run(browser, "return document.activeElement.textContent") == "llm"
+    assert verdicts() == ["unchecked", "supported"]
+    shown = words(browser, "#item")
+    assert "no verdict in the judge's reply" in shown
+    assert "Whole answer" in shown
+    assert "The answer as a whole" in shown
+    browser.find_element("css selector", ".reply summary").click()
+    assert words(browser, ".reply pre") == "Hard to say."
+    browser.find_element("css selector", ".verdict").click()
+    assert words(browser, ".passages mark.active") == "The mill was built in 1903."
+    browser.find_element("link text", "Next").click()
+    WebDriverWait(browser, 10).until(
+        lambda b: "Next" not in [a.text for a in b.find_elements("css selector", ".itemnav a")]
+    )
+    assert words(browser, ".judges [aria-pressed=true]") == "llm"
+    assert browser.get_log("browser") == []
+
+
+def test_missing_facts_come_first(browser: Any, judged_page: Path) -> None:
+    browser.get("about:blank")
+    browser.get(judged_page.as_uri())
+    open_first(browser)
+    section = browser.find_element("xpath", "//section[h3[starts-with(., 'Gold facts')]]")
+    lines = section.text.splitlines()
+    assert lines[:3] == [
+        "Gold facts: 1 of 2 stated",
+        "Missing from the answer (1)",
+        "It burned down.",
+    ]
+    assert lines[3].startswith("missing")
+    assert "Stated in the answer (1)" in lines
+    section.find_elements("css selector", ".verdict")[-1].click()
+    assert words(browser, ".response mark.active") == "The mill is from 1903."
+
+
 def hostile_run(folder: Path) -> Path:
     record, item = make_item(0, random.Random(0))
     record.id = item["id"] = record.question = record.response = PAYLOAD

@@ -21,7 +21,7 @@ from trueground.net.home import home
 from trueground.plugins import add, find, load_plugins
 
 ORIGIN = "origin.json"
-_MODULES = ("trueground.benchmarks.faitheval.data",)
+_MODULES = ("trueground.benchmarks.faitheval.data", "trueground.benchmarks.truly_ground.data")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ class Dataset:
     """A benchmark's data: `licence` as the publisher states it, `origin_note` for whom it matters.
 
     `origin_note` says where the data come from and what is known about the format there; `hint`
-    what to do with a copy that is laid out otherwise.
+    what to do with a copy that is laid out otherwise. `from_only`: the origin is no repository of
+    the Hub; only a copy on disk can be taken in.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Dataset:
     origin_note: str
     files: tuple[DataFile, ...]
     hint: str = ""
+    from_only: bool = False
 
 
 class FileRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -61,6 +61,8 @@ def fetch(name: str, from_path: Path | None = None, progress: Progress | None = 
     content than recorded. UnreachableError, UsageError, WriteError.
     """
     dataset = get_dataset(name)
+    if dataset.from_only and from_path is None:
+        raise UsageError(f"{name}: {dataset.origin_note}. trueground data fetch {name} --from PATH")
     report = progress or (lambda _file, _done, _total: None)
     copies = None if from_path is None else find_copies(from_path, dataset)
     _make(folder(name))

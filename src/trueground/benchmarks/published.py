@@ -11,10 +11,12 @@ from trueground.benchmarks.base import Value
 
 
 class PublishedScore(msgspec.Struct, frozen=True):
-    """One printed number, a fraction of 1.
+    """One printed number, a fraction of 1 (a rating stays on its scale of 1 to 5).
 
-    `model` is its name in the models table, `printed` how the paper writes it there. `dataset` is
-    None for the average. `options` are the task's options where they are not the default ones.
+    `model` is its name in the models table, `printed` how the paper writes it there. `task` is ""
+    where the paper does not say which. `dataset` is None for the average; `by` names the part of
+    the items, as in {"meta.popularity": "high"}, and is empty for all of them. `options` are the
+    task's options where they are not the default ones.
     """
 
     model: str
@@ -23,7 +25,18 @@ class PublishedScore(msgspec.Struct, frozen=True):
     value: float
     dataset: str | None = None
     options: dict[str, Value] = {}
+    by: dict[str, str] = {}
     printed: str | None = None
+
+
+class PublishedRate(msgspec.Struct, frozen=True):
+    """One printed degradation rate: (baseline - model) / baseline, a fraction of 1."""
+
+    model: str
+    baseline: str
+    task: str
+    metric: str
+    value: float
 
 
 class PublishedRank(msgspec.Struct, frozen=True):
@@ -45,25 +58,35 @@ class PublishedTable(msgspec.Struct, frozen=True):
     source: str
     scores: tuple[PublishedScore, ...] = ()
     ranks: tuple[PublishedRank, ...] = ()
+    rates: tuple[PublishedRate, ...] = ()
 
 
 class _File(msgspec.Struct):
     source: str
     tables: dict[str, str]
     scores: dict[str, tuple[PublishedScore, ...]]
-    ranks: dict[str, tuple[PublishedRank, ...]]
+    ranks: dict[str, tuple[PublishedRank, ...]] = {}
+    rates: dict[str, tuple[PublishedRate, ...]] = {}
 
 
 @cache
 def published(benchmark: str) -> tuple[PublishedTable, ...]:
-    """The paper's tables, in its order; empty where nothing was published for the benchmark."""
-    file = files("trueground.benchmarks") / benchmark / "published.json"
+    """The paper's tables; empty where nothing was published for the benchmark.
+
+    Where tables print the same score, the first is the one to compare with.
+    """
+    file = files("trueground.benchmarks") / benchmark.replace("-", "_") / "published.json"
     if not file.is_file():
         return ()
     found = msgspec.json.decode(file.read_bytes(), type=_File)
     return tuple(
         PublishedTable(
-            name, place, found.source, found.scores.get(name, ()), found.ranks.get(name, ())
+            name,
+            place,
+            found.source,
+            found.scores.get(name, ()),
+            found.ranks.get(name, ()),
+            found.rates.get(name, ()),
         )
         for name, place in found.tables.items()
     )

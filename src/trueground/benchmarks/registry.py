@@ -15,10 +15,12 @@ from trueground.benchmarks.base import Benchmark, Value
 from trueground.errors import UsageError, unknown_name
 from trueground.plugins import add, find, load_plugins
 
-_MODULES = ("faitheval",)
+_MODULES = ("faitheval", "truly_ground")
 
 BENCHMARKS: dict[str, Benchmark] = {
-    name: import_module(f"trueground.benchmarks.{name}").BENCHMARK for name in _MODULES
+    found.name: found
+    for module in _MODULES
+    if (found := import_module(f"trueground.benchmarks.{module}").BENCHMARK)
 }
 
 

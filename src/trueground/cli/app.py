@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from trueground._version import __version__
-from trueground.cli import caching, comparing, data, listing, reporting, running, scoring
+from trueground.cli import caching, comparing, data, judging, listing, reporting, running, scoring
 
 INTERRUPTED = 130
 WRITE_FAILED = 5
@@ -30,6 +30,7 @@ app.add_typer(running.group)
 app.command("compare")(comparing.compare)
 app.command("report")(reporting.report)
 app.command("list")(listing.list_)
+app.add_typer(judging.judge)
 app.add_typer(data.data)
 app.add_typer(caching.cache)
 

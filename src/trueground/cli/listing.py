@@ -54,7 +54,8 @@ def _lines(entry: dict[str, Any], width: int) -> Iterator[str]:
     tail += f"  [extra: {entry['extra']}]" if entry.get("extra") else ""
     tail += f"  [tasks {', '.join(entry['tasks'])}]" if entry.get("tasks") else ""
     if "fetched" in entry:
-        tail += "  [fetched]" if entry["fetched"] else f"  [trueground data fetch {entry['name']}]"
+        how = f"trueground data fetch {entry['name']}" + " --from PATH" * entry["from_only"]
+        tail += "  [fetched]" if entry["fetched"] else f"  [{how}]"
     yield f"  {entry['name']:{width}}  {entry['doc']}{tail}"
     for name, option in entry.get("options", {}).items():
         allowed = "|".join(option["allowed"]) or "…"

@@ -53,7 +53,13 @@ def catalogue(kind: str) -> list[dict[str, Any]]:
         return kinds()
     if kind == "datasets":
         return [
-            {"name": d.name, "doc": d.doc, "licence": d.licence, "fetched": is_fetched(d.name)}
+            {
+                "name": d.name,
+                "doc": d.doc,
+                "licence": d.licence,
+                "fetched": is_fetched(d.name),
+                "from_only": d.from_only,
+            }
             for d in all_datasets().values()
         ]
     if kind == "judges":

@@ -12,7 +12,10 @@ from trueground.claims import Decomposed, Decomposer
 from trueground.judges import Judge, ask
 from trueground.metrics.batch import Batch
 from trueground.metrics.evidence import Checked
-from trueground.types import Claim, Failure, JudgeRequest, Verdict
+from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
+
+
+_NO_TEXT = Failure(Status.MISSING_FIELD, "no context to check against")
 
 
 class Claims:
@@ -30,7 +33,9 @@ class Claims:
 
     def _make(self, batch: Batch) -> list[Decomposed]:
         given = batch.response_facts
-        open_ = [i for i, facts in enumerate(given) if facts is None]
+        # Claims are checked against contexts: where there are none, none are made.
+        contexts = batch.has("contexts").tolist()
+        open_ = [i for i, facts in enumerate(given) if facts is None and contexts[i]]
         made = self._decomposer.decompose([batch.responses[i] for i in open_])
         claims: list[Decomposed] = [_facts(f, batch.responses[i]) for i, f in enumerate(given)]
         for i, item in zip(open_, made, strict=True):
@@ -57,7 +62,9 @@ class Checker:
         else:
             kept = [batch.kept(i, rest[0]) for i in range(len(batch))]
             texts = [batch.texts(i, rows) for i, rows in enumerate(kept)]
-        found = self._what(batch, what)
+        found = [
+            item if texts[i] else _NO_TEXT for i, item in enumerate(self._what(batch, what))
+        ]
         claims = [[] if isinstance(item, Failure) else item for item in found]
         requests = [
             JudgeRequest(claim.text, texts[i], asked[i], variant)
@@ -104,9 +111,11 @@ def _placed(verdict: Verdict, kept: Sequence[int]) -> Verdict:
 
 
 def as_json(checked: Checked, kind: str) -> dict[str, Any]:
-    """The evidence of one item as it stands in items.jsonl."""
+    """The evidence of one item as it stands in items.jsonl; empty where nothing was checked."""
     if checked.failure is not None:
-        return {"reason": checked.failure.reason}
+        return {} if checked.failure is _NO_TEXT else {"reason": checked.failure.reason}
+    if not checked.claims:
+        return {}
     pairs = zip(checked.claims, checked.verdicts, strict=True)
     if kind.startswith("facts"):
         return {"facts": [{"text": c.text, **_verdict_json(v)} for c, v in pairs]}

@@ -161,9 +161,9 @@ def _evidence(plan: Plan, evidence: Evidence, columns: Sequence[Column]) -> Evid
             first = told.setdefault((spec.judge, kind), spec.key)
             judged = evidence.of_judge(spec.judge).checks(kind)
             for found, checked in zip(result, judged, strict=True):
-                if checked.claims or checked.failure:
+                if said := as_json(checked, kind):
                     entry = found.setdefault(spec.key, {})
-                    entry.update(as_json(checked, kind) if first == spec.key else {"see": first})
+                    entry.update(said if first == spec.key else {"see": first})
     return result
 
 

@@ -14,10 +14,13 @@ from trueground.metrics.column import Column, Floats, Options
 from trueground.metrics.evidence import Evidence, ratio
 from trueground.metrics.options import LEXICAL
 from trueground.metrics.overlap import Overlap
+from trueground.text.normalize import get_normalizer
 from trueground.text.phrases import contains_words
+from trueground.text.tokens import tokenise
 from trueground.types import Status
 
 SOURCE = "Adlakha et al. 2023, section 4.1"
+PART = " & "  # between the parts of an answer, as Truly-Ground writes it
 PairValues = Callable[[Overlap], Floats]
 
 
@@ -50,10 +53,24 @@ def _recall_strict(evidence: Evidence, options: Options) -> Column:
     return Column.of(evidence.best(_match(evidence, options, str.__contains__)))
 
 
+def _match_parts(evidence: Evidence, options: Options, hit: Callable[[str, str], bool]) -> Floats:
+    """1 for each pair whose reference, "A & B", has all of its parts in the response."""
+    responses = evidence.strings(options)[0]
+    parts = [reference.split(PART) for reference in evidence.batch.references_flat]
+    normalizer = get_normalizer(options["normalizer"], options["lang"])
+    plain = iter(tokenise([part for some in parts for part in some], normalizer).strings())
+    items = evidence.pair_items.tolist()
+    hits = [
+        [hit(responses[i], next(plain)) for _ in some] for i, some in zip(items, parts, strict=True)
+    ]
+    return np.array([all(some) for some in hits], np.float64)
+
+
 def _answer_accuracy(evidence: Evidence, options: Options) -> Column:
     """A reference that normalises to nothing is no definite answer and is not looked for."""
     hit = contains_words if options["match"] == "word" else str.__contains__
-    found = _match(evidence, options, hit)
+    match = _match_parts if options["parts"] == "each" else _match
+    found = match(evidence, options, hit)
     definite = np.array([bool(r) for r in evidence.strings(options)[1]], np.bool_)
     if options["answers"] == "all":
         values = 1.0 - evidence.best(np.where(definite, 1.0 - found, 0.0))
@@ -67,6 +84,8 @@ _ANSWER_OPTIONS = {
     **LEXICAL,
     "match": Option("word", ("word", "substring")),
     "answers": Option("any", ("any", "all")),
+    # each: a reference "A & B" is met where A and B are found, wherever they stand.
+    "parts": Option("whole", ("whole", "each")),
 }
 
 METRICS = (

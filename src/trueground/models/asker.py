@@ -192,7 +192,8 @@ class Asker:
         if not self._reached or self._lost_in_a_row >= _GIVE_UP_AFTER + self._workers:
             raise UnreachableError(
                 f"{self.model.name} cannot be reached: {reply.error}. Replies so far are cached; "
-                "mend the cause and run the same command again"
+                "mend the cause and run the "
+                "same command again (`score` with --overwrite)"
             )
 
     def _open_cache(self) -> ResponseCache | None:

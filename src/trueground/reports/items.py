@@ -17,6 +17,7 @@ import zstandard
 from trueground.errors import InputError
 from trueground.records.fields import field_text
 from trueground.reports.selection import Selection
+from trueground.reports.verdicts import CHECKED, views
 from trueground.reports.view import STATUS_WORDS
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.types import Answered, Record, Status
@@ -29,6 +30,8 @@ _ESCAPES = {b"<": b"\\u003c", b">": b"\\u003e", b"&": b"\\u0026"} | {
 # Fields that the page has no place of its own for
 _PLACED = {"id", "question", "response", "history", "contexts", "references", "gold_facts"}
 _OTHER_FIELDS = [name for name in Record.__struct_fields__ if name not in _PLACED]
+# Evidence that has a place of its own on the page
+_SHOWN = {"see", "phrase", *CHECKED}
 _STATUSES = [status.value for status in Status]
 
 
@@ -90,9 +93,18 @@ def _record_lines(run_dir: Path) -> Iterator[bytes]:
 
 
 def write_items(
-    out: BinaryIO, run_dir: Path, selection: Selection, *, metrics: list[str], fields: list[str]
+    out: BinaryIO,
+    run_dir: Path,
+    selection: Selection,
+    *,
+    metrics: list[str],
+    fields: list[str],
+    judge: str | None = None,
 ) -> None:
-    """Write the detail blocks, then the index block; only the index is held in memory."""
+    """Write the detail blocks, then the index block; only the index is held in memory.
+
+    `judge` names the judge of the metrics without `@LABEL`.
+    """
     index = _Index(metrics, fields)
     details: list[dict[str, Any]] = []
     blocks = 0
@@ -100,7 +112,7 @@ def write_items(
         selection.rows.tolist(), chosen_items(run_dir, selection), strict=True
     ):
         index.add(row, item, record)
-        details.append(detail(item, record))
+        details.append(detail(item, record, judge))
         if len(details) == BLOCK:
             out.write(json_block(f"block-{blocks}", details))
             details, blocks = [], blocks + 1
@@ -146,18 +158,18 @@ class _Index:
         }
 
 
-def detail(item: Item, record: Record | None) -> dict[str, Any]:
+def detail(item: Item, record: Record | None, judge: str | None = None) -> dict[str, Any]:
     """What the page shows of one opened item beyond the index."""
-    found: dict[str, Any] = {"claims": None, "facts": None, "phrase": None}
+    phrase = None
     other: list[tuple[str, str]] = []
     for metric, evidence in item.evidence.items():
         rest = evidence
         if isinstance(evidence, dict):
-            for name in found.keys() & evidence.keys():
-                found[name] = found[name] or evidence[name]
-            rest = {k: v for k, v in evidence.items() if k != "see" and k not in found}
+            phrase = phrase or evidence.get("phrase")
+            rest = {k: v for k, v in evidence.items() if k not in _SHOWN}
         if rest not in (None, [], {}):
             other.append((metric, _pretty(rest)))
+    found = {"views": views(item.evidence, judge), "phrase": phrase}
     shown: dict[str, Any] = found | {"evidence": other}
     if record is not None:
         kept = {name: getattr(record, name) for name in _OTHER_FIELDS}

@@ -12,6 +12,7 @@ from trueground.errors import InputError, UsageError
 from trueground.reports.items import write_items
 from trueground.reports.selection import choose_items, headline_metric, read_numbers
 from trueground.reports.shell import draw
+from trueground.reports.verdicts import first_judge
 from trueground.reports.view import page_view
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY, replacing
 
@@ -51,7 +52,8 @@ def write_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> Path
     path = run_dir / REPORT
     with replacing(path) as out:
         out.write(before.encode())
-        write_items(out, run_dir, selection, metrics=metrics, fields=fields)
+        judge = first_judge(manifest)
+        write_items(out, run_dir, selection, metrics=metrics, fields=fields, judge=judge)
         out.write(after.encode())
     return path
 

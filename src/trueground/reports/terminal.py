@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from trueground.reports.leaderboard.runs import DATASET
 from trueground.runs.directory import REPORT
 
 _MOST_VALUES = 6
@@ -69,10 +70,8 @@ def _calls(manifest: Mapping[str, Any]) -> str:
 def headline(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     """The entry by which models are ranked: the average over datasets where there is one."""
     key = manifest["benchmark"]["headline"]
-    for averages in summary.get("averages", {}).values():
-        if key in averages:
-            return dict(averages[key])
-    return dict(summary["metrics"][key])
+    averages = summary.get("averages", {}).get(DATASET, {})
+    return dict(averages.get(key) or summary["metrics"][key])
 
 
 Finished = tuple[Mapping[str, Any], Mapping[str, Any], Path]

@@ -19,6 +19,7 @@ from trueground.reports.charts import (
     interval,
     scale_for,
 )
+from trueground.reports.verdicts import judges
 from trueground.types import Status
 
 VALUES_SHOWN = 30
@@ -178,13 +179,12 @@ def asked(manifest: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def signatures(manifest: dict[str, Any]) -> list[tuple[str, str]]:
-    """What exactly was computed: the signature of each metric, of the judge and the decomposer."""
+    """What exactly was computed: signatures of metrics, judges, decomposer and rater."""
     pairs = [(str(name), str(text)) for name, text in (manifest.get("metrics") or {}).items()]
-    for part in ("judge", "decomposer"):
-        found = manifest.get(part)
-        if found:
-            pairs.append((part, str(found.get("signature") or found["name"])))
-    return pairs
+    told = manifest.get("judges") or [manifest.get("judge")]
+    parts = [("judge", judge) for judge in told]
+    parts += [(part, manifest.get(part)) for part in ("decomposer", "rater")]
+    return pairs + [(part, str(f.get("signature") or f["name"])) for part, f in parts if f]
 
 
 def page_view(
@@ -205,7 +205,7 @@ def page_view(
         "n": summary.get("n", 0),
         "inputs": input_names(manifest.get("input")),
         "asked": asked(manifest),
-        "judge": (manifest.get("judge") or {}).get("name"),
+        "judges": judges(manifest),
         "version": manifest.get("trueground"),
         "resamples": manifest.get("resamples"),
         "clusters": summary.get("clusters"),

@@ -8,6 +8,10 @@
     false: { name: "unsupported", words: "not supported" },
     null: { name: "unchecked", words: "not checked" },
   };
+  const FACTS = {
+    true: { name: "supported", words: "stated" },
+    false: { name: "unsupported", words: "missing" },
+  };
   const byId = (id) => document.getElementById(id);
   const index = JSON.parse(byId("index").textContent);
   const total = index.ids.length;
@@ -243,6 +247,7 @@
   }
 
   const verdictOf = (claim) => VERDICTS[claim.supported] ?? VERDICTS[null];
+  const factVerdictOf = (fact) => FACTS[fact.supported] ?? VERDICTS[null];
   const asWindow = (owner) => ({ start: owner.window?.[0], end: owner.window?.[1], owner });
 
   /* Of several claims in one place, the one that most needs a look gives the colour. */
@@ -262,10 +267,12 @@
 
   const sameOwners = (a, b) => a.length === b.length && a.every((owner) => b.includes(owner));
 
-  /* An opened item: its claims and facts, and each element that points at some of them. */
-  function makeBoard(i, detail) {
+  /* An opened item as one judge saw it: its claims and facts, and each element that points at some
+     of them. */
+  function makeBoard(i, detail, view) {
     const board = {
-      answer: index.responses[i], claims: detail.claims ?? [], facts: detail.facts ?? [],
+      answer: index.responses[i], claims: view.claims, facts: view.facts, whole: view.response,
+      others: detail.views.filter((other) => other !== view),
       contexts: detail.contexts ?? [], pointers: [], selected: [], pinned: false,
     };
     board.select = (owners, clicked) => {
@@ -302,7 +309,7 @@
   }
 
   function markPassage(board, text, k) {
-    const spans = board.claims.filter((claim) => claim.text_index === k).map(asWindow);
+    const spans = [...board.claims, ...board.whole].filter((owner) => owner.text_index === k).map(asWindow);
     return pieces(text, spans).map((piece) => {
       if (!piece.owners.length) return piece.text;
       const element = make("mark", {}, piece.text);
@@ -311,19 +318,37 @@
     });
   }
 
-  function verdictRow(board, owner) {
-    const verdict = verdictOf(owner);
-    const place = Number.isInteger(owner.text_index)
+  /* What the other judges say of the same claim or fact, where that is something else. */
+  function disagreement(board, kind, own) {
+    return board.others.flatMap((other) => {
+      const all = kind === "whole" ? other.response : other[kind];
+      const theirs = all.find(({ text, start }) => text === own.text && start === own.start);
+      if (!theirs || theirs.supported === own.supported) return [];
+      return [`${other.name}: ${wordsOf(kind, theirs)}`];
+    });
+  }
+
+  const wordsOf = (kind, owner) => (kind === "facts" ? factVerdictOf(owner) : verdictOf(owner)).words;
+  const decimals = (name, value) => typeof value === "number" ? `${name}${value.toFixed(2)}` : null;
+
+  function verdictRow(board, kind, owner) {
+    const { name } = verdictOf(owner);
+    const failed = owner.status && owner.status !== "scored" ? statusWords.get(owner.status) : null;
+    const passage = Number.isInteger(owner.text_index)
       ? `${owner.supported ? "" : "closest: "}passage ${owner.text_index + 1}` : null;
-    const chance = typeof owner.probability === "number" ? owner.probability.toFixed(2) : null;
+    const numbers = [failed, decimals("", owner.probability), decimals("score ", owner.score), passage];
+    const differs = disagreement(board, kind, owner);
     const button = make("button", { type: "button", class: "verdict" },
-      make("span", { class: "text" }, owner.text ?? ""),
-      make("span", { class: "judged" }, make("span", { class: `badge ${verdict.name}` }, verdict.words),
-        make("span", { class: "quiet" }, [chance, place].filter((part) => part !== null).join(" · "))));
+      make("span", { class: "text" }, owner.text ?? "The answer as a whole"),
+      make("span", { class: "judged" }, make("span", { class: `badge ${name}` }, wordsOf(kind, owner)),
+        make("span", { class: "quiet" }, numbers.filter((part) => part).join(" · ")),
+        ...differs.map((words) => make("span", { class: "tag" }, words))));
     listen(button, board, [owner]);
     board.pointers.push({ element: button, owned: [owner], target: false });
+    const reply = owner.reply ? make("details", { class: "reply" }, make("summary", {}, "The judge’s reply"),
+      make("pre", {}, owner.reply)) : null;
     return make("li", {}, button,
-      ...(owner.reasons ?? []).map((reason) => make("p", { class: "reason" }, reason)));
+      ...(owner.reasons ?? []).map((reason) => make("p", { class: "reason" }, reason)), reply);
   }
 
   const section = (title, ...children) => make("section", {}, make("h3", {}, title), ...children);
@@ -333,11 +358,38 @@
     return section(title, make("ul", { class: "texts" }, ...values.map((value) => make("li", { class: "text" }, value))));
   }
 
-  function verdictSection(title, board, owners) {
-    if (!owners.length) return null;
-    const supported = owners.filter((owner) => owner.supported === true).length;
-    return section(`${title}: ${supported} of ${owners.length} supported`,
-      make("ol", { class: "verdicts" }, ...owners.map((owner) => verdictRow(board, owner))));
+  const rows = (board, kind, owners) =>
+    make("ol", { class: "verdicts" }, ...owners.map((owner) => verdictRow(board, kind, owner)));
+  const supportedOf = (owners) => owners.filter((owner) => owner.supported === true).length;
+
+  function claimsSection(board) {
+    const { claims, whole } = board;
+    return [whole.length ? section("Whole answer", rows(board, "whole", whole)) : null,
+      claims.length ? section(`Claims: ${supportedOf(claims)} of ${claims.length} supported`, rows(board, "claims", claims)) : null];
+  }
+
+  /* Missing facts first: they are what a reader looks for. */
+  function factsSection(board) {
+    const { facts } = board;
+    if (!facts.length) return null;
+    const groups = [["Missing from the answer", false], ["Not checked", null], ["Stated in the answer", true]];
+    return section(`Gold facts: ${supportedOf(facts)} of ${facts.length} stated`, ...groups.flatMap(([title, verdict]) => {
+      const own = facts.filter((fact) => (fact.supported ?? null) === verdict);
+      return own.length ? [make("h4", {}, `${title} (${own.length})`), rows(board, "facts", own)] : [];
+    }));
+  }
+
+  /* Which judge's verdicts are shown; the choice stays from item to item. */
+  let chosenJudge = null;
+
+  function judgeSwitch(detail, view, redraw) {
+    if (detail.views.length < 2) return null;
+    return make("fieldset", { class: "judges noprint" }, make("legend", {}, "Verdicts of"),
+      ...detail.views.map((other) => {
+        const button = make("button", { type: "button", "aria-pressed": String(other === view) }, other.name);
+        button.addEventListener("click", () => { chosenJudge = other.name; redraw(); });
+        return button;
+      }));
   }
 
   function answerSection(board, detail) {
@@ -392,16 +444,28 @@
       step(place - 1, "Previous"), step(place + 1, "Next"));
   }
 
+  const NO_VIEW = { name: "", claims: [], facts: [], response: [] };
+
+  function drawColumns(i, detail) {
+    const view = detail.views.find(({ name }) => name === chosenJudge) ?? detail.views[0] ?? NO_VIEW;
+    const board = makeBoard(i, detail, view);
+    const columns = make("div", { class: "columns" });
+    const redraw = () => {
+      columns.replaceWith(drawColumns(i, detail));
+      document.querySelector(".judges [aria-pressed=true]")?.focus({ preventScroll: true });
+    };
+    columns.append(...[make("div", { class: "left" }, historySection(detail.history),
+      judgeSwitch(detail, view, redraw), answerSection(board, detail), ...claimsSection(board),
+      factsSection(board) ?? listSection("Gold facts", detail.gold_facts),
+      listSection("Reference answers", detail.references), scoresSection(i),
+      foldedSection("Other evidence", detail.evidence), foldedSection("Other fields", detail.fields)),
+    passagesColumn(board)].filter((part) => part !== null));
+    return columns;
+  }
+
   function drawItem(i) {
-    const detail = detailOf(i);
-    const board = makeBoard(i, detail);
-    const facts = verdictSection("Gold facts", board, board.facts) ?? listSection("Gold facts", detail.gold_facts);
-    const left = make("div", { class: "left" }, historySection(detail.history), answerSection(board, detail),
-      verdictSection("Claims", board, board.claims), facts,
-      listSection("Reference answers", detail.references), scoresSection(i), foldedSection("Other evidence", detail.evidence), foldedSection("Other fields", detail.fields));
     return [itemNav(i), make("p", { class: "quiet id" }, `${index.ids[i]} · line ${count(index.rows[i] + 1)}`),
-      make("h1", { tabindex: "-1" }, titleOf(i)),
-      make("div", { class: "columns" }, left, passagesColumn(board))];
+      make("h1", { tabindex: "-1" }, titleOf(i)), drawColumns(i, detailOf(i))];
   }
 
   const missingItem = (id) => [itemNav(-1), make("h1", { tabindex: "-1" }, "Not on this page"),

@@ -1,0 +1,131 @@
+"""What is asked, from the options: which combinations can be meant, and what the defaults are.
+
+A run of several tasks shares its options, so those about distractors are read for every task and
+have no effect on the -gold ones, whose identity they are no part of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from trueground.benchmarks.base import Value
+from trueground.errors import UsageError
+from trueground.models.base import Params
+
+OUTPUT_CAP = 2048
+MINED_BUDGET = 2048
+# Appendix C. Sampling is written out: without a temperature, local models answer greedily.
+_PRESETS = {
+    "greedy": Params(temperature=0.0, max_tokens=OUTPUT_CAP),
+    "tulu": Params(temperature=0.6, max_tokens=OUTPUT_CAP),
+} | {
+    name: Params(temperature=1.0, top_k=10, max_tokens=OUTPUT_CAP)
+    for name in ("llama2", "vicuna", "falcon")
+}
+_OF_DISTRACTORS = ("distractors", "retriever", "corpus", "budget")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A task with its options read; None where the user has said nothing.
+
+    `version` is that of the questions and gold contexts, `original` or `conflict`.
+    """
+
+    task: str
+    preset: str
+    distractors: Path | None
+    distractor_set: str
+    retriever: str | None
+    corpus: Path | None
+    top: int
+    budget: int | None
+    position: str
+    seed: int
+    tokenizer: str | None
+    input_cap: int | None
+    fluency: bool
+
+    @property
+    def version(self) -> str:
+        """Which version is asked."""
+        return "conflict" if self.task.startswith("conflict") else "original"
+
+    @property
+    def dist(self) -> bool:
+        """Whether distractors are shown."""
+        return self.task.endswith("-dist")
+
+    @property
+    def closed_book(self) -> bool:
+        """Whether no context is shown."""
+        return self.task == "no-context"
+
+    @property
+    def params(self) -> Params:
+        """What the preset asks of the model (appendix C)."""
+        return _PRESETS[self.preset]
+
+
+def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
+    """The settings of a task; UsageError for values that cannot be meant, alone or together."""
+    distractors, corpus = _path(options, "distractors"), _path(options, "corpus")
+    retriever = _text(options, "retriever")
+    if distractors is not None and retriever is not None:
+        raise UsageError(
+            "--distractors takes distractors from a file and --retriever mines new ones; give one "
+            "of the two"
+        )
+    if distractors is not None and corpus is not None:
+        raise UsageError("--corpus is for mining with --retriever; --distractors needs none")
+    if task == "no-context":
+        _see_unused(options)
+    return Settings(
+        task=task,
+        preset=str(options["preset"]),
+        distractors=distractors,
+        distractor_set=str(options["distractor-set"]),
+        retriever=retriever,
+        corpus=corpus,
+        top=_number(options, "top", 1) or 0,
+        budget=_number(options, "budget", 1),
+        position=str(options["gold-position"]),
+        seed=_number(options, "position-seed", 0) or 0,
+        tokenizer=_text(options, "tokenizer"),
+        input_cap=_number(options, "input-cap", 1),
+        fluency=bool(options["fluency"]),
+    )
+
+
+def _see_unused(options: Mapping[str, Value]) -> None:
+    given = [name for name in _OF_DISTRACTORS if options[name] is not None]
+    if given:
+        raise UsageError(
+            f"--{given[0]} is for the tasks with distractors; truly-ground/no-context shows no "
+            "context at all: leave it out"
+        )
+
+
+def _text(options: Mapping[str, Value], name: str) -> str | None:
+    value = options[name]
+    if value is None:
+        return None
+    if not str(value).strip():
+        raise UsageError(f"--{name} is empty; give it a value, or leave it out")
+    return str(value).strip()
+
+
+def _path(options: Mapping[str, Value], name: str) -> Path | None:
+    text = _text(options, name)
+    return None if text is None else Path(text)
+
+
+def _number(options: Mapping[str, Value], name: str, least: int) -> int | None:
+    text = _text(options, name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdecimal()) or len(text) > 15 or int(text) < least:
+        raise UsageError(f"--{name} {text}: expected a whole number, {least} or more")
+    return int(text)

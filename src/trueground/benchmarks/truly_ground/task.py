@@ -1,0 +1,155 @@
+"""The tasks: options → metrics, files and a stream of questions (Lee et al. 2024, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from trueground.benchmarks.base import Question, Sources, Task, Value
+from trueground.benchmarks.truly_ground.choosing import within_budget, within_cap
+from trueground.benchmarks.truly_ground.contexts import together
+from trueground.benchmarks.truly_ground.distractors import Distractors, Ranked, make_distractors
+from trueground.benchmarks.truly_ground.lengths import TokenCounter, make_counter
+from trueground.benchmarks.truly_ground.placing import placed
+from trueground.benchmarks.truly_ground.prompting import make_prompt
+from trueground.benchmarks.truly_ground.settings import Settings, read_settings
+from trueground.benchmarks.truly_ground.source import META, VERSIONS, Item, find_file, read_items
+from trueground.models.base import Message
+from trueground.models.prompts import Prompt
+from trueground.records import FileInfo
+from trueground.types import Passage, Record
+
+# The strict definition (section 3.3); the gold contexts are what an answer may draw on.
+_GROUNDING = (
+    "grounding_f1(scope=gold)",
+    "grounding_precision(scope=gold)",
+    "grounding_recall",
+)
+_ANSWER = ("answer_accuracy(match=substring,parts=each)", "answer_accuracy(parts=each)")
+_BY = ("meta.popularity", "meta.contexts", "meta.answer")
+
+
+def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
+    """The task with its options settled. UsageError, InputError; questions are not read yet."""
+    settings = read_settings(task, options)
+    prompt = make_prompt(settings.closed_book, sources.prompt)
+    files = (find_file(VERSIONS[settings.version], sources.data), find_file(META, sources.data))
+    distractors = make_distractors(settings, sources.data) if settings.dist else None
+    counter = None
+    if settings.input_cap or (distractors and distractors.budget):
+        counter = make_counter(settings.tokenizer, sources.model)
+    metrics = _metrics(settings)
+    used = dict.fromkeys((*files, *(distractors.files if distractors else ())))
+    return Task(
+        benchmark="truly-ground",
+        name=task,
+        options=_options(settings, distractors, counter),
+        metrics=metrics,
+        headline=metrics[0],
+        by=_BY,
+        params=settings.params,
+        files=tuple(FileInfo.of(str(file), file) for file in used),
+        prompts=(prompt.file,),
+        questions=_Questions(settings, files, distractors, counter, prompt),
+    )
+
+
+def _metrics(settings: Settings) -> tuple[str, ...]:
+    """The metrics by their keys, the headline first; the earlier definitions last."""
+    fluency = ("fluency(items=free-form)",) if settings.fluency else ()
+    if settings.closed_book:  # no context, so nothing that an answer could stay within
+        return (*_ANSWER, "grounding_recall", *fluency)
+    return (*_GROUNDING, *_ANSWER, "context_entails", *fluency)
+
+
+def _options(
+    settings: Settings, distractors: Distractors | None, counter: TokenCounter | None
+) -> dict[str, Value]:
+    """The options that fix the questions; numbers as text."""
+    cap = settings.input_cap
+    found: dict[str, Value] = {"preset": settings.preset, "input-cap": str(cap) if cap else "none"}
+    if distractors is not None:
+        budget = distractors.budget
+        found |= distractors.options
+        found |= {
+            "budget": str(budget) if budget else "all",
+            "gold-position": settings.position,
+        }
+        if settings.position == "random":
+            found["position-seed"] = str(settings.seed)
+    if distractors is not None or counter is not None:
+        found["tokenizer"] = counter.name if counter else None
+    return found
+
+
+class _Questions:
+    """Streams the questions. The first call reads, mines and checks everything, once."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        files: tuple[Path, Path],
+        distractors: Distractors | None,
+        counter: TokenCounter | None,
+        prompt: Prompt,
+    ) -> None:
+        self._settings = settings
+        self._files = files
+        self._distractors = distractors
+        self._counter = counter
+        self._prompt = prompt
+        self._made: list[tuple[Item, Sequence[Passage]]] | None = None
+
+    def __call__(self) -> Iterator[Question]:
+        if self._made is None:
+            items = read_items(*self._files)
+            self._made = list(zip(items, self._others(items), strict=True))
+            self._distractors = None  # a corpus and its index are large
+        for item, others in self._made:
+            yield Question(self._record(item, others), self._messages(item, others))
+
+    def _others(self, items: Sequence[Item]) -> Ranked:
+        """Each question's distractors, as many as fit."""
+        found: Ranked = [() for _ in items]
+        if self._distractors is not None:
+            found = self._distractors.ranked(items)
+            if self._distractors.budget:
+                assert self._counter is not None
+                found = within_budget(items, found, self._distractors.budget, self._counter)
+        if self._settings.input_cap:
+            assert self._counter is not None
+            found = within_cap(items, found, self._settings.input_cap, self._counter, self._text)
+        return found
+
+    def _contexts(self, item: Item, others: Sequence[Passage]) -> list[Passage]:
+        settings = self._settings
+        return placed(item.gold, others, settings.position, settings.seed, item.id)
+
+    def _messages(self, item: Item, others: Sequence[Passage]) -> tuple[Message, ...]:
+        places = {"question": item.question}
+        if not self._settings.closed_book:
+            places["context"] = together(self._contexts(item, others))
+        return self._prompt.fill(places)
+
+    def _text(self, item: Item, others: Sequence[Passage]) -> str:
+        return "\n".join(message.content for message in self._messages(item, others))
+
+    def _record(self, item: Item, others: Sequence[Passage]) -> Record:
+        settings = self._settings
+        record = Record(
+            id=item.id,
+            response="",
+            question=item.question,
+            references=list(item.references),
+            gold_facts=list(item.facts),
+            group=item.id,
+            meta={
+                "version": settings.version,
+                "popularity": item.popularity,
+                "contexts": item.contexts,
+                "answer": item.answer,
+            },
+        )
+        if not settings.closed_book:
+            record.contexts = self._contexts(item, others)
+        return record

@@ -1,0 +1,114 @@
+"""`trueground judge calibrate`: a judge's threshold and probabilities from human labels."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trueground.cli.options import Format, OnBadRow
+
+judge = typer.Typer(name="judge", help="Judges: calibrate one against human labels.")
+
+
+class Objective(StrEnum):
+    """What the threshold is chosen for."""
+
+    BALANCED_ACCURACY = "balanced_accuracy"
+    F1 = "f1"
+    ACCURACY = "accuracy"
+    MATTHEWS = "matthews"
+    CORRELATION = "correlation"
+
+
+Files = Annotated[
+    list[str],
+    typer.Argument(help="Records with `human` labels: JSONL, JSON, CSV or Parquet (.gz, .zst), -"),
+]
+Label = Annotated[
+    str | None, typer.Option(help="Key of `human`. Default: the only one, else faithful.")
+]
+Above = Annotated[float, typer.Option(help="A label above this is positive.")]
+Decomposer = Annotated[
+    str | None,
+    typer.Option(help="Split answers; the weakest claim counts. Default: answers as a whole."),
+]
+Out = Annotated[
+    Path | None, typer.Option(help="Write FILE.json, to be used as NAME(calibration=FILE.json).")
+]
+Map = Annotated[
+    list[str] | None, typer.Option("--map", help="Your column names: question=query,contexts=docs")
+]
+
+
+@judge.callback()
+def _group() -> None:
+    """Judges: calibrate one against human labels."""
+
+
+@judge.command("calibrate")
+def calibrate(
+    files: Files,
+    judge: Annotated[str, typer.Option(help="NAME or NAME:MODEL(option=value).")] = "lexical",
+    label: Label = None,
+    positive_above: Above = 0.5,
+    decomposer: Decomposer = None,
+    objective: Annotated[
+        Objective, typer.Option(help="What the threshold is chosen for.")
+    ] = Objective.BALANCED_ACCURACY,
+    out: Out = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
+    map_: Map = None,
+    on_bad_row: Annotated[OnBadRow, typer.Option(help="stop, or skip.")] = OnBadRow.STOP,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first N records of each file.")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**63 - 1, help="Seed of intervals and cross-validation.")
+    ] = 0,
+    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap samples.")] = 2_000,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Use no reply that was paid for before.")
+    ] = False,
+    format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Only errors and JSON.")] = False,
+    no_progress: Annotated[bool, typer.Option("--no-progress", help="No progress bar.")] = False,
+) -> None:
+    """Choose a judge's threshold, and fit its probabilities, by human labels."""
+    from trueground.cli.progress import progress_bar
+    from trueground.records import parse_mapping
+    from trueground.studies.calibrate import calibrate as calibrate_judge
+    from trueground.studies.calibration import see_free
+
+    if out is not None:
+        see_free(out, overwrite)
+    with progress_bar(quiet or no_progress) as progress:
+        found = calibrate_judge(
+            files,
+            judge,
+            label=label,
+            positive_above=positive_above,
+            decomposer=decomposer,
+            objective=objective.value,
+            mapping={k: v for text in map_ or () for k, v in parse_mapping(text).items()},
+            on_bad_row=on_bad_row.value,
+            limit=limit,
+            seed=seed,
+            resamples=resamples,
+            cache=not no_cache,
+            progress=progress,
+        )
+    if out is not None:
+        found.write(out, overwrite=overwrite)
+    if format_ is Format.JSON:
+        import orjson
+
+        typer.echo(orjson.dumps(found.raw, option=orjson.OPT_INDENT_2))
+    elif not quiet:
+        from trueground.reports.calibration import render
+
+        typer.echo(render(found.raw))
+        if out is not None:
+            typer.echo(f"\nfile   {out}")

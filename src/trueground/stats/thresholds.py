@@ -1,0 +1,188 @@
+"""Scores against 0/1 labels: AUROC, every threshold there is, and the best one.
+
+A score counts as positive where it is strictly greater than the threshold. Between two neighbouring
+scores all thresholds are alike, so n distinct scores allow n + 1 different cuts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.errors import InputError, unknown_name
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# What a threshold may be chosen for. Between a 0/1 verdict and a 0/1 label Pearson's correlation,
+# the point-biserial one and Matthews' coefficient are one number.
+OBJECTIVES = ("balanced_accuracy", "f1", "accuracy", "matthews", "correlation")
+MEASURES = (
+    "precision",
+    "recall",
+    "f1",
+    "specificity",
+    "accuracy",
+    "balanced_accuracy",
+    "matthews",
+    "share_positive",
+)
+_ALIKE = 1e-12
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Every cut through the scores, from "all are positive" to "none is".
+
+    `thresholds`, `true_positive` and `false_positive` have the shape (distinct scores + 1,).
+    """
+
+    thresholds: Floats
+    true_positive: Floats
+    false_positive: Floats
+    positives: float
+    negatives: float
+    scores: Floats
+
+    def measures(self) -> dict[str, Floats]:
+        """Each of MEASURES at each cut; see `measures`."""
+        return measures(self.true_positive, self.false_positive, self.positives, self.negatives)
+
+
+def see_labelled(scores: Floats, labels: Mask) -> None:
+    """InputError where there are not as many finite scores as labels, or labels of one kind."""
+    if scores.ndim != 1 or scores.shape != labels.shape:
+        raise InputError(f"{scores.shape} scores and {labels.shape} labels; expected one for each")
+    if not np.isfinite(scores).all():
+        bad = int((~np.isfinite(scores)).sum())
+        raise InputError(f"{bad} of {len(scores)} scores are not finite; leave these out")
+    positives = int(labels.sum())
+    if positives in (0, len(labels)):
+        raise InputError(
+            f"{positives} of {len(labels)} labels are positive; expected some of both kinds"
+        )
+
+
+def auroc(scores: Floats, labels: Mask) -> float:
+    """The chance that a positive scores higher than a negative; equal scores count half.
+
+    `scores` and `labels` have the shape (n,). Raises InputError (see `see_labelled`).
+    """
+    see_labelled(scores, labels)
+    _, place = np.unique(scores, return_inverse=True)
+    return weighted_auroc(*counts_at(place, labels))
+
+
+def counts_at(
+    place: NDArray[np.intp], labels: Mask, weights: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Weight (default: number) of positives and of negatives at each place, from 0 on."""
+    size = int(place.max()) + 1
+    both = np.bincount(place + size * labels, weights, 2 * size).astype(np.float64)
+    return both[size:], both[:size]
+
+
+def weighted_auroc(positive: Floats, negative: Floats) -> float:
+    """AUROC from the weight of positives and of negatives at each distinct score, ascending.
+
+    NaN where one of the kinds has no weight.
+    """
+    below = np.cumsum(negative) - negative / 2
+    total = positive.sum() * negative.sum()
+    return float(positive @ below / total) if total else float("nan")
+
+
+def curve(scores: Floats, labels: Mask) -> Curve:
+    """All cuts; thresholds lie midway between neighbouring scores.
+
+    The first threshold lies below all scores by half the mean gap (they are all positive), the
+    last is the highest score (none is). Raises InputError (see `see_labelled`).
+    """
+    see_labelled(scores, labels)
+    distinct, place = np.unique(scores, return_inverse=True)
+    positive, negative = counts_at(place, labels)
+    gap = (distinct[-1] - distinct[0]) / (len(distinct) - 1) if len(distinct) > 1 else 1.0
+    first = min(distinct[0] - gap / 2, np.nextafter(distinct[0], -np.inf))
+    between = midway(distinct[:-1], distinct[1:])
+    return Curve(
+        np.concatenate(([first], between, distinct[-1:])),
+        positive.sum() - np.concatenate(([0.0], np.cumsum(positive))),
+        negative.sum() - np.concatenate(([0.0], np.cumsum(negative))),
+        float(positive.sum()),
+        float(negative.sum()),
+        distinct,
+    )
+
+
+def midway(low: Floats, high: Floats) -> Floats:
+    """A threshold with `low` at or below it and `high` above it, in the middle where there is room.
+
+    Neighbouring floating-point numbers have nothing between them: then it is `low`.
+    """
+    middle = low / 2 + high / 2
+    return np.where((middle >= low) & (middle < high), middle, low)
+
+
+def measures(
+    true_positive: Floats, false_positive: Floats, positives: float, negatives: float
+) -> dict[str, Floats]:
+    """Each of MEASURES from counts or weights; NaN where a measure has nothing to divide by."""
+    tp, fp = np.asarray(true_positive, float), np.asarray(false_positive, float)
+    tn, all_ = negatives - fp, positives + negatives
+    recall, specificity = _ratio(tp, positives), _ratio(tn, negatives)
+    spread = (tp + fp) * positives * negatives * (all_ - tp - fp)
+    return {
+        "precision": _ratio(tp, tp + fp),
+        "recall": recall,
+        "f1": _ratio(2 * tp, tp + fp + positives),
+        "specificity": specificity,
+        "accuracy": _ratio(tp + tn, all_),
+        "balanced_accuracy": (recall + specificity) / 2,
+        "matthews": _ratio(tp * tn - fp * (positives - tp), np.sqrt(spread)),
+        "share_positive": _ratio(tp + fp, all_),
+    }
+
+
+def measures_at(scores: Floats, labels: Mask, threshold: float | Floats) -> dict[str, float | None]:
+    """Each of MEASURES at one threshold, or at one for each score; None where it is undefined.
+
+    Unlike a curve this works with labels of one kind too.
+    """
+    above = scores > threshold
+    tp, fp = float((above & labels).sum()), float((above & ~labels).sum())
+    found = measures(np.array(tp), np.array(fp), float(labels.sum()), float((~labels).sum()))
+    return {name: None if np.isnan(value) else float(value) for name, value in found.items()}
+
+
+def best_threshold(scores: Floats, labels: Mask, objective: str = "balanced_accuracy") -> float:
+    """The threshold at which the objective is highest on these scores.
+
+    Equally good cuts that lie side by side make one plateau. Of several plateaus the widest, in
+    units of the score, is taken, of equally wide ones the lowest; the threshold is its middle.
+    Raises InputError where all scores are equal, UsageError for an unknown objective.
+    """
+    if objective not in OBJECTIVES:
+        raise unknown_name("objective", objective, OBJECTIVES)
+    cuts = curve(scores, labels)
+    if len(cuts.scores) < 2:
+        raise InputError(
+            f"all {len(scores)} scores are {scores[0]:g}: no threshold tells anything apart"
+        )
+    values = cuts.measures()["matthews" if objective == "correlation" else objective]
+    best = np.append(np.isclose(values, np.nanmax(values), rtol=0, atol=_ALIKE), False)
+    turns = np.flatnonzero(np.diff(best, prepend=False))
+    starts, ends = turns[::2], turns[1::2] - 1
+    # Cut i lies between edges i and i + 1; the outermost cuts have no width.
+    edges = np.concatenate((cuts.scores[:1], cuts.scores, cuts.scores[-1:]))
+    widest = int(np.argmax(edges[ends + 1] - edges[starts]))
+    start, end = int(starts[widest]), int(ends[widest])
+    if start == end:
+        return float(cuts.thresholds[start])
+    return float(midway(edges[start], edges[end + 1]))
+
+
+def _ratio(a: Floats, b: Floats | float) -> Floats:
+    b = np.broadcast_to(np.asarray(b, float), np.shape(a))
+    return np.asarray(np.divide(a, b, out=np.full(np.shape(a), np.nan), where=b > 0))

@@ -1,0 +1,106 @@
+"""`trueground judge calibrate` as a user types it: real processes, files, exit codes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TEXT = "The old mill was built in 1903 by two brothers. It stands by the river Elm."
+CLAIMS = (
+    ("The mill was built in 1903.", 1),
+    ("It stands by the river Elm.", 1),
+    ("Two brothers built the mill.", 1),
+    ("The mill was built in 1930.", 0),
+    ("It stands by the river Oak.", 0),
+    ("Bread is baked there every morning.", 0),
+)
+
+
+def run(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "trueground", "judge", "calibrate", *map(str, words)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """one.jsonl and two.jsonl.gz: the same claims with other ids; plain.jsonl has no label."""
+    path = tmp_path_factory.mktemp("labelled")
+    for name in ("one", "two", "plain"):
+        human = [{} if name == "plain" else {"human": {"faithful": y}} for _, y in CLAIMS]
+        text = "".join(
+            json.dumps({"id": f"{name}{i}", "response": c, "contexts": [TEXT], **human[i]}) + "\n"
+            for i, (c, _) in enumerate(CLAIMS)
+        )
+        (path / f"{name}.jsonl").write_text(text, encoding="utf-8")
+        (path / f"{name}.jsonl.gz").write_bytes(gzip.compress(text.encode()))
+    return path
+
+
+def test_text(folder: Path) -> None:
+    done = run("one.jsonl", "two.jsonl.gz", "--resamples", "100", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "lexical against the label 'faithful': 12 records, 6 positive"
+    assert lines[1].startswith("AUROC ")
+    assert any(line.startswith("default") and " 0.5 " in line for line in lines)
+    assert any(line.startswith("two.jsonl.gz") for line in lines)
+
+
+def test_json_and_file_are_the_same(folder: Path) -> None:
+    done = run("one.jsonl", "--format", "json", "--out", "c.json", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert found == json.loads((folder / "c.json").read_text(encoding="utf-8"))
+    assert found["files"][0]["path"] == "one.jsonl"
+    again = run("one.jsonl", "--out", "c.json", cwd=folder)
+    assert again.returncode == 2
+    assert "pass --overwrite" in again.stderr
+    quiet = run("one.jsonl", "--out", "c.json", "--overwrite", "--quiet", cwd=folder)
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+    assert json.loads((folder / "c.json").read_text(encoding="utf-8")) == found
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["plain.jsonl"], "no record has a human label"),
+        (["one.jsonl", "--label", "fluent"], "unknown label 'fluent'. Known: faithful."),
+        (["one.jsonl", "--judge", "lexcial"], "Did you mean 'lexical'"),
+        (["none.jsonl"], "none.jsonl"),
+        (["one.jsonl", "--out", "no/c.json"], "the folder no does not exist"),
+        (["one.jsonl", "--positive-above", "2"], "0 of 6 records"),
+        (["one.jsonl", "--objective", "auc"], "--objective"),
+        (["one.jsonl", "one.jsonl"], "given twice"),
+    ],
+)
+def test_bad_input_is_2_and_writes_nothing(folder: Path, words: list[str], told: str) -> None:
+    before = sorted(folder.iterdir())
+    done = run(*words, *([] if "--out" in words else ["--out", "new.json"]), cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert sorted(folder.iterdir()) == before
+
+
+def test_standard_input_and_other_column_names(folder: Path) -> None:
+    text = (folder / "one.jsonl").read_text(encoding="utf-8").replace('"response"', '"claim"')
+    done = subprocess.run(
+        [sys.executable, "-m", "trueground", "judge", "calibrate", "-", "--map", "response=claim"],
+        input=text,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "6 records, 3 positive" in done.stdout

@@ -1,0 +1,161 @@
+"""Thresholds against brute force over every cut, and by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from trueground.errors import InputError, UsageError
+from trueground.stats.thresholds import (
+    MEASURES,
+    OBJECTIVES,
+    auroc,
+    best_threshold,
+    curve,
+    measures_at,
+)
+
+
+def labels(text: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return np.array([c == "1" for c in text], np.bool_)
+
+
+def some(seed: int, n: int = 40) -> tuple[np.ndarray, np.ndarray]:
+    """Scores with ties, labels of both kinds that go with them a little."""
+    random = np.random.default_rng(seed)
+    scores = random.integers(0, 12, n) / 4
+    found = random.random(n) < 0.2 + scores / 5
+    found[:2] = True, False
+    return scores, found
+
+
+def by_hand(scores: list[float], truth: list[bool], threshold: float) -> dict[str, float | None]:
+    pairs = [(s > threshold, t) for s, t in zip(scores, truth, strict=True)]
+    tp, fp = pairs.count((True, True)), pairs.count((True, False))
+    fn, tn = pairs.count((False, True)), pairs.count((False, False))
+    below = math.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+    return {
+        "precision": tp / (tp + fp) if tp + fp else None,
+        "recall": tp / (tp + fn),
+        "f1": 2 * tp / (2 * tp + fp + fn),
+        "specificity": tn / (tn + fp),
+        "accuracy": (tp + tn) / len(pairs),
+        "balanced_accuracy": (tp / (tp + fn) + tn / (tn + fp)) / 2,
+        "matthews": (tp * tn - fp * fn) / below if below else None,
+        "share_positive": (tp + fp) / len(pairs),
+    }
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_auroc_counts_pairs_and_ties_as_half(seed: int) -> None:
+    scores, truth = some(seed)
+    pairs = [(a > b) + (a == b) / 2 for a in scores[truth] for b in scores[~truth]]
+    assert auroc(scores, truth) == pytest.approx(sum(pairs) / len(pairs))
+
+
+def test_auroc_by_hand() -> None:
+    assert auroc(np.array([0.1, 0.4, 0.35, 0.8]), labels("0011")) == 0.75
+    assert auroc(np.array([1.0, 1.0, 1.0]), labels("010")) == 0.5
+    assert auroc(np.array([3.0, 2.0, 1.0]), labels("011")) == 0.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_cut_is_what_counting_gives(seed: int) -> None:
+    scores, truth = some(seed)
+    cuts = curve(scores, truth)
+    assert len(cuts.thresholds) == len(set(scores.tolist())) + 1
+    assert (np.diff(cuts.thresholds) > 0).all()
+    found = cuts.measures()
+    assert set(found) == set(MEASURES)
+    for i, threshold in enumerate(cuts.thresholds):
+        expected = by_hand(scores.tolist(), truth.tolist(), threshold)
+        assert measures_at(scores, truth, float(threshold)) == pytest.approx(expected)
+        for name, value in expected.items():
+            if value is None:
+                assert np.isnan(found[name][i])
+            else:
+                assert found[name][i] == pytest.approx(value)
+    assert (found["share_positive"][0], found["share_positive"][-1]) == (1, 0)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("seed", range(5))
+def test_no_threshold_is_better_than_the_best(objective: str, seed: int) -> None:
+    scores, truth = some(seed)
+    measure = "matthews" if objective == "correlation" else objective
+    best = measures_at(scores, truth, best_threshold(scores, truth, objective))[measure]
+    tried = (by_hand(scores.tolist(), truth.tolist(), t)[measure] for t in np.arange(-1, 4, 0.05))
+    assert best == pytest.approx(max(value for value in tried if value is not None))
+
+
+def test_correlation_is_pearsons_between_verdict_and_label() -> None:
+    scores, truth = some(3)
+    threshold = best_threshold(scores, truth, "correlation")
+    pearson = np.corrcoef(scores > threshold, truth)[0, 1]
+    assert measures_at(scores, truth, threshold)["matthews"] == pytest.approx(pearson)
+    assert threshold == best_threshold(scores, truth, "matthews")
+
+
+def test_the_threshold_is_midway_between_neighbours() -> None:
+    assert best_threshold(np.array([0.1, 0.2, 0.6, 0.9]), labels("0011")) == pytest.approx(0.4)
+
+
+def test_equally_good_cuts_side_by_side_are_one_plateau() -> None:
+    # Between 1 and 2, and between 2 and 5 (a positive and a negative at 2 cancel), all are alike.
+    scores = np.array([0.0, 1.0, 2.0, 2.0, 5.0, 6.0])
+    truth = labels("001011")
+    values = [measures_at(scores, truth, t)["balanced_accuracy"] for t in (1.0, 1.9, 2.0, 4.9)]
+    assert values[0] == pytest.approx(5 / 6)
+    assert values == pytest.approx([5 / 6] * 4)
+    assert best_threshold(scores, truth) == pytest.approx(3.0)
+
+
+def test_of_several_plateaus_the_widest_is_taken_of_equals_the_lowest() -> None:
+    truth = labels("01" * 2)
+    narrow_first = np.array([0.0, 1.0, 2.0, 9.0])
+    assert best_threshold(narrow_first, truth) == pytest.approx(5.5)
+    equal = np.array([0.0, 1.0, 2.0, 3.0])
+    assert best_threshold(equal, truth) == pytest.approx(0.5)
+
+
+def test_the_best_may_be_to_call_everything_positive() -> None:
+    scores, truth = np.array([1.0, 2.0, 3.0, 4.0]), labels("1110")
+    threshold = best_threshold(scores, truth, "accuracy")
+    assert threshold < 1
+    assert measures_at(scores, truth, threshold)["share_positive"] == 1
+
+
+def test_neighbouring_floating_point_numbers_are_told_apart() -> None:
+    low = 0.5
+    high = float(np.nextafter(low, 1))
+    threshold = best_threshold(np.array([low, high]), labels("01"))
+    assert low <= threshold < high
+    assert measures_at(np.array([low, high]), labels("01"), threshold)["accuracy"] == 1
+
+
+@pytest.mark.parametrize(
+    ("scores", "truth", "told"),
+    [
+        ([0.1, 0.2], "11", "2 of 2 labels are positive"),
+        ([0.1, 0.2], "00", "0 of 2 labels are positive"),
+        ([], "", "0 of 0 labels are positive"),
+        ([0.1, float("nan")], "01", "1 of 2 scores are not finite"),
+        ([0.1], "01", "expected one for each"),
+        ([0.3, 0.3], "01", "all 2 scores are 0.3"),
+    ],
+)
+def test_what_allows_no_threshold(scores: list[float], truth: str, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        best_threshold(np.array(scores), labels(truth))
+
+
+def test_measures_of_one_kind_are_none_where_undefined() -> None:
+    found = measures_at(np.array([0.2, 0.8]), labels("11"), 0.5)
+    assert (found["recall"], found["specificity"], found["balanced_accuracy"]) == (0.5, None, None)
+
+
+def test_unknown_objective() -> None:
+    with pytest.raises(UsageError, match=r"balanced_accuracy, correlation, f1, matthews"):
+        best_threshold(np.array([0.1, 0.2]), labels("01"), "auc")
