@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,6 +29,14 @@ def report(
     models: Annotated[
         Path | None, typer.Option(help="A file that adds models: family, size, organisation …")
     ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="truly-ground: the model against which the others' loss is told."),
+    ] = None,
+    outside: Annotated[
+        Path | None,
+        typer.Option(help="A CSV file of other scores, `model,MMLU,…`: correlation over models."),
+    ] = None,
     max_items: Annotated[
         int | None, typer.Option(min=0, help=f"Items on one run's page. Default: {MAX_ITEMS:,}")
     ] = None,
@@ -37,14 +46,16 @@ def report(
     from trueground.reports.leaderboard.runs import is_run
 
     if len(runs) == 1 and is_run(runs[0]) and not with_published:
-        _refuse({"--out": out, "--models": models}, "a leaderboard; one run has a page of its own")
+        only = {"--out": out, "--models": models, "--baseline": baseline, "--outside": outside}
+        _refuse(only, "a leaderboard; one run has a page of its own")
         _one(runs[0], MAX_ITEMS if max_items is None else max_items, format_)
         return
     _refuse({"--max-items": max_items}, "the page of one run; this is a leaderboard")
-    _several(runs, out or DEFAULT_OUT, with_published, models, format_)
+    given: dict[str, Any] = {"models": models, "baseline": baseline, "outside": outside}
+    _several(runs, out or DEFAULT_OUT, {"with_published": with_published, **given}, format_)
 
 
-def _refuse(options: dict[str, object], belongs: str) -> None:
+def _refuse(options: Mapping[str, object], belongs: str) -> None:
     """An option without effect is a misunderstanding, not something to pass over."""
     from trueground.errors import UsageError
 
@@ -67,9 +78,7 @@ def _one(run: Path, max_items: int, format_: Format) -> None:
         typer.echo(f"page   {page}")
 
 
-def _several(
-    runs: list[Path], out: Path, with_published: bool, models: Path | None, format_: Format
-) -> None:
+def _several(runs: list[Path], out: Path, given: dict[str, Any], format_: Format) -> None:
     import msgspec
     import orjson
 
@@ -78,7 +87,7 @@ def _several(
     from trueground.reports.leaderboard.terminal import render
 
     see_replaceable(out)
-    board = leaderboard(runs, with_published=with_published, models=models)
+    board = leaderboard(runs, **given)
     page = write(board, out)
     if format_ is Format.JSON:
         shown = {**msgspec.to_builtins(board), "page": str(page)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,12 @@ from trueground.reports.leaderboard.runs import Entry, Run
 # The paper's order; tasks of other benchmarks follow by name, `original` after all of them.
 TASK_ORDER = ("unanswerable", "inconsistent", "counterfactual")
 ORIGINAL = "original"
+_ORDER = (
+    *TASK_ORDER, "original-gold", "original-dist", "conflict-gold", "conflict-dist", "no-context",
+)  # fmt: skip
+_DIGITS = re.compile(r"\d+")
+# Options that go with the tested model: its own sampling, its own tokens that a budget counts.
+_OF_MODEL = {"truly-ground": {"preset", "tokenizer"}}
 
 
 @dataclass(frozen=True)
@@ -130,15 +137,18 @@ def _keys(run: Run) -> list[_Key]:
     benchmark = run.manifest.benchmark
     if benchmark is None:
         return [_Key(None, None, name, "{}") for name in run.summary.metrics]
-    options = orjson.dumps(benchmark.options, option=orjson.OPT_SORT_KEYS).decode()
+    own = _OF_MODEL.get(benchmark.name, set())
+    asked = {name: value for name, value in benchmark.options.items() if name not in own}
+    options = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS).decode()
     return [_Key(benchmark.name, benchmark.task, benchmark.headline, options)]
 
 
 def _order(key: _Key) -> tuple[bool, str, int, str, str, str]:
     task = key.task or ""
-    place = TASK_ORDER.index(task) if task in TASK_ORDER else len(TASK_ORDER)
+    place = _ORDER.index(task) if task in _ORDER else len(_ORDER)
     place += task == ORIGINAL
-    return key.benchmark is None, key.benchmark or "", place, task, key.options, key.metric
+    options = _DIGITS.sub(lambda found: found[0].zfill(12), key.options)  # 512 before 1024
+    return key.benchmark is None, key.benchmark or "", place, task, options, key.metric
 
 
 def _column(number: int, key: _Key, keys: Iterable[_Key]) -> Column:
@@ -155,7 +165,7 @@ def _column(number: int, key: _Key, keys: Iterable[_Key]) -> Column:
             if value not in (None, False, "", "off")
             and (
                 (name, key.task) == ("of", ORIGINAL)
-                or any(k.settings.get(name) != value for k in same)
+                or any(k.settings.get(name) != value for k in same if _may_differ(name, k))
             )
         ]
         if any(k.metric != key.metric and k.options == key.options for k in same):
@@ -172,9 +182,15 @@ def _column(number: int, key: _Key, keys: Iterable[_Key]) -> Column:
     )
 
 
+def _may_differ(name: str, key: _Key) -> bool:
+    """Only a random position has a seed; its absence says nothing more."""
+    return name != "position-seed" or name in key.settings
+
+
 def _direction(metric: str) -> bool | None:
     try:
-        return parse_spec(metric.removesuffix("_micro")).metric.higher_is_better
+        name = metric.partition("@")[0]  # without the judge
+        return parse_spec(name.removesuffix("_micro")).metric.higher_is_better
     except UsageError:
         return None
 

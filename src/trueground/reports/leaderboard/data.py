@@ -13,6 +13,8 @@ from trueground.reports.leaderboard.board import Board, Cell, Column, lay_out
 from trueground.reports.leaderboard.combined import CombinedScores, combined_scores
 from trueground.reports.leaderboard.datasets import Datasets, by_dataset
 from trueground.reports.leaderboard.facts import Facts, facts_of
+from trueground.reports.leaderboard.grounding.data import Grounding, grounding
+from trueground.reports.leaderboard.outside import Outside, outside_scores
 from trueground.reports.leaderboard.pairs import Changes, Matches, context_changes, match_rules
 from trueground.reports.leaderboard.papers import PaperRanks, paper_ranks, paper_runs
 from trueground.reports.leaderboard.provenance import RunFacts, run_facts, warnings
@@ -43,18 +45,27 @@ class Leaderboard:
     paper_ranks: list[PaperRanks]
     matches: list[Matches]
     datasets: list[Datasets]
+    grounding: Grounding
+    outside: Outside | None
     runs: list[RunFacts]
     warnings: list[str]
 
 
 def leaderboard(
-    runs: Sequence[Path], *, with_published: bool = False, models: Path | None = None
+    runs: Sequence[Path],
+    *,
+    with_published: bool = False,
+    models: Path | None = None,
+    baseline: str | None = None,
+    outside: Path | None = None,
 ) -> Leaderboard:
     """Compare runs. The order of `runs` does not matter.
 
     `runs` are run directories or folders that hold some, at most two levels deep; `models` is a
-    file that adds to the models table. Raises InputError for folders that hold no finished run,
-    UsageError where nothing published is comparable.
+    file that adds to the models table; `baseline` names the model against which those of
+    Truly-Ground are set; `outside` is a CSV file of the models' scores elsewhere. Raises InputError
+    for folders that hold no finished run and for a file that is no such table, UsageError where
+    nothing published is comparable or no model has the baseline's name.
     """
     found = read_runs(runs)
     board = lay_out(found)
@@ -70,16 +81,25 @@ def leaderboard(
         paper_ranks=paper_ranks(board) if with_published else [],
         matches=match_rules(board),
         datasets=by_dataset(board),
+        grounding=grounding(board, facts, baseline),
+        outside=None if outside is None else outside_scores(board, outside, models),
         runs=run_facts(board),
         warnings=warnings(board),
     )
 
 
 def leaderboard_data(
-    runs: Sequence[Path], *, with_published: bool = False, models: Path | None = None
+    runs: Sequence[Path],
+    *,
+    with_published: bool = False,
+    models: Path | None = None,
+    baseline: str | None = None,
+    outside: Path | None = None,
 ) -> dict[str, Any]:
     """`leaderboard` as plain dictionaries and lists, ready for JSON."""
-    found = leaderboard(runs, with_published=with_published, models=models)
+    found = leaderboard(
+        runs, with_published=with_published, models=models, baseline=baseline, outside=outside
+    )
     return dict(msgspec.json.decode(msgspec.json.encode(found)))
 
 

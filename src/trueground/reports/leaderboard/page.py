@@ -12,6 +12,14 @@ from trueground.errors import OutputError
 from trueground.reports.leaderboard.board import Cell, Column
 from trueground.reports.leaderboard.charts import bars
 from trueground.reports.leaderboard.data import Leaderboard, leaderboard
+from trueground.reports.leaderboard.grounding.draw import (
+    definition_plot,
+    drop_charts,
+    outside_plot,
+    size_plot,
+    sweep_bars,
+    sweep_plot,
+)
 from trueground.reports.leaderboard.scatter import HEIGHT, scatters, size_lines
 from trueground.reports.shell import draw
 from trueground.reports.view import STATUS_WORDS
@@ -29,16 +37,19 @@ def write_leaderboard(
     *,
     with_published: bool = False,
     models: Path | None = None,
+    baseline: str | None = None,
+    outside: Path | None = None,
 ) -> Path:
     """Compare runs on one page and return its path. The same runs give the same bytes.
 
-    `runs` are run directories or folders that hold some; `models` is a file that adds to the models
-    table. Raises InputError for folders without a finished run, UsageError where nothing published
-    is comparable, OutputError where `out` is something else than an earlier leaderboard, WriteError
-    where it cannot be written.
+    The arguments, and what is raised for them, are those of `leaderboard`. Raises OutputError where
+    `out` is something else than an earlier leaderboard, WriteError where it cannot be written.
     """
     see_replaceable(out)
-    return write(leaderboard(runs, with_published=with_published, models=models), out)
+    board = leaderboard(
+        runs, with_published=with_published, models=models, baseline=baseline, outside=outside
+    )
+    return write(board, out)
 
 
 def write(board: Leaderboard, out: Path) -> Path:
@@ -94,6 +105,13 @@ def render(board: Leaderboard) -> str:
         "settings": _settings,
         "shade": _shade,
         "signed": _signed,
+        "signed_percent": _signed_percent,
+        "drop_charts": drop_charts,
+        "size_plot": size_plot,
+        "definition_plot": definition_plot,
+        "sweep_plot": sweep_plot,
+        "sweep_bars": sweep_bars,
+        "outside_plot": outside_plot,
     }
     styles = ("report.css", "leaderboard.css")
     return draw("leaderboard.html.j2", "leaderboard.js", styles, view)
@@ -150,6 +168,11 @@ def _signed(value: float, form: str) -> str:
     if not float(shown):
         return shown
     return f"+{shown}" if value > 0 else f"−{shown}"
+
+
+def _signed_percent(value: float) -> str:
+    """Without a plus: 8.6 %, −5.1 %."""
+    return f"{_signed(100 * value, '.1f').removeprefix('+')} %"
 
 
 def _total(amounts: Sequence[float | None]) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trueground.benchmarks.published import PublishedScore, PublishedTable, published
 from trueground.errors import UsageError
@@ -47,15 +47,14 @@ def paper_runs(board: Board) -> list[Run]:
     Comparable is the same task with the same options and the same metric. Raises UsageError where
     there is none.
     """
-    found = [
-        run for column in board.columns for table in _tables(column) for run in _runs(column, table)
-    ]
+    found = [run for column in board.columns for run in _column_runs(column)]
     if not found:
         titles = ", ".join(column.title for column in board.columns) or "none"
         raise UsageError(
-            "--with-published: no published number belongs to these runs. The paper's are direct "
-            "answers to whole tasks by strict matching (trueground run faitheval); the runs here "
-            f"are: {titles}. Leave the option out."
+            "--with-published: no published number belongs to these runs. FaithEval's are direct "
+            "answers to whole tasks by strict matching (trueground run faitheval), Truly-Ground's "
+            "its four versions at 2,048 tokens (trueground run truly-ground); the runs here are: "
+            f"{titles}. Leave the option out."
         )
     return found
 
@@ -85,6 +84,38 @@ def _tables(column: Column) -> Sequence[PublishedTable]:
     return published(column.benchmark) if column.benchmark else ()
 
 
+def _column_runs(column: Column) -> list[Run]:
+    """One run for each model: of the first table that has it, with other metrics of later ones."""
+    found: dict[str, Run] = {}
+    for table in _tables(column):
+        for run in _runs(column, table):
+            found.setdefault(_model(run), run)
+    for table in _tables(column):
+        for model, run in found.items():
+            if table.place not in (run.place or ""):
+                found[model] = _with_others(run, column, model, table)
+    return list(found.values())
+
+
+def _with_others(run: Run, column: Column, model: str, table: PublishedTable) -> Run:
+    """The run with the metrics over all items that only this table has."""
+    others = {
+        score.metric: Entry(mean=score.value)
+        for score in table.scores
+        if (score.model, score.task, score.dataset, score.by) == (model, column.task, None, {})
+        and asked_as_published(column, score.options)
+        and score.metric not in run.summary.metrics
+    }
+    if not others:
+        return run
+    run.summary.metrics.update(others)
+    return replace(run, place=f"{run.place}; {table.place}")
+
+
+def _model(run: Run) -> str:
+    return run.manifest.model.name if run.manifest.model else ""
+
+
 def _runs(column: Column, table: PublishedTable) -> list[Run]:
     """One run for each model that has the column's metric, asked as the column was."""
     by_model: dict[str, list[PublishedScore]] = {}
@@ -105,7 +136,7 @@ def _run(
     summary = Summary(metrics={})
     datasets: dict[str, dict[str, Entry]] = {}
     for score in scores:
-        place = summary.metrics if score.dataset is None else datasets.setdefault(score.dataset, {})
+        place = _place(summary, datasets, score)
         place[score.metric] = Entry(mean=score.value)
         if _key(score.metric) == _key(column.metric):
             place[column.metric] = place[score.metric]
@@ -122,8 +153,21 @@ def _run(
     return Run(f"published {model}", manifest, summary, source=table.source, place=table.place)
 
 
+def _place(
+    summary: Summary, datasets: dict[str, dict[str, Entry]], score: PublishedScore
+) -> dict[str, Entry]:
+    """The metrics of all items, of a dataset, or of another part of the items."""
+    if score.dataset is not None:
+        return datasets.setdefault(score.dataset, {})
+    if not score.by:
+        return summary.metrics
+    ((field, value),) = score.by.items()
+    return summary.by.setdefault(field, {}).setdefault(value, {})
+
+
 def _key(metric: str) -> str:
-    """The canonical spelling of a metric with its options."""
+    """The canonical spelling of a metric with its options, without the judge."""
+    metric = metric.partition("@")[0]
     try:
         return parse_spec(metric).key
     except UsageError:

@@ -10,6 +10,9 @@ from typing import Any
 from trueground.reports.leaderboard.board import Board, Column
 from trueground.reports.leaderboard.runs import Run
 
+# Lee et al. 2024, section 3.3: the cross-encoder.
+PAPER_JUDGES = {"truly-ground": "ms-marco-MiniLM-L-12-v2"}
+
 
 @dataclass(frozen=True)
 class RunFacts:
@@ -86,8 +89,28 @@ def warnings(board: Board) -> list[str]:
                 f"{column.title}: {_few(cut)} ran with a limit; the published numbers are "
                 "over the whole task."
             )
+        found += _other_judges(column, runs)
     found += _repeats(board)
     return found
+
+
+def _other_judges(column: Column, runs: list[Run]) -> list[str]:
+    """Published verdicts come from one judge, ours often from another."""
+    of_paper = PAPER_JUDGES.get(column.benchmark or "")
+    if of_paper is None or not any(run.source for run in runs) or "grounding" not in column.metric:
+        return []
+    others: dict[str, list[str]] = defaultdict(list)
+    for run in runs:
+        judge = run.manifest.judge
+        if run.source is None and not (judge and of_paper in judge.signature):
+            others[judge.name if judge else "no judge that the manifest names"].append(run.label)
+    told = "; ".join(f"{_few(labels)} by {name}" for name, labels in sorted(others.items()))
+    if not told:
+        return []
+    return [
+        f"{column.title}: the published numbers were judged by {of_paper}, the runs otherwise: "
+        f"{told}. Two judges are two scales."
+    ]
 
 
 def _compared(column: Column) -> dict[str, Callable[[Run], str]]:

@@ -47,6 +47,13 @@ class ModelPart(msgspec.Struct):
     signature: str = ""
 
 
+class JudgePart(msgspec.Struct):
+    """Which judge gave the verdicts."""
+
+    name: str
+    signature: str = ""
+
+
 class Tokens(msgspec.Struct):
     """Tokens of all calls of a run."""
 
@@ -76,6 +83,7 @@ class Manifest(msgspec.Struct):
     input: list[InputFile] = []
     prompts: list[Prompt] = []
     metrics: dict[str, str] = {}
+    judge: JudgePart | None = None
     limit: int | None = None
     repeats: int = 1
     seed: int | None = None

@@ -13,17 +13,20 @@ from trueground.reports.leaderboard.charts import scale_over
 from trueground.reports.leaderboard.data import Leaderboard, Row
 
 HEIGHT = 300  # of a scatter, in pixels
-_LEFT, _RIGHT = 9.0, 96.0  # percent: room for the axis's words and for the last label
-_TOP, _BOTTOM = 12.0, 14.0
+LEFT, RIGHT = 9.0, 96.0  # percent: room for the axis's words and for the last label
+TOP, BOTTOM = 12.0, 14.0
 _NARROW = 320  # pixels: labels that are clear of each other here are so on wider screens
 SHAPES = 6  # markers and line styles that the template has
 
 
 @dataclass(frozen=True)
 class Point:
-    """A model in a scatter: `x` in percent; `y`, `low`, `high` and the label's offset in pixels."""
+    """A model in a scatter: `x` in percent; `y`, `low`, `high` and the label's offset in pixels.
 
-    number: int
+    `number` is None where no label stands beside the mark.
+    """
+
+    number: int | None
     x: float
     y: float
     low: float | None
@@ -98,17 +101,17 @@ def _scatter(column: Column, shown: list[SizeLine]) -> Scatter:
     scale = _close_scale([line.row.cells[column.id] for line in shown])
 
     def across(size: float) -> float:
-        return round(_LEFT + axis.at(math.log10(size)) * (_RIGHT - _LEFT) / 100, 2)
+        return round(LEFT + axis.at(math.log10(size)) * (RIGHT - LEFT) / 100, 2)
 
     def down(value: float) -> float:
-        span = HEIGHT - _TOP - _BOTTOM
-        return round(HEIGHT - _BOTTOM - scale.at(value) * span / 100, 1)
+        span = HEIGHT - TOP - BOTTOM
+        return round(HEIGHT - BOTTOM - scale.at(value) * span / 100, 1)
 
     points = [_point(line, line.row.cells[column.id], across, down) for line in shown]
-    x_ticks = [(across(size), f"{size:g}B") for size in _ticks(min(sizes), max(sizes))]
+    x_ticks = [(across(size), f"{size:g}B") for size in size_ticks(min(sizes), max(sizes))]
     return Scatter(
         column,
-        _numbered(points),
+        numbered(points),
         _joined(shown, points),
         x_ticks,
         [(down(value), f"{value:.3g}") for value in _steps(scale)],
@@ -153,10 +156,13 @@ def _point(
     )
 
 
-def _numbered(points: Sequence[Point]) -> list[Point]:
+def numbered(points: Sequence[Point]) -> list[Point]:
     """Each point's number at the first place that is clear of all points and earlier numbers."""
     done: list[Point] = []
     for point in points:
+        if point.number is None:
+            done.append(point)
+            continue
         width = _half_width(point)
         side, far = width + 6, width + 20
         places = [(side, -8), (side, 8), (-side, -8), (-side, 8), (side, 0), (-side, 0), (0, -14),
@@ -183,7 +189,8 @@ def _crowding(
         if p is not point
     )
     numbers = (
-        abs(p.x * _NARROW / 100 + p.label_dx - middle) < width + _half_width(p)
+        p.number is not None
+        and abs(p.x * _NARROW / 100 + p.label_dx - middle) < width + _half_width(p)
         and abs(p.y + p.label_dy - y) < 12
         for p in done
     )
@@ -191,7 +198,7 @@ def _crowding(
     return sum(marks) + sum(numbers) + outside
 
 
-def _ticks(low: float, high: float) -> list[float]:
+def size_ticks(low: float, high: float) -> list[float]:
     """1, 2 and 5 times the powers of ten between the ends; only powers where those are many."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     fine = [step * 10.0**power for power in powers for step in (1, 2, 5)]

@@ -1,4 +1,4 @@
-"""Whether a column was asked as FaithEval's paper asked its tasks, so that numbers compare."""
+"""Whether a column was asked as its benchmark's paper asked, so that numbers compare."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from typing import Any
 
 from trueground.reports.leaderboard.board import Column
 
-# Section 3.3: direct answers; both documents; every question.
+# FaithEval, section 3.3: direct answers; both documents; every question.
 _DEFAULTS = {
     "scheme": "direct",
     "documents": "both",
     "only-phrase-filtered": "off",
     "closed-book": False,
 }
+# Truly-Ground, appendix C: 2,048 tokens; the gold contexts anywhere among the distractors.
+_BUDGET, _POSITION = "2048", "random"
+_OWN_SETS = {"2k_distractor": "2048", "4k_distractor": "4096"}
 
 
 def asked_as_published(column: Column, given: Mapping[str, Any]) -> bool:
     """Whether the column's options are `given`, and the paper's where `given` says nothing."""
+    if column.benchmark == "truly-ground":
+        return _distracted_as_published(column, given)
     wanted = {**_DEFAULTS, **given}
     told = column.task in ("unanswerable", "inconsistent") and wanted["documents"] == "both"
     wanted.setdefault("task-instruction", "on" if told else "off")
@@ -25,3 +30,17 @@ def asked_as_published(column: Column, given: Mapping[str, Any]) -> bool:
         column.options.get(name, value if name not in given else None) == value
         for name, value in wanted.items()
     )
+
+
+def _distracted_as_published(column: Column, given: Mapping[str, Any]) -> bool:
+    """The same length and position; without distractors there is nothing to differ in.
+
+    Mined distractors count as well as the paper's file, whose sets are named for their length.
+    """
+    if not (column.task or "").endswith("-dist"):
+        return not given
+    budget, position = given.get("budget", _BUDGET), given.get("gold-position", _POSITION)
+    asked = column.options.get("budget", _BUDGET)
+    if asked == "all":
+        asked = _OWN_SETS.get(str(column.options.get("distractors")))
+    return bool(asked == budget and column.options.get("gold-position", _POSITION) == position)

@@ -1,0 +1,1 @@
+"""Runs of Truly-Ground side by side: its versions, factors and definitions, model by model."""

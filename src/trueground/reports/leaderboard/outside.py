@@ -1,0 +1,165 @@
+"""Scores of the same models elsewhere (MMLU, RULES …), from a CSV file, against the runs'."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from trueground.benchmarks.model_table import find_model, load_models
+from trueground.errors import InputError
+from trueground.reports.leaderboard.board import Board, Column, Entrant
+from trueground.reports.leaderboard.grounding.definitions import Coefficients, over_models
+from trueground.reports.leaderboard.grounding.settings import who
+
+_EXAMPLE = "a head line such as `model,MMLU,RULES` and a line such as `my-model,63.1,41.5`"
+_MISSING = {"", "-", "–", "na", "n/a", "null", "none"}
+
+
+@dataclass(frozen=True)
+class OutsideRow:
+    """One model: its score in the file and its mean in the column."""
+
+    name: str
+    source: str | None
+    outside: float
+    mean: float
+
+
+@dataclass(frozen=True)
+class OutsideScore:
+    """One score of the file against one column of the board."""
+
+    score: str
+    column: str
+    title: str
+    metric: str
+    rows: list[OutsideRow]
+    over_models: list[Coefficients]
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What the file says; `unmatched` are its models without a run, `missing` those without it."""
+
+    file: str
+    scores: list[OutsideScore]
+    unmatched: list[str]
+    missing: list[str]
+
+
+Table = dict[str, tuple[str, dict[str, float]]]
+
+
+def outside_scores(board: Board, file: Path, models: Path | None) -> Outside:
+    """Every score of the file against every column that has one of its models.
+
+    Models are matched by name in any case, and by the names that the models table knows. Raises
+    InputError where the file is no such table.
+    """
+    known = _Names(models)
+    scores, table = _read(file, known)
+    own = {who(e): known.key(e.model) for e in board.entrants}
+    found = [
+        score
+        for name in scores
+        for column in board.columns
+        if (score := _against(board, column, name, table, own)) is not None
+    ]
+    present = set(own.values())
+    return Outside(
+        file=file.name,
+        scores=found,
+        unmatched=[shown for key, (shown, _) in table.items() if key not in present],
+        missing=[e.name for e in board.entrants if e.source is None and own[who(e)] not in table],
+    )
+
+
+def _against(
+    board: Board, column: Column, name: str, table: Table, own: dict[str, str]
+) -> OutsideScore | None:
+    pairs: dict[str, tuple[float, float]] = {}
+    shown: list[Entrant] = []
+    for entrant in board.entrants:
+        cell = entrant.cell(column)
+        _, scores = table.get(own[who(entrant)], ("", {}))
+        if cell is not None and cell.mean is not None and name in scores:
+            pairs[who(entrant)] = (scores[name], cell.mean)
+            shown.append(entrant)
+    if not shown:
+        return None
+    rows = [OutsideRow(e.name, e.source, *pairs[who(e)]) for e in shown]
+    over = over_models(shown, pairs)
+    return OutsideScore(name, column.id, column.title, column.metric, rows, over)
+
+
+class _Names:
+    """One key for all names of a model."""
+
+    def __init__(self, extra: Path | None) -> None:
+        self._models = load_models(extra)
+
+    def key(self, name: str) -> str:
+        info = find_model(name, self._models)
+        return info.name if info else name.strip().removeprefix("hf:").rpartition("/")[2].casefold()
+
+
+def _read(file: Path, known: _Names) -> tuple[list[str], Table]:
+    lines = _lines(file)
+    head = [name.strip() for _, row in lines[:1] for name in row]
+    if len(head) < 2 or head[0].casefold() != "model" or len(set(head)) < len(head):
+        raise InputError(
+            f"{file}, line 1: found {', '.join(head) or 'nothing'}; expected `model` and then the "
+            f"names of scores, each once. Write {_EXAMPLE}."
+        )
+    table: Table = {}
+    for number, row in lines[1:]:
+        place = f"{file}, line {number}"
+        if len(row) != len(head):
+            raise InputError(
+                f"{place}: found {len(row)} cells, expected {len(head)} as in the head line. Mend "
+                "the line; an unknown score is an empty cell."
+            )
+        name = row[0].strip()
+        key = known.key(name)
+        if key in table:
+            raise InputError(
+                f"{place}: {name!r} is the same model as {table[key][0]!r} above. Leave one out."
+            )
+        table[key] = name, dict(_numbers(place, head, row))
+    if not table:
+        raise InputError(f"{file}: found no model below the head line. Write {_EXAMPLE}.")
+    return head[1:], table
+
+
+def _lines(file: Path) -> list[tuple[int, list[str]]]:
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(stream)
+            return [(reader.line_num, row) for row in reader if any(c.strip() for c in row)]
+    except OSError as error:
+        raise InputError(
+            f"{file}: cannot be read ({error.strerror or error}). --outside names a CSV file: "
+            f"{_EXAMPLE}."
+        ) from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{file}: no CSV in UTF-8 ({error}). Write {_EXAMPLE}.") from error
+
+
+def _numbers(place: str, head: list[str], row: list[str]) -> Iterator[tuple[str, float]]:
+    for name, cell in zip(head[1:], row[1:], strict=True):
+        text = cell.strip()
+        if text.casefold() in _MISSING:
+            continue
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise InputError(
+                f"{place}, column {name}: found {text!r}, expected a number. Mend the cell, or "
+                "leave it empty where the score is not known."
+            )
+        yield name, value

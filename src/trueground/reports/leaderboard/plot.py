@@ -1,0 +1,128 @@
+"""Two numbers of each model against each other: numbers → positions, as in the size scatter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from trueground.reports.charts import Scale
+from trueground.reports.leaderboard.scatter import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    TOP,
+    Line,
+    Point,
+    numbered,
+    size_ticks,
+)
+
+_STEPS = 5  # ticks on an axis, about
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One mark: its numbers, `low` and `high` of its interval, its label, shape and words."""
+
+    x: float
+    y: float
+    words: str
+    number: int | None = None
+    shape: int = 0
+    source: str | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Points and the lines that join some. Ticks are (position, words)."""
+
+    points: list[Point]
+    lines: list[Line]
+    x_ticks: list[tuple[float, str]]
+    y_ticks: list[tuple[float, str]]
+
+
+def plot(
+    series: Sequence[Sequence[Dot]],
+    *,
+    sizes: bool = False,
+    joined: bool = False,
+    percent: bool = False,
+) -> Plot | None:
+    """All dots on one pair of axes, each series joined if asked; None without dots.
+
+    With `sizes` the x axis is logarithmic, in billions of parameters; with `percent` the y axis
+    is told in percent.
+    """
+    dots = [dot for one in series for dot in one]
+    if not dots:
+        return None
+    xs = [dot.x for dot in dots]
+    ends = [e for d in dots for e in (d.y, d.low, d.high) if e is not None]
+    y_scale, y_values = nice(ends)
+    if sizes:
+        x_scale = _wide(math.log10(min(xs)), math.log10(max(xs)))
+        x_ticks = [(size, f"{size:g}B") for size in size_ticks(min(xs), max(xs))]
+    else:
+        x_scale, x_values = nice(xs)
+        x_ticks = [(value, _words(value)) for value in x_values]
+
+    def across(x: float) -> float:
+        at = x_scale.at(math.log10(x) if sizes else x)
+        return round(LEFT + at * (RIGHT - LEFT) / 100, 2)
+
+    def down(y: float) -> float:
+        return round(HEIGHT - BOTTOM - y_scale.at(y) * (HEIGHT - TOP - BOTTOM) / 100, 1)
+
+    placed = [[_point(dot, across, down) for dot in one] for one in series]
+    lines = [
+        Line(a.x, a.y, b.x, b.y, a.shape)
+        for one in (placed if joined else ())
+        for a, b in pairwise(one)
+    ]
+    return Plot(
+        numbered([point for one in placed for point in one]),
+        lines,
+        [(across(value), words) for value, words in x_ticks],
+        [(down(y), f"{_words(round(100 * y, 9))} %" if percent else _words(y)) for y in y_values],
+    )
+
+
+def nice(values: Sequence[float]) -> tuple[Scale, list[float]]:
+    """An axis that ends at round values around all of `values`, and its ticks."""
+    low, high = min(values), max(values)
+    span = (high - low) or abs(high) or 1.0
+    rough = span / _STEPS
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * k for k in (1, 2, 5, 10) if power * k >= rough * 0.999)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    if first == last:
+        first, last = first - 1, last + 1
+    ticks = [round(k * step, 12) for k in range(first, last + 1)]
+    return Scale(ticks[0], ticks[-1]), ticks
+
+
+def _wide(low: float, high: float) -> Scale:
+    return Scale(low, high) if high > low else Scale(low - 0.5, high + 0.5)
+
+
+def _words(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}".replace("-", "−")
+
+
+def _point(dot: Dot, across: Callable[[float], float], down: Callable[[float], float]) -> Point:
+    return Point(
+        number=dot.number,
+        x=across(dot.x),
+        y=down(dot.y),
+        low=None if dot.low is None else down(dot.low),
+        high=None if dot.high is None else down(dot.high),
+        shape=dot.shape,
+        source=dot.source,
+        words=dot.words,
+    )

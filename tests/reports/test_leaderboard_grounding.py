@@ -1,0 +1,451 @@
+"""Truly-Ground on the leaderboard: versions, baseline, sizes, definitions, sweeps; other scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.reports.leaderboard_fixture import benchmark_run
+from tests.reports.truly_ground_fixture import (
+    MODELS,
+    OUTSIDE,
+    VERSIONS,
+    four_versions,
+    grounding_run,
+    length_and_position,
+)
+from typer.testing import CliRunner
+
+from trueground.errors import InputError, UsageError
+from trueground.reports.leaderboard.data import leaderboard, leaderboard_data
+from trueground.reports.leaderboard.grounding.draw import (
+    definition_plot,
+    drop_charts,
+    size_plot,
+    sweep_bars,
+    sweep_plot,
+)
+from trueground.reports.leaderboard.grounding.sizes import size_of
+from trueground.reports.leaderboard.page import write_leaderboard
+from trueground.reports.leaderboard.plot import Dot, nice, plot
+from trueground.reports.leaderboard.scatter import HEIGHT
+from trueground.stats.correlation import pearson, spearman
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return four_versions(tmp_path_factory.mktemp("four"))
+
+
+@pytest.fixture(scope="module")
+def data(runs: Path) -> dict[str, Any]:
+    return leaderboard_data([runs])
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return length_and_position(tmp_path_factory.mktemp("sweep"))
+
+
+@pytest.fixture
+def csv(tmp_path: Path) -> Path:
+    path = tmp_path / "scores.csv"
+    path.write_text(OUTSIDE)
+    return path
+
+
+def one(rows: list[dict[str, Any]], name: str, source: bool = False) -> dict[str, Any]:
+    (found,) = [r for r in rows if r["name"] == name and bool(r["source"]) == source]
+    return found
+
+
+def test_models_with_their_own_presets_and_tokenizers_share_the_columns(
+    data: dict[str, Any],
+) -> None:
+    assert [column["task"] for column in data["columns"]] == list(VERSIONS)
+    assert [column["title"] for column in data["columns"]] == list(VERSIONS)
+    assert data["warnings"] == []
+    assert {run["options"]["preset"] for run in data["runs"]} == {"tulu", "vicuna"}
+    assert all(column["higher_is_better"] for column in data["columns"])
+
+
+def test_drops_between_versions_with_their_rates(data: dict[str, Any]) -> None:
+    tables = {table["measure"]: table for table in data["grounding"]["versions"]}
+    assert list(tables) == [
+        "grounding_f1",
+        "grounding_precision",
+        "grounding_recall",
+        "answer_accuracy",
+    ]
+    assert tables["answer_accuracy"]["metrics"] == ["answer_accuracy(match=substring,parts=each)"]
+    table = tables["grounding_f1"]
+    assert list(table["columns"]) == list(VERSIONS)
+    assert len(table["rows"]) == len(MODELS)
+    row = one(table["rows"], "lmsys/vicuna-7b-v1.5")
+    assert row["means"] == dict(zip(VERSIONS, (0.50, 0.45, 0.48, 0.40), strict=True))
+    told = {(d["before"], d["after"]): (d["difference"], d["rate"]) for d in row["drops"]}
+    assert told == {
+        ("original-gold", "original-dist"): (pytest.approx(-0.05), pytest.approx(0.1)),
+        ("conflict-gold", "conflict-dist"): (pytest.approx(-0.08), pytest.approx(0.08 / 0.48)),
+        ("original-gold", "conflict-gold"): (pytest.approx(-0.02), pytest.approx(0.04)),
+        ("original-dist", "conflict-dist"): (pytest.approx(-0.05), pytest.approx(0.05 / 0.45)),
+    }
+    gained = one(table["rows"], "our/strange-3b-model")["drops"][0]
+    assert gained["rate"] == pytest.approx(-0.05)
+
+
+def test_a_missing_version_and_a_mean_of_zero_have_no_rate(tmp_path: Path) -> None:
+    grounding_run(tmp_path / "a", "m", "original-gold", 0.0)
+    grounding_run(tmp_path / "b", "m", "original-dist", 0.1)
+    grounding_run(tmp_path / "c", "m", "conflict-gold", 0.2)
+    table = leaderboard_data([tmp_path])["grounding"]["versions"][0]
+    assert list(table["columns"]) == ["original-gold", "original-dist", "conflict-gold"]
+    drops = {(d["before"], d["after"]): d for d in table["rows"][0]["drops"]}
+    assert drops["original-gold", "original-dist"]["difference"] == pytest.approx(0.1)
+    assert drops["original-gold", "original-dist"]["rate"] is None
+    assert len(drops) == 2
+    assert leaderboard_data([tmp_path / "a"])["grounding"]["versions"] == []
+
+
+def test_bars_of_drops_stand_on_either_side_of_zero(runs: Path) -> None:
+    charts = drop_charts(leaderboard([runs]).grounding.versions)
+    assert [chart.title for chart in charts] == [
+        "original-gold → original-dist",
+        "conflict-gold → conflict-dist",
+        "original-gold → conflict-gold",
+        "original-dist → conflict-dist",
+    ]
+    rows = charts[0].rows
+    assert [row.rate for row in rows] == sorted(row.rate for row in rows)
+    assert rows[0].name == "our/strange-3b-model"
+    assert rows[0].bar.x + rows[0].bar.width == pytest.approx(rows[0].bar.zero)
+    assert all(row.bar.x == row.bar.zero for row in rows if row.rate > 0)
+    assert all(row.bar.x >= 0 for row in rows)
+    assert all(row.bar.x + row.bar.width <= 100.01 for row in rows)
+
+
+def test_degradation_against_a_baseline(runs: Path) -> None:
+    found = leaderboard_data([runs], baseline="TULU-2-7b")["grounding"]["degradation"]
+    assert [table["baseline"] for table in found] == ["allenai/tulu-2-7b"]
+    assert len(found[0]["rows"]) == len(MODELS) - 1
+    rates = one(found[0]["rows"], "allenai/tulu-2-dpo-7b")["rates"]
+    assert rates["original-gold"] == pytest.approx((0.59 - 0.51) / 0.59)
+    assert one(found[0]["rows"], "our-own-model")["rates"]["conflict-dist"] < 0
+    assert leaderboard_data([runs])["grounding"]["degradation"] == []
+    with pytest.raises(UsageError, match=r"--baseline gpt-9: no such model.*allenai/tulu-2-70b"):
+        leaderboard([runs], baseline="gpt-9")
+
+
+def test_the_papers_rates_come_out_of_the_papers_numbers(runs: Path) -> None:
+    found = leaderboard_data([runs], baseline="tulu-2-7b", with_published=True)
+    paper, ours = sorted(
+        found["grounding"]["degradation"], key=lambda table: table["source"] is None
+    )
+    assert ours["source"] is None
+    rates = one(paper["rows"], "tulu-2-dpo-7b", True)["rates"]
+    printed = {"original-dist": 0.176, "conflict-gold": 0.064, "conflict-dist": 0.135}
+    for task, rate in printed.items():
+        assert rates[task] == pytest.approx(rate, abs=0.0005)
+
+
+def test_published_numbers_stand_beside_ours(runs: Path, tmp_path: Path) -> None:
+    found = leaderboard_data([runs], with_published=True)
+    ids = {column["task"]: column["id"] for column in found["columns"]}
+    row = one(found["rows"], "tulu-2-70b", True)
+    cell = row["cells"][ids["original-gold"]]
+    assert cell["mean"] == 0.5961  # Table 8, not Table 1's 0.619
+    assert "Table 8" in cell["place"]
+    chat = one(found["rows"], "Llama-2-70b-chat", True)["cells"][ids["conflict-gold"]]
+    assert (chat["mean"], "Table 1" in chat["place"]) == (0.563, True)
+    counts = {
+        task: sum(bool(r["source"]) and key in r["cells"] for r in found["rows"])
+        for task, key in ids.items()
+    }
+    assert counts == dict(zip(VERSIONS, (25, 21, 25, 22), strict=True))
+    assert not any(r["name"].endswith("(2)") for r in found["rows"])
+    accuracy = next(d for d in found["grounding"]["definitions"] if d["title"] == "original-gold")
+    llama = one(accuracy["rows"], "Llama-2-13b", True)
+    assert (llama["earlier"], llama["strict"]) == (0.8156, 0.2609)
+    sources = {c["source"]: c["spearman"]["n"] for c in accuracy["over_models"]}
+    assert sources[None] == len(MODELS)
+    assert sorted(sources.values()) == [7, 12]
+    size = next(t for t in found["grounding"]["sizes"] if t["title"] == "original-gold")
+    vicuna = one(size["rows"], "vicuna-33b-v1.3", True)
+    assert vicuna["values"] == {"all": 0.4471, "single": 0.4621, "multi": 0.3723}
+    (warning, *_rest) = found["warnings"]
+    assert "judged by ms-marco-MiniLM-L-12-v2" in warning
+    assert "by lexical" in warning
+    text = write_leaderboard([runs], tmp_path / "p.html", with_published=True).read_text()
+    assert "Lee et al. 2024" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [
+        ({"budget": "4096"}, 1),
+        ({"budget": "1024"}, 0),
+        ({"gold-position": "end"}, 0),
+        ({"budget": "4096", "gold-position": "end"}, 1),
+        ({"distractors": "2k_distractor", "budget": "all"}, 21),
+        ({"distractors": "other", "budget": "all"}, 0),
+        ({"retriever": "dense|x"}, 21),
+    ],
+)
+def test_published_numbers_need_the_same_length_and_position(
+    tmp_path: Path, options: dict[str, Any], count: int
+) -> None:
+    grounding_run(tmp_path / "a", "m", "original-dist", 0.5, options=options)
+    if not count:
+        with pytest.raises(UsageError, match="no published number belongs to these runs"):
+            leaderboard([tmp_path], with_published=True)
+        return
+    rows = leaderboard_data([tmp_path], with_published=True)["rows"]
+    assert len([row for row in rows if row["source"]]) == count
+
+
+def test_the_papers_own_judge_is_no_reason_for_a_warning(tmp_path: Path) -> None:
+    judge = {"name": "cross-encoder", "signature": "cross-encoder/ms-marco-MiniLM-L-12-v2|t:6"}
+    changes = {"judge": judge}
+    grounding_run(
+        tmp_path / "a", "m", "original-gold", 0.5, label="@cross-encoder", changes=changes
+    )
+    found = leaderboard_data([tmp_path], with_published=True)
+    assert found["warnings"] == []
+    assert found["columns"][0]["metric"] == "grounding_f1(scope=gold)@cross-encoder"
+    assert found["columns"][0]["higher_is_better"] is True
+    assert len(found["rows"]) == 26
+
+
+def test_sizes_from_the_table_else_from_the_name(data: dict[str, Any], runs: Path) -> None:
+    tables = data["grounding"]["sizes"]
+    assert [(t["kind"], t["title"]) for t in tables] == [
+        *(("score", version) for version in VERSIONS),
+        ("reduction", "original-gold → original-dist"),
+        ("reduction", "conflict-gold → conflict-dist"),
+    ]
+    for table in tables:
+        sizes = [(row["size"], row["told_by"]) for row in table["rows"]]
+        assert sizes == sorted(sizes, key=lambda size: size[0])
+        assert sizes[0] == (3, "name")
+        assert sizes[-1] == (70, "models table")
+        assert table["unknown"] == ["our-own-model"]
+    values = one(tables[0]["rows"], "lmsys/vicuna-7b-v1.5")["values"]
+    assert values == pytest.approx({"all": 0.5, "single": 0.52, "multi": 0.4})
+    lost = one(tables[4]["rows"], "lmsys/vicuna-7b-v1.5")["values"]
+    assert lost == pytest.approx({"all": 0.1, "single": 0.05 / 0.52, "multi": 0.05 / 0.4})
+    charts = [size_plot(table) for table in leaderboard([runs]).grounding.sizes]
+    for chart, table in zip(charts, tables, strict=True):
+        assert chart is not None
+        assert len(chart.points) == 2 * len(table["rows"])
+        assert {point.shape for point in chart.points} == {0, 1}
+        assert all(0 <= p.x <= 100 and 0 <= p.y <= HEIGHT for p in chart.points)
+    last = charts[-1]
+    assert last is not None
+    assert all(words.endswith(" %") for _, words in last.y_ticks)
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("llama2:70b-chat", 70),
+        ("org/My-0.5B-it", 0.5),
+        ("mixtral-8x7b", None),
+        ("model-7b-vs-13b", None),
+        ("70b-club/thing", None),
+        ("fp16b1", None),
+        ("plain", None),
+    ],
+)
+def test_sizes_read_from_names(name: str, size: float | None) -> None:
+    assert size_of(name, None) == (None if size is None else (size, "name"))
+
+
+def test_a_split_that_is_not_there_leaves_the_whole(tmp_path: Path) -> None:
+    for k in (3, 7, 13):
+        grounding_run(tmp_path / str(k), f"m-{k}b", "original-gold", 0.3 + k / 100, split=False)
+    (table,) = leaderboard([tmp_path]).grounding.sizes
+    assert all(row.values["single"] is None for row in table.rows)
+    chart = size_plot(table)
+    assert chart is not None
+    assert len(chart.points) == 3
+
+
+def test_earlier_definitions_beside_the_strict_one(data: dict[str, Any], runs: Path) -> None:
+    found = data["grounding"]["definitions"]
+    assert [d["measure"] for d in found] == ["answer_accuracy", "context_entails"] * 4
+    first, second = found[:2]
+    assert first["metrics"] == [
+        "answer_accuracy(match=substring,parts=each)",
+        "grounding_f1(scope=gold)",
+    ]
+    assert second["metrics"] == ["context_entails", "grounding_f1(scope=gold)"]
+    x, y = ([row[side] for row in first["rows"]] for side in ("earlier", "strict"))
+    (over,) = first["over_models"]
+    assert over["spearman"]["value"] == pytest.approx(spearman(x, y))
+    assert over["pearson"]["value"] == pytest.approx(pearson(x, y))
+    assert over["spearman"]["n"] == len(MODELS)
+    assert over["spearman"]["ci"][0] <= over["spearman"]["value"] <= over["spearman"]["ci"][1]
+    chart = definition_plot(leaderboard([runs]).grounding.definitions[0])
+    assert chart is not None
+    assert [p.number for p in chart.points] == list(range(1, len(MODELS) + 1))
+
+
+def test_a_model_that_was_run_twice_counts_once_in_a_correlation(tmp_path: Path) -> None:
+    for k, model in enumerate("aaabc"):
+        grounding_run(tmp_path / str(k), model, "original-gold", 0.3 + k / 20, 0.5 + k / 20)
+    definition = leaderboard_data([tmp_path])["grounding"]["definitions"][0]
+    assert len(definition["rows"]) == 5
+    assert definition["over_models"][0]["spearman"]["n"] == 3
+
+
+def test_curves_over_length_and_bars_over_position(swept: Path, runs: Path) -> None:
+    board = leaderboard([swept, runs])
+    found = {(s.option, s.measure): s for s in board.grounding.sweeps}
+    assert len(found) == len(board.grounding.sweeps) == 8
+    curve = found["budget", "grounding_f1"]
+    assert curve.values == ["512", "1024", "2048", "4096"]
+    assert [column.options["budget"] for column in board.columns if column.id in curve.columns] == (
+        curve.values
+    )
+    (row,) = [row for row in curve.rows if row.name == "lmsys/vicuna-7b-v1.5"]
+    assert [cell.mean for cell in row.cells if cell] == [0.5, 0.44, 0.45, 0.40]
+    assert {row.name for row in curve.rows} == {"lmsys/vicuna-7b-v1.5", "lmsys/vicuna-13b-v1.5"}
+    chart = sweep_plot(curve)
+    assert chart is not None
+    assert (len(chart.points), len(chart.lines)) == (8, 6)
+    assert sum(point.number is not None for point in chart.points) == 2
+    assert sweep_bars(curve) == []
+    bars = found["gold-position", "grounding_f1"]
+    assert bars.values == ["beginning", "middle", "end", "random"]
+    assert sweep_plot(bars) is None
+    drawn = sweep_bars(bars)
+    assert [label for label, _, _ in drawn[0].rows] == bars.values
+    # Rows of a group are the models that saw its distractors.
+    small = [t for t in board.grounding.versions if t.title.startswith("budget=512")]
+    assert all(len(table.rows) == 2 for table in small)
+    assert leaderboard([runs]).grounding.sweeps == []
+
+
+def test_outside_scores_by_name_and_alias(runs: Path, csv: Path) -> None:
+    found = leaderboard_data([runs], outside=csv)["outside"]
+    assert (found["file"], found["unmatched"]) == ("scores.csv", ["somebody-else"])
+    assert sorted(found["missing"]) == ["allenai/tulu-2-dpo-7b", "our/strange-3b-model"]
+    assert [(s["score"], s["title"]) for s in found["scores"]] == [
+        (name, version) for name in ("MMLU", "RULES") for version in VERSIONS
+    ]
+    mmlu, rules = found["scores"][0], found["scores"][4]
+    pairs = {row["name"]: (row["outside"], row["mean"]) for row in mmlu["rows"]}
+    assert pairs["lmsys/vicuna-13b-v1.5"] == (55.8, 0.61)
+    assert len(pairs) == 5
+    assert len(rules["rows"]) == 4  # an empty cell is an unknown score
+    (over,) = mmlu["over_models"]
+    x, y = zip(*pairs.values(), strict=True)
+    assert over["pearson"]["value"] == pytest.approx(pearson(x, y))
+    assert over["spearman"]["value"] == pytest.approx(spearman(x, y))
+    assert (over["pearson"]["n"], over["pearson"]["ci_level"]) == (5, 0.95)
+    assert leaderboard_data([runs], outside=csv)["outside"] == found
+    assert leaderboard_data([runs])["outside"] is None
+
+
+def test_too_few_models_and_constant_scores_have_no_correlation(runs: Path, tmp_path: Path) -> None:
+    path = tmp_path / "few.csv"
+    path.write_text(
+        "model,few,flat\nour-own-model,1,5\ntulu-2-7b,2,5\ntulu-2-70b,,5\n", encoding="utf-8"
+    )
+    few, flat = (
+        next(s for s in leaderboard_data([runs], outside=path)["outside"]["scores"]
+             if s["score"] == name)
+        for name in ("few", "flat")
+    )  # fmt: skip
+    assert few["over_models"][0]["pearson"] == {
+        "value": None, "ci": None, "ci_level": 0.95, "n": 2, "why": "2 of at least 3 pairs",
+    }  # fmt: skip
+    told = flat["over_models"][0]["spearman"]
+    assert (told["value"], told["why"]) == (None, "the first score is the same for all")
+    page = write_leaderboard([runs], tmp_path / "l.html", outside=path).read_text()
+    assert "no correlation over 2 models of at least 3" in page
+    assert "the first score is the same for all" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("name,MMLU\na,1\n", "line 1: found name, MMLU; expected `model`"),
+        ("", "line 1: found nothing"),
+        ("model,x,x\na,1,2\n", "each once"),
+        ("model,x\n", "no model below the head line"),
+        ("model,x\na,1\na,2\n", "line 3: 'a' is the same model as 'a' above"),
+        ("model,x\ntulu-2-7b,1\nallenai/tulu-2-7b,2\n", "the same model as 'tulu-2-7b'"),
+        ("model,x\na,1,2\n", "line 2: found 3 cells, expected 2"),
+        ("model,x\na,high\n", "line 2, column x: found 'high', expected a number"),
+        ("model,x\na,nan\n", "expected a number"),
+        ("model,x\na,inf\n", "expected a number"),
+    ],
+)
+def test_a_file_that_is_no_table_of_scores(
+    runs: Path, tmp_path: Path, text: str, words: str
+) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        leaderboard([runs], outside=path)
+    assert words in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_outside_files_that_cannot_be_read(runs: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        leaderboard([runs], outside=tmp_path / "none.csv")
+    (tmp_path / "raw.csv").write_bytes(b"model,x\n\xff\xfe,1\n")
+    with pytest.raises(InputError, match="no CSV in UTF-8"):
+        leaderboard([runs], outside=tmp_path / "raw.csv")
+
+
+def test_outside_scores_belong_to_any_benchmark(tmp_path: Path, csv: Path) -> None:
+    for k, model in enumerate(("tulu-2-7b", "tulu-2-70b", "our-own-model")):
+        benchmark_run(tmp_path / "r" / str(k), model, "counterfactual", 0.4 + k / 10)
+    found = leaderboard_data([tmp_path / "r"], outside=csv)
+    assert found["outside"]["scores"][0]["over_models"][0]["spearman"]["value"] == 1
+    assert found["grounding"] == {
+        "versions": [], "degradation": [], "sizes": [], "definitions": [], "sweeps": [],
+    }  # fmt: skip
+
+
+def test_axes_end_at_round_values_around_everything() -> None:
+    for values in ([0.31, 0.47], [512, 4096], [-0.05, 0.2], [3.0], [0.0], [1e-9, 2e-9], [-7, -7]):
+        scale, ticks = nice(values)
+        assert scale.low <= min(values)
+        assert scale.high >= max(values)
+        assert 2 <= len(ticks) <= 8
+        assert scale.low < scale.high
+    assert plot([]) is None
+    chart = plot([[Dot(1, 1, "a"), Dot(2, 2, "b")]], joined=True)
+    assert chart is not None
+    assert chart.points[0].x < chart.points[1].x
+    assert chart.points[0].y > chart.points[1].y
+
+
+def test_the_command_takes_baseline_and_outside(runs: Path, tmp_path: Path, csv: Path) -> None:
+    from trueground.cli.app import app
+
+    out = tmp_path / "l.html"
+    words = ["report", str(runs), "--out", str(out), "--baseline", "tulu-2-7b"]
+    result = CliRunner().invoke(app, [*words, "--outside", str(csv), "--format", "json"])
+    assert result.exit_code == 0, result.output
+    shown = json.loads(result.stdout)
+    assert shown.keys() >= {"grounding", "outside", "page"}
+    assert shown["grounding"] == leaderboard_data([runs], baseline="tulu-2-7b")["grounding"]
+    assert shown["outside"] == leaderboard_data([runs], outside=csv)["outside"]
+    assert "Loss against allenai/tulu-2-7b" in out.read_text()
+    one_run = str(next(runs.iterdir()))
+    for option in (["--baseline", "x"], ["--outside", str(csv)]):
+        refused = CliRunner().invoke(app, ["report", one_run, *option])
+        assert refused.exit_code != 0
+
+
+def test_order_of_the_runs_does_not_matter(swept: Path, runs: Path, tmp_path: Path) -> None:
+    folders = [*sorted(runs.iterdir()), *sorted(swept.iterdir())]
+    first = write_leaderboard(folders, tmp_path / "a.html").read_bytes()
+    assert write_leaderboard(folders[::-1], tmp_path / "b.html").read_bytes() == first
