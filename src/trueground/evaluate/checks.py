@@ -14,7 +14,6 @@ from trueground.metrics.batch import Batch
 from trueground.metrics.evidence import Checked
 from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
 
-
 _NO_TEXT = Failure(Status.MISSING_FIELD, "no context to check against")
 
 
@@ -62,9 +61,7 @@ class Checker:
         else:
             kept = [batch.kept(i, rest[0]) for i in range(len(batch))]
             texts = [batch.texts(i, rows) for i, rows in enumerate(kept)]
-        found = [
-            item if texts[i] else _NO_TEXT for i, item in enumerate(self._what(batch, what))
-        ]
+        found = [item if texts[i] else _NO_TEXT for i, item in enumerate(self._what(batch, what))]
         claims = [[] if isinstance(item, Failure) else item for item in found]
         requests = [
             JudgeRequest(claim.text, texts[i], asked[i], variant)

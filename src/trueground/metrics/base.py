@@ -41,8 +41,8 @@ class Metric:
     `needs` are record fields; where one is absent the item is `missing_field`. `compute` gets the
     evidence of a batch and the options, all of them present. `checks` tells which claim checks it
     reads (see `Evidence.checks`), from its options; `rubric` the rubric by which it asks a rater,
-    and what the rater is shown (see `Evidence.ratings`); `prepare` raises where an optional install or data is absent. `source` says
-    where the definition stands.
+    and what the rater is shown (see `Evidence.ratings`); `prepare` raises where an optional install
+    or data is absent. `source` says where the definition stands.
     """
 
     name: str
