@@ -149,6 +149,8 @@ def hedging(reading: Reading) -> str | None:
         return None
     tokens = reading.best.tokens
     for at, token in enumerate(tokens):
+        if token.spelling.startswith("May"):  # the month
+            continue
         weakened = tokens[at + 1 : at + 1 + _HEDGED]
         if token.word.role == "hedge" and any(t.key in reading.view.keys for t in weakened):
             return f"the context only says {token.spelling!r}"

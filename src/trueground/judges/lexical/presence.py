@@ -11,8 +11,8 @@ from trueground.judges.lexical.words import NUMERIC
 from trueground.text.values import Value
 
 _EDGES = " \t\r\n.!?;:,\"'“”‘’。！？"
-_DENIES = re.compile(
-    r"\b(?:not|never|no|without|may|might|false|unlikely|if|whether|unless|almost|nearly|insufficient"
+_DENIES = re.compile(  # May is a month
+    r"\b(?:not|never|no|without|(?-i:may|MAY)|might|false|unlikely|if|whether|unless|almost|nearly|insufficient"
     r"|rumou?rs?|rumou?red|believes?|believed|claims?|claimed|allege[sd]?|denie[sd]|denies)\b|n['’]t\b",
     re.I,
 )

@@ -1,0 +1,193 @@
+"""What one sentence states: its clauses, each with its subject, and what they say in passing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from trueground.claims.clauses import Clause, auxiliary_for, clauses
+from trueground.claims.lists import names, subject_list, things
+from trueground.claims.places import dated, places
+from trueground.claims.roles import roles
+from trueground.claims.splits import Range, Statement, is_hedged, split_noun, split_tail
+from trueground.claims.subjects import Subject, find_subject
+from trueground.claims.verbs import has_finite
+from trueground.claims.view import View, among
+
+_ASIDE = re.compile(r"\(([^()]+)\)[.!]?$")
+_TRIGGER = re.compile(  # without one of these there is nothing to cut
+    r"[;(,]|\b(?:and|but|while|whereas|although|because|that|which|who|born"
+    r"|(?:in|on|early|late|[A-Z][a-z]+) \d{4}"
+    r"|(?:locat|situat|bas|headquarter|found|establish|own|operat|nam|call)ed|known)\b"
+)
+_LONGEST = 150  # words; a longer sentence is cut into clauses only
+_SHE = frozenset(("he", "she", "it"))
+
+
+def statements(sentence: str) -> list[Statement]:
+    """Return what one sentence states, by offsets into it; in doubt the whole sentence."""
+    if not _TRIGGER.search(sentence):
+        return [Statement("", 0, len(sentence))]
+    view = View(sentence)
+    if not view.words or not view.balanced or among(view.words[0].lower, "whole"):
+        return list(_with_aside(sentence, Statement("", 0, len(sentence))))
+    parts = clauses(view)
+    plain = len(view.words) <= _LONGEST
+    found: list[Statement] = []
+    subject: Subject | None = None
+    at = 0
+    while at < len(parts):
+        own, bare = parts[at], at + 1
+        while bare < len(parts) and parts[bare].bare:
+            bare += 1
+        last = parts[bare - 1].last
+        before = subject
+        subject = find_subject(view, own.first, own.last) if plain else None
+        listed = subject_list(view, own.first, own.last) if plain and bare == at + 1 else None
+        if listed:
+            found += listed
+            subject = None
+        elif subject is None:
+            begin = view.start_of(own.first) if own.first else 0
+            found.append(Statement("", begin, view.stop_before(last)))
+        else:
+            subject = _resolved(view, own, subject, before)
+            found += _told(view, own, parts[at + 1 : bare], subject)
+        at = bare
+    if "(" in sentence:
+        found = [one for statement in found for one in _with_aside(sentence, statement)]
+    return sorted(found, key=_start) if len(found) > 1 else found
+
+
+def _start(statement: Statement) -> int:
+    return statement.start
+
+
+def _told(view: View, own: Clause, bare: Sequence[Clause], subject: Subject) -> list[Statement]:
+    """The statements of a clause with a plain subject and of those that go on with it."""
+    found = [Statement(*aside) for aside in subject.asides]
+    ranges = _ranges(view, own, bare, subject)
+    for number, (auxiliary, part) in enumerate(ranges):
+        if number:
+            head, begin = f"{subject.text} {auxiliary}", view.start_of(part.first)
+            finite = part.first
+        else:
+            head, begin = _opening(view, own, subject)
+            finite = subject.finite
+        told = "" if number and auxiliary else subject.text
+        part, cut = split_tail(view, finite, part)
+        part, more = split_noun(view, subject.text, finite, part) if told else (part, [])
+        if told:
+            found += _spread(view, subject.text, head, part, begin)
+        else:
+            found.append(Statement(head, begin, part.end))
+        for lead, whole in more:
+            for auxiliary, rest in _joined(view, whole):
+                begin = view.start_of(rest.first)
+                found += _spread(view, subject.text, lead + auxiliary, rest, begin)
+        found += cut
+    return found
+
+
+def _ranges(
+    view: View, own: Clause, bare: Sequence[Clause], subject: Subject
+) -> list[tuple[str, Range]]:
+    """The predicates of one subject, each with the auxiliary that it lacks."""
+    found: list[tuple[str, int, int]] = [("", subject.verb, own.last)]
+    for clause in bare:
+        auxiliary = auxiliary_for(view, subject.verb, subject.finite, found[-1][2], clause)
+        if auxiliary is None:
+            found[-1] = (*found[-1][:2], clause.last)
+        else:
+            found.append((auxiliary, clause.first, clause.last))
+    return [(lead, Range(first, last, view.stop_before(last))) for lead, first, last in found]
+
+
+def _joined(view: View, part: Range) -> list[tuple[str, Range]]:
+    """The predicates of a relative clause about the subject: "is held in … and run by …"."""
+    words = view.words
+    finite = part.first
+    while finite < part.last and not words[finite].verb:
+        finite += 1
+    for i in range(finite + 2, part.last - 2):
+        if among(words[i].lower, "stop"):
+            break
+        if words[i].lower != "and" or words[i - 1].verb or not words[i + 1].verb:
+            continue
+        clause = Clause(i + 1, part.last, bare=True)
+        auxiliary = auxiliary_for(view, part.first, finite, i, clause)
+        if auxiliary is not None:
+            first = Range(part.first, i, view.stop_before(i))
+            return [("", first), (auxiliary, Range(i + 1, part.last, part.end))]
+    return [("", part)]
+
+
+def _opening(view: View, own: Clause, subject: Subject) -> tuple[str, int]:
+    """What stands before the first predicate of a subject, and where its text begins."""
+    begin = view.start_of(own.first) if own.first else 0
+    written = view.text[view.start_of(subject.first) : view.end_of(subject.verb - 1)]
+    moved = subject.asides or not written.startswith(subject.text.split(" ")[0])
+    if not moved:
+        return "", begin
+    intro = view.text[begin : view.start_of(subject.first)]
+    kept = "".join(f" ({bracket})" for bracket in subject.brackets)
+    return f"{intro}{subject.text}{kept} ", view.start_of(subject.verb)
+
+
+def _resolved(view: View, own: Clause, subject: Subject, before: Subject | None) -> Subject:
+    """The subject with "he", "she" or "it" replaced by the subject of the clause before.
+
+    Only where that clause names nothing else that the pronoun could stand for.
+    """
+    if before is None or subject.text.lower() not in _SHE or subject.asides:
+        return subject
+    words = view.words
+    if any(among(word.lower, "preposition") for word in words[before.first : before.verb]):
+        return subject  # "The author of the tune": which of the two?
+    named = words[before.first].name and not among(words[before.first].lower, "pronoun")
+    between = words[before.finite + 1 : own.first - 1]
+    rivals = any(
+        (word.name and not word.value and previous.lower not in ("in", "at", "from", "to"))
+        or word.lower in ("the", "a", "an", "his", "her", "its", "their")
+        or (word.verb and among(word.lower, "report"))
+        for previous, word in zip(words[before.finite :], between, strict=False)
+    )
+    if not named or rivals or (subject.text.lower() != "it" and before.text.startswith("The ")):
+        return subject
+    return subject._replace(text=before.text)
+
+
+def _with_aside(sentence: str, one: Statement) -> Iterator[Statement]:
+    """The statement, and what a bracket with a verb at its end says."""
+    piece = sentence[one.start : one.end] if not one.tail else ""
+    aside = _ASIDE.search(piece) if "(" in piece else None
+    if aside and aside.start() > 0 and has_finite(aside[1]) and _states(aside[1]):
+        yield one._replace(end=one.start + aside.start())
+        yield Statement("", one.start + aside.start(1), one.start + aside.end(1))
+    else:
+        yield one
+
+
+def _states(text: str) -> bool:
+    """Whether a text has a plain subject and a verb of its own."""
+    view = View(text)
+    return view.balanced and find_subject(view, 0, len(view.words)) is not None
+
+
+def _spread(view: View, name: str, head: str, part: Range, begin: int) -> list[Statement]:
+    """Split a predicate at its roles, its listed names or its date.
+
+    `name` is the subject, `begin` the character where the statement starts and `head` what stands
+    before it.
+    """
+    listed = things(view, head, part, begin)
+    if listed is None and is_hedged(view, part):
+        return [Statement(head, begin, part.end)]
+    return (
+        listed
+        or roles(view, name, head, part, begin)
+        or names(view, head, part, begin)
+        or dated(view, name, head, part, begin)
+        or places(view, name, head, part, begin)
+        or [Statement(head, begin, part.end)]
+    )
