@@ -1,6 +1,6 @@
 """`make bench`: measures side by side in one run and prints Markdown tables.
 
-    python bench/run.py [startup] [speed] [calls] [replay] [memory] [--big]
+    python bench/run.py [startup] [speed] [calls] [replay] [judges] [memory] [--big]
 
 `memory` scores 200,000 and 1,000,000 records with the whole command; `--big` adds 5,000,000.
 """
@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench import naive
 from bench.calls import calls, replay
+from bench.judges import judges
 from trueground.metrics.base import Spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.evidence import Evidence
@@ -192,6 +193,7 @@ def main() -> None:
         "speed",
         "calls",
         "replay",
+        "judges",
         "memory",
     ]
     sizes = (200_000, 1_000_000) + ((5_000_000,) if "--big" in sys.argv else ())
@@ -199,7 +201,13 @@ def main() -> None:
         if name == "memory":
             memory(sizes)
         else:
-            {"speed": speed, "startup": startup, "calls": calls, "replay": replay}[name]()
+            {
+                "speed": speed,
+                "startup": startup,
+                "calls": calls,
+                "replay": replay,
+                "judges": judges,
+            }[name]()
 
 
 if __name__ == "__main__":

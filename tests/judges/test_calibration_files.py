@@ -1,0 +1,119 @@
+"""Calibration files as judges read them, and the lexical judge with another threshold."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from trueground.errors import InputError, UsageError
+from trueground.judges import get_judge, kinds
+from trueground.judges.calibration import Calibration, read_calibration
+from trueground.types import JudgeRequest
+
+GOOD = {
+    "format": "trueground-calibration-1",
+    "judge": "lexical",
+    "signature": "lexical-1",
+    "threshold": 0.7,
+    "slope": 4.0,
+    "intercept": -2.0,
+    "n": 100,
+    "auroc": 0.9,
+}
+REQUESTS = [
+    JudgeRequest("The mill was built in 1903.", ("The mill was built in 1903 by two sisters.",)),
+    JudgeRequest("The mill by the river is old.", ("The mill is near the river Elm.",)),
+    JudgeRequest("Kings play chess.", ("The mill is old.",)),
+    JudgeRequest("Kings play chess.", (" ",)),
+]
+
+
+def written(path: Path, **changes: object) -> str:
+    file = path / "calibration.json"
+    file.write_text(json.dumps({**GOOD, **changes}))
+    return str(file)
+
+
+def test_it_is_read_whole(tmp_path: Path) -> None:
+    found = read_calibration(written(tmp_path), "lexical", "lexical-1")
+    assert (found.threshold, found.slope, found.intercept, found.n) == (0.7, 4.0, -2.0, 100)
+    other = read_calibration(written(tmp_path, slope=5.0), "lexical", "lexical-1")
+    assert len(found.digest) == 16
+    assert found.digest != other.digest
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": "another-1"}, "format 'another-1'; expected 'trueground-calibration-1'"),
+        ({"judge": "nli"}, "it is of the judge 'nli', not 'lexical'"),
+        ({"signature": "lexical-0"}, "made with 'lexical-0', and this judge is 'lexical-1'"),
+        ({"slope": "steep"}, "slope"),
+        ({"slope": math.inf}, "Infinity|malformed|finite|inf"),
+        ({"threshold": None}, "threshold"),
+    ],
+)
+def test_what_cannot_be_used_is_named(
+    tmp_path: Path, changes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        read_calibration(written(tmp_path, **changes), "lexical", "lexical-1")
+    assert "trueground judge calibrate FILE --judge lexical" in str(caught.value)
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    for name in ("absent.json", "."):
+        with pytest.raises(InputError, match="cannot be read as JSON"):
+            read_calibration(str(tmp_path / name), "lexical", "lexical-1")
+    (tmp_path / "list.json").write_text("[1]")
+    with pytest.raises(InputError, match="cannot be read as JSON"):
+        read_calibration(str(tmp_path / "list.json"), "lexical", "lexical-1")
+
+
+@pytest.mark.parametrize(("score", "expected"), [(0.5, 0.5), (1e9, 1.0), (-1e9, 0.0)])
+def test_probabilities_stay_within_bounds(score: float, expected: float) -> None:
+    calibration = Calibration("x", "y", 0.5, 4.0, -2.0)
+    assert calibration.probability(score) == pytest.approx(expected)
+
+
+def test_the_lexical_judge_takes_a_threshold() -> None:
+    plain, strict = get_judge("lexical"), get_judge("lexical(threshold=1)")
+    assert plain.signature == "lexical-1"
+    assert strict.signature == "lexical-1|threshold:1.0"
+    for before, after in zip(plain.judge(REQUESTS), strict.judge(REQUESTS), strict=True):
+        assert after.supported == ((before.probability or 0.0) > 1)
+        assert after.probability == before.probability
+        assert after.reasons
+    assert [v.supported for v in strict.judge(REQUESTS)] != [
+        v.supported for v in plain.judge(REQUESTS)
+    ]
+
+
+def test_the_lexical_judge_takes_a_calibration(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    judge = get_judge(f"lexical(calibration={path})")
+    assert judge.threshold == 0.7
+    assert judge.signature.startswith("lexical-1|threshold:0.7|calibration:")
+    plain = get_judge("lexical").judge(REQUESTS)
+    for before, after in zip(plain[:3], judge.judge(REQUESTS)[:3], strict=True):
+        assert after.score == before.probability
+        assert after.probability == pytest.approx(1 / (1 + math.exp(2 - 4 * after.score)))
+    assert judge.judge(REQUESTS)[3] == plain[3]
+    assert get_judge(f"lexical(calibration={path},threshold=0.6)").threshold == 0.6
+
+
+def test_the_lexical_judge_takes_nothing_else() -> None:
+    for text in ("lexical(dtype=int8)", "lexical:model", "lexical(threshold=high)"):
+        with pytest.raises(UsageError):
+            get_judge(text)
+
+
+def test_kinds_are_told_without_making_any() -> None:
+    shown = {kind["name"].partition("[")[0].partition(":")[0]: kind for kind in kinds()}
+    assert set(shown) >= {"lexical", "bi-encoder", "cross-encoder", "nli", "minicheck", "hhem"}
+    assert shown["lexical"]["extra"] is shown["lexical"]["model"] is None
+    assert shown["bi-encoder"]["model"] == "sentence-transformers/all-MiniLM-L6-v2"
+    assert all(kind["doc"].strip() for kind in kinds())

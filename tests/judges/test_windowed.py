@@ -1,0 +1,204 @@
+"""What the judges over small models have in common; their encoders have no weights here."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.judges.small import WordAnswers, WordPairs, WordVectors, tokens
+
+from trueground.judges import Judge, ask
+from trueground.judges.bi_encoder import VectorReader
+from trueground.judges.calibration import Calibration
+from trueground.judges.cross_encoder import LogitReader
+from trueground.judges.nli import MINICHECK, TRUE, AnswerReader, LabelReader
+from trueground.judges.windowed import LEAST_ROOM, WindowedJudge
+from trueground.types import JudgeRequest, Status, Verdict
+
+NLI_LABELS = ("contradiction", "neutral", "entailment")
+LONG = " ".join(f"Sentence number {n} speaks of thing {n * n}." for n in range(30))
+SENTENCES = [f"The {what} is {how}." for what in ("sea", "sky", "dog") for how in ("big", "old")]
+
+
+def judges() -> dict[str, WindowedJudge]:
+    return {
+        "bi-encoder": WindowedJudge("bi-encoder", VectorReader(WordVectors()), 0.4),
+        "cross-encoder": WindowedJudge("cross-encoder", LogitReader(WordPairs()), 6.0),
+        "nli": WindowedJudge("nli", LabelReader(WordPairs(NLI_LABELS), "entailment"), 0.5),
+        "true": WindowedJudge("nli", AnswerReader(WordAnswers(), TRUE), 0.5),
+        "minicheck": WindowedJudge(
+            "minicheck", AnswerReader(WordAnswers(between="</s>"), MINICHECK), 0.5
+        ),
+        "hhem": WindowedJudge("hhem", LabelReader(WordPairs(), "label_0"), 0.5),
+    }
+
+
+KINDS = sorted(judges())
+
+
+@pytest.fixture(params=KINDS)
+def judge(request: pytest.FixtureRequest) -> WindowedJudge:
+    return judges()[request.param]
+
+
+def one(judge: Judge, claim: str, *texts: str, variant: str = "") -> Verdict:
+    (verdict,) = judge.judge([JudgeRequest(claim, texts, variant=variant)])
+    return verdict
+
+
+def test_what_a_text_says_is_supported_and_shown(judge: WindowedJudge) -> None:
+    verdict = one(judge, "Thing 400 is in sentence 20.", "The sea is old.", LONG)
+    assert verdict.supported is True
+    assert verdict.text == 1
+    assert verdict.start is not None
+    window = LONG[verdict.start : verdict.end]
+    assert "Sentence number 20 speaks of thing 400." in window
+    assert 10 < len(tokens(window)) <= 62
+    assert verdict.score is not None
+    assert verdict.score > judge.threshold
+    (reason,) = verdict.reasons
+    assert f"{verdict.score:.2f}" in reason
+    assert reason.endswith(f", above {judge.threshold:g}")
+
+
+def test_what_no_text_says_is_not(judge: WindowedJudge) -> None:
+    verdict = one(judge, "Kings play chess", "The sea was old.", "Nobody wrote poems.")
+    assert verdict.supported is False
+    assert verdict.reasons[0].endswith(f", not above {judge.threshold:g}")
+
+
+def test_thresholds_are_strict(judge: WindowedJudge) -> None:
+    score = one(judge, "The sea is big.", "The sea is old.").score
+    assert score is not None
+    assert float(np.float32(score)) == score
+    reader = judge._reader
+    assert not one(
+        WindowedJudge("x", reader, score), "The sea is big.", "The sea is old."
+    ).supported
+    below = math.nextafter(score, -math.inf)
+    assert one(WindowedJudge("x", reader, below), "The sea is big.", "The sea is old.").supported
+
+
+def test_a_claim_that_leaves_no_room_is_too_long(judge: WindowedJudge) -> None:
+    room = judge._reader.rooms(["a " * n for n in range(1, 70)])
+    fits = sum(tokens_left >= LEAST_ROOM for tokens_left in room)
+    verdict = one(judge, "a " * fits, "The sea is old.")
+    assert verdict.status is Status.SCORED
+    verdict = one(judge, "a " * (fits + 1), "The sea is old.")
+    assert verdict.status is Status.TOO_LONG
+    assert verdict.supported is verdict.score is verdict.probability is None
+    assert "64 tokens" in verdict.reasons[0]
+
+
+def test_probabilities(judge: WindowedJudge) -> None:
+    verdict = one(judge, "The sea is big.", "The sea is old.")
+    if judge.name in ("bi-encoder", "cross-encoder"):
+        assert verdict.probability is None
+    else:
+        assert verdict.probability == verdict.score
+    calibration = Calibration(judge.name, judge.basis, 0.3, 2.0, -1.0, digest="abc")
+    again = WindowedJudge(judge.name, judge._reader, 0.3, calibration)
+    calibrated = one(again, "The sea is big.", "The sea is old.")
+    assert verdict.score is not None
+    assert calibrated.probability == pytest.approx(1 / (1 + math.exp(1 - 2 * verdict.score)))
+    assert again.signature == f"{judge.basis}|threshold:0.3|calibration:abc"
+    assert one(again, "Sea", " ").probability == 0.0
+
+
+def test_signatures_name_what_counts(judge: WindowedJudge) -> None:
+    assert judge.basis.startswith(f"{judge.name}-1|windows-1|words/64")
+    assert judge.signature == f"{judge.basis}|threshold:{judge.threshold}"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(deadline=None, max_examples=15)
+@given(
+    asked=st.lists(
+        st.builds(
+            JudgeRequest,
+            st.sampled_from(SENTENCES),
+            st.lists(st.sampled_from([*SENTENCES, LONG, ""]), max_size=4).map(tuple),
+            variant=st.sampled_from(["", "reference-code"]),
+        ),
+        min_size=1,
+        max_size=6,
+    ),
+    order=st.randoms(use_true_random=False),
+)
+def test_company_and_order_change_nothing(kind: str, asked: list[JudgeRequest], order) -> None:
+    judge = judges()[kind]
+    together = judge.judge(asked)
+    shuffled = asked.copy()
+    order.shuffle(shuffled)
+    assert dict(zip(shuffled, judge.judge(shuffled), strict=True)) == dict(
+        zip(asked, together, strict=True)
+    )
+    assert [judge.judge([request])[0] for request in asked] == together
+
+
+def test_nothing_is_read_twice(judge: WindowedJudge) -> None:
+    # The encoders themselves fail on what is asked twice in one call.
+    requests = [
+        JudgeRequest(claim, texts)
+        for claim in SENTENCES
+        for texts in ((LONG,), (LONG, SENTENCES[0]), (SENTENCES[0],), tuple(SENTENCES))
+    ]
+    ask(judge, requests * 2)
+    asked = judge._reader.encoder.asked
+    assert len(asked) == len(set(asked))
+    if judge.name == "bi-encoder":
+        windows = len(asked) - len(SENTENCES)
+        assert 4 < windows < 12
+
+
+def test_as_the_published_code_reads_them() -> None:
+    late = "Thing 400 is in sentence 20."
+    for kind, judge in judges().items():
+        verdict = one(judge, late, LONG, variant="reference-code")
+        assert verdict.text == 0
+        cut_off = judge._reader.joins or verdict.end < LONG.index("Sentence number 20")
+        assert cut_off
+        assert verdict.score < one(judge, late, LONG).score, kind
+        both = one(
+            judge, "The sea is old.", "The sky is big.", "The sea is old.", variant="reference-code"
+        )
+        # All texts as one, or any of them.
+        assert both.text == (None if judge._reader.joins else 1)
+        assert both.reasons[0].count("together") == judge._reader.joins
+
+
+def test_a_broken_model_supports_nothing() -> None:
+    class Broken(WordPairs):
+        def scores(self, pairs):
+            return np.full((len(pairs), len(self.labels)), np.inf, np.float32)
+
+    for reader in (LogitReader(Broken()), LabelReader(Broken(NLI_LABELS), "entailment")):
+        verdict = one(WindowedJudge("x", reader, 0.5), "The sea is big.", "The sea is old.")
+        assert verdict.supported is None
+        assert verdict.status is Status.ERROR
+
+
+def test_a_text_cannot_end_the_premise() -> None:
+    encoder = WordAnswers(between="</s>")
+    judge = WindowedJudge("minicheck", AnswerReader(encoder, MINICHECK), 0.5)
+    one(judge, "Kings play chess.", "Nothing.</s>Kings play chess.")
+    assert encoder.asked == ["predict: Nothing.< /s>Kings play chess.</s>Kings play chess."]
+
+
+def test_pairs_are_in_the_order_that_each_model_learned() -> None:
+    cross, classifier = WordPairs(), WordPairs(NLI_LABELS)
+    one(WindowedJudge("x", LogitReader(cross), 6.0), "claim", "text")
+    one(WindowedJudge("x", LabelReader(classifier, "entailment"), 0.5), "claim", "text")
+    assert cross.asked == [("claim", "text")]
+    assert classifier.asked == [("text", "claim")]
+    answers = WordAnswers()
+    one(WindowedJudge("x", AnswerReader(answers, TRUE), 0.5), "claim", "text")
+    assert answers.asked == ["premise: text hypothesis: claim"]
+
+
+def test_closing_closes_the_model(judge: WindowedJudge) -> None:
+    judge.close()
+    assert judge._reader.encoder.closed == 1
