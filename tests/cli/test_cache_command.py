@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from trueground.cli.caching import cache
 from trueground.errors import UsageError
-from trueground.net.cache import ResponseCache, default_path
+from trueground.net.cache import ResponseCache, default_path, vectors_path
 from trueground.net.upkeep import stats
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -72,9 +72,30 @@ def test_clear_by_age_by_model_and_all(filled: Path) -> None:
     done = run("clear", "--older-than", "30", "--yes")
     assert done.stdout == f"removed 1 replies older than 30 days from {filled}\n"
     done = run("clear", "--model", "small", "--yes", "--format", "json")
-    assert json.loads(done.stdout) == {"path": str(filled), "removed": 1}
+    encoders = {"path": str(vectors_path()), "removed": 0}
+    assert json.loads(done.stdout) == {"path": str(filled), "removed": 1, "encoders": encoders}
     assert run("clear", "--yes").stdout == f"removed 1 replies from {filled}\n"
     assert stats(filled).entries == 0
+
+
+def test_results_of_encoders_are_counted_and_cleared(filled: Path) -> None:
+    with ResponseCache(vectors_path()) as kept:
+        kept.put("5", b"1234", model="minilm")
+        kept.put("6", b"1234", model="small")
+    lines = run("stats").stdout.splitlines()
+    assert lines[5] == str(vectors_path())
+    assert lines[6].startswith("2 results of encoders, ")
+    assert lines[8:] == ["  minilm  1 results of encoders", "  small   1 results of encoders"]
+    shown = json.loads(run("stats", "--format", "json").stdout)
+    assert (shown["entries"], shown["encoders"]["entries"]) == (3, 2)
+    done = run("clear", "--model", "minilm", "--yes", "--format", "json")
+    assert json.loads(done.stdout)["encoders"]["removed"] == 1
+    done = run("clear", "--yes")
+    assert done.stdout.splitlines() == [
+        f"removed 3 replies from {filled}",
+        f"removed 1 results of encoders from {vectors_path()}",
+    ]
+    assert stats(vectors_path()).entries == 0
 
 
 def test_an_unknown_model_is_told(filled: Path) -> None:

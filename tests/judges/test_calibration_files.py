@@ -16,7 +16,7 @@ from trueground.types import JudgeRequest
 GOOD = {
     "format": "trueground-calibration-1",
     "judge": "lexical",
-    "signature": "lexical-1",
+    "signature": "lexical-2",
     "threshold": 0.7,
     "slope": 4.0,
     "intercept": -2.0,
@@ -38,9 +38,9 @@ def written(path: Path, **changes: object) -> str:
 
 
 def test_it_is_read_whole(tmp_path: Path) -> None:
-    found = read_calibration(written(tmp_path), "lexical", "lexical-1")
+    found = read_calibration(written(tmp_path), "lexical", "lexical-2")
     assert (found.threshold, found.slope, found.intercept, found.n) == (0.7, 4.0, -2.0, 100)
-    other = read_calibration(written(tmp_path, slope=5.0), "lexical", "lexical-1")
+    other = read_calibration(written(tmp_path, slope=5.0), "lexical", "lexical-2")
     assert len(found.digest) == 16
     assert found.digest != other.digest
 
@@ -50,7 +50,7 @@ def test_it_is_read_whole(tmp_path: Path) -> None:
     [
         ({"format": "another-1"}, "format 'another-1'; expected 'trueground-calibration-1'"),
         ({"judge": "nli"}, "it is of the judge 'nli', not 'lexical'"),
-        ({"signature": "lexical-0"}, "made with 'lexical-0', and this judge is 'lexical-1'"),
+        ({"signature": "lexical-0"}, "made with 'lexical-0', and this judge is 'lexical-2'"),
         ({"slope": "steep"}, "slope"),
         ({"slope": math.inf}, "Infinity|malformed|finite|inf"),
         ({"threshold": None}, "threshold"),
@@ -60,17 +60,17 @@ def test_what_cannot_be_used_is_named(
     tmp_path: Path, changes: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        read_calibration(written(tmp_path, **changes), "lexical", "lexical-1")
+        read_calibration(written(tmp_path, **changes), "lexical", "lexical-2")
     assert "trueground judge calibrate FILE --judge lexical" in str(caught.value)
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
     for name in ("absent.json", "."):
         with pytest.raises(InputError, match="cannot be read as JSON"):
-            read_calibration(str(tmp_path / name), "lexical", "lexical-1")
+            read_calibration(str(tmp_path / name), "lexical", "lexical-2")
     (tmp_path / "list.json").write_text("[1]")
     with pytest.raises(InputError, match="cannot be read as JSON"):
-        read_calibration(str(tmp_path / "list.json"), "lexical", "lexical-1")
+        read_calibration(str(tmp_path / "list.json"), "lexical", "lexical-2")
 
 
 @pytest.mark.parametrize(("score", "expected"), [(0.5, 0.5), (1e9, 1.0), (-1e9, 0.0)])
@@ -81,8 +81,8 @@ def test_probabilities_stay_within_bounds(score: float, expected: float) -> None
 
 def test_the_lexical_judge_takes_a_threshold() -> None:
     plain, strict = get_judge("lexical"), get_judge("lexical(threshold=1)")
-    assert plain.signature == "lexical-1"
-    assert strict.signature == "lexical-1|threshold:1.0"
+    assert plain.signature == "lexical-2"
+    assert strict.signature == "lexical-2|threshold:1.0"
     for before, after in zip(plain.judge(REQUESTS), strict.judge(REQUESTS), strict=True):
         assert after.supported == ((before.probability or 0.0) > 1)
         assert after.probability == before.probability
@@ -96,7 +96,7 @@ def test_the_lexical_judge_takes_a_calibration(tmp_path: Path) -> None:
     path = written(tmp_path)
     judge = get_judge(f"lexical(calibration={path})")
     assert judge.threshold == 0.7
-    assert judge.signature.startswith("lexical-1|threshold:0.7|calibration:")
+    assert judge.signature.startswith("lexical-2|threshold:0.7|calibration:")
     plain = get_judge("lexical").judge(REQUESTS)
     for before, after in zip(plain[:3], judge.judge(REQUESTS)[:3], strict=True):
         assert after.score == before.probability

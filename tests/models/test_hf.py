@@ -20,10 +20,11 @@ pytest.importorskip("transformers", reason="the hf extra is not installed")
 from tests.models import tiny_models as tiny
 
 from trueground.errors import InputError, UsageError
-from trueground.models import hf_loading, hf_source
+from trueground.models import hf_loading
 from trueground.models.base import ChatRequest, Message, Params, Reply
 from trueground.models.hf import HFModel
 from trueground.models.options import ModelOptions
+from trueground.net import checkpoints
 from trueground.types import Status
 
 P = Params
@@ -411,8 +412,8 @@ def test_samples_of_a_large_file_see_a_change(tmp_path: Path) -> None:
     file = tmp_path / "w.safetensors"
     content = bytearray(3_000_000)
     file.write_bytes(content)
-    before = b"".join(hf_source._samples(file))
+    before = b"".join(checkpoints._samples(file))
     assert len(before) < len(content)
     content[1_000_000:1_020_000] = b"\1" * 20_000
     file.write_bytes(content)
-    assert b"".join(hf_source._samples(file)) != before
+    assert b"".join(checkpoints._samples(file)) != before

@@ -5,14 +5,10 @@ The Hub's client reads its address once, when it is imported: hence a process fo
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -21,8 +17,8 @@ pytest.importorskip("torch", reason="the hf extra is not installed")
 pytest.importorskip("transformers", reason="the hf extra is not installed")
 
 from tests.models import tiny_models as tiny
+from tests.net.loopback_models import COMMIT, Hub, serving
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 ASK = """
 import asyncio, sys
 from trueground.errors import TruegroundError
@@ -43,61 +39,12 @@ except TruegroundError as error:
 """
 
 
-class Hub(ThreadingHTTPServer):
-    """Repositories are folders ORGANISATION/NAME under `root`, each at one commit."""
-
-    def __init__(self, root: Path) -> None:
-        super().__init__(("127.0.0.1", 0), _Answer)
-        self.root = root
-        self.asked: list[str] = []
-
-
-class _Answer(BaseHTTPRequestHandler):
-    server: Hub
-
-    def do_GET(self) -> None:
-        self.do_HEAD(body=True)
-
-    def do_HEAD(self, body: bool = False) -> None:
-        path = self.path.partition("?")[0].strip("/").split("/")
-        self.server.asked.append(self.path)
-        headers = {"X-Repo-Commit": COMMIT}
-        content = b""
-        if path[:2] == ["api", "models"] and "tree" in path:
-            files = [f for f in (self.server.root / path[2] / path[3]).iterdir() if f.is_file()]
-            listing = [
-                {"type": "file", "path": f.name, "size": f.stat().st_size, "oid": "0"}
-                for f in files
-            ]
-            content = json.dumps(listing if path[-1] == COMMIT else []).encode()
-        elif not (self.server.root.joinpath(*path[:2])).is_dir():
-            headers["X-Error-Code"] = "RepoNotFound"
-        elif (file := self.server.root.joinpath(*path[:2], *path[4:])).is_file():
-            content = file.read_bytes()
-            headers["ETag"] = f'"{hashlib.sha256(content).hexdigest()}"'
-        else:
-            headers["X-Error-Code"] = "EntryNotFound"
-        self.send_response(404 if "X-Error-Code" in headers else 200)
-        for name, value in {**headers, "Content-Length": str(len(content))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if body:
-            self.wfile.write(content)
-
-    def log_message(self, *_args: object) -> None:
-        """Tests read `asked` instead."""
-
-
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[Hub]:
     root = tmp_path / "hub"
     tiny.save_parrot(root / "tiny" / "parrot", "Paris;no")
-    with Hub(root) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with serving(root) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def ask(hub: Hub, name: str, **variables: str) -> str:

@@ -1,1 +1,60 @@
-"""Small models that compare texts, on this machine: shared by judges and dense retrieval."""
+"""Small models that compare texts, on this machine: shared by judges and dense retrieval.
+
+Nothing heavy is imported before the first text is encoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from trueground.encoders.base import PairScorer, TextEncoder, TextToText
+from trueground.encoders.options import EncoderOptions
+
+__all__ = [
+    "EncoderOptions",
+    "PairScorer",
+    "TextEncoder",
+    "TextToText",
+    "pair_scorer",
+    "text_encoder",
+    "text_to_text",
+    "token_counter",
+]
+_DEFAULT = EncoderOptions()
+
+
+def text_encoder(model: str | Path, options: EncoderOptions = _DEFAULT) -> TextEncoder:
+    """The bi-encoder in a folder, or of the name ORGANISATION/MODEL[@REVISION] on the Hub.
+
+    Its files are found and checked here; weights are loaded when a text is met that is not in the
+    cache. Raises UsageError, InputError, MissingExtraError.
+    """
+    from trueground.encoders.making import make_text_encoder
+
+    return make_text_encoder(model, options)
+
+
+def pair_scorer(model: str | Path, options: EncoderOptions = _DEFAULT) -> PairScorer:
+    """The cross-encoder or classifier of pairs in a folder or of that name; see `text_encoder`."""
+    from trueground.encoders.making import make_pair_scorer
+
+    return make_pair_scorer(model, options)
+
+
+def text_to_text(model: str | Path, options: EncoderOptions = _DEFAULT) -> TextToText:
+    """The T5-style model in a folder or of that name; see `text_encoder`."""
+    from trueground.encoders.making import make_text_to_text
+
+    return make_text_to_text(model, options)
+
+
+def token_counter(where: str | Path) -> Callable[[Sequence[str]], list[int]]:
+    """A function that counts the tokens of texts, without special tokens.
+
+    `where`: a tokenizer.json, a folder that holds one, or a name on the Hub. Raises InputError,
+    MissingExtraError.
+    """
+    from trueground.encoders.tokens import make_token_counter
+
+    return make_token_counter(where)

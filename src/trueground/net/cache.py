@@ -31,6 +31,11 @@ def default_path() -> Path:
     return home() / "responses.sqlite"
 
 
+def vectors_path() -> Path:
+    """Where the numbers that encoders computed are kept: a cache of the same make."""
+    return home() / "vectors.sqlite"
+
+
 class _Entry(NamedTuple):
     value: bytes
     model: str

@@ -1,9 +1,10 @@
-"""Looking after the response cache: counting what it holds, and clearing it."""
+"""Looking after caches: counting what one holds, and clearing one or several."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -89,6 +90,22 @@ def clear(path: Path, model: str | None = None, older_than: timedelta | None = N
         ) from error
     finally:
         connection.close()
+
+
+def clear_several(
+    paths: Sequence[Path], model: str | None = None, older_than: timedelta | None = None
+) -> list[int]:
+    """As `clear`, for each file; a model need be known to one of them only."""
+    if model is None:
+        return [clear(path, None, older_than) for path in paths]
+    known = [{share.model for share in stats(path).models} for path in paths]
+    everywhere = set[str]().union(*known)
+    if everywhere and model not in everywhere:
+        raise unknown_name("model in the cache", model, everywhere)
+    return [
+        clear(path, model, older_than) if model in here else 0
+        for path, here in zip(paths, known, strict=True)
+    ]
 
 
 def _delete(connection: sqlite3.Connection, model: str | None, older_than: timedelta | None) -> int:

@@ -95,3 +95,9 @@ def test_numbers_in_other_scripts_do_not_crash() -> None:
 def test_what_the_verb_and_the_frame_say(text: str, claim: str, supported: bool) -> None:
     (verdict,) = LexicalJudge().judge([JudgeRequest(claim, (text,))])
     assert verdict.supported is supported, verdict.reasons
+
+
+def test_the_month_of_may_hedges_nothing() -> None:
+    text = "Flowers bloom in May. Flowers bloom in June."
+    assert judge("Flowers bloom in June.", text).supported
+    assert not judge("It closes in 1990.", "It may close in 1990.").supported

@@ -37,7 +37,7 @@ class LexicalJudge:
 
     name = "lexical"
     threshold = 0.5
-    signature = basis = "lexical-1"
+    signature = basis = "lexical-2"
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
         """Return one verdict for each request; every text is read once."""

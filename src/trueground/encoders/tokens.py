@@ -1,0 +1,161 @@
+"""Texts into tokens, by the `tokenizers` library whatever runs the model; counting tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueground.encoders.base import Pair
+from trueground.encoders.kinds import settings
+from trueground.encoders.tiles import Row
+from trueground.errors import InputError, UsageError
+from trueground.net import checkpoints
+from trueground.net.checkpoints import Wanted, fetch, hub_files, local_folder, reason, resolve
+
+_WHAT = "the tokens of a model"
+# What the library gives for a text is twenty times the size of its ids.
+_BLOCK = 256
+_FILES = (".json", ".txt", ".model")
+
+
+class Tokeniser:
+    """A model's tokens: rows for it, and lengths. `window` as in `base.Windowed`."""
+
+    def __init__(self, shown: str, folder: Path, window: int, pairs: bool) -> None:
+        self._shown = shown
+        self._tokenizer = read_tokenizer(shown, folder)
+        names = settings(shown, folder, "tokenizer_config.json").get("model_input_names")
+        # Some models know no second text, or were trained without being told.
+        self._typed = not isinstance(names, list) or "token_type_ids" in names
+        self._window = window
+        self.specials: int = self._tokenizer.num_special_tokens_to_add(pairs)
+        if self.specials >= window:
+            raise UsageError(
+                f"window {window}; {shown} adds {self.specials} special tokens, so expected more"
+            )
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, without special tokens."""
+        return [len(found.ids) for found in self._plain(texts)]
+
+    def singles(self, texts: Sequence[str]) -> list[Row]:
+        """Each text with special tokens, cut off at the window."""
+        return [self._single(found) for found in self._plain(texts)]
+
+    def _single(self, found: Any) -> Row:
+        found.truncate(self._window - self.specials)
+        return self._row(self._tokenizer.post_process(found, None, True))
+
+    def pairs(self, pairs: Sequence[Pair]) -> list[Row]:
+        """Each pair with special tokens, the second text cut off at the window.
+
+        InputError where the first text leaves no room for the second.
+        """
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        known = dict(zip(texts, self._plain(texts), strict=True))
+        return [self._pair(known[a], known[b], b) for a, b in pairs]
+
+    def _pair(self, first: Any, second: Any, text: str) -> Row:
+        room = self._window - self.specials - len(first.ids)
+        if room < min(1, len(second.ids)):
+            raise InputError(
+                f"{self._shown}: the first text of a pair has {len(first.ids)} tokens; with "
+                f"{self.specials} special tokens the window of {self._window} leaves no room for "
+                "the second. Shorten it, or leave the pair out."
+            )
+        if len(second.ids) > room:
+            (second,) = self._plain([text])  # its own copy: cutting changes it
+            second.truncate(room)
+        return self._row(self._tokenizer.post_process(first, second, True))
+
+    def _row(self, found: Any) -> Row:
+        ids = np.array(found.ids, np.int32)
+        types = np.array(found.type_ids, np.int32) if self._typed else np.zeros_like(ids)
+        return Row(ids, types)
+
+    def words(self, words: Sequence[str]) -> list[int]:
+        """The token of each word. UsageError for a word that is not one token."""
+        return [self._word(word, f.ids) for word, f in zip(words, self._plain(words), strict=True)]
+
+    def _word(self, word: str, ids: list[int]) -> int:
+        unknown = getattr(self._tokenizer.model, "unk_token", None)
+        if len(ids) != 1 or self._tokenizer.id_to_token(ids[0]) in (unknown, "<unk>"):
+            tokens = [self._tokenizer.id_to_token(number) for number in ids]
+            raise UsageError(
+                f"{self._shown} has no token of its own for the word {word!r} (it reads "
+                f"{' '.join(tokens) or 'nothing'}); choose a word that is one token"
+            )
+        return ids[0]
+
+    def _plain(self, texts: Sequence[str]) -> Iterator[Any]:
+        """What the library finds in each text, without special tokens and truncation."""
+        left = iter(texts)
+        while block := list(islice(left, _BLOCK)):
+            yield from self._tokenizer.encode_batch(block, add_special_tokens=False)
+
+
+def read_tokenizer(shown: str, where: Path) -> Any:
+    """The tokenizer of a folder, or of a tokenizer.json. InputError, MissingExtraError."""
+    file = where / "tokenizer.json" if where.is_dir() else where
+    library = checkpoints.needed("tokenizers", _WHAT, "onnx")
+    if where.is_dir() and not file.exists():
+        tokenizer = _converted(shown, where)
+    else:
+        try:
+            tokenizer = library.Tokenizer.from_file(str(file))
+        except Exception as error:  # the library raises plain Exception
+            raise InputError(
+                f"{shown}: {file.name} cannot be read as a tokenizer: {reason(error)}"
+            ) from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _converted(shown: str, folder: Path) -> Any:
+    """From the older files that `transformers` can read."""
+    if not any(
+        (folder / name).exists() for name in ("spiece.model", "vocab.txt", "vocab.json")
+    ) and not any(folder.glob("*.model")):
+        raise InputError(
+            f"{shown}: no tokenizer.json there; save one with the tokenizer's save_pretrained()"
+        )
+    transformers = checkpoints.needed("transformers", f"{shown} without tokenizer.json", "hf")
+    try:
+        fast = transformers.AutoTokenizer.from_pretrained(str(folder))
+        return fast.backend_tokenizer
+    except Exception as error:  # every tokenizer has its own ways to fail
+        raise InputError(
+            f"{shown}: no tokenizer.json there, and the other files give none ({reason(error)}); "
+            "save one with the tokenizer's save_pretrained()"
+        ) from error
+
+
+def make_token_counter(where: str | Path) -> Callable[[Sequence[str]], list[int]]:
+    """See `trueground.encoders.token_counter`."""
+    tokenizer = read_tokenizer(str(where), _place(str(where)))
+
+    def count(texts: Sequence[str]) -> list[int]:
+        left, lengths = iter(texts), list[int]()
+        while block := list(islice(left, _BLOCK)):
+            found = tokenizer.encode_batch(block, add_special_tokens=False)
+            lengths += [len(encoding.ids) for encoding in found]
+        return lengths
+
+    return count
+
+
+def _place(where: str) -> Path:
+    path = Path(where).expanduser()
+    if path.is_file():
+        return path
+    wanted = Wanted(where, what=_WHAT, extra="onnx")
+    if (folder := local_folder(wanted)) is not None:
+        return folder
+    source = resolve(wanted)
+    files = [f for f in hub_files(wanted, source) if "/" not in f and f.endswith(_FILES)]
+    return fetch(wanted, source, files)

@@ -1,0 +1,147 @@
+"""Tiles through PyTorch: safetensors, in float32, half precision or int8."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Callable
+from functools import cached_property
+from importlib.metadata import version
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from trueground.encoders.base import Floats
+from trueground.encoders.folders import Checkpoint
+from trueground.encoders.kinds import TEXT, WORDS, Kind
+from trueground.encoders.options import EncoderOptions
+from trueground.encoders.tiles import Tile
+from trueground.errors import UsageError
+from trueground.net import checkpoints
+from trueground.net.pretrained import loading, see_complete
+
+
+def needed(module: str) -> Any:
+    """A module of the `hf` extra."""
+    return checkpoints.needed(module, "an encoder on PyTorch", "hf")
+
+
+def torch_device(asked: str) -> str:
+    """cpu or cuda. UsageError for a GPU that is not there."""
+    if asked == "cpu" or (asked == "auto" and version("torch").endswith("+cpu")):
+        return "cpu"  # answered without the seconds that importing torch takes
+    if needed("torch").cuda.is_available():
+        return "cuda"
+    if asked == "cuda":
+        raise UsageError("device cuda: PyTorch finds no NVIDIA GPU here; use device=cpu")
+    return "cpu"
+
+
+class TorchBackend:
+    """Computes tiles; the weights are loaded with the first one."""
+
+    def __init__(
+        self, checkpoint: Checkpoint, options: EncoderOptions, kind: Kind, device: str
+    ) -> None:
+        self._checkpoint = checkpoint
+        self._options = options
+        self._kind = kind
+        self._device = device
+
+    def run(self, tile: Tile) -> Floats:
+        """States of all tokens, or logits, or logits at the decoder's first position."""
+        torch = needed("torch")
+        given = {"input_ids": tile.ids, "attention_mask": tile.mask}
+        if self._typed:
+            given["token_type_ids"] = tile.types
+        tensors = {name: torch.from_numpy(a).to(self._device) for name, a in given.items()}
+        if self._kind is WORDS:
+            start = np.full((len(tile.ids), 1), decoder_start(self._checkpoint), np.int64)
+            tensors["decoder_input_ids"] = torch.from_numpy(start).to(self._device)
+        with torch.inference_mode():
+            output = self._model(**tensors)
+            numbers = output.last_hidden_state if self._kind is TEXT else output.logits
+            if self._kind is WORDS:
+                numbers = numbers[:, 0]
+            return np.asarray(numbers.float().cpu().numpy(), dtype=np.float32)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        if "_model" in self.__dict__:
+            del self.__dict__["_model"]
+            self.__dict__.pop("_typed", None)
+            gc.collect()
+            if self._device == "cuda":
+                needed("torch").cuda.empty_cache()
+
+    @cached_property
+    def _typed(self) -> bool:
+        """Whether the model is told which of two texts a token belongs to."""
+        return "token_type_ids" in signature(self._model.forward).parameters
+
+    @cached_property
+    def _model(self) -> Any:
+        torch, shown = needed("torch"), self._checkpoint.shown
+        int8 = self._options.dtype == "int8"
+        with loading(needed, shown, "say trust_remote_code=true") as transformers:
+            model, info = getattr(transformers, self._kind.auto).from_pretrained(
+                str(self._checkpoint.folder),
+                use_safetensors=True,
+                dtype=torch.float32 if int8 else getattr(torch, self._options.dtype),
+                output_loading_info=True,
+                trust_remote_code=self._options.trust_remote_code,
+            )
+            missing = [key for key in info["missing_keys"] if not self._is_unused(key)]
+            see_complete(shown, missing)
+            model.eval()
+            if int8:
+                return _quantised(torch, model)
+            if self._device == "cpu":
+                _one_by_one(torch, model)
+            return model.to(self._device)
+
+    def _is_unused(self, key: str) -> bool:
+        """A bi-encoder's vectors are taken before the pooler: many folders come without it."""
+        return self._kind is TEXT and key.startswith("pooler.")
+
+
+def decoder_start(checkpoint: Checkpoint) -> int:
+    """The token that a text-to-text model's answer begins with."""
+    for name in ("decoder_start_token_id", "pad_token_id"):
+        value = checkpoint.config.get(name)
+        if isinstance(value, int):
+            return value
+    return 0
+
+
+def _one_by_one(torch: Any, model: Any) -> None:
+    """Let layers that see one vector for each row of a tile compute each vector alone.
+
+    With so few vectors the library's kernels differ with the place in the tile: measured here for
+    a head from 32 numbers to 3. Layers that see all tokens have 128 vectors and more.
+    """
+
+    def alone(linear: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def forward(given: Any) -> Any:
+            if given.numel() != len(given) * given.shape[-1]:
+                return linear(given)
+            return torch.cat([linear(vector) for vector in given.split(1)])
+
+        return forward
+
+    for layer in model.modules():
+        if isinstance(layer, torch.nn.Linear):
+            layer.forward = alone(layer.forward)
+
+
+def _quantised(torch: Any, model: Any) -> Any:
+    with warnings.catch_warnings():
+        # Both announce that a later PyTorch has this elsewhere; the user can do nothing about it.
+        warnings.filterwarnings("ignore", message=r"torch\.ao\.quantization is deprecated")
+        warnings.filterwarnings("ignore", message=r"torch\.quantize_per_tensor, .* are deprecated")
+        # One scale for each output, not one for all: nearer to float32, and no slower.
+        by_channel = torch.ao.quantization.per_channel_dynamic_qconfig
+        return torch.ao.quantization.quantize_dynamic(
+            model, {torch.nn.Linear: by_channel}, inplace=True
+        )

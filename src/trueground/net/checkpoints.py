@@ -1,0 +1,213 @@
+"""Where a model's files lie: a local folder, or a name on the Hugging Face Hub at one commit.
+
+Nothing is loaded here, and only settings, safetensors and ONNX files are ever fetched: other
+formats of weights can hold code that runs when they are opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from trueground.errors import InputError, MissingExtraError, UsageError
+
+T = TypeVar("T")
+_SETTINGS = (".json", ".jinja", ".model", ".txt", ".py")
+_SAMPLES = 256
+_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model that was found: a folder, or a name on the Hub at one commit."""
+
+    where: str
+    revision: str | None
+    signature: str
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A model as the user named it, NAME or NAME@REVISION; `prefix` is how it is shown before that.
+
+    `what` and `extra`: for which feature, and which extra brings the Hub's client.
+    """
+
+    name: str
+    prefix: str = ""
+    what: str = "models of the Hugging Face Hub"
+    extra: str = "hf"
+    revision: str | None = None
+
+    @property
+    def shown(self) -> str:
+        return self.prefix + self.name
+
+    @property
+    def on_hub(self) -> tuple[str, str | None]:
+        """(ORGANISATION/MODEL, revision). UsageError where two revisions are given."""
+        base, _, revision = self.name.partition("@")
+        if revision and self.revision not in (None, revision):
+            raise UsageError(
+                f"{self.shown} names the revision {revision}, and the option revision is "
+                f"{self.revision}; give one of them"
+            )
+        return base, revision or self.revision
+
+
+def needed(module: str, what: str, extra: str) -> Any:
+    """An optional module. Typed Any, so that type checks do not depend on the extra."""
+    # Their Hub client reports its use unless told not to; the user asked for a model only.
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(what, extra) from error
+
+
+def local_folder(wanted: Wanted) -> Path | None:
+    """The folder of that name; None where only the Hub can be meant. Raises InputError."""
+    name, shown = wanted.name, wanted.shown
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return folder
+    if folder.exists():
+        raise InputError(f"{shown} is a file; give the folder with config.json and the weights")
+    if name.startswith((".", "/", "~")) or "\\" in name or name.partition("@")[0].count("/") > 1:
+        raise InputError(
+            f"{shown}: there is no such folder; give a folder with config.json, tokenizer and "
+            "*.safetensors, or a name on the Hugging Face Hub such as ORGANISATION/MODEL"
+        )
+    return None
+
+
+def read_config(wanted: Wanted, folder: Path) -> dict[str, Any]:
+    """What config.json of a model's folder says. Raises InputError."""
+    try:
+        return msgspec.json.decode((folder / "config.json").read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InputError(f"{wanted.shown}: config.json cannot be read there: {error}") from error
+
+
+def no_safetensors(shown: str) -> InputError:
+    """The error for a model without weights that may be loaded."""
+    return InputError(
+        f"{shown}: no *.safetensors there, and other formats of weights are not loaded; "
+        "convert the model with its save_pretrained(), which writes safetensors"
+    )
+
+
+def folder_signature(folder: Path, weights: Iterable[Path]) -> str:
+    """`hf/NAME@DIGEST` of all settings at the folder's top and of samples of the weights.
+
+    Not of the whole path: the same model elsewhere gives the same answers.
+    """
+    digest = hashlib.sha256()
+    for file in sorted(f for f in folder.iterdir() if f.suffix in _SETTINGS and f.is_file()):
+        digest.update(f"{file.name}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\0".encode())
+    for file in weights:
+        digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
+        for block in _samples(file):
+            digest.update(block)
+    return f"hf/{folder.resolve().name}@{digest.hexdigest()[:16]}"
+
+
+def _samples(file: Path) -> Iterator[bytes]:
+    """Blocks spread over the file: a model trained further has the same names and sizes."""
+    size = file.stat().st_size
+    step = max(_BLOCK, size // _SAMPLES)
+    with file.open("rb") as stream:
+        for offset in range(0, size, step):
+            stream.seek(offset)
+            yield stream.read(_BLOCK)
+
+
+def see_whole(shown: str, file: Path) -> None:
+    """InputError for a safetensors file that ends before its header says."""
+    size = file.stat().st_size
+    with file.open("rb") as stream:
+        length = int.from_bytes(stream.read(8), "little")
+        header = stream.read(length) if length <= size - 8 else b""
+    try:
+        parts = msgspec.json.decode(header, type=dict[str, dict[str, Any]])
+        ends = [part["data_offsets"][1] for name, part in parts.items() if name != "__metadata__"]
+        expected = 8 + length + max(ends, default=0)
+    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, IndexError, TypeError) as error:
+        raise InputError(
+            f"{shown}: {file.name} is no safetensors file, or is cut off in its header "
+            f"({size:,} bytes). Fetch it again."
+        ) from error
+    if size != expected:
+        raise InputError(
+            f"{shown}: {file.name} has {size:,} bytes, and its header speaks of {expected:,}: it "
+            "is cut off or damaged. Fetch it again."
+        )
+
+
+def resolve(wanted: Wanted) -> Source:
+    """The name on the Hub at the commit that it means now. Raises InputError, MissingExtraError."""
+    name, revision = wanted.on_hub
+    config = _asked(wanted, lambda hub: hub.hf_hub_download(name, "config.json", revision=revision))
+    commit = Path(config).parent.name
+    return Source(name, commit, f"hf/{name}@{commit[:16]}")
+
+
+def hub_files(wanted: Wanted, source: Source) -> list[str]:
+    """Paths of all files of the repository; without network, of those fetched before."""
+    hub = needed("huggingface_hub", wanted.what, wanted.extra)
+    try:
+        return sorted(hub.HfApi().list_repo_files(source.where, revision=source.revision))
+    except Exception:  # also without network what was fetched before can be used
+        folder = fetch(wanted, source, ())
+        return sorted(f.relative_to(folder).as_posix() for f in folder.rglob("*") if f.is_file())
+
+
+def fetch(wanted: Wanted, source: Source, files: Sequence[str]) -> Path:
+    """The folder with those files of the repository; those already here need no network."""
+
+    def all_of_them(hub: Any) -> Path:
+        for name in files:
+            hub.hf_hub_download(source.where, name, revision=source.revision)
+        top = hub.hf_hub_download(source.where, "config.json", revision=source.revision)
+        return Path(top).parent
+
+    return _asked(wanted, all_of_them)
+
+
+def _asked(wanted: Wanted, ask: Callable[[Any], T]) -> T:
+    hub = needed("huggingface_hub", wanted.what, wanted.extra)
+    # The run has a progress bar of its own; others, and notes of each try, would break it.
+    bars = needed("huggingface_hub.utils", wanted.what, wanted.extra)
+    hidden = bars.are_progress_bars_disabled()
+    bars.disable_progress_bars()
+    log = logging.getLogger("huggingface_hub")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        return ask(hub)
+    except Exception as error:  # the Hub's client has exceptions of several families
+        name = wanted.on_hub[0]
+        raise InputError(
+            f"{wanted.shown}: no such folder here, and the Hugging Face Hub did not give the model "
+            f"({reason(error)}). Check the name and the network; a gated model needs HF_TOKEN. "
+            f"Without network, run `hf download {name} --local-dir FOLDER` where there is one, "
+            f"copy the folder and give {wanted.prefix}FOLDER."
+        ) from error
+    finally:
+        log.setLevel(level)
+        if not hidden:
+            bars.enable_progress_bars()
+
+
+def reason(error: Exception) -> str:
+    """Kind and first line of an error of another library."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
