@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.judges.small import tokens
 
@@ -30,6 +30,7 @@ def windows(text: str, room: int) -> list[str]:
     return [text[a:b] for a, b in cut([(text, room)], words)[text, room]]
 
 
+@example(text="00\r000000000000 00.A", room=17, count=letters)
 @given(text=TEXT, room=st.integers(1, 40), count=st.sampled_from([letters, words]))
 def test_windows_cover_the_text_and_keep_to_the_room(text: str, room: int, count) -> None:
     spans: list[Span] = cut([(text, room)], count)[text, room]

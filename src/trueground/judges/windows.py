@@ -60,7 +60,16 @@ def _cut_long(wanted: list[tuple[str, int]], lengths: Measure) -> dict[tuple[str
     packed = {key: _packed(sized[key], key[1]) for key in wanted}
     # Tokens of a window can be more than the sum of its parts; such a window is cut once more.
     again = _sized(packed, lengths)
-    return {key: [span for span, _ in again[key]] for key in wanted}
+    return {key: _in_order([span for span, _ in again[key]]) for key in wanted}
+
+
+def _in_order(spans: list[Span]) -> list[Span]:
+    """The spans from left to right, without those that lie within another one."""
+    kept: list[Span] = []
+    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not kept or end > kept[-1][1]:
+            kept.append((start, end))
+    return kept
 
 
 def _units(text: str) -> list[Span]:
