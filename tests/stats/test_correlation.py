@@ -111,3 +111,11 @@ def test_interval_holds_the_value_and_repeats_with_the_seed() -> None:
         assert one.ci[0] < one.value < one.ci[1] <= 1
         assert other.ci != one.ci
         assert (one.n, one.ci_level) == (25, 0.95)
+
+
+def test_noise_of_the_last_bits_is_no_difference() -> None:
+    noisy = [sum([0.1] * 3) / 3, 0.1, 0.1, sum([0.1] * 10) / 10]
+    assert len(set(noisy)) > 1
+    found = correlation(noisy, [1.0, 2.0, 3.0, 4.0])
+    assert found.value is None
+    assert found.why == "the first score is the same for all"
