@@ -63,7 +63,7 @@ def test_original_gold(data: Path) -> None:
     )
     assert f"Context:\n{both}\n\nQuestion:\nHow many boats" in text(third)
     assert text(third).endswith("Answer:")
-    assert made.metrics == (*GROUNDING, *ANSWER, "context_entails")
+    assert made.metrics == (*GROUNDING, *ANSWER, "context_entails(scope=gold)")
     assert made.headline == "grounding_f1(scope=gold)"
     assert made.by == ("meta.popularity", "meta.contexts", "meta.answer")
     assert made.params == Params(temperature=0.0, max_tokens=2048)

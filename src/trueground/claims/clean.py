@@ -56,11 +56,16 @@ def clean_facts(
     sole = len(sentence_spans) == 1
     for number, (span, found) in enumerate(zip(sentence_spans, facts, strict=True)):
         for fact in _of_sentence(text, span, found, sole):
-            key = " ".join(fact.text.casefold().split()).rstrip(".!;, ")
+            key = fact_key(fact.text)
             if key not in seen:
                 seen.add(key)
                 claims.append(Claim(fact.text, fact.start, fact.end, number))
     return claims
+
+
+def fact_key(text: str) -> str:
+    """What two facts have in common where they are the same one: case, spaces and the end aside."""
+    return " ".join(text.casefold().split()).rstrip(".!;, ")
 
 
 def is_one_word(sentence: str) -> bool:

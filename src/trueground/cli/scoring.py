@@ -99,6 +99,8 @@ def score(
             require=[gate.metric for gate in gates],
         )
         result = evaluate(files, out, settings)
+    if result.note:
+        typer.echo(f"trueground: {result.note}", err=True)
     if format_ is Format.JSON or not quiet:
         _show(result, format_)
     _leave(judge_gates(result.summary, gates, min_coverage))

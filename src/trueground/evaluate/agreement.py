@@ -9,23 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.evaluate.plan import Plan
+from trueground.metrics.column import Mask
 from trueground.metrics.evidence import Evidence
 from trueground.stats.agreement import cohen_kappa
 
 Counts = NDArray[np.int64]
 
 
-def verdict_pairs(plan: Plan, evidence: Evidence) -> Counts:
+def verdict_pairs(plan: Plan, evidence: Evidence, failed: Mask) -> Counts:
     """Counts of verdicts, shape (pairs of judges, kinds of checks, 2, 2): not supported, supported.
 
-    A verdict counts where both judges gave one.
+    A verdict counts where both judges gave one, on an answer that came: `failed` (n,) tells which
+    did not.
     """
     pairs = list(combinations(range(len(plan.parts.judges)), 2))
     counts = np.zeros((len(pairs), len(plan.kinds), 2, 2), np.int64)
     for number, (a, b) in enumerate(pairs):
         for place, kind in enumerate(plan.kinds):
             ours, theirs = (evidence.of_judge(judge).checks(kind) for judge in (a, b))
-            for one, other in zip(ours, theirs, strict=True):
+            for one, other, lost in zip(ours, theirs, failed.tolist(), strict=True):
+                if lost:
+                    continue
                 for v, w in zip(one.verdicts, other.verdicts, strict=True):
                     if v.supported is not None and w.supported is not None:
                         counts[number, place, int(v.supported), int(w.supported)] += 1

@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import Any
 
 import msgspec
 
 from trueground.claims import Decomposed, Decomposer
+from trueground.claims.clean import fact_key
 from trueground.judges import Judge, ask
 from trueground.metrics.batch import Batch
 from trueground.metrics.evidence import Checked
+from trueground.text.refusal import refusal
 from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
 
 _NO_TEXT = Failure(Status.MISSING_FIELD, "no context to check against")
+_DECLINED = Failure(Status.ABSTAINED, "the response declines to answer")
+
+
+def declined(batch: Batch) -> list[bool]:
+    """Which responses decline to answer, by the rules of `abstained`."""
+    pairs = zip(batch.responses, batch.references, strict=True)
+    return [refusal(response, references or ()) is not None for response, references in pairs]
 
 
 class Claims:
-    """The claims of the responses of a batch; made once for all judges."""
+    """The claims of the responses of a batch; made once for all judges.
 
-    def __init__(self, decomposer: Decomposer) -> None:
+    With `spare`, none are made of responses that decline to answer.
+    """
+
+    def __init__(self, decomposer: Decomposer, spare: bool = False) -> None:
         self._decomposer = decomposer
+        self._spare = spare
         self._last: tuple[Batch, list[Decomposed]] | None = None
 
     def of(self, batch: Batch) -> list[Decomposed]:
@@ -34,7 +47,9 @@ class Claims:
         given = batch.response_facts
         # Claims are checked against contexts: where there are none, none are made.
         contexts = batch.has("contexts").tolist()
-        open_ = [i for i, facts in enumerate(given) if facts is None and contexts[i]]
+        spared = declined(batch) if self._spare else [False] * len(batch)
+        wanted = [one and not other for one, other in zip(contexts, spared, strict=True)]
+        open_ = [i for i, facts in enumerate(given) if facts is None and wanted[i]]
         made = self._decomposer.decompose([batch.responses[i] for i in open_])
         claims: list[Decomposed] = [_facts(f, batch.responses[i]) for i, f in enumerate(given)]
         for i, item in zip(open_, made, strict=True):
@@ -43,11 +58,15 @@ class Claims:
 
 
 class Checker:
-    """Supplies `Evidence.checks` by one judge."""
+    """Supplies `Evidence.checks` by one judge.
 
-    def __init__(self, judge: Judge, claims: Claims) -> None:
+    Of the kinds in `spare` it asks nothing about responses that decline to answer.
+    """
+
+    def __init__(self, judge: Judge, claims: Claims, spare: Collection[str] = ()) -> None:
         self._judge = judge
         self._claims = claims
+        self._spare = spare
 
     def __call__(self, batch: Batch, kind: str) -> list[Checked]:
         """The checks of one kind (see Evidence.checks) for each item of the batch."""
@@ -62,6 +81,9 @@ class Checker:
             kept = [batch.kept(i, rest[0]) for i in range(len(batch))]
             texts = [batch.texts(i, rows) for i, rows in enumerate(kept)]
         found = [item if texts[i] else _NO_TEXT for i, item in enumerate(self._what(batch, what))]
+        if kind in self._spare:
+            gone = declined(batch)
+            found = [_DECLINED if gone[i] else item for i, item in enumerate(found)]
         claims = [[] if isinstance(item, Failure) else item for item in found]
         requests = [
             JudgeRequest(claim.text, texts[i], asked[i], variant)
@@ -91,7 +113,7 @@ def _facts(facts: Sequence[str] | None, source: str = "") -> list[Claim]:
     """Facts as claims; duplicates and blanks count not at all."""
     unique: dict[str, str] = {}
     for fact in facts or ():
-        unique.setdefault(fact.strip().casefold(), fact.strip())
+        unique.setdefault(fact_key(fact), fact.strip())
     claims = []
     for fact in filter(None, unique.values()):
         start = max(0, source.find(fact))
@@ -110,7 +132,8 @@ def _placed(verdict: Verdict, kept: Sequence[int]) -> Verdict:
 def as_json(checked: Checked, kind: str) -> dict[str, Any]:
     """The evidence of one item as it stands in items.jsonl; empty where nothing was checked."""
     if checked.failure is not None:
-        return {} if checked.failure is _NO_TEXT else {"reason": checked.failure.reason}
+        told = checked.failure not in (_NO_TEXT, _DECLINED)
+        return {"reason": checked.failure.reason} if told else {}
     if not checked.claims:
         return {}
     pairs = zip(checked.claims, checked.verdicts, strict=True)

@@ -32,6 +32,7 @@ class Estimate:
     tokens_out: int
     bounded: bool
     usd: float | None
+    judged: bool  # language models judge or rate too, which is not counted
 
 
 def estimate(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> Estimate:
@@ -60,4 +61,6 @@ def estimate(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> 
     usd = None
     if settings.prices is not None:
         usd = price_of(model.name, settings.prices).cost(tokens_in, tokens_out)
-    return Estimate(items, answered, cached, calls, tokens_in, tokens_out, limit is not None, usd)
+    judged = settings.parts.spent is not None
+    bounded = limit is not None
+    return Estimate(items, answered, cached, calls, tokens_in, tokens_out, bounded, usd, judged)

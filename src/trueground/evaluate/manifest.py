@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from trueground._version import __version__
 from trueground.errors import RunInterrupted, TruegroundError
 from trueground.evaluate.plan import Plan
+from trueground.models.asker import Spent
 from trueground.records import Check
 from trueground.records.spool import shown
 from trueground.runs.directory import ITEMS, MANIFEST, count_lines, write_json
@@ -47,6 +48,7 @@ def make_manifest(
         "calls": 0,
         "tokens": {"in": 0, "out": 0},
         "cache_hits": 0,
+        "cache_problem": None,
     }
 
 
@@ -54,13 +56,21 @@ def _told(part: Any) -> dict[str, str]:
     return {"name": part.name, "signature": part.signature}
 
 
-def judging(plan: Plan) -> dict[str, Any]:
-    """Calls, tokens and cache hits of judges, decomposer and rater, as the manifest tells them."""
-    spent = plan.parts.spent
+def judging(spent: Spent | None) -> dict[str, Any]:
+    """Calls, tokens and cache hits of judges, decomposer and rater; empty where none is asked."""
     if spent is None:
         return {}
     tokens = {"in": spent.tokens_in, "out": spent.tokens_out}
     return {"calls": spent.calls, "tokens": tokens, "cache_hits": spent.cache_hits}
+
+
+def judged_before(manifest: Mapping[str, Any] | None) -> Spent:
+    """What earlier sessions of a run spent on judging, as their manifest tells it."""
+    told = (manifest or {}).get("judging") or {}
+    tokens = told.get("tokens", {})
+    return Spent(
+        told.get("calls", 0), tokens.get("in", 0), tokens.get("out", 0), told.get("cache_hits", 0)
+    )
 
 
 def _shown_word(word: str) -> str:

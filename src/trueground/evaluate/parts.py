@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -59,14 +60,23 @@ class Parts:
     @property
     def spent(self) -> Spent | None:
         """Calls, tokens and cache hits of all parts; None where no part asks a model."""
+        from trueground.models.asker import Spent
+
         found = [part.spent for part in self.all() if hasattr(part, "spent")]
-        return sum(found[1:], found[0]) if found else None
+        return sum(found, Spent()) if found else None
+
+    @property
+    def problem(self) -> str | None:
+        """Why what was computed or paid for is no longer kept; None while it is."""
+        found = (getattr(part, "problem", None) for part in self.all())
+        return next(filter(None, found), None)
 
     def close(self) -> None:
         """Give connections and memory of the parts back that were made here."""
-        for part in self.own:
-            if hasattr(part, "close"):
-                part.close()
+        with ExitStack() as stack:  # one that fails keeps no other open
+            for part in self.own:
+                if hasattr(part, "close"):
+                    stack.callback(part.close)
 
 
 def make_parts(

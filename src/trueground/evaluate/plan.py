@@ -78,6 +78,21 @@ class Plan:
         return tuple(dict.fromkeys(found))
 
     @cached_property
+    def spare(self) -> frozenset[str]:
+        """The kinds of checks of which no metric has a use where the response declines to answer.
+
+        Empty where asking costs nothing: then the verdicts are shown all the same.
+        """
+        if self.parts.spent is None:
+            return frozenset()
+        reads = [
+            (kind, spec.options.get("abstain") == "exclude")
+            for spec in self.chosen
+            for kind in spec.metric.checks(spec.options)
+        ]
+        return frozenset(self.kinds) - {kind for kind, excludes in reads if not excludes}
+
+    @cached_property
     def rubrics(self) -> dict[str, PromptFile]:
         """Key → the rubric that a rater is asked with. Raises UsageError and InputError."""
         from trueground.judges.rating.rubrics import rubric_for
@@ -103,7 +118,7 @@ class Plan:
         kinds = spec.metric.checks(spec.options)
         if kinds:
             tail = f"|judge:{parts.judges[spec.judge].signature}"
-            if any(not kind.startswith("response") for kind in kinds):
+            if any(kind.startswith("claims") for kind in kinds):
                 tail += f"|claims:{parts.decomposer.signature}"
         if spec.key in self.rubrics and parts.rater is not None:
             rubric = self.rubrics[spec.key]

@@ -68,12 +68,13 @@ class Result:
     """A scored file: `summary` by metric, `items` as a data frame, `path` of the run directory.
 
     `path` is None where no output folder was asked for. `lines` are those of items.jsonl, or the
-    file that holds them.
+    file that holds them. `note` is what the user should know beside the numbers.
     """
 
     summary: Summary
     path: Path | None
     lines: bytes | Path
+    note: str | None = None
 
     def _lines(self) -> Iterator[bytes]:
         if isinstance(self.lines, bytes):

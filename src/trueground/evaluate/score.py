@@ -110,7 +110,7 @@ def _evaluate(records: Any, out: Path | None, settings: Settings, parts: Parts) 
             work = Work(plan, source, check, values, job, settings.workers, settings.progress)
             if out is None:
                 summary, lines = work.in_memory()
-                return Result(Summary(summary), None, lines)
+                return Result(Summary(summary), None, lines, parts.problem)
             return _to_disk(work, out, settings)
 
 
@@ -121,11 +121,16 @@ def _to_disk(work: Work, out: Path, settings: Settings) -> Result:
         try:
             summary = work.to_disk(run)
         except BaseException as error:
-            close_manifest(run.path, manifest | judging(work.plan), work.values.n, error)
+            close_manifest(run.path, manifest | _spent(work.plan), work.values.n, error)
             raise
-        manifest |= judging(work.plan)
+        manifest |= _spent(work.plan)
         close_manifest(run.path, manifest, work.values.n, None)
-        return Result(Summary(summary), run.path, run.path / ITEMS)
+        return Result(Summary(summary), run.path, run.path / ITEMS, work.plan.parts.problem)
+
+
+def _spent(plan: Plan) -> dict[str, Any]:
+    """What judging cost, and whether it was kept for the next time."""
+    return judging(plan.parts.spent) | {"cache_problem": plan.parts.problem}
 
 
 def _job(plan: Plan) -> Job | None:

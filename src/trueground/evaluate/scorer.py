@@ -51,8 +51,9 @@ class Scorer:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        claims = Claims(plan.parts.decomposer)
-        self._checkers = [Checker(judge, claims) for judge in plan.parts.judges]
+        made = [kind for kind in plan.kinds if kind.startswith("claims")]
+        claims = Claims(plan.parts.decomposer, plan.spare.issuperset(made))
+        self._checkers = [Checker(judge, claims, plan.spare) for judge in plan.parts.judges]
         self._encoder = msgspec.json.Encoder()
 
     def __call__(self, records: Sequence[Record]) -> Scored:
@@ -94,7 +95,7 @@ class Scorer:
             empty=sum(
                 not r.response.strip() and not lost for r, lost in zip(records, failed, strict=True)
             ),
-            agreement=verdict_pairs(plan, evidence),
+            agreement=verdict_pairs(plan, evidence, failed),
         )
 
     def _lines(

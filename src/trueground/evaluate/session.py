@@ -12,7 +12,7 @@ import msgspec
 from trueground.benchmarks.base import Task
 from trueground.evaluate.asking import Asking, Call
 from trueground.evaluate.identity import identity, see_same
-from trueground.evaluate.manifest import end_manifest, judging, make_manifest
+from trueground.evaluate.manifest import end_manifest, judged_before, judging, make_manifest
 from trueground.evaluate.plan import see_breakdowns
 from trueground.evaluate.questions import AnsweredQuestions, Outcome
 from trueground.evaluate.result import Result, Summary
@@ -81,6 +81,9 @@ class Session:
                 from trueground.evaluate.batch_parts import see_none_under_way
 
                 see_none_under_way(out)
+            # Several runs may share their judges: what they spent before is not this run's.
+            self._judged = judged_before(earlier)
+            self._spent = settings.parts.spent
             self._broken_off = earlier is not None and earlier.get("status") != "finished"
             # First what can be refused: a run that has ended must not look broken afterwards.
             self._log = stack.enter_context(ResponseLog(out / RESPONSES))
@@ -108,7 +111,7 @@ class Session:
             "cost": None,
             **Outcome().as_json(),
             **self._log.paid.as_json(),
-            "judging": None,
+            "judging": judging(judged_before(earlier)) if self._spent else None,
             "identity": dict(own),
         }
         write_json(self._directory.path / MANIFEST, manifest)
@@ -195,5 +198,11 @@ class Session:
         if price is not None:
             usd = price.cost(paid.tokens_in, paid.tokens_out, paid.tokens_cached)
             cost = {"usd": usd, **msgspec.to_builtins(price)}
-        told = {"cost": cost, "judging": judging(self._plan) or None}
+        told: dict[str, Any] = {"cost": cost}
+        spent = self._settings.parts.spent
+        if spent is not None and self._spent is not None:
+            told["judging"] = judging(self._judged + (spent - self._spent))
+        problem = self._settings.parts.problem
+        if problem and not self._manifest.get("cache_problem"):
+            told["cache_problem"] = problem
         return outcome.as_json() | paid.as_json() | told

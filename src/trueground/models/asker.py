@@ -43,6 +43,14 @@ class Spent:
     tokens_out: int = 0
     cache_hits: int = 0
 
+    def __sub__(self, other: Spent) -> Spent:
+        return Spent(
+            self.calls - other.calls,
+            self.tokens_in - other.tokens_in,
+            self.tokens_out - other.tokens_out,
+            self.cache_hits - other.cache_hits,
+        )
+
     def __add__(self, other: Spent) -> Spent:
         return Spent(
             self.calls + other.calls,

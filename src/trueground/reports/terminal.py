@@ -118,6 +118,10 @@ def render_estimates(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
         "estimates: 4 characters a token in; out "
         + ("at most, as --max-tokens allows" if bounded else "64 a call, since no --max-tokens")
     )
+    if any(e["judged"] for _, _, e in rows):
+        tail.append(
+            "without the calls of judges, decomposer and rater, which depend on the answers"
+        )
     return "\n".join([shown, "", *tail, "nothing was called, nothing written"])
 
 

@@ -121,8 +121,10 @@ class Mined:
         originals = {one.id: one for one in read_items(*self._originals)} if self._originals else {}
         gold = [_gold(item, originals.get(item.id)) for item in items]
         queries = [item.question for item in items]
-        mined = mine(self._corpus, self._opened.retriever, queries, gold, self._top)
-        self._opened.close()
+        try:
+            mined = mine(self._corpus, self._opened.retriever, queries, gold, self._top)
+        finally:
+            self._opened.close()
         wanted = {index for indices in mined for index in indices}
         passages = {index: _other(self._corpus[index]) for index in wanted}
         return [[passages[index] for index in indices] for indices in mined]

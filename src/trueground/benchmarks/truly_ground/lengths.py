@@ -40,7 +40,7 @@ def _approximately(texts: Sequence[str]) -> list[int]:
 
 def _name(tokenizer: str) -> str:
     """A file is named by its content, so that it may lie elsewhere on another machine."""
-    place = Path(tokenizer)
+    place = Path(tokenizer).expanduser()
     file = place / "tokenizer.json" if place.is_dir() else place
     if not file.is_file():
         return tokenizer

@@ -59,7 +59,7 @@ def _metrics(settings: Settings) -> tuple[str, ...]:
     fluency = ("fluency(items=free-form)",) if settings.fluency else ()
     if settings.closed_book:  # no context, so nothing that an answer could stay within
         return (*_ANSWER, "grounding_recall", *fluency)
-    return (*_GROUNDING, *_ANSWER, "context_entails", *fluency)
+    return (*_GROUNDING, *_ANSWER, "context_entails(scope=gold)", *fluency)
 
 
 def _options(
