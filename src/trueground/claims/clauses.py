@@ -7,44 +7,24 @@ in doubt it stays whole.
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple
 
+from trueground.claims.auxiliaries import PASSIVE, Clause
+from trueground.claims.guards import is_conditional, is_elliptic
 from trueground.claims.verbs import is_finite, word_lists
 from trueground.claims.view import View, Word, among, is_adverb, is_noun
 
-__all__ = ["Clause", "auxiliary_for", "clauses", "is_finite"]
+__all__ = ["Clause", "clauses", "is_finite"]
 
 _JOINS = frozenset(("and", "but", "while", "whereas", "although", "because"))
 _ALONE = frozenset(("he", "she", "they", "we", "i"))
 _CONTRAST = frozenset(("but", "while", "whereas", "although"))
 _IF = frozenset(("if", "unless", "whether"))
-_NEAR = 5  # a verb of the right side must stand among its first words
-_PASSIVE = frozenset(
-    [
-        "by",
-        "in",
-        "on",
-        "at",
-        "for",
-        "to",
-        "as",
-        "with",
-        "from",
-        "near",
-        "into",
-        "through",
-        "under",
-        "during",
-    ]
+_RELATIVES = frozenset(("that", "which", "who"))
+_SHORT = frozenset(
+    ["it's", "he's", "she's", "that's", "they're", "we're", "you're", "i'm", "they've", "we've"]
 )
-
-
-class Clause(NamedTuple):
-    """Words `first` to `last` (exclusive); `bare`: it lacks a subject and goes on with the last."""
-
-    first: int
-    last: int
-    bare: bool
+_PLACES = frozenset(("where", "when"))  # "In a case where he has moved, but …, the best …"
+_NEAR = 5  # a verb of the right side must stand among its first words
 
 
 def clauses(view: View) -> list[Clause]:
@@ -53,6 +33,7 @@ def clauses(view: View) -> list[Clause]:
     words = view.words
     begin, bare = 0, False
     seen = reported = nested = dated = uncut = False
+    relative = placed = False
     verb = 0
     for i, word in enumerate(words):
         if word.idle and not word.gap:
@@ -65,6 +46,8 @@ def clauses(view: View) -> list[Clause]:
                 if seen and (verb < i - 1 or word.gap)
                 else None
             )
+            if (relative or placed) and not semicolon:
+                kind = None  # "A ball that is passed because …": no verb of its own
             if kind and (semicolon or not reported) and not (kind == "bare" and nested):
                 found.append(Clause(begin, i, bare))
                 begin, bare = first, kind == "bare"
@@ -81,6 +64,12 @@ def clauses(view: View) -> list[Clause]:
             dated = dated or among(word.lower, "stop")
         if not seen and word.verb:
             seen, verb = True, i
+            before = words[i - 1]
+            relative = i - 1 > begin and before.lower in _RELATIVES and not before.gap
+            opens = among(words[begin].lower, "preposition") and begin == 0
+            placed = opens and any(w.lower in _PLACES for w in words[begin + 1 : i])
+        elif relative and word.verb and "," in {w.gap for w in words[verb + 1 : i + 1]}:
+            relative = False
         says = i + 1 < len(words) and words[i + 1].lower == "that" and word.verb
         reported = (
             reported or says or word.lower in _IF or (not word.name and among(word.lower, "report"))
@@ -93,35 +82,106 @@ def _kind(view: View, begin: int, cut: int, first: int, semicolon: bool) -> str 
     """ "own" or "bare" where words `first` … are a clause with or without a subject, else None."""
     words = view.words
     right = words[first : first + 8]
-    if len(right) < 2 or right[0].lower in ("that", "who", "which"):
+    lowers = [word.lower for word in right if not is_adverb(word.lower)]
+    if len(right) < 2 or not lowers or lowers[0] in _RELATIVES:
         return None
     joined = words[cut].lower
+    if joined == "while" and (
+        "," not in words[cut].gap or right[0].lower in _ALONE or right[0].lower == "it"
+    ):
+        return None  # "while" = during
+    if right[0].lower == "not" or (
+        joined == "and" and not words[cut].gap and is_conditional(view, first)
+    ):
+        return None
     if joined == "and" and words[cut - 1].verb and "," not in words[cut].gap:
         return None  # "designed and built the tower": one object for two verbs
+    if joined == "because" and _is_partial(words, begin, cut):
+        return None
+    if semicolon and right[0].lower in ("as", "so", "nor"):
+        return None  # "; as is the second"
     if joined in _CONTRAST and _names_pronoun(right):
         return "own"
+    if right[0].lower in ("both", "either", "neither") and joined == "and":
+        return None  # "and both had the rights"
     verb = _verb(right, joined)
     if verb is None:
-        return "own" if semicolon and any(word.verb for word in right) else None
+        return "own" if semicolon and _has_own_verb(right) else None
+    if right[verb].lower in _SHORT:
+        return "own"
     if all(is_adverb(word.lower) for word in right[:verb]):
         return "bare" if first > cut and not _goes_on(right, verb) else None
+    if is_elliptic(right[:verb]):
+        return None
+    if _is_form_in_s(right[0]) and _is_form_in_s(right[verb]):
+        return None  # "but experiences quick changes": the first word is the verb
+    counted = right[0].lower in ("at", "over", "about", "around") and (
+        right[1].value or right[1].lower in ("least", "most")
+    )  # "at least 1,500 species are"
+    if not semicolon and among(right[0].lower, "preposition") and not counted:
+        pronoun = among(right[verb - 1].lower, "pronoun")
+        if not pronoun or among(right[verb - 1].lower, "stop"):
+            return None  # "but unlike a proclamation is directed to agencies"
     if joined == "and" and among(right[verb].lower, "plural") and not _has_verb(words, begin, cut):
         return None  # "Ecuador, Chile, and Panama are represented"
     if joined != "and" or semicolon or "," in words[cut].gap:
-        return "own" if joined != "and" or semicolon or _plain_subject(right, verb) else None
+        if joined != "and" or semicolon:
+            return "own"
+        plain = _plain_subject(right, verb) and not _ends_list(words, begin, cut)
+        return "own" if plain else None
     if words[cut - 1].lower in _ALONE or not _has_verb(words, begin, cut):
         return None  # "After it was sold, he and his wife left"
-    return "own" if _is_subject(right[0]) else None
+    return "own" if _is_subject(right[0]) and not _hangs(words, begin, cut) else None
+
+
+def _is_partial(words: list[Word], begin: int, cut: int) -> bool:
+    """Whether "because" goes with more than its clause: "in part because", "did not … because"."""
+    before = words[cut - 1].lower
+    if before in ("part", "that", "and", "but") or is_adverb(before):
+        return True
+    left = words[max(begin, cut - 40) : cut]
+    return "," not in words[cut].gap and any(among(w.lower, "hedge") for w in left)
 
 
 def _has_verb(words: list[Word], begin: int, cut: int) -> bool:
     """Whether there is a verb between the last comma and the conjunction."""
     for i in range(cut - 1, max(begin, cut - 40) - 1, -1):
         if words[i].verb:
-            return True
+            last = i + 2 == cut and words[i].lower.endswith("ed") and is_noun(words[i + 1])
+            return not last  # "their shared language and the patterns reflect …"
+        if ";" in words[i].gap:
+            return False
         if words[i].gap == ",":
             return False
     return True
+
+
+def _is_form_in_s(word: Word) -> bool:
+    """Whether a word may be a verb in the third person."""
+    known = among(word.lower, "auxiliary") or among(word.lower, "pronoun") or _is_subject(word)
+    return word.lower.endswith("s") and not (word.name or known)
+
+
+def _hangs(words: list[Word], begin: int, cut: int) -> bool:
+    """Whether a conjunction rules the verb to come: "before the Turks and the Mongols came"."""
+    for i in range(cut - 1, max(begin, cut - 8), -1):
+        if words[i].verb:
+            return False
+        if among(words[i].lower, "stop"):
+            return True
+    return False
+
+
+def _ends_list(words: list[Word], begin: int, cut: int) -> bool:
+    """Whether ", and" comes after members of a list: "a minuet, a gavotte, and the waltz was"."""
+    for i in range(cut - 1, max(begin, cut - 5), -1):
+        if words[i].verb and not words[i].lower.endswith("ed"):
+            return False
+        if among(words[i].lower, "preposition"):
+            return False
+        if words[i].gap == ",":
+            return not all(w.name or w.value or w.lower == "and" for w in words[i:cut])
+    return False
 
 
 def _goes_on(right: list[Word], at: int) -> bool:
@@ -138,8 +198,26 @@ def _goes_on(right: list[Word], at: int) -> bool:
 
 def _names_pronoun(right: list[Word]) -> bool:
     """Whether a pronoun and its verb are near: "but since 2014 he has lived there"."""
-    pairs = itertools.pairwise(right)
-    return any(one.lower in _ALONE and after.verb and not after.gap for one, after in pairs)
+    for one, after in itertools.pairwise(right):
+        if ";" in one.gap or ":" in one.gap:
+            return False
+        if one is not right[0] and among(one.lower, "nesting"):
+            return False  # "but serve to show sounds when they are needed"
+        if one.lower in _ALONE and after.verb and not after.gap:
+            return True
+    return False
+
+
+def _has_own_verb(right: list[Word]) -> bool:
+    """Whether there is more than a participle: "many times executed with the left hand"."""
+    for before, word in itertools.pairwise(right):
+        if among(before.lower, "nesting") and before is not right[0]:
+            return False  # "the teaching that grace comes from …"
+        plain = not word.lower.endswith("ed") or among(before.lower, "pronoun") or before.name
+        apart = before.lower in ("and", "or") or among(before.lower, "determiner")
+        if word.verb and plain and not apart:
+            return True
+    return False
 
 
 def _verb(right: list[Word], joined: str) -> int | None:
@@ -149,17 +227,32 @@ def _verb(right: list[Word], joined: str) -> int | None:
             return None
         if not word.verb:
             continue
+        if i and right[i - 1].lower == "to":
+            continue  # "but unable to be kept"
+        if i and right[i - 1].lower in ("and", "or", "but"):
+            return None  # "and a keyboard player and recorded an album"
+        if i > 1 and _is_attribute(right, i):
+            continue
         if i and right[i - 1].lower in ("the", "a", "an", "his", "her", "its", "their"):
             continue
+        if i and among(right[i - 1].lower, "preposition") and word.lower.endswith("ed"):
+            continue  # "leading to increased investment"
         following = right[i + 1].lower if i + 1 < len(right) else ""
         plain = among(word.lower, "auxiliary")
         bare = all(is_adverb(before.lower) for before in right[:i])
         if not bare and joined == "and" and not plain and _is_weak(right, i):
             continue  # "and an anal fin placed close to it"
-        if not bare and not plain and following in _PASSIVE and not _is_subject(right[0]):
+        if not bare and not plain and following in PASSIVE and not _is_subject(right[0]):
             continue  # "and areas located nearby"
         return i
     return None
+
+
+def _is_attribute(right: list[Word], at: int) -> bool:
+    """Whether a word in -ed belongs to the noun after it: "several partially owned firms"."""
+    adverb = right[at - 1].lower.endswith("ly") and is_adverb(right[at - 1].lower)
+    ends = at + 1 >= len(right)
+    return adverb and right[at].lower.endswith("ed") and not ends and is_noun(right[at + 1])
 
 
 def _is_weak(right: list[Word], at: int) -> bool:
@@ -181,54 +274,3 @@ def _plain_subject(right: list[Word], verb: int) -> bool:
 
 def _is_subject(word: Word) -> bool:
     return word.lower in word_lists("clause_words.txt")["subject"]
-
-
-def auxiliary_for(view: View, verb: int, finite: int, last: int, clause: Clause) -> str | None:
-    """What a bare clause needs between the subject and itself: "", or "was " as in "was built".
-
-    `verb`, `finite` and `last` are the beginning, the verb and the end of the predicate that has
-    the subject. None: it cannot be told which word the bare clause goes with.
-    """
-    words = view.words
-    if any(among(word.lower, "hedge") and not word.name for word in words[verb:last]):
-        return None
-    at = clause.first
-    while is_adverb(words[at].lower):
-        at += 1
-    own, ruling = words[at].lower, words[finite].lower
-    following = words[at + 1] if at + 1 < clause.last else None
-    after = following.lower if following else ""
-    if among(own, "auxiliary"):
-        return "" if not among(own, "plural") or _is_plural(words[finite]) else None
-    if own.endswith("s") and not own.endswith("ss"):
-        present = ruling.endswith("s") and ruling != "was"
-        return "" if present and after not in ("of", "by", "and", "or") else None
-    if among(ruling, "be"):
-        participle = _participle(view, finite, last)
-        passive = participle is not None and not any(w.verb for w in words[participle + 1 : last])
-        if after == "by" or (passive and after in _PASSIVE and not among(own, "active")):
-            return f"{words[finite].spelling} " if passive else None
-        goes = among(own, "active") or among(after, "determiner")
-        return "" if goes and ruling in ("was", "were") else None
-    if among(ruling, "auxiliary") and ruling not in ("had", "has", "have", "did"):
-        return None
-    if own.endswith("ed") and not among(own, "active") and following and is_noun(following):
-        return None  # "a barrel and specifically designed munition"
-    if after == "by" or (among(own, "state participle") and after in _PASSIVE):
-        return None
-    return ""
-
-
-def _is_plural(word: Word) -> bool:
-    return among(word.lower, "plural") or not among(word.lower, "auxiliary")
-
-
-def _participle(view: View, finite: int, last: int) -> int | None:
-    """The number of the participle behind "is" ("is annually held"); None for other predicates."""
-    for i in range(finite + 1, last):
-        word = view.words[i].lower
-        if is_adverb(word):
-            continue
-        known = among(word, "event participle") or among(word, "state participle")
-        return i if known or word == "born" or is_finite(word) else None
-    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trueground.claims.guards import is_ordered
 from trueground.claims.splits import Range, Statement, is_hedged
 from trueground.claims.view import View, among
 
@@ -31,9 +32,9 @@ def names(view: View, head: str, part: Range, begin: int) -> list[Statement] | N
     joint = next(
         (i for i in range(part.first + 2, part.last - 1) if words[i].spelling == "and"), None
     )
-    if joint is None or any(
-        among(w.lower, "collective") and not w.name for w in words[part.first : part.last]
-    ):
+    if joint is None or is_ordered(words[part.first : part.last]):
+        return None
+    if any(among(w.lower, "collective") and not w.name for w in words[part.first : part.last]):
         return None
     after = _run(view, joint + 1, part.last)
     items = _items_before(view, part.first + 1, joint)
@@ -136,6 +137,9 @@ def _with_of(view: View, first: int, begin: int) -> int:
 
 def _separate(view: View, items: list[tuple[int, int]]) -> bool:
     """Whether these are surely several names and no single one ("Smith and Wesson")."""
+    a, b = items[-1]
+    if len(items) == 2 and among(view.words[b - 1].lower, "body") and view.words[a].lower != "the":
+        return False  # "the Food and Drug Administration"
     sizes = [sum(word.name for word in view.words[a:b]) for a, b in items]
     return len(items) > 2 or (len(items) == 2 and min(sizes) > 1)
 
@@ -147,7 +151,7 @@ def things(view: View, head: str, part: Range, begin: int) -> list[Statement] | 
         (i for i in range(part.first, min(part.last, part.first + 6)) if _opens_things(view, i)),
         None,
     )
-    if opening is None or part.last - opening < 5:
+    if opening is None or part.last - opening < 5 or is_ordered(words[part.first : part.last]):
         return None
     if any(word.doubt for word in (*words[part.first : opening - 1], *words[opening : part.last])):
         return None

@@ -73,6 +73,16 @@ class LLMDecomposer:
         return self._asker.spent
 
     @property
+    def trouble(self) -> str | None:
+        """Why the first call that failed gave no reply."""
+        return self._asker.trouble
+
+    @property
+    def problem(self) -> str | None:
+        """Why replies were no longer kept in the response cache; None where they were."""
+        return self._asker.problem
+
+    @property
     def signature(self) -> str:
         """Model, prompt and demonstrations by id and hash, and the options that change claims."""
         prompt, cold = self._prompt.file, self._params.temperature

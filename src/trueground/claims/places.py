@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueground.claims.splits import Range, Statement
-from trueground.claims.view import YEAR, View, among, is_adverb
+from trueground.claims.view import MONTHS, YEAR, View, among, is_adverb
 
 _DATE_WORDS = frozenset(("early", "late", "mid", "the"))
 _AFTER_DATE = frozenset(("in", "at", "by", "with", "near", "as", "to"))
@@ -23,6 +23,8 @@ def dated(view: View, name: str, head: str, part: Range, begin: int) -> list[Sta
         following = words[date_end] if date_end < part.last - 1 else None
         if following is None or following.gap or following.lower not in _AFTER_DATE:
             return None
+        if any(w.lower in MONTHS or YEAR.match(w.lower) for w in words[date_end : part.last]):
+            return None  # which date goes with which place?
         cut = view.end_of(date_end - 1)
         return [Statement(head, begin, cut), Statement(again, following.start, part.end)]
     at = next(
@@ -40,6 +42,8 @@ def dated(view: View, name: str, head: str, part: Range, begin: int) -> list[Sta
         return None
     if any(w.verb or w.lower in ("and", "who", "which", "that") for w in words[verb_end:at]):
         return None
+    if any(w.value or (w.gap and not w.name) for w in words[verb_end:at]):
+        return None  # "were sold by 2021, having two million players in 2017"
     return [
         Statement(head, begin, view.end_of(at - 1)),
         Statement(again, words[at].start, part.end),

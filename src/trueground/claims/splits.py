@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from trueground.claims.subjects import copula
-from trueground.claims.view import View, among, is_adverb
+from trueground.claims.insertions import copula
+from trueground.claims.view import View, Word, among, is_adverb
 
 _WHO = frozenset(("by", "with", "to", "as", "named"))
 _CLAUSAL = frozenset(
@@ -72,7 +72,8 @@ def _antecedent(view: View, first: int, at: int, word: str) -> str | None:
         return None
     before = words[begin - 1].lower
     if word != "which":
-        allowed = before in _WHO or (words[begin - 1].verb and not _is_be(before))
+        ruled = before == "named" or (begin - 2 >= first and _is_verbal(words[begin - 2]))
+        allowed = (before in _WHO and ruled) or (words[begin - 1].verb and not _is_be(before))
         return view.of(begin, at) if allowed and at - begin > 1 else None
     if before == "the":
         begin -= 1
@@ -80,6 +81,12 @@ def _antecedent(view: View, first: int, at: int, word: str) -> str | None:
     if before in ("in", "to", "at") and begin - 2 >= first and words[begin - 2].verb:
         return view.of(begin, at)
     return view.of(begin, at) if words[begin - 1].verb and not _is_be(before) else None
+
+
+def _is_verbal(word: Word) -> bool:
+    """Whether a word is a verb or a participle: "written by"."""
+    known = among(word.lower, "event participle") or among(word.lower, "state participle")
+    return word.verb or known
 
 
 def _is_be(word: str) -> bool:
@@ -102,7 +109,8 @@ def split_noun(
         word, following = words[at], words[at + 1]
         if word.gap not in ("", ",") or among(word.lower, "preposition"):
             return part, []
-        rest = Range(part.first, at, view.end_of(at - 1))
+        short = at - 1 if words[at - 1].lower in ("best", "better", "well") else at
+        rest = Range(part.first, short, view.end_of(short - 1))
         if word.lower in ("that", "which", "who"):
             verb = at + 1
             while verb < part.last - 1 and is_adverb(words[verb].lower):
@@ -115,7 +123,7 @@ def split_noun(
             or word.lower in ("born", "founded", "established")
         ):
             be = "was" if not among(word.lower, "state participle") else words[finite].lower
-            return rest, [(f"{name} {be} ", Range(at, part.last, part.end))]
+            return rest, [(f"{name} {be} ", Range(short, part.last, part.end))]
         if word.gap or word.verb:
             return part, []
     return part, []

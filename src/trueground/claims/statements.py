@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from trueground.claims.clauses import Clause, auxiliary_for, clauses
+from trueground.claims.auxiliaries import PASSIVE, Clause, auxiliary_for
+from trueground.claims.clauses import clauses
+from trueground.claims.guards import is_singular, stays_whole, verbs_after_commas
+from trueground.claims.insertions import Subject
 from trueground.claims.lists import names, subject_list, things
 from trueground.claims.places import dated, places
 from trueground.claims.roles import roles
 from trueground.claims.splits import Range, Statement, is_hedged, split_noun, split_tail
-from trueground.claims.subjects import Subject, find_subject
+from trueground.claims.subjects import find_subject
 from trueground.claims.verbs import has_finite
-from trueground.claims.view import View, among
+from trueground.claims.view import YEAR, View, Word, among, is_adverb
 
 _ASIDE = re.compile(r"\(([^()]+)\)[.!]?$")
 _TRIGGER = re.compile(  # without one of these there is nothing to cut
@@ -30,6 +34,8 @@ def statements(sentence: str) -> list[Statement]:
         return [Statement("", 0, len(sentence))]
     view = View(sentence)
     if not view.words or not view.balanced or among(view.words[0].lower, "whole"):
+        return list(_with_aside(sentence, Statement("", 0, len(sentence))))
+    if stays_whole(view):
         return list(_with_aside(sentence, Statement("", 0, len(sentence))))
     parts = clauses(view)
     plain = len(view.words) <= _LONGEST
@@ -95,12 +101,53 @@ def _ranges(
     """The predicates of one subject, each with the auxiliary that it lacks."""
     found: list[tuple[str, int, int]] = [("", subject.verb, own.last)]
     for clause in bare:
-        auxiliary = auxiliary_for(view, subject.verb, subject.finite, found[-1][2], clause)
-        if auxiliary is None:
+        added = _continued(view, subject, found[-1], clause)
+        if added is None:
             found[-1] = (*found[-1][:2], clause.last)
         else:
-            found.append((auxiliary, clause.first, clause.last))
+            found[-1:] = added
     return [(lead, Range(first, last, view.stop_before(last))) for lead, first, last in found]
+
+
+def _continued(
+    view: View, subject: Subject, before: tuple[str, int, int], clause: Clause
+) -> list[tuple[str, int, int]] | None:
+    """The predicate before a bare clause and the clause; None where they stay one.
+
+    "has 55 medals, made two films, and won" is cut at every verb or at none.
+    """
+    lead, first, last = before
+    begin = max(first, subject.finite) + 1
+    cuts = verbs_after_commas(view, begin, last)
+    steps = [Clause(a, b, bare=True) for a, b in itertools.pairwise([*cuts, last])]
+    steps.append(clause)
+    found = [(lead, first, cuts[0] if cuts else last)]
+    for step in steps:
+        if cuts and step is not clause and not _goes_on(view, step):
+            return None
+        auxiliary = auxiliary_for(view, subject.verb, subject.finite, found[-1][2], step)
+        if auxiliary is None:
+            return None
+        found.append((auxiliary, step.first, step.last))
+    return found
+
+
+def _goes_on(view: View, step: Clause) -> bool:
+    """Whether ", made two films" is surely a predicate and no participle (", owned by them")."""
+    verb = step.first
+    while verb < step.last - 1 and is_adverb(view.words[verb].lower):
+        verb += 1
+    word = view.words[verb].lower
+    if among(word, "auxiliary"):
+        return True
+    if verb + 1 >= step.last or any(w.gap for w in view.words[verb + 1 : step.last]):
+        return False
+    after = view.words[verb + 1]
+    if among(word, "intransitive"):
+        return True
+    if word.endswith("ed") and after.value:
+        return False  # ", dated 20 February 2002"
+    return not among(after.lower, "preposition")
 
 
 def _joined(view: View, part: Range) -> list[tuple[str, Range]]:
@@ -109,6 +156,8 @@ def _joined(view: View, part: Range) -> list[tuple[str, Range]]:
     finite = part.first
     while finite < part.last and not words[finite].verb:
         finite += 1
+    if verbs_after_commas(view, finite + 1, part.last):
+        return [("", part)]
     for i in range(finite + 2, part.last - 2):
         if among(words[i].lower, "stop"):
             break
@@ -144,17 +193,30 @@ def _resolved(view: View, own: Clause, subject: Subject, before: Subject | None)
     words = view.words
     if any(among(word.lower, "preposition") for word in words[before.first : before.verb]):
         return subject  # "The author of the tune": which of the two?
+    if not is_singular(view, before.first, before.verb, before.finite):
+        return subject
+    if "'s " in before.text or "’s " in before.text or _is_empty(words[subject.verb : own.last]):
+        return subject
     named = words[before.first].name and not among(words[before.first].lower, "pronoun")
     between = words[before.finite + 1 : own.first - 1]
     rivals = any(
         (word.name and not word.value and previous.lower not in ("in", "at", "from", "to"))
         or word.lower in ("the", "a", "an", "his", "her", "its", "their")
         or (word.verb and among(word.lower, "report"))
+        or (word.value and not word.name and not YEAR.match(word.lower))
         for previous, word in zip(words[before.finite :], between, strict=False)
     )
+    if before.text.startswith(("Their ", "Its ", "These ", "This ")):
+        return subject  # "Their first season …, although it was not relegated": the team
     if not named or rivals or (subject.text.lower() != "it" and before.text.startswith("The ")):
         return subject
     return subject._replace(text=before.text)
+
+
+def _is_empty(predicate: Sequence[Word]) -> bool:
+    """Whether "it" stands for what comes after: "it is likely that …"."""
+    opening = [word.lower for word in predicate[:6]]
+    return "that" in opening[1:] or (among(opening[0], "be") and "to" in opening[1:4])
 
 
 def _with_aside(sentence: str, one: Statement) -> Iterator[Statement]:
@@ -171,7 +233,15 @@ def _with_aside(sentence: str, one: Statement) -> Iterator[Statement]:
 def _states(text: str) -> bool:
     """Whether a text has a plain subject and a verb of its own."""
     view = View(text)
-    return view.balanced and find_subject(view, 0, len(view.words)) is not None
+    if len(view.words) < 3 or view.words[0].value:
+        return False  # "(897 votes more than the others)"
+    if not view.balanced or view.words[0].lower in ("see", "so", "e.g", "i.e"):
+        return False
+    subject = find_subject(view, 0, len(view.words))
+    if subject is None or subject.finite + 1 >= len(view.words):
+        return False
+    verb, after = view.words[subject.finite], view.words[subject.finite + 1]
+    return not (verb.lower.endswith("ed") and after.lower in PASSIVE)  # "(the text kept in …)"
 
 
 def _spread(view: View, name: str, head: str, part: Range, begin: int) -> list[Statement]:

@@ -14,7 +14,7 @@ _BRACKET = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _OPENING = re.compile("[\"“«'‘]")
 _ROLE_ENDINGS = ("er", "or", "ist", "ian", "man", "woman", "eur", "ess")
 _UNPAIRED = re.compile(r'["“”«»()\[\]]')
-_SPACE = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
+_SPACE = re.compile(r"\s*(?:\([^()\[\]]*\)|\[(?!\d{4}\])[^()\[\]]*\])")
 YEAR = re.compile(r"(?:1\d|20)\d\d(?:s|BC|AD)?$")
 MONTHS = frozenset(
     (
@@ -96,8 +96,10 @@ class View:
     def end_of(self, word: int) -> int:
         """Where a word ends, with the quotation mark or bracket that closes after it."""
         end = self.words[word].end
-        while end < len(self.text) and self.text[end] in "\"”»’'%":
+        while end < len(self.text) and self.text[end] in "\"”»’'%♯♭#+°":
             end += 1
+        if self.text[end : end + 2] in (". ", ".,"):
+            end += 1  # "Corp. was"
         return end
 
 
