@@ -1,6 +1,7 @@
 """Parts by name: registering them, reading what a user wrote, loading what is installed.
 
-A part is written `NAME`, `NAME:MODEL` or `NAME:MODEL(option=value,option=value)`.
+A part is written `NAME`, `NAME:MODEL` or `NAME:MODEL(option=value,option=value)`. MODEL and values
+may stand in single or double quotes, and must where they hold parentheses or, in a value, commas.
 
 A package names a module as an entry point of one of GROUPS; the module registers its parts when it
 is imported. A part that a script registers by itself is known in that process only.
@@ -27,7 +28,12 @@ GROUPS = (
     "trueground.benchmarks",
 )
 T = TypeVar("T")
-_WRITTEN = re.compile(r"\s*([A-Za-z_][\w-]*)\s*(?::([^()]*))?\s*(?:\((.*)\))?\s*", re.DOTALL)
+_QUOTED = r"\"[^\"]*\"|'[^']*'"
+_WRITTEN = re.compile(
+    rf"\s*([A-Za-z_][\w-]*)\s*(?::\s*({_QUOTED}|[^()]*?)\s*)?(?:\((.*)\))?\s*", re.DOTALL
+)
+_OPTION = re.compile(rf"([^=,]*)=\s*({_QUOTED}|[^,]*?)\s*(?:,|\Z)", re.DOTALL)
+_QUOTES = "\"'"
 _only_here: set[tuple[str, str]] = set()
 _loading: list[bool] = []
 
@@ -84,7 +90,12 @@ class Given:
         known = tuple(known)
         for option in self.options:
             if option not in known:
-                raise unknown_name(f"option of the {self.kind} {self.name}", option, known)
+                if known:
+                    raise unknown_name(f"option of the {self.kind} {self.name}", option, known)
+                raise UsageError(
+                    f"the {self.kind} {self.name} takes no options, and was given {option!r}; "
+                    "leave the parentheses out"
+                )
         if self.model is not None and not model:
             raise UsageError(f"the {self.kind} {self.name} takes no model; write {self.name}")
 
@@ -126,19 +137,43 @@ class Given:
 def read_given(kind: str, text: str, *, cache: bool = True) -> Given:
     """`NAME:MODEL(option=value,…)` in its pieces. UsageError where it cannot be read."""
     match = _WRITTEN.fullmatch(text)
-    if match is None or (match[2] is not None and not match[2].strip()):
+    model = None if match is None or match[2] is None else _bare(match[2])
+    if match is None or (match[2] is not None and not model):
+        # What stands in the parentheses may hold a password: it is not repeated.
+        shown = text.partition("(")[0] + "(…" * ("(" in text)
         raise UsageError(
-            f"cannot read the {kind} {text!r}; write NAME, NAME:MODEL or NAME:MODEL(option=value)"
+            f"cannot read the {kind} {shown!r}; write NAME, NAME:MODEL or NAME:MODEL(option=value)"
         )
+    return Given(kind, match[1], model, _options(f"{kind} {match[1]}", match[3] or ""), cache)
+
+
+def _options(part: str, text: str) -> dict[str, str]:
+    """What stands between the parentheses. UsageError."""
     options: dict[str, str] = {}
-    for part in filter(None, (p.strip() for p in (match[3] or "").split(","))):
-        option, equals, value = (word.strip() for word in part.partition("="))
-        if not equals or not value:
-            raise UsageError(f"{kind} {match[1]}: cannot read {part!r}; write option=value")
+    while text := text.lstrip(", \t\r\n"):
+        match = _OPTION.match(text)
+        option, value = (match[1].strip(), _bare(match[2])) if match else ("", None)
+        if match is None or not option or not value:
+            name, equals, _ = text.partition(",")[0].partition("=")
+            found = f"{name.strip()}=…" if equals else f"option number {len(options) + 1}"
+            raise UsageError(
+                f"{part}: cannot read {found}; write option=value. What holds a comma or "
+                "parentheses stands in quotes"
+            )
         if option in options:
-            raise UsageError(f"{kind} {match[1]}: the option {option!r} is given twice")
+            raise UsageError(f"{part}: the option {option!r} is given twice")
         options[option] = value
-    return Given(kind, match[1], match[2].strip() if match[2] else None, options, cache)
+        text = text[match.end() :]
+    return options
+
+
+def _bare(word: str) -> str | None:
+    """The word without its quotes; None where they are not closed."""
+    if word[:1] not in _QUOTES or not word:
+        return word
+    return (
+        word[1:-1] if len(word) > 1 and word[-1] == word[0] and word.count(word[0]) == 2 else None
+    )
 
 
 def make(kind: str, registry: MutableMapping[str, Callable[..., T]], given: Given) -> T:

@@ -100,9 +100,9 @@ def test_a_budget_cuts_the_publishers_file(data: Path, tmp_path: Path) -> None:
     (first, *_) = made.questions()
     assert others(first) == [CORPUS[2][1]]
     assert (made.options["budget"], made.options["tokenizer"]) == (str(room), APPROXIMATION)
-    bare = ask("original-dist", data, distractors=path, budget="1")
-    assert [others(q) for q in bare.values()] == [[], [], []]
-    assert [len(gold_places(q)) for q in bare.values()] == [1, 1, 2]
+    assert [len(gold_places(q)) for q in made.questions()] == [1, 1, 2]
+    with pytest.raises(UsageError, match="Raise --budget"):
+        ask("original-dist", data, distractors=path, budget="1")
 
 
 @pytest.mark.parametrize(
@@ -353,3 +353,8 @@ def test_mined_by_a_dense_retriever(data: Path, tmp_path: Path) -> None:
     assert str(folder) not in str(made.options["retriever"])
     again = task("original-dist", data, retriever=retriever, top="3", gold_position="end")
     assert list(again.questions()) == first
+
+
+def test_a_budget_without_room_for_any_distractor_is_refused(data: Path) -> None:
+    with pytest.raises(UsageError, match="Raise --budget"):
+        ask("original-dist", data, retriever="bm25", budget="1")

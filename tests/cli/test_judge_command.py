@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -104,3 +106,26 @@ def test_standard_input_and_other_column_names(folder: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "6 records, 3 positive" in done.stdout
+
+
+def test_only_a_calibration_is_ever_replaced(folder: Path, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("mine", encoding="utf-8")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for out, words in ((notes, "no calibration file"), (pipe, "no regular file")):
+        done = run("one.jsonl", "--out", out, "--overwrite", "--resamples", "10", cwd=folder)
+        assert done.returncode == 2
+        assert words in done.stderr
+    assert notes.read_text(encoding="utf-8") == "mine"
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    again = tmp_path / "c.json"
+    for words in ((), ("--overwrite",)):
+        done = run("one.jsonl", "--out", again, *words, "--resamples", "10", cwd=folder)
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_judge_without_scores_is_refused_before_it_is_asked(folder: Path) -> None:
+    done = run("one.jsonl", "--judge", "llm:m(base_url=http://127.0.0.1:9/v1)", cwd=folder)
+    assert done.returncode == 2  # 4 if anybody had been asked
+    assert "no threshold to choose" in done.stderr

@@ -315,3 +315,19 @@ def test_a_floor_for_what_should_be_low_is_noted(tmp_path: Path) -> None:
     done = run("score", "a.jsonl", "--fail-under", "p_g=0", "--out", "o", cwd=tmp_path)
     assert done.returncode == 0
     assert "lower is better for p_g" in done.stderr
+
+
+def test_a_gate_on_another_judge(tmp_path: Path) -> None:
+    row = {"response": "It leaves at nine.", "contexts": ["The ferry leaves at nine. It is old."]}
+    (tmp_path / "a.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    common = ["score", "a.jsonl", "--metrics", "grounding_precision(scope=input)", "--quiet"]
+    common += ["--judge", "lexical", "--judge", "lexical(threshold=0.999)"]
+    gate = "grounding_precision@lexical#2=0.5"
+    done = run(*common, "--out", "one", "--fail-under", gate, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "grounding_precision@lexical#2 is 0.0000" in done.stderr
+    passed = run(*common, "--out", "two", "--fail-under", "grounding_precision=0.5", cwd=tmp_path)
+    assert passed.returncode == 0
+    other = run(*common, "--out", "three", "--fail-under", "support@x=1", cwd=tmp_path)
+    assert other.returncode == 2
+    assert "grounding_precision@lexical#2" in other.stderr

@@ -157,3 +157,14 @@ def test_a_hit_costs_little() -> None:
     assert np.array_equal(found, wide)
     # About 15 microseconds each where nothing else runs; encoding takes a hundred times as long.
     assert took / 2_000 < 500e-6
+
+
+def test_a_problem_of_the_file_is_told_after_closing_too() -> None:
+    store = Store("m", "s", disk=True)
+    rows(store, "one")
+    assert store.problem is None
+    assert store._cache is not None
+    store._cache.problem = "the disk is full"
+    assert store.problem == "the disk is full"
+    store.close()
+    assert store.problem == "the disk is full"

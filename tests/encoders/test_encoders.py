@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import random
+import re
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -128,6 +130,49 @@ def test_to_the_bit_whatever_is_asked_beside(
         assert np.array_equal(again, together), size
 
 
+@pytest.mark.parametrize(("backend", "dtype"), RUNS)
+@pytest.mark.parametrize("kind", ["text", "cross", "words"])
+def test_to_the_bit_with_any_number_of_threads(
+    kind: str,
+    backend: str,
+    dtype: str,
+    folders: dict[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = []
+    for threads in ("1", "4"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        encoder = made(folders, kind, backend, dtype)
+        found.append(numbers(encoder, kind, TEXTS))
+        tiles = [t for t in threading.enumerate() if t.name.startswith("trueground-tiles")]
+        assert len(tiles) == int(threads)
+        encoder.close()
+    assert np.array_equal(*found)
+
+
+def test_texts_that_are_written_like_special_tokens(folders: dict[str, Path]) -> None:
+    """A text cannot end itself, begin another one, or hide a part as padding."""
+    encoder = made(folders, "text", "torch")
+    whole, split, words = encoder.encode(["city [SEP] river [PAD]", "city", "city river"])
+    assert encoder.lengths(["city [SEP] river [PAD]", "[ SEP ]"]) == [12, 5]
+    assert not np.array_equal(whole, split)
+    assert not np.array_equal(whole, words)
+    rows = encoder._inner.tokeniser.singles(["city [SEP] river [CLS] [PAD]"])
+    assert [list(row.ids).count(3) for row in rows] == [1]
+    assert not {0, 2} & set(rows[0].ids[1:])
+
+
+def test_prompts_in_parts(folders: dict[str, Path]) -> None:
+    """Between parts stands the token that ends a text, as if it were written there."""
+    asked = made(folders, "words", "torch")
+    (row,) = asked._inner.tokeniser.prompts([("the city", "river")])
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folders["words"])
+    assert row.ids.tolist() == tokenizer("the city[SEP]river")["input_ids"]
+    assert asked.prompt_lengths([("the city", "river"), "the city", ""]) == [5, 3, 1]
+    found = asked.first_token([("the city", "river"), "the city river", "the city[SEP]river"], "01")
+    assert len(np.unique(found, axis=0)) == 3
+
+
 def test_int8_is_near_to_float32(folders: dict[str, Path]) -> None:
     exact = made(folders, "text", "torch").encode(TEXTS)
     rough = made(folders, "text", "torch", "int8").encode(TEXTS)
@@ -169,8 +214,8 @@ def test_signatures_tell_weights_and_arithmetic(folders: dict[str, Path], tmp_pa
     ]
     assert len(set(signatures)) == len(signatures)
     assert signature(mine) == signatures[0]
-    assert "+onnx+float32+128" in signatures[0]
-    assert "+torch+int8+128" in signatures[2]
+    assert "/onnx/model.onnx+onnxruntime-" in signatures[0]
+    assert re.search(r"\+torch-\d+\.\d+\+int8\+128", signatures[2])
     assert str(tmp_path) not in "".join(signatures)
 
 

@@ -3,6 +3,7 @@
 # ruff: noqa: E402 - without the extras nothing below can be imported
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ package = pytest.importorskip(
 
 from trueground.encoders import EncoderOptions, text_encoder
 from trueground.encoders.base import TextEncoder
+from trueground.encoders.workers import named
 
 TEXTS = (
     "A cat sits on the mat.",
@@ -39,7 +41,7 @@ def minilm(folder: Path) -> TextEncoder:
 
 def test_what_its_files_say(minilm: TextEncoder) -> None:
     assert (minilm.window, minilm.specials) == (256, 2)
-    assert minilm.signature.endswith("+torch+float32+256+mean")
+    assert minilm.signature.endswith(f"+{named('torch')}+float32+256+mean")
     assert minilm.lengths(["A cat sits on the mat."]) == [7]
 
 
@@ -73,3 +75,25 @@ def test_to_the_bit_whatever_is_asked_beside(dtype: str, folder: Path) -> None:
 def test_int8_is_near_to_float32(minilm: TextEncoder, folder: Path) -> None:
     rough = text_encoder(folder, EncoderOptions(dtype="int8", cache=False)).encode(TEXTS)
     assert (minilm.encode(TEXTS) * rough).sum(axis=1).min() > 0.9
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_the_number_of_threads_changes_no_bit(
+    threads: int, minilm: TextEncoder, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = " ".join(TEXTS).split()
+    texts = [f"{start} " + " ".join(words[start : start + 2 * start]) for start in range(40)]
+    expected = minilm.encode(texts)
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
+        encoder = text_encoder(folder, EncoderOptions(backend="torch", cache=False))
+        assert np.array_equal(encoder.encode(texts), expected)
+        # The user's own number is as it was, for this thread and for new ones.
+        assert torch.get_num_threads() == threads
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(torch.get_num_threads).result() == threads
+        encoder.close()
+    finally:
+        torch.set_num_threads(before)

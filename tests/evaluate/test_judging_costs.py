@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.chaos import ChaosServer
 
 import trueground as tg
 from trueground.benchmarks.base import Sources
@@ -161,3 +162,20 @@ def test_parts_close_all_even_where_one_fails() -> None:
     with pytest.raises(ValueError, match="b"):
         parts.close()
     assert sorted(closed) == ["a", "b", "c"]
+
+
+def test_calls_that_failed_are_told(tmp_path: Path) -> None:
+    with ChaosServer(lambda _text, _call: "500") as server:
+        judge = f"llm:m(base_url={server.base_url},max_attempts=1)"
+        result = tg.score(
+            [ANSWER],
+            metrics="support",
+            judge=judge,
+            decomposer=FakeDecomposer(),
+            cache=False,
+            out=tmp_path / "r",
+        )
+    assert result.note is not None
+    assert "2 of 2 calls of judges" in result.note
+    manifest = json.loads((tmp_path / "r" / MANIFEST).read_text())
+    assert (manifest["calls"], manifest["failed_calls"]) == (2, 2)

@@ -331,3 +331,18 @@ def test_a_wrong_number_of_verdicts_is_told() -> None:
 
     with pytest.raises(tg.errors.TruegroundError, match="verdicts"):
         tg.score([RECORD], metrics="support", judge=Short())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "llm:m(base_url=http://u:PASSW0RD@h/v1",
+        "llm:m(token=PASSW0RD,PASSW0RD)",
+        "llm:m(PASSW0RD)",
+        "llm:m(api_key_env=sk-PASSW0RD)",
+    ],
+)
+def test_a_slip_never_shows_a_secret(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        tg.score([RECORD], metrics="support", judge=text)
+    assert "PASSW0RD" not in str(caught.value)

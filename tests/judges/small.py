@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trueground.encoders.base import Floats, Pair
+from trueground.encoders.base import Floats, Pair, Prompt
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
@@ -83,14 +83,19 @@ class WordAnswers(Words):
         super().__init__(window, 1)
         self._between = between
 
-    def first_token(self, prompts: Sequence[str], words: Sequence[str]) -> Floats:
+    def prompt_lengths(self, prompts: Sequence[Prompt]) -> list[int]:
+        joined = ["".join(prompt) for prompt in prompts]
+        between = [len(prompt) - 1 for prompt in prompts]
+        return [n + b + self.specials for n, b in zip(self.lengths(joined), between, strict=True)]
+
+    def first_token(self, prompts: Sequence[Prompt], words: Sequence[str]) -> Floats:
         assert list(words) == ["0", "1"]
         self._note(prompts)
-        assert all(length <= self.window - self.specials for length in self.lengths(prompts))
+        assert all(length <= self.window for length in self.prompt_lengths(prompts))
         return np.array([self._logits(prompt) for prompt in prompts], np.float32).reshape(-1, 2)
 
-    def _logits(self, prompt: str) -> list[float]:
-        premise, between, hypothesis = prompt.partition(self._between)
+    def _logits(self, prompt: Prompt) -> list[float]:
+        premise, between, hypothesis = self._between.join(prompt).partition(self._between)
         assert between
         claim = set(tokens(hypothesis))
         return [2.0, 4.0 * len(claim & set(tokens(premise))) / max(1, len(claim))]

@@ -10,7 +10,7 @@ import pytest
 
 from trueground.errors import InputError, UsageError
 from trueground.judges import get_judge, kinds
-from trueground.judges.calibration import Calibration, read_calibration
+from trueground.judges.calibration import CalibrationFile, read_calibration
 from trueground.types import JudgeRequest
 
 GOOD = {
@@ -75,19 +75,19 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("score", "expected"), [(0.5, 0.5), (1e9, 1.0), (-1e9, 0.0)])
 def test_probabilities_stay_within_bounds(score: float, expected: float) -> None:
-    calibration = Calibration("x", "y", 0.5, 4.0, -2.0)
+    calibration = CalibrationFile("x", "y", 0.5, 4.0, -2.0)
     assert calibration.probability(score) == pytest.approx(expected)
 
 
 def test_the_lexical_judge_takes_a_threshold() -> None:
-    plain, strict = get_judge("lexical"), get_judge("lexical(threshold=1)")
+    plain, lenient = get_judge("lexical"), get_judge("lexical(threshold=0.25)")
     assert plain.signature == "lexical-2"
-    assert strict.signature == "lexical-2|threshold:1.0"
-    for before, after in zip(plain.judge(REQUESTS), strict.judge(REQUESTS), strict=True):
-        assert after.supported == ((before.probability or 0.0) > 1)
+    assert lenient.signature == "lexical-2|threshold:0.25"
+    for before, after in zip(plain.judge(REQUESTS), lenient.judge(REQUESTS), strict=True):
+        assert after.supported == ((before.probability or 0.0) > 0.25)
         assert after.probability == before.probability
         assert after.reasons
-    assert [v.supported for v in strict.judge(REQUESTS)] != [
+    assert [v.supported for v in lenient.judge(REQUESTS)] != [
         v.supported for v in plain.judge(REQUESTS)
     ]
 
@@ -109,6 +109,10 @@ def test_the_lexical_judge_takes_nothing_else() -> None:
     for text in ("lexical(dtype=int8)", "lexical:model", "lexical(threshold=high)"):
         with pytest.raises(UsageError):
             get_judge(text)
+    for number in ("-0.5", "1", "1.5"):
+        with pytest.raises(UsageError, match=f"{number}.*expected a probability"):
+            get_judge(f"lexical(threshold={number})")
+    assert get_judge("lexical(threshold=0)").threshold == 0
 
 
 def test_kinds_are_told_without_making_any() -> None:

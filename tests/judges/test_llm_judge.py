@@ -11,9 +11,12 @@ import pytest
 from tests.chaos import KEY, ChaosServer
 from tests.judges.rule_endpoint import contains, shown
 
+from trueground.claims.llm import LLMDecomposer
 from trueground.errors import InputError, UnreachableError, UsageError
 from trueground.judges import get_judge
 from trueground.judges.llm import LLMJudge
+from trueground.judges.rating.rater import LLMRater
+from trueground.plugins import read_given
 from trueground.types import JudgeRequest, Status, Verdict
 
 CLAIM = "Ida was born in Warsaw."
@@ -226,3 +229,13 @@ def test_what_cannot_be_meant(tmp_path: Path) -> None:
     judge = get_judge("llm:fake:True")
     assert judge.judge([JudgeRequest("a", ("b",))])[0].supported is True
     judge.close()  # type: ignore[attr-defined]
+
+
+def test_why_replies_are_not_kept_is_handed_on() -> None:
+    """By the judge, the rater and the decomposer alike, also after closing."""
+    given = read_given("judge", "llm:fake:True")
+    for part in (LLMJudge(given), LLMRater(given), LLMDecomposer(given)):
+        assert part.problem is None
+        part._asker._problem = "the disk is full"
+        part.close()
+        assert part.problem == "the disk is full"

@@ -100,7 +100,7 @@ KINDS = {
     "cross-encoder": ("cross", logit),
     "nli": ("nli", entailment),
     "nli:words": ("words", lambda f: answer(f, "premise: TEXT hypothesis: CLAIM")),
-    "minicheck": ("words", lambda f: answer(f, "predict: TEXT</s>CLAIM")),
+    "minicheck": ("words", lambda f: answer(f, "predict: TEXT[SEP]CLAIM")),
     "hhem": (
         "cross",
         lambda f: lambda claim, text: 1 / (1 + math.exp(-logit(f)(text, claim))),

@@ -12,7 +12,7 @@ from tests.judges.small import WordAnswers, WordPairs, WordVectors, tokens
 
 from trueground.judges import Judge, ask
 from trueground.judges.bi_encoder import VectorReader
-from trueground.judges.calibration import Calibration
+from trueground.judges.calibration import CalibrationFile
 from trueground.judges.cross_encoder import LogitReader
 from trueground.judges.nli import MINICHECK, TRUE, AnswerReader, LabelReader
 from trueground.judges.windowed import LEAST_ROOM, WindowedJudge
@@ -99,7 +99,7 @@ def test_probabilities(judge: WindowedJudge) -> None:
         assert verdict.probability is None
     else:
         assert verdict.probability == verdict.score
-    calibration = Calibration(judge.name, judge.basis, 0.3, 2.0, -1.0, digest="abc")
+    calibration = CalibrationFile(judge.name, judge.basis, 0.3, 2.0, -1.0, digest="abc")
     again = WindowedJudge(judge.name, judge._reader, 0.3, calibration)
     calibrated = one(again, "The sea is big.", "The sea is old.")
     assert verdict.score is not None
@@ -181,11 +181,29 @@ def test_a_broken_model_supports_nothing() -> None:
         assert verdict.status is Status.ERROR
 
 
-def test_a_text_cannot_end_the_premise() -> None:
+def test_places_are_filled_once_and_the_parts_kept_apart() -> None:
     encoder = WordAnswers(between="</s>")
     judge = WindowedJudge("minicheck", AnswerReader(encoder, MINICHECK), 0.5)
-    one(judge, "Kings play chess.", "Nothing.</s>Kings play chess.")
-    assert encoder.asked == ["predict: Nothing.< /s>Kings play chess.</s>Kings play chess."]
+    one(judge, "Kings play TEXT.", "Nothing.</s>CLAIM")
+    assert encoder.asked == [("predict: Nothing.</s>CLAIM", "Kings play TEXT.")]
+
+
+def test_a_prompt_beyond_the_window_is_never_cut_off() -> None:
+    """Where a window takes more tokens beside the claim than it does alone."""
+
+    class Swelling(WordAnswers):
+        def prompt_lengths(self, prompts):
+            lengths = super().prompt_lengths(prompts)
+            swollen = ["swell" in "".join(prompt) for prompt in prompts]
+            return [n + 40 * more for n, more in zip(lengths, swollen, strict=True)]
+
+    judge = WindowedJudge("nli", AnswerReader(Swelling(), TRUE), 0.5)
+    request = JudgeRequest("The sea is old.", ("The sea is old.", f"{LONG} They swell."))
+    lost, kept = judge.judge([request, JudgeRequest("The sea is old.", request.texts[:1])])
+    assert lost.status is Status.TOO_LONG
+    assert lost.supported is lost.score is None
+    assert "together exceed the model's window of 64 tokens" in lost.reasons[0]
+    assert kept.supported is True
 
 
 def test_pairs_are_in_the_order_that_each_model_learned() -> None:
@@ -196,9 +214,15 @@ def test_pairs_are_in_the_order_that_each_model_learned() -> None:
     assert classifier.asked == [("text", "claim")]
     answers = WordAnswers()
     one(WindowedJudge("x", AnswerReader(answers, TRUE), 0.5), "claim", "text")
-    assert answers.asked == ["premise: text hypothesis: claim"]
+    assert answers.asked == [("premise: text hypothesis: claim",)]
 
 
 def test_closing_closes_the_model(judge: WindowedJudge) -> None:
     judge.close()
     assert judge._reader.encoder.closed == 1
+
+
+def test_a_problem_of_the_cache_is_handed_on(judge: WindowedJudge) -> None:
+    assert judge.problem is None
+    judge._reader.encoder.problem = "the disk is full"
+    assert judge.problem == "the disk is full"

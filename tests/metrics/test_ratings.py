@@ -219,3 +219,22 @@ def test_from_records_to_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert result.summary["fluency"].mean == 3.5
     with pytest.raises(UsageError, match="rater"):
         tg.score(rows, metrics="fluency")
+
+
+def test_a_rubric_is_read_as_it_is_now(tmp_path: Path) -> None:
+    """Edited in a notebook's session; {{question}} is text, as in all prompts."""
+    rubric = tmp_path / "rubric.txt"
+    for text, fields in (
+        ("Rate {response}.", set()),
+        ("Rate {response} for {question}.", {"question"}),
+        ("Rate {response}, not {{question}}.", set()),
+    ):
+        rubric.write_text(text)
+        raters = Raters()
+        made = column(f"rated(rubric={rubric})", raters)
+        asked = {request.shown for request in raters.asked}
+        assert asked == ({"question"} if fields else {"response"})
+        assert (Status.MISSING_FIELD in statuses(made)) is bool(fields)
+    rubric.write_text("Rate it.")
+    with pytest.raises(UsageError, match="no place"):
+        column(f"rated(rubric={rubric})", Raters())

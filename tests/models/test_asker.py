@@ -300,3 +300,9 @@ def test_models_from_what_a_user_wrote() -> None:
     for option in ("rpm=0", "max_connections=0", "timeout=soon", "max_attempts=1.5"):
         with pytest.raises(UsageError, match=option.partition("=")[0]):
             model_of(read_given("judge", f"llm:m(base_url=http://127.0.0.1:9/v1,{option})"))
+
+
+def test_a_key_in_the_place_of_its_variable_is_not_shown() -> None:
+    with pytest.raises(UsageError, match="the judge llm: api_key_env expects the name") as told:
+        model_of(read_given("judge", "llm:m(api_key_env=sk-abc123)"))
+    assert "sk-abc" not in str(told.value)

@@ -21,13 +21,12 @@ from trueground.evaluate.estimate import Estimate, estimate
 from trueground.evaluate.parts import Parts, make_parts
 from trueground.evaluate.run_settings import RunSettings
 from trueground.models.base import ChatModel, Params
-from trueground.models.options import ModelOptions
+from trueground.models.options import ModelOptions, see_variable
 from trueground.models.pricing import read_prices
 from trueground.models.registry import make_model
 from trueground.reports.terminal import render_estimates, render_run, render_runs
 from trueground.studies.sweep import Finished, Pair, pairs_of, place, sweep
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 # The largest whole number that every JSON reader takes as it is, and that of 64 bits for seeds.
 _LARGEST, _LARGEST_SEED = 2**53 - 1, 2**63 - 1
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -110,13 +109,9 @@ def _models(given: Mapping[str, Any]) -> list[ChatModel]:
 
 def _variables(names: list[str] | None) -> list[str] | None:
     """The names as they are. UsageError for what may be a key itself, without showing it."""
-    if all(_VARIABLE.fullmatch(name) for name in names or ()):
-        return names
-    raise UsageError(
-        "--api-key-env expects the name of an environment variable, such as OPENAI_API_KEY, and "
-        "was given something else. If it was the key itself: put it into a variable, and give "
-        "that name"
-    )
+    for name in names or ():
+        see_variable("--api-key-env", name)
+    return names
 
 
 def _see_numbers(given: Mapping[str, Any]) -> None:

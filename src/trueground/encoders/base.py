@@ -1,7 +1,10 @@
 """What an encoder is: texts in, numbers out; the same numbers whatever else is asked with them.
 
-A row's numbers depend on its own tokens only, not on its neighbours in a batch, the batch size, or
-what was asked before: rows are computed in tiles of fixed shape (see `tiles`).
+On a CPU a row's numbers depend, to the last bit, on its own tokens, the weights, the major and
+minor version of the library that computes, and the kind of machine (its processor, its system): not
+on neighbours in a batch, what was asked before, or the number of threads. Rows are computed in
+tiles of fixed shape (see `tiles`), each tile by one thread (see `workers`). On a GPU the same holds
+for one kind of GPU and one `batch_rows`, as far as the library's kernels repeat themselves.
 """
 
 from __future__ import annotations
@@ -14,14 +17,16 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Pair = tuple[str, str]
+# A text, or several between which the token stands that ends a text for this model.
+Prompt = str | tuple[str, ...]
 
 
 class Windowed(Protocol):
     """What all encoders have.
 
-    `signature` names the weights (revision or hash), the runtime's arithmetic (float32, int8) and
-    the window. `window` is the most tokens of one input, special tokens included; `specials` how
-    many of them special tokens take.
+    `signature` names the weights (revision or hash), the library with its version (torch-2.13), the
+    arithmetic (float32, int8) and the window; not the kind of machine. `window` is the most tokens
+    of one input, special tokens included; `specials` how many of them special tokens take.
     """
 
     name: str
@@ -30,7 +35,11 @@ class Windowed(Protocol):
     specials: int
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, without special tokens and without truncation."""
+        """Tokens of each text, without truncation and without those that the model adds.
+
+        What looks like a special token ("[SEP]", "</s>") is read as the text that it is, here and
+        wherever a text is encoded.
+        """
         ...
 
     def close(self) -> None:
@@ -62,7 +71,11 @@ class PairScorer(Windowed, Protocol):
 class TextToText(Windowed, Protocol):
     """A sequence-to-sequence model that is asked for one word."""
 
-    def first_token(self, prompts: Sequence[str], words: Sequence[str]) -> Floats:
+    def prompt_lengths(self, prompts: Sequence[Prompt]) -> list[int]:
+        """Tokens of each prompt, special ones included, without truncation."""
+        ...
+
+    def first_token(self, prompts: Sequence[Prompt], words: Sequence[str]) -> Floats:
         """Raw logits of each word as the first token of the answer, shape (n, len(words)).
 
         UsageError for a word that is not one token. A prompt is cut off at the window.

@@ -1,6 +1,8 @@
 """Numbers that were computed once: kept in memory, and on disk across runs.
 
-An encoder's numbers depend on its signature and on the input alone, so nothing kept can be stale.
+What is kept is found by the encoder's signature and the input. Of all that an encoder's numbers
+depend on (see `base`) only the kind of machine is not in there: a file that was carried to another
+kind of machine gives the numbers of the first, which may differ in their last bits.
 """
 
 from __future__ import annotations
@@ -14,11 +16,11 @@ from typing import Protocol
 
 import numpy as np
 
-from trueground.encoders.base import Floats, Pair, Windowed
+from trueground.encoders.base import Floats, Pair, Prompt, Windowed
 from trueground.net.cache import ResponseCache, vectors_path
 
 # Part of every key: a change of the arithmetic here must not meet older entries.
-_VERSION = "1"
+_VERSION = "2"
 _MEMORY_BYTES = 100_000_000
 _OVERHEAD_BYTES = 300
 # Rows are sorted by length within a block; what is finished is kept if the next block fails.
@@ -44,13 +46,14 @@ class Store:
         self._held: OrderedDict[str, bytes] = OrderedDict()
         self._held_bytes = 0
         self._cache: ResponseCache | None = None
+        self._problem: str | None = None
         self._closer: weakref.finalize[[], Store] | None = None
         self._lock = RLock()
 
     @property
     def problem(self) -> str | None:
         """What went wrong with the file; None if nothing did."""
-        return None if self._cache is None else self._cache.problem
+        return self._problem if self._cache is None else self._problem or self._cache.problem
 
     @property
     def held_bytes(self) -> int:
@@ -94,6 +97,7 @@ class Store:
             self._held_bytes = 0
             if self._closer is not None:
                 self._closer()
+            self._problem = self.problem
             self._cache = self._closer = None
 
     def _key(self, texts: Sequence[str]) -> str:
@@ -150,7 +154,9 @@ class _PairScorer(Windowed, Protocol):
 
 
 class _TextToText(Windowed, Protocol):
-    def first_token(self, prompts: Sequence[str], words: Sequence[str]) -> Floats: ...
+    def prompt_lengths(self, prompts: Sequence[Prompt]) -> list[int]: ...
+
+    def first_token(self, prompts: Sequence[Prompt], words: Sequence[str]) -> Floats: ...
 
     def see_words(self, words: Sequence[str]) -> None: ...
 
@@ -165,6 +171,11 @@ class _Cached:
         self.signature = inner.signature
         self.window = inner.window
         self.specials = inner.specials
+
+    @property
+    def problem(self) -> str | None:
+        """Why results were no longer kept on disk; None where they were."""
+        return self.store.problem
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return self._windowed.lengths(texts)
@@ -210,11 +221,18 @@ class CachedTextToText(_Cached):
         super().__init__(inner, store)
         self._inner = inner
 
-    def first_token(self, prompts: Sequence[str], words: Sequence[str]) -> Floats:
+    def prompt_lengths(self, prompts: Sequence[Prompt]) -> list[int]:
+        return self._inner.prompt_lengths(prompts)
+
+    def first_token(self, prompts: Sequence[Prompt], words: Sequence[str]) -> Floats:
         # Also where all is kept: a word that is no token is a mistake in any case.
         self._inner.see_words(words)
 
         def compute(places: list[int]) -> Floats:
             return self._inner.first_token([prompts[place] for place in places], words)
 
-        return self.store.rows([(prompt, *words) for prompt in prompts], len(words), compute)
+        inputs = [
+            (prompt, *words) if isinstance(prompt, str) else (str(len(prompt)), *prompt, *words)
+            for prompt in prompts
+        ]
+        return self.store.rows(inputs, len(words), compute)

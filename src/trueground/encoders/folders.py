@@ -42,7 +42,7 @@ class Checkpoint:
 
 def find_checkpoint(model: str, options: EncoderOptions, kind: Kind) -> Checkpoint:
     """The folder, or the files fetched from the Hub. UsageError, InputError, MissingExtraError."""
-    wanted = Wanted(model, what="encoders", extra="onnx", revision=options.revision)
+    wanted = Wanted(model, what="an encoder", extra="onnx", revision=options.revision)
     folder = local_folder(wanted)
     if folder is not None:
         if options.revision is not None:
@@ -51,7 +51,9 @@ def find_checkpoint(model: str, options: EncoderOptions, kind: Kind) -> Checkpoi
         config = read_config(wanted, folder)
         see_kind(model, config, kind)
         onnx, weights = _chosen(model, files, options, kind)
-        signature = folder_signature(folder, [folder / name for name in weights])
+        # Such as 1_Pooling/config.json.
+        settings = [folder / name for name in files if name.endswith("/config.json")]
+        signature = folder_signature(folder, [folder / name for name in weights], settings)
     else:
         source = resolve(wanted)
         config = read_config(wanted, fetch(wanted, source, ()))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import RLock
 from typing import Protocol
 
-from trueground.encoders.base import Floats, Pair, PairScorer, TextEncoder, TextToText
+import numpy as np
+
+from trueground.encoders.base import Floats, Pair, PairScorer, Prompt, TextEncoder, TextToText
 from trueground.encoders.cached import (
     CachedPairScorer,
     CachedTextEncoder,
@@ -22,13 +25,21 @@ from trueground.encoders.pooling import POOLINGS, pooling_of, unit
 from trueground.encoders.tiles import ROWS, STEP, Row, Shape, Tile, in_tiles
 from trueground.encoders.tokens import Tokeniser
 from trueground.encoders.torch_backend import TorchBackend, torch_device
+from trueground.encoders.workers import Workers
 from trueground.errors import InputError, UsageError
 
 _GPU_ROWS = 64
 
 
 class Backend(Protocol):
-    """Tiles in, numbers out."""
+    """Tiles in, numbers out; `version` names the library.
+
+    Tiles are run while `computing`, by those whom it gives, or one after the other (None).
+    """
+
+    version: str
+
+    def computing(self) -> AbstractContextManager[Workers | None]: ...
 
     def run(self, tile: Tile) -> Floats: ...
 
@@ -46,12 +57,12 @@ class _Encoder:
         self.window = window_of(model, checkpoint.folder, checkpoint.config, options.window)
         self.tokeniser = Tokeniser(model, checkpoint.folder, self.window, kind is PAIR)
         self.specials = self.tokeniser.specials
-        runtime = "onnx" if checkpoint.onnx else "torch"
         device = (onnx_device if checkpoint.onnx else torch_device)(_place(options))
         self._backend = _backend(checkpoint, options, kind, device)
         self._shape = _shape(checkpoint, options, device, self.window)
         where = "" if device == "cpu" else f"+{device}{self._shape.rows}"
-        self.signature = f"{checkpoint.signature}+{runtime}+{options.dtype}+{self.window}{where}"
+        arithmetic = f"{self._backend.version}+{options.dtype}+{self.window}{where}"
+        self.signature = f"{checkpoint.signature}+{arithmetic}"
         self._lock = RLock()
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
@@ -65,6 +76,8 @@ class _Encoder:
         self, rows: Sequence[Row], width: int, then: Callable[[Floats, Tile], Floats]
     ) -> Floats:
         """Each row's numbers; `then` is done to what the model gives for a tile."""
+        if not rows:  # the weights are not needed
+            return np.empty((0, width), np.float32)
 
         def compute(tile: Tile) -> Floats:
             numbers = then(self._backend.run(tile), tile)
@@ -75,8 +88,9 @@ class _Encoder:
                 )
             return numbers
 
-        with self._lock:
-            return in_tiles(rows, self._shape, width, compute)
+        with self._lock, self._backend.computing() as workers:
+            each = map if workers is None else workers.map
+            return in_tiles(rows, self._shape, width, compute, each)
 
 
 class _BiEncoder(_Encoder):
@@ -110,9 +124,12 @@ class _TextToText(_Encoder):
         """UsageError for a word that is not one token."""
         self.tokeniser.words(words)
 
-    def first_token(self, prompts: Sequence[str], words: Sequence[str]) -> Floats:
+    def prompt_lengths(self, prompts: Sequence[Prompt]) -> list[int]:
+        return self.tokeniser.prompt_lengths(prompts)
+
+    def first_token(self, prompts: Sequence[Prompt], words: Sequence[str]) -> Floats:
         chosen = self.tokeniser.words(words)
-        rows = self.tokeniser.singles(prompts)
+        rows = self.tokeniser.prompts(prompts)
         return self.tiled(rows, len(chosen), lambda logits, _tile: logits[:, chosen])
 
 

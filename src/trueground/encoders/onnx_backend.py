@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from trueground.encoders.folders import Checkpoint
 from trueground.encoders.kinds import TEXT, WORDS, Kind
 from trueground.encoders.tiles import Tile, Whole
 from trueground.encoders.torch_backend import decoder_start
+from trueground.encoders.workers import Workers, named
 from trueground.errors import InputError, UsageError
 from trueground.net import checkpoints
 
@@ -49,6 +51,13 @@ class OnnxBackend:
         self._checkpoint = checkpoint
         self._kind = kind
         self._device = device
+        self.version = named("onnxruntime", "onnxruntime-gpu")
+
+    @contextmanager
+    def computing(self) -> Iterator[Workers | None]:
+        """Files loaded; on a CPU those who compute tiles, each with one thread."""
+        _ = self._sessions  # here, not in several threads at once
+        yield None if self._device == "cuda" else self._workers
 
     def run(self, tile: Tile) -> Floats:
         """States of all tokens, or logits, or logits at the decoder's first position."""
@@ -72,7 +81,14 @@ class OnnxBackend:
 
     def close(self) -> None:
         """Give the memory back."""
+        workers: Workers | None = self.__dict__.pop("_workers", None)
+        if workers is not None:
+            workers.close()
         self.__dict__.pop("_sessions", None)
+
+    @cached_property
+    def _workers(self) -> Workers:
+        return Workers()
 
     @cached_property
     def _sessions(self) -> list[Any]:
@@ -81,9 +97,8 @@ class OnnxBackend:
     def _session(self, file: Path) -> Any:
         runtime = needed()
         options = runtime.SessionOptions()
-        threads = os.environ.get("OMP_NUM_THREADS", "")
-        if threads.isdecimal():
-            options.intra_op_num_threads = int(threads)
+        if self._device == "cpu":
+            options.intra_op_num_threads = 1  # see `workers`
         options.log_severity_level = 4  # what goes wrong is raised, in words
         providers = ["CPUExecutionProvider"]
         if self._device == "cuda":

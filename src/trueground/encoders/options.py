@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trueground.errors import UsageError
+from trueground.plugins import Given
 
 BACKENDS = ("auto", "onnx", "torch")
 DTYPES = ("float32", "int8", "float16", "bfloat16")
@@ -49,3 +50,20 @@ class EncoderOptions:
             raise UsageError("dtype int8 runs on the CPU; use device=cpu, or dtype=float16")
         if self.trust_remote_code and self.backend == "onnx":
             raise UsageError("an ONNX file brings no code; leave trust_remote_code out")
+
+
+def encoder_options(given: Given) -> EncoderOptions:
+    """How the model of a part is run. UsageError for a value that cannot be meant."""
+    options = EncoderOptions(
+        backend=given.text("backend", "auto", BACKENDS),
+        dtype=given.text("dtype", "float32", DTYPES),
+        device=given.text("device", "auto", DEVICES),
+        file=given.options.get("file"),
+        revision=given.options.get("revision"),
+        batch_rows=given.whole("batch_rows", 1) if "batch_rows" in given.options else None,
+        cache=given.cache,
+        trust_remote_code=given.text("trust_remote_code", "false", ("false", "true")) == "true",
+        window=given.whole("window", 8, 8) if "window" in given.options else None,
+    )
+    options.see()
+    return options

@@ -3,12 +3,13 @@
 Matrix products choose their order of summing by shape: the same row in a batch of another size may
 differ in its last bits. So a tile always has the same number of rows, filled up with repetitions,
 and a length that each row's own length settles. Rows without padding have tiles of their own:
-libraries leave the mask out where nothing is masked, and then sum otherwise.
+libraries leave the mask out where nothing is masked, and then sum otherwise. Who computes them,
+and how many at a time, is not settled here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,6 +19,9 @@ from numpy.typing import NDArray
 from trueground.encoders.base import Floats
 
 Whole = NDArray[np.int64]
+# Tokens of a tile, and the numbers of its rows.
+Part = tuple[int, list[int]]
+Each = Callable[[Callable[[Part], Floats], Iterable[Part]], Iterator[Floats]]
 ROWS = 8
 STEP = 16
 
@@ -54,19 +58,34 @@ class Shape:
 
 
 def in_tiles(
-    rows: Sequence[Row], shape: Shape, width: int, compute: Callable[[Tile], Floats]
+    rows: Sequence[Row],
+    shape: Shape,
+    width: int,
+    compute: Callable[[Tile], Floats],
+    each: Each = map,
 ) -> Floats:
-    """Each row's numbers, shape (n, width); `compute` gives (rows of the tile, width)."""
+    """Each row's numbers, shape (n, width); `compute` gives (rows of the tile, width).
+
+    `each` does the work for all parts and gives what came of it in their order.
+    """
     out = np.empty((len(rows), width), np.float32)
     buckets: dict[tuple[int, bool], list[int]] = {}
     for number, row in enumerate(rows):
         buckets.setdefault(shape.bucket(len(row.ids)), []).append(number)
-    for (tokens, _), numbers in sorted(buckets.items()):
-        for start in range(0, len(numbers), shape.rows):
-            part = numbers[start : start + shape.rows]
-            filled = [part[place % len(part)] for place in range(shape.rows)]
-            tile = _laid_out([rows[number] for number in filled], tokens, shape.padding)
-            out[part] = compute(tile)[: len(part)]
+    parts = [
+        (tokens, numbers[start : start + shape.rows])
+        # The longest first: nobody waits at the end for one who has begun a long one late.
+        for (tokens, _), numbers in sorted(buckets.items(), reverse=True)
+        for start in range(0, len(numbers), shape.rows)
+    ]
+
+    def one(tokens_part: Part) -> Floats:
+        tokens, part = tokens_part
+        filled = [rows[part[place % len(part)]] for place in range(shape.rows)]
+        return compute(_laid_out(filled, tokens, shape.padding))[: len(part)]
+
+    for (_, part), found in zip(parts, each(one, parts), strict=True):
+        out[part] = found
     return out
 
 

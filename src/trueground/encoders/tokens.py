@@ -1,4 +1,8 @@
-"""Texts into tokens, by the `tokenizers` library whatever runs the model; counting tokens."""
+"""Texts into tokens, by the `tokenizers` library whatever runs the model; counting tokens.
+
+Texts are only text: what is written like a special token in them never becomes one. Special tokens
+are those that the model's own rules put around and between texts.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from trueground.encoders.base import Pair
+from trueground.encoders.base import Pair, Prompt
 from trueground.encoders.kinds import settings
 from trueground.encoders.tiles import Row
 from trueground.errors import InputError, UsageError
 from trueground.net import checkpoints
 from trueground.net.checkpoints import Wanted, fetch, hub_files, local_folder, reason, resolve
 
-_WHAT = "the tokens of a model"
+_WHAT = "counting a model's tokens"
 # What the library gives for a text is twenty times the size of its ids.
 _BLOCK = 256
+_PASSES = 3
 _FILES = (".json", ".txt", ".model")
 
 
@@ -45,6 +50,28 @@ class Tokeniser:
     def singles(self, texts: Sequence[str]) -> list[Row]:
         """Each text with special tokens, cut off at the window."""
         return [self._single(found) for found in self._plain(texts)]
+
+    def prompts(self, prompts: Sequence[Prompt]) -> list[Row]:
+        """Each prompt with special tokens, also between its parts, cut off at the window."""
+        return [self._single(found) for found in self._joined(prompts)]
+
+    def prompt_lengths(self, prompts: Sequence[Prompt]) -> list[int]:
+        """Tokens of each prompt with special tokens, without truncation."""
+        return [len(found.ids) + self.specials for found in self._joined(prompts)]
+
+    def _joined(self, prompts: Sequence[Prompt]) -> Iterator[Any]:
+        parts = [(prompt,) if isinstance(prompt, str) else prompt for prompt in prompts]
+        texts = self._plain([text for part in parts for text in part])
+        end = self._tokenizer.encode("", add_special_tokens=True)
+        for part in parts:
+            found = [next(texts) for _ in part]
+            if len(found) > 1 and len(end.ids) != 1:
+                raise InputError(
+                    f"{self._shown}: its tokenizer puts {len(end.ids)} special tokens around a "
+                    "text; expected one at its end, which stands between parts of a prompt too"
+                )
+            between = [e for text in found for e in (end, text)][1:]
+            yield found[0] if len(found) == 1 else type(end).merge(between, False)
 
     def _single(self, found: Any) -> Row:
         found.truncate(self._window - self.specials)
@@ -93,9 +120,43 @@ class Tokeniser:
 
     def _plain(self, texts: Sequence[str]) -> Iterator[Any]:
         """What the library finds in each text, without special tokens and truncation."""
-        left = iter(texts)
-        while block := list(islice(left, _BLOCK)):
-            yield from self._tokenizer.encode_batch(block, add_special_tokens=False)
+        return plain(self._tokenizer, texts)
+
+
+def plain(tokenizer: Any, texts: Sequence[str]) -> Iterator[Any]:
+    """Each text's encoding, without special tokens and truncation; none stands for a special one.
+
+    `encode_special_tokens` keeps most from being found. In a vocabulary of pieces (T5's) they are
+    entries like others, which are found all the same: such a place is read letter by letter, and
+    left out where that does not help.
+    """
+    special = _special(tokenizer)
+    left = iter(texts)
+    while block := list(islice(left, _BLOCK)):
+        found = tokenizer.encode_batch(block, add_special_tokens=False)
+        for text, encoding in zip(block, found, strict=True):
+            yield encoding if special.isdisjoint(encoding.ids) else _freed(tokenizer, text, special)
+
+
+def _special(tokenizer: Any) -> set[int]:
+    """The special tokens, but for the one of what is unknown: that says nothing."""
+    unknown = (getattr(tokenizer.model, "unk_token", None), "<unk>")
+    known = tokenizer.get_added_tokens_decoder().items()
+    return {number for number, t in known if t.special and t.content not in unknown}
+
+
+def _freed(tokenizer: Any, text: str, special: set[int]) -> Any:
+    """The encoding of the text with its special tokens read letter by letter."""
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    for again in range(_PASSES):
+        places = zip(encoding.ids, encoding.offsets, strict=True)
+        found = {span for number, span in places if number in special}
+        for start, end in sorted(found, reverse=True):
+            # Letters that the tokenizer puts together again are left out.
+            letters = "" if again else " ".join(text[start:end])
+            text = f"{text[:start]} {letters} {text[end:]}"
+        encoding = tokenizer.encode(text, add_special_tokens=False)
+    return encoding
 
 
 def read_tokenizer(shown: str, where: Path) -> Any:
@@ -111,6 +172,7 @@ def read_tokenizer(shown: str, where: Path) -> Any:
             raise InputError(
                 f"{shown}: {file.name} cannot be read as a tokenizer: {reason(error)}"
             ) from error
+    tokenizer.encode_special_tokens = True
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
@@ -139,14 +201,7 @@ def make_token_counter(where: str | Path) -> Callable[[Sequence[str]], list[int]
     """See `trueground.encoders.token_counter`."""
     tokenizer = read_tokenizer(str(where), _place(str(where)))
 
-    def count(texts: Sequence[str]) -> list[int]:
-        left, lengths = iter(texts), list[int]()
-        while block := list(islice(left, _BLOCK)):
-            found = tokenizer.encode_batch(block, add_special_tokens=False)
-            lengths += [len(encoding.ids) for encoding in found]
-        return lengths
-
-    return count
+    return lambda texts: [len(found.ids) for found in plain(tokenizer, texts)]
 
 
 def _place(where: str) -> Path:

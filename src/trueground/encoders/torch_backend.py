@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from importlib.metadata import version
 from inspect import signature
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -17,9 +19,12 @@ from trueground.encoders.folders import Checkpoint
 from trueground.encoders.kinds import TEXT, WORDS, Kind
 from trueground.encoders.options import EncoderOptions
 from trueground.encoders.tiles import Tile
+from trueground.encoders.workers import Workers, named
 from trueground.errors import UsageError
 from trueground.net import checkpoints
 from trueground.net.pretrained import loading, see_complete
+
+_computing = Lock()
 
 
 def needed(module: str) -> Any:
@@ -48,6 +53,17 @@ class TorchBackend:
         self._options = options
         self._kind = kind
         self._device = device
+        self.version = named("torch")
+
+    @contextmanager
+    def computing(self) -> Iterator[Workers | None]:
+        """Weights loaded; on a CPU those who compute tiles, each with one thread."""
+        _ = self._typed  # here, not in several threads at once
+        if self._device == "cuda":
+            yield None
+            return
+        with _one_thread(needed("torch")):
+            yield self._workers
 
     def run(self, tile: Tile) -> Floats:
         """States of all tokens, or logits, or logits at the decoder's first position."""
@@ -68,12 +84,20 @@ class TorchBackend:
 
     def close(self) -> None:
         """Give the memory back."""
+        workers: Workers | None = self.__dict__.pop("_workers", None)
+        if workers is not None:
+            workers.close()
         if "_model" in self.__dict__:
             del self.__dict__["_model"]
             self.__dict__.pop("_typed", None)
             gc.collect()
             if self._device == "cuda":
                 needed("torch").cuda.empty_cache()
+
+    @cached_property
+    def _workers(self) -> Workers:
+        torch = needed("torch")
+        return Workers(lambda: torch.set_num_threads(1))
 
     @cached_property
     def _typed(self) -> bool:
@@ -104,6 +128,22 @@ class TorchBackend:
     def _is_unused(self, key: str) -> bool:
         """A bi-encoder's vectors are taken before the pooler: many folders come without it."""
         return self._kind is TEXT and key.startswith("pooler.")
+
+
+@contextmanager
+def _one_thread(torch: Any) -> Iterator[None]:
+    """One thread for each product. The user's own number comes back afterwards.
+
+    OpenMP has a number for each thread, but MKL one for the process, and so have threads that begin
+    later: it holds as long as tiles are computed, and one encoder computes at a time.
+    """
+    with _computing:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
 
 
 def decoder_start(checkpoint: Checkpoint) -> int:

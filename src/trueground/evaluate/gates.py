@@ -40,7 +40,17 @@ def parse_gate(text: str) -> Gate:
         raise UsageError(
             f"--fail-under {text!r} cannot be read; write METRIC=NUMBER, as in k_precision=0.8"
         ) from None
-    return Gate(parse_spec(name).key, least)
+    plain, label = _by_judge(name)
+    return Gate(parse_spec(plain).key + label, least)
+
+
+def _by_judge(name: str) -> tuple[str, str]:
+    """`grounding_f1@bi-encoder` → the metric, and the rest that names another judge than the first.
+
+    An @ within the parentheses belongs to an option.
+    """
+    at = name.rfind("@")
+    return (name[:at], name[at:].rstrip()) if at > name.rfind(")") else (name, "")
 
 
 def judge_gates(summary: Summary, gates: Sequence[Gate], min_coverage: float) -> GateOutcome:
@@ -56,7 +66,7 @@ def judge_gates(summary: Summary, gates: Sequence[Gate], min_coverage: float) ->
     messages += [
         f"note: lower is better for {gate.metric}; this gate is a floor"
         for gate in gates
-        if not parse_spec(gate.metric).metric.higher_is_better
+        if not parse_spec(_by_judge(gate.metric)[0]).metric.higher_is_better
     ]
     short = {name: m.coverage for name, m in summary.items() if m.coverage < min_coverage}
     for name, coverage in short.items():

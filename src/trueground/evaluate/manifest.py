@@ -61,7 +61,12 @@ def judging(spent: Spent | None) -> dict[str, Any]:
     if spent is None:
         return {}
     tokens = {"in": spent.tokens_in, "out": spent.tokens_out}
-    return {"calls": spent.calls, "tokens": tokens, "cache_hits": spent.cache_hits}
+    return {
+        "calls": spent.calls,
+        "failed_calls": spent.failed,
+        "tokens": tokens,
+        "cache_hits": spent.cache_hits,
+    }
 
 
 def judged_before(manifest: Mapping[str, Any] | None) -> Spent:
@@ -69,7 +74,11 @@ def judged_before(manifest: Mapping[str, Any] | None) -> Spent:
     told = (manifest or {}).get("judging") or {}
     tokens = told.get("tokens", {})
     return Spent(
-        told.get("calls", 0), tokens.get("in", 0), tokens.get("out", 0), told.get("cache_hits", 0)
+        told.get("calls", 0),
+        tokens.get("in", 0),
+        tokens.get("out", 0),
+        told.get("cache_hits", 0),
+        told.get("failed_calls", 0),
     )
 
 

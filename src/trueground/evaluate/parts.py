@@ -71,6 +71,19 @@ class Parts:
         found = (getattr(part, "problem", None) for part in self.all())
         return next(filter(None, found), None)
 
+    @property
+    def note(self) -> str | None:
+        """What the user should know of the asking: calls that failed, replies not kept."""
+        spent = self.spent
+        found = [self.problem] if self.problem else []
+        if spent is not None and spent.failed:
+            why = next(filter(None, (getattr(part, "trouble", None) for part in self.all())), "")
+            found.append(
+                f"{spent.failed:,} of {spent.calls:,} calls of judges, decomposer and rater "
+                f"failed, such as: {why}. What they were for has no score"
+            )
+        return "; ".join(found) or None
+
     def close(self) -> None:
         """Give connections and memory of the parts back that were made here."""
         with ExitStack() as stack:  # one that fails keeps no other open

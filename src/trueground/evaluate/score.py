@@ -110,7 +110,7 @@ def _evaluate(records: Any, out: Path | None, settings: Settings, parts: Parts) 
             work = Work(plan, source, check, values, job, settings.workers, settings.progress)
             if out is None:
                 summary, lines = work.in_memory()
-                return Result(Summary(summary), None, lines, parts.problem)
+                return Result(Summary(summary), None, lines, parts.note)
             return _to_disk(work, out, settings)
 
 
@@ -125,7 +125,7 @@ def _to_disk(work: Work, out: Path, settings: Settings) -> Result:
             raise
         manifest |= _spent(work.plan)
         close_manifest(run.path, manifest, work.values.n, None)
-        return Result(Summary(summary), run.path, run.path / ITEMS, work.plan.parts.problem)
+        return Result(Summary(summary), run.path, run.path / ITEMS, work.plan.parts.note)
 
 
 def _spent(plan: Plan) -> dict[str, Any]:

@@ -16,8 +16,10 @@ class Judge(Protocol):
     `threshold` is the value above which (strictly) the judge's own score means "supported", and
     `signature` names the judge and the version of its rules or weights, with every option that can
     change a verdict. Nothing heavy is loaded before the first request. A judge that holds a model
-    in memory or asks one has `in_one_process = True` and `close()`; one that asks a language model
-    also has `prompts` and `spent` (see `trueground.models.asker`).
+    in memory or asks one has `in_one_process = True`, `close()`, and `problem`: why what it found
+    could no longer be kept on disk, None where it was. One that asks a language model also has
+    `prompts` and `spent` (see `trueground.models.asker`), and one whose verdicts have neither score
+    nor probability `scores = False`.
     """
 
     @property

@@ -8,7 +8,8 @@ import numpy as np
 
 from trueground.encoders import text_encoder
 from trueground.encoders.base import Floats, Pair, TextEncoder
-from trueground.judges.encoding import encoder_options, given_or, made, model_of
+from trueground.encoders.options import encoder_options
+from trueground.judges.encoding import given_or, made
 from trueground.judges.windowed import WindowedJudge
 from trueground.plugins import Given
 
@@ -20,7 +21,7 @@ _ROWS = 4096
 def bi_encoder(given: Given | None = None) -> WindowedJudge:
     """Cosine of two vectors of a small model: says what a text is about, not what it denies."""
     given = given_or("bi-encoder", given)
-    encoder = text_encoder(model_of(given, MODEL), encoder_options(given))
+    encoder = text_encoder(given.model or MODEL, encoder_options(given))
     return made(given, VectorReader(encoder), THRESHOLD)
 
 
@@ -39,6 +40,10 @@ class VectorReader:
         """A window stands by itself, and so does the claim."""
         room = self.encoder.window - self.encoder.specials
         return [room if length <= room else 0 for length in self.encoder.lengths(claims)]
+
+    def fits(self, pairs: Sequence[Pair]) -> list[bool]:
+        """A window was counted as it is read."""
+        return [True] * len(pairs)
 
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """Cosines, shape (n,)."""

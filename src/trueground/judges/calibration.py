@@ -8,17 +8,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import Judge
 from trueground.plugins import Given
+from trueground.stats.logistic import probabilities
 from trueground.types import JudgeRequest, Status, Verdict
 
 FORMAT = "trueground-calibration-1"
 
 
-class Calibration(msgspec.Struct, frozen=True):
-    """probability = 1 / (1 + exp(-(slope · score + intercept))), and the threshold of the score.
+class CalibrationFile(msgspec.Struct, frozen=True):
+    """What a judge reads of the file that `judge calibrate` writes, of format FORMAT.
+
+    probability = 1 / (1 + exp(-(slope · score + intercept))), and the threshold of the score.
 
     `signature` is the `basis` of the judge that gave the scores; `digest` names the file.
     """
@@ -33,13 +37,10 @@ class Calibration(msgspec.Struct, frozen=True):
 
     def probability(self, score: float) -> float:
         """The probability that a claim of this score is supported."""
-        x = self.slope * score + self.intercept
-        if x >= 0:
-            return 1.0 / (1.0 + math.exp(-min(x, 700.0)))
-        return math.exp(max(x, -700.0)) / (1.0 + math.exp(max(x, -700.0)))
+        return float(probabilities(np.array([score]), self.slope, self.intercept)[0])
 
 
-def read_calibration(path: str, judge: str, basis: str) -> Calibration:
+def read_calibration(path: str, judge: str, basis: str) -> CalibrationFile:
     """The calibration in a file. InputError: it cannot be read, or is of another judge."""
     place = f"calibration file {path}"
     again = f"make one with: trueground judge calibrate FILE --judge {judge}"
@@ -52,7 +53,7 @@ def read_calibration(path: str, judge: str, basis: str) -> Calibration:
         raise InputError(f"{place}: format {fields.get('format')!r}; expected {FORMAT!r}; {again}")
     try:
         found = msgspec.convert(
-            {**fields, "digest": hashlib.sha256(text).hexdigest()[:16]}, Calibration
+            {**fields, "digest": hashlib.sha256(text).hexdigest()[:16]}, CalibrationFile
         )
     except msgspec.ValidationError as error:
         raise InputError(f"{place}: {error}; {again}") from error
@@ -70,20 +71,21 @@ def read_calibration(path: str, judge: str, basis: str) -> Calibration:
 
 
 def threshold_of(
-    given: Given | None, basis: str, default: float
-) -> tuple[float, Calibration | None]:
+    given: Given, basis: str, default: float, probable: bool
+) -> tuple[float, CalibrationFile | None]:
     """(threshold, calibration) of a judge: threshold=, else the calibration's, else the default.
 
-    UsageError for a threshold that is no number, InputError for a file that cannot be used.
+    `probable` where scores are probabilities. UsageError for a threshold that is no number, or that
+    all or none of the probabilities are above; InputError for a file that cannot be used.
     """
-    if given is None:
-        return default, None
     calibration = None
     if "calibration" in given.options:
         calibration = read_calibration(given.options["calibration"], given.name, basis)
     threshold = given.number("threshold", calibration.threshold if calibration else default)
     if threshold is None:  # it has a default
         raise UsageError(f"the judge {given.name} has no threshold")
+    if "threshold" in given.options and probable and not 0 <= threshold < 1:
+        raise given.refused("threshold", "a probability: 0 or more, and less than 1")
     return threshold, calibration
 
 
@@ -96,11 +98,16 @@ class Rethresholded:
     def __init__(self, inner: Judge, given: Given) -> None:
         self.name = inner.name
         self.basis: str = getattr(inner, "basis", inner.signature)
-        self.threshold, self._calibration = threshold_of(given, self.basis, inner.threshold)
+        self.threshold, self._calibration = threshold_of(given, self.basis, inner.threshold, True)
         self.signature = f"{self.basis}|threshold:{self.threshold}"
         if self._calibration is not None:
             self.signature += f"|calibration:{self._calibration.digest}"
         self._inner = inner
+
+    @property
+    def problem(self) -> str | None:
+        """That of the inner judge."""
+        return getattr(self._inner, "problem", None)
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
         """Return the inner judge's verdicts, decided anew."""

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from trueground.encoders import pair_scorer
 from trueground.encoders.base import Floats, Pair, PairScorer
+from trueground.encoders.options import encoder_options
 from trueground.errors import UsageError
-from trueground.judges.encoding import encoder_options, given_or, made, model_of, rooms_beside
+from trueground.judges.encoding import given_or, made, rooms_beside
 from trueground.judges.windowed import WindowedJudge
 from trueground.plugins import Given
 
@@ -18,7 +19,7 @@ THRESHOLD = 6.0  # Truly-Ground, appendix A: of the raw logit, with the pair (fa
 def cross_encoder(given: Given | None = None) -> WindowedJudge:
     """A ranking model's raw logit for (claim, passage): the judge of the Truly-Ground paper."""
     given = given_or("cross-encoder", given)
-    model = model_of(given, MODEL)
+    model = given.model or MODEL
     encoder = pair_scorer(model, encoder_options(given))
     if len(encoder.labels) != 1:
         raise UsageError(
@@ -42,6 +43,10 @@ class LogitReader:
     def rooms(self, claims: Sequence[str]) -> list[int]:
         """What each claim leaves of the window."""
         return rooms_beside(self.encoder, claims)
+
+    def fits(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Two texts are counted apart and put side by side: nothing is added."""
+        return [True] * len(pairs)
 
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """Raw logits, shape (n,)."""

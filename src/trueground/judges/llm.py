@@ -11,7 +11,7 @@ from pathlib import Path
 
 from trueground.judges.marks import block, blocks, mark_for
 from trueground.judges.replies import read_verdict
-from trueground.models.asker import OPTIONS, Asker, Spent, model_of
+from trueground.models.asker import OPTIONS, Asker, Spent, model_of, shortened
 from trueground.models.base import ChatRequest, Params, Reply
 from trueground.models.prompts import PromptFile, packaged_prompt, user_prompt
 from trueground.plugins import Given
@@ -43,6 +43,7 @@ class LLMJudge:
     name = "llm"
     threshold = 0.5
     in_one_process = True
+    scores = False
 
     def __init__(self, given: Given) -> None:
         given.see((*OPTIONS, *_OWN))
@@ -66,6 +67,16 @@ class LLMJudge:
     def spent(self) -> Spent:
         """Calls, tokens and cache hits so far."""
         return self._asker.spent
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the first call that failed gave no reply."""
+        return self._asker.trouble
+
+    @property
+    def problem(self) -> str | None:
+        """Why replies were no longer kept in the response cache; None where they were."""
+        return self._asker.problem
 
     @property
     def signature(self) -> str:
@@ -166,7 +177,8 @@ class _Case:
         if self.failed:
             status, reply = self.failed[0]
             raw = reply.text if status in (Status.UNPARSEABLE, Status.TRUNCATED) else None
-            return Verdict(status=status, reasons=(_why(status, reply),), reply=raw)
+            shown = None if raw is None else shortened(raw)
+            return Verdict(status=status, reasons=(_why(status, reply),), reply=shown)
         if self.asked:
             why = f"the model says False{f' for each{pieces}' if pieces else ''}"
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,8 +11,9 @@ import numpy as np
 
 from trueground.encoders import EncoderOptions, pair_scorer, text_to_text
 from trueground.encoders.base import Floats, Pair, PairScorer, TextToText
+from trueground.encoders.options import encoder_options
 from trueground.errors import UsageError
-from trueground.judges.encoding import encoder_options, given_or, made, model_of, rooms_beside
+from trueground.judges.encoding import given_or, made, rooms_beside, rooms_of
 from trueground.judges.windowed import WindowedJudge
 from trueground.net.checkpoints import Wanted, fetch, local_folder, read_config, resolve
 from trueground.plugins import Given
@@ -24,21 +26,20 @@ HHEM_REVISION = "hhem-1.0-open"
 MINICHECK_WINDOW = 768
 THRESHOLD = 0.5
 
-# What stands before the text, between text and claim, and after the claim, as the models were
-# trained: Honovich et al. 2022 (TRUE), Tang et al. 2024 (MiniCheck).
-Prompt = tuple[str, str, str]
-TRUE: Prompt = ("premise: ", " hypothesis: ", "")
-MINICHECK: Prompt = ("predict: ", "</s>", "")
+# The parts of a prompt around TEXT and CLAIM, as the models were trained: Honovich et al. 2022
+# (TRUE), Tang et al. 2024 (MiniCheck, with the token that ends a text between the two parts).
+TRUE = ("premise: TEXT hypothesis: CLAIM",)
+MINICHECK = ("predict: TEXT", "CLAIM")
+_PLACE = re.compile("TEXT|CLAIM")
 _ENTAILS = ("entailment", "entails", "entailed", "entail")
 _CONSISTENT = ("consistent", "supported", "factual")
-_END = "</s>"
 _SPACE = "\u2581"
 
 
 def nli(given: Given | None = None) -> WindowedJudge:
     """A model of entailment: a classifier with such a label, or a T5 that was trained as TRUE's."""
     given = given_or("nli", given, ("label",))
-    model, options = model_of(given, TRUE_MODEL), encoder_options(given)
+    model, options = given.model or TRUE_MODEL, encoder_options(given)
     if _answers(_config(model, options)):
         if "label" in given.options:
             raise given.refused("label", f"none: {model} answers with words")
@@ -52,7 +53,7 @@ def minicheck(given: Given | None = None) -> WindowedJudge:
     given = given_or("minicheck", given)
     options = encoder_options(given)
     options = replace(options, window=options.window or MINICHECK_WINDOW)
-    scorer = text_to_text(model_of(given, MINICHECK_MODEL), options)
+    scorer = text_to_text(given.model or MINICHECK_MODEL, options)
     return made(given, AnswerReader(scorer, MINICHECK), THRESHOLD)
 
 
@@ -63,7 +64,7 @@ def hhem(given: Given | None = None) -> WindowedJudge:
     own, which is not run here.
     """
     given = given_or("hhem", given, ("label",))
-    model, options = model_of(given, HHEM_MODEL), encoder_options(given)
+    model, options = given.model or HHEM_MODEL, encoder_options(given)
     if model == HHEM_MODEL and options.revision is None:
         options = replace(options, revision=HHEM_REVISION)
     if str(_config(model, options).get("model_type")).startswith("HHEMv2"):
@@ -78,7 +79,7 @@ def hhem(given: Given | None = None) -> WindowedJudge:
 
 def _config(model: str, options: EncoderOptions) -> dict[str, Any]:
     """The model's config.json. InputError where there is no such model."""
-    wanted = Wanted(model, what="encoders", extra="onnx", revision=options.revision)
+    wanted = Wanted(model, what="an encoder", extra="onnx", revision=options.revision)
     folder = local_folder(wanted) or fetch(wanted, resolve(wanted), ["config.json"])
     return read_config(wanted, folder)
 
@@ -125,6 +126,10 @@ class LabelReader:
         """What each claim leaves of the window."""
         return rooms_beside(self.encoder, claims)
 
+    def fits(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Two texts are counted apart and put side by side: nothing is added."""
+        return [True] * len(pairs)
+
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """Probabilities, shape (n,)."""
         logits = self.encoder.scores([(window, claim) for claim, window in pairs])
@@ -142,25 +147,29 @@ class AnswerReader:
     probable = True
     joins = False
 
-    def __init__(self, encoder: TextToText, prompt: Prompt) -> None:
+    def __init__(self, encoder: TextToText, prompt: tuple[str, ...]) -> None:
         self.encoder = encoder
         self._prompt = prompt
         self._words = _words(encoder)
 
     def rooms(self, claims: Sequence[str]) -> list[int]:
         """What prompt and claim leave of the window."""
-        return rooms_beside(self.encoder, [self._fill("", claim) for claim in claims])
+        filled = [self._fill("", claim) for claim in claims]
+        return rooms_of(self.encoder.window, self.encoder.prompt_lengths(filled))
+
+    def fits(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Whether each prompt fits: the claim stands at its end, where it would be cut off."""
+        filled = [self._fill(window, claim) for claim, window in pairs]
+        return [n <= self.encoder.window for n in self.encoder.prompt_lengths(filled)]
 
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """Probabilities, shape (n,)."""
         prompts = [self._fill(window, claim) for claim, window in pairs]
         return _share(self.encoder.first_token(prompts, self._words), 1)
 
-    def _fill(self, text: str, claim: str) -> str:
-        before, between, after = self._prompt
-        # A text that holds the mark of the end would end the premise there.
-        text, claim = (said.replace(_END, "< /s>") for said in (text, claim))
-        return f"{before}{text}{between}{claim}{after}"
+    def _fill(self, text: str, claim: str) -> tuple[str, ...]:
+        said = {"TEXT": text, "CLAIM": claim}
+        return tuple(_PLACE.sub(lambda place: said[place[0]], part) for part in self._prompt)
 
 
 def _words(encoder: TextToText) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from trueground.encoders.base import Floats, Pair, Windowed
-from trueground.judges.calibration import Calibration
+from trueground.judges.calibration import CalibrationFile
 from trueground.judges.windows import RULE, Span, cut, heads
 from trueground.types import JudgeRequest, Status, Verdict
 
@@ -39,8 +39,12 @@ class Reader(Protocol):
         """For each claim the tokens that its windows may have; 0 or less where it does not fit."""
         ...
 
+    def fits(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Whether the model can read each (claim, window) without losing a part of the claim."""
+        ...
+
     def scores(self, pairs: Sequence[Pair]) -> Floats:
-        """One score for each (claim, window), shape (n,); all pairs are different."""
+        """One score for each (claim, window), shape (n,); all pairs are different, and fit."""
         ...
 
 
@@ -65,7 +69,7 @@ class WindowedJudge:
         name: str,
         reader: Reader,
         threshold: float,
-        calibration: Calibration | None = None,
+        calibration: CalibrationFile | None = None,
     ) -> None:
         self.name = name
         self.threshold = threshold
@@ -83,21 +87,36 @@ class WindowedJudge:
         claims = list(dict.fromkeys(r.claim for r in requests if r.claim.strip()))
         rooms = dict(zip(claims, self._reader.rooms(claims), strict=True)) if claims else {}
         places = self._places(requests, rooms)
-        pairs: dict[Pair, int] = {}
-        for request, own in zip(requests, places, strict=True):
-            for place in own:
-                pairs.setdefault((request.claim, place.window), len(pairs))
-        scores = self._reader.scores(list(pairs)).tolist() if pairs else []
-        return [
-            self._verdict(own, [scores[pairs[request.claim, place.window]] for place in own])
-            if own
-            else self._without(request, rooms)
+        pairs = dict.fromkeys(
+            (request.claim, place.window)
             for request, own in zip(requests, places, strict=True)
-        ]
+            for place in own
+        )
+        scores = self._scores(list(pairs)) if pairs else {}
+        verdicts = []
+        for request, own in zip(requests, places, strict=True):
+            found = [scores.get((request.claim, place.window)) for place in own]
+            read = [score for score in found if score is not None]
+            if own and len(read) == len(own):
+                verdicts.append(self._verdict(own, read))
+            else:
+                verdicts.append(self._without(request, rooms))
+        return verdicts
+
+    @property
+    def problem(self) -> str | None:
+        """Why results were no longer kept on disk; None where they were."""
+        return getattr(self._reader.encoder, "problem", None)
 
     def close(self) -> None:
         """Give the model's memory back; a later request loads it again."""
         self._reader.encoder.close()
+
+    def _scores(self, pairs: list[Pair]) -> dict[Pair, float]:
+        """The score of each pair that fits the window."""
+        fits = zip(pairs, self._reader.fits(pairs), strict=True)
+        asked = [pair for pair, fit in fits if fit]
+        return dict(zip(asked, self._reader.scores(asked).tolist(), strict=True)) if asked else {}
 
     def _places(self, requests: Sequence[JudgeRequest], rooms: dict[str, int]) -> list[list[Place]]:
         """The windows of each request; none where it cannot be read."""
@@ -151,19 +170,23 @@ class WindowedJudge:
         )
 
     def _without(self, request: JudgeRequest, rooms: dict[str, int]) -> Verdict:
-        """The verdict on a request without anything to read."""
+        """The verdict on a request with nothing to read, or with something that does not fit."""
         probability = None if self._probability(0.0) is None else 0.0
         if not request.claim.strip():
             return Verdict(False, probability, reasons=("the claim has no words",))
         if not any(text.strip() for text in request.texts):
             return Verdict(False, probability, reasons=("no context",))
         window = self._reader.encoder.window
-        reason = (
-            f"the claim takes so much of the model's window of {window} tokens that fewer than "
-            f"{LEAST_ROOM} are left for evidence"
-            if rooms[request.claim] > 0
-            else f"the claim is longer than the model's window of {window} tokens"
-        )
+        reason = f"the claim is longer than the model's window of {window} tokens"
+        if rooms[request.claim] >= LEAST_ROOM:
+            reason = (
+                f"a passage and the claim together exceed the model's window of {window} tokens"
+            )
+        elif rooms[request.claim] > 0:
+            reason = (
+                f"the claim takes so much of the model's window of {window} tokens that fewer "
+                f"than {LEAST_ROOM} are left for evidence"
+            )
         return Verdict(status=Status.TOO_LONG, reasons=(reason,))
 
     def _probability(self, score: float) -> float | None:

@@ -7,7 +7,6 @@ shown, and which items are rated at all.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from trueground.errors import InputError, UsageError
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.column import CODES, Column, Options
 from trueground.metrics.evidence import Evidence
+from trueground.text.places import places_in
 from trueground.types import Rating, RatingRequest, Status
 
 PAPER = "Lee et al. 2024, appendix D.7"
@@ -30,7 +30,6 @@ _OPTIONS = {
 _BRACKET = re.compile(
     r"\s*\[\s*(?:NA|Q\d+[^\[\]]*|(?:qid|name)\s*:[^\[\]]*|\d+(?:\s*[,;–-]\s*\d+)*)\s*\]"
 )
-_PLACE = re.compile(r"(?<!\{)\{(response|question|knowledge)\}(?!\})")
 
 
 def without_citations(text: str) -> str:
@@ -51,16 +50,15 @@ def _samples(metric: str, options: Options) -> int:
     return int(word) if weighted else 1
 
 
-@lru_cache(maxsize=32)
 def _places(path: str) -> frozenset[str]:
-    """The places of a user's rubric. UsageError, and InputError for a file that is none."""
+    """The places of a user's rubric as it is now. UsageError, InputError."""
     if not path:
         raise UsageError("rated needs a rubric; write rated(rubric=FILE)")
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the rubric {path} cannot be read as UTF-8 text: {error}") from error
-    found = frozenset(_PLACE.findall(text))
+    found = places_in(text)
     if "response" not in found:
         raise UsageError(
             f"the rubric {path} has no place {{response}}; it may have {{response}}, {{question}} "

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from trueground.errors import TruegroundError, UnreachableError, UsageError
 from trueground.models.base import UNREACHABLE, ChatModel, ChatRequest, Reply, tidy
 from trueground.models.cached import recall, remember, request_key
-from trueground.models.options import ModelOptions
+from trueground.models.options import ModelOptions, see_variable
 from trueground.models.registry import make_model
 from trueground.net.cache import ResponseCache, default_path
 from trueground.net.failures import readable
@@ -28,6 +28,7 @@ from trueground.types import Status
 T = TypeVar("T")
 # What may stand in the parentheses of `llm:MODEL(…)`; a part's own options come beside them.
 OPTIONS = ("base_url", "api_key_env", "max_connections", "rpm", "tpm", "timeout", "max_attempts")
+_SHOWN = 2_000  # characters of a reply in which nothing could be read
 _GIVE_UP_AFTER = 20  # calls in a row that reach nobody, beside those under way
 _WORDS = 200  # characters of an exception that nobody foresaw
 _LOOK_S = 0.05
@@ -36,12 +37,16 @@ _ENDING_S = 5.0  # for calls to be broken off
 
 @dataclass
 class Spent:
-    """What asking has cost so far: calls made, tokens of their prompts and replies, cache hits."""
+    """What asking has cost so far: calls made, tokens of their prompts and replies, cache hits.
+
+    `failed` is how many of the calls gave no reply.
+    """
 
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     cache_hits: int = 0
+    failed: int = 0
 
     def __sub__(self, other: Spent) -> Spent:
         return Spent(
@@ -49,6 +54,7 @@ class Spent:
             self.tokens_in - other.tokens_in,
             self.tokens_out - other.tokens_out,
             self.cache_hits - other.cache_hits,
+            self.failed - other.failed,
         )
 
     def __add__(self, other: Spent) -> Spent:
@@ -57,6 +63,7 @@ class Spent:
             self.tokens_in + other.tokens_in,
             self.tokens_out + other.tokens_out,
             self.cache_hits + other.cache_hits,
+            self.failed + other.failed,
         )
 
 
@@ -67,6 +74,8 @@ def model_of(given: Given) -> ChatModel:
             f"the {given.kind} {given.name} needs a model; write {given.name}:MODEL, as in "
             f'"{given.name}:gpt-4o(base_url=https://host/v1,api_key_env=KEY)"'
         )
+    if "api_key_env" in given.options:
+        see_variable(f"the {given.kind} {given.name}: api_key_env", given.options["api_key_env"])
     default = ModelOptions()
     options = ModelOptions(
         base_url=given.options.get("base_url"),
@@ -78,6 +87,13 @@ def model_of(given: Given) -> ChatModel:
         max_attempts=given.whole("max_attempts", default.max_attempts),
     )
     return make_model(given.model, options)
+
+
+def shortened(reply: str, most: int = _SHOWN) -> str:
+    """A raw reply for the evidence: what is too long to be read is cut, and says so."""
+    if len(reply) <= most:
+        return reply
+    return f"{reply[:most]} … ({len(reply):,} characters in all)"
 
 
 class Asker:
@@ -99,6 +115,7 @@ class Asker:
         self._lost_in_a_row = 0
         self._under_way = self._workers = 0
         self._problem: str | None = None
+        self.trouble: str | None = None  # why the first call that failed gave no reply
 
     @property
     def problem(self) -> str | None:
@@ -173,7 +190,10 @@ class Asker:
             reply = tidy(await self._generate(request))
         finally:
             self._under_way -= 1
-        self.spent += Spent(1, reply.usage.tokens_in, reply.usage.tokens_out)
+        failed = reply.status is Status.ERROR
+        self.spent += Spent(1, reply.usage.tokens_in, reply.usage.tokens_out, failed=int(failed))
+        if failed and self.trouble is None:
+            self.trouble = reply.error
         if cache is not None:
             remember(cache, key, self.model.name, reply)
         await self._see_reached(reply)
@@ -199,9 +219,9 @@ class Asker:
             await asyncio.sleep(_LOOK_S)
         if not self._reached or self._lost_in_a_row >= _GIVE_UP_AFTER + self._workers:
             raise UnreachableError(
-                f"{self.model.name} cannot be reached: {reply.error}. Replies so far are cached; "
-                "mend the cause and run the "
-                "same command again (`score` with --overwrite)"
+                f"{self.model.name} cannot be reached: {reply.error}. "
+                + ("Replies so far are cached; mend" if self._cached else "Mend")
+                + " the cause and run the same command again (`score` with --overwrite)"
             )
 
     def _open_cache(self) -> ResponseCache | None:

@@ -22,7 +22,7 @@ from trueground.net.checkpoints import (
 )
 
 _DTYPES = ("auto", "float32", "float16", "bfloat16")
-_WHAT = "hf:… models"
+_WHAT = "a model hf:…"
 
 
 def needed(module: str) -> Any:

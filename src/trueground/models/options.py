@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+from trueground.errors import UsageError
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+
+
+def see_variable(option: str, name: str) -> None:
+    """UsageError for what may be a key itself and no variable's name, without showing it."""
+    if not _VARIABLE.fullmatch(name):
+        raise UsageError(
+            f"{option} expects the name of an environment variable, such as OPENAI_API_KEY, and "
+            "was given something else. If it was the key itself: put it into a variable, and give "
+            "that name"
+        )
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,8 @@ from pathlib import Path
 
 from trueground.errors import InputError, UsageError
 from trueground.models.base import Message
+from trueground.text.places import PLACE, places_in
 
-# Either the text {word}, written with two braces, or a place.
-_PLACE = re.compile(r"\{(\{[a-z_]+\})\}|\{([a-z_]+)\}")
 # A place alone on its line takes the line with it where it has nothing to say.
 _LINE = re.compile(r"^[ \t]*\{([a-z_]+)\}[ \t]*(?:\n|\Z)", re.MULTILINE)
 _SYSTEM, _USER = "---system---", "---user---"
@@ -43,7 +42,7 @@ class Prompt:
 
     def has(self, place: str) -> bool:
         """Whether the text has this place."""
-        return any(found == place for _, found in _PLACE.findall(f"{self.system}\n{self.user}"))
+        return place in places_in(f"{self.system}\n{self.user}")
 
     def fill(self, places: Mapping[str, str]) -> tuple[Message, ...]:
         """The messages with every place filled; braces inside the values stay as they are."""
@@ -76,7 +75,7 @@ def user_prompt(path: Path, needed: Iterable[str], optional: Iterable[str] = ())
         raise InputError(f"the prompt {path} is not UTF-8 text; save it as UTF-8") from error
     if "\0" in text:
         raise UsageError(f"the prompt {path} holds NUL characters; save it as plain UTF-8 text")
-    found = {place for _, place in _PLACE.findall(text) if place}
+    found = places_in(text)
     shown = ", ".join(f"{{{name}}}" for name in known)
     for name in needed:
         if name not in found:
@@ -111,4 +110,4 @@ def _prompt(name: str, text: str) -> Prompt:
 
 def _fill(text: str, places: Mapping[str, str]) -> str:
     text = _LINE.sub(lambda match: match[0] if places.get(match[1], "") else "", text)
-    return _PLACE.sub(lambda match: match[1] or places.get(match[2], ""), text).strip("\n")
+    return PLACE.sub(lambda match: match[1] or places.get(match[2], ""), text).strip("\n")

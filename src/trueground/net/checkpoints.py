@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -18,11 +18,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from trueground.errors import InputError, MissingExtraError, UsageError
+from trueground.net.digests import file_digest
 
 T = TypeVar("T")
 _SETTINGS = (".json", ".jinja", ".model", ".txt", ".py")
-_SAMPLES = 256
-_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Wanted:
 
     name: str
     prefix: str = ""
-    what: str = "models of the Hugging Face Hub"
+    what: str = "a model of the Hugging Face Hub"
     extra: str = "hf"
     revision: str | None = None
 
@@ -105,29 +104,17 @@ def no_safetensors(shown: str) -> InputError:
     )
 
 
-def folder_signature(folder: Path, weights: Iterable[Path]) -> str:
-    """`hf/NAME@DIGEST` of all settings at the folder's top and of samples of the weights.
+def folder_signature(folder: Path, weights: Iterable[Path], settings: Iterable[Path] = ()) -> str:
+    """`hf/NAME@DIGEST` of the weights, of all settings at the folder's top, and of those named.
 
     Not of the whole path: the same model elsewhere gives the same answers.
     """
+    top = (f for f in folder.iterdir() if f.suffix in _SETTINGS and f.is_file())
     digest = hashlib.sha256()
-    for file in sorted(f for f in folder.iterdir() if f.suffix in _SETTINGS and f.is_file()):
-        digest.update(f"{file.name}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\0".encode())
-    for file in weights:
-        digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
-        for block in _samples(file):
-            digest.update(block)
+    for file in sorted({*top, *weights, *settings}):
+        name = file.relative_to(folder).as_posix()
+        digest.update(f"{name}\0{file_digest(file)}\0".encode())
     return f"hf/{folder.resolve().name}@{digest.hexdigest()[:16]}"
-
-
-def _samples(file: Path) -> Iterator[bytes]:
-    """Blocks spread over the file: a model trained further has the same names and sizes."""
-    size = file.stat().st_size
-    step = max(_BLOCK, size // _SAMPLES)
-    with file.open("rb") as stream:
-        for offset in range(0, size, step):
-            stream.seek(offset)
-            yield stream.read(_BLOCK)
 
 
 def see_whole(shown: str, file: Path) -> None:
@@ -196,10 +183,11 @@ def _asked(wanted: Wanted, ask: Callable[[Any], T]) -> T:
     except Exception as error:  # the Hub's client has exceptions of several families
         name = wanted.on_hub[0]
         raise InputError(
-            f"{wanted.shown}: no such folder here, and the Hugging Face Hub did not give the model "
-            f"({reason(error)}). Check the name and the network; a gated model needs HF_TOKEN. "
+            f"{wanted.shown}: no such folder here, and the download from the Hugging Face Hub "
+            f"failed ({reason(error)}). Check the name and the network; a gated model needs "
+            "HF_TOKEN. "
             f"Without network, run `hf download {name} --local-dir FOLDER` where there is one, "
-            f"copy the folder and give {wanted.prefix}FOLDER."
+            f"copy the folder and give its path as the model: {wanted.prefix or '…:'}FOLDER."
         ) from error
     finally:
         log.setLevel(level)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trueground.errors import OutputError, UsageError
+from trueground.errors import UsageError
 from trueground.reports.charts import Scale
 from trueground.reports.comparison import heading, p_value, remarks, signed, test_words
 from trueground.reports.shell import draw
 from trueground.reports.terminal import number
 from trueground.runs.directory import replacing
+from trueground.runs.outfile import see_out_file
 
 
 def see_writable(path: Path) -> None:
@@ -23,12 +23,7 @@ def see_writable(path: Path) -> None:
     """
     if path.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--out {path}: the page is an HTML file; name it FILE.html")
-    if path.is_dir():
-        raise OutputError(f"{path} is a folder; --out must name a file, such as {path / 'a.html'}")
-    if not path.parent.is_dir():
-        raise OutputError(f"the folder {path.parent} does not exist; make it, or choose another")
-    if not os.access(path.parent, os.W_OK):
-        raise OutputError(f"{path.parent} is not writable; choose another --out")
+    see_out_file(path, "comparison.html")
 
 
 def write_comparison(path: Path, comparison: Mapping[str, Any]) -> None:

@@ -68,6 +68,8 @@ def calibrate(
             "and a number between 0 and 1"
         )
     asked = get_judge(judge, cache=cache) if isinstance(judge, str) else judge
+    if not getattr(asked, "scores", True):
+        raise _no_scores(asked)
     splitter = (
         get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
     )
@@ -138,10 +140,7 @@ class _Gathered:
     def see_scores(self, judge: Judge) -> None:
         """UsageError where there are verdicts, and none has a score."""
         if not self.scores and any(counts[Status.NOT_APPLICABLE] for counts in self.unscored):
-            raise UsageError(
-                f"the judge {judge.name!r} gives verdicts without a score or a probability, so "
-                "there is no threshold to choose; `trueground list judges` shows others"
-            )
+            raise _no_scores(judge)
 
     def judged(
         self,
@@ -216,3 +215,10 @@ def _least(verdicts: Sequence[Verdict]) -> Verdict:
     if None in scores:
         return verdicts[scores.index(None)]
     return min(zip(scores, range(len(scores)), verdicts, strict=True))[2]
+
+
+def _no_scores(judge: Judge) -> UsageError:
+    return UsageError(
+        f"the judge {judge.name!r} gives verdicts without a score or a probability, so there is no "
+        "threshold to choose; `trueground list judges` shows others"
+    )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trueground.errors import OutputError
+from trueground.judges.calibration import FORMAT
 from trueground.runs.directory import write_json
-
-FORMAT = "trueground-calibration-1"
+from trueground.runs.outfile import see_ours, see_out_file
 
 
 @dataclass(frozen=True)
@@ -48,19 +47,15 @@ class Calibration:
         """What to know before the numbers are used."""
         return list(self.raw["notes"])
 
-    def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the file that a judge reads. Raises OutputError, WriteError."""
         see_free(Path(path), overwrite)
         write_json(Path(path), self.raw)
 
 
 def see_free(path: Path, overwrite: bool = False) -> None:
-    """OutputError where the file may not be written."""
-    if path.is_dir():
-        raise OutputError(f"{path} is a folder; --out must name a file, such as {path / 'c.json'}")
+    """OutputError where the file may not be written; only a calibration is ever replaced."""
+    see_out_file(path, "calibration.json")
     if path.exists() and not overwrite:
         raise OutputError(f"{path} exists; choose another --out, or pass --overwrite to replace it")
-    if not path.parent.is_dir():
-        raise OutputError(f"the folder {path.parent} does not exist; make it, or choose another")
-    if not os.access(path.parent, os.W_OK):
-        raise OutputError(f"{path.parent} is not writable; choose another --out")
+    see_ours(path, FORMAT, "calibration file of ours")

@@ -15,6 +15,7 @@ from trueground._version import __version__
 from trueground.claims import Decomposer
 from trueground.errors import InputError
 from trueground.judges import Judge
+from trueground.judges.calibration import FORMAT
 from trueground.stats import logistic
 from trueground.stats.held_out import HeldOut, bootstrap_intervals, folds, held_out
 from trueground.stats.thresholds import (
@@ -26,7 +27,7 @@ from trueground.stats.thresholds import (
     curve,
     measures_at,
 )
-from trueground.studies.calibration import FORMAT, Calibration
+from trueground.studies.calibration import Calibration
 from trueground.studies.labelled import LabelledFile
 
 FOLDS = 5

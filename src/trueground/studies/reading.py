@@ -124,8 +124,8 @@ def open_run(path: Path) -> FinishedRun:
     status = manifest.get("status")
     if status != "finished":
         raise InputError(
-            f"{path}: this run is {status!r}; expected 'finished'. Run its command again to finish "
-            "it, then compare"
+            f"{path}: this run is {status!r}; expected 'finished'. Run its command again "
+            "(`score` with --overwrite) to finish it, then compare"
         )
     if not (path / ITEMS).exists():
         raise InputError(f"{path / ITEMS}: not found, although the run is finished; run it again")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from trueground.encoders import text_encoder
+from trueground.encoders.options import encoder_options
 from trueground.errors import UsageError, unknown_name
-from trueground.judges.encoding import encoder_options
 from trueground.plugins import Given, read_given
 from trueground.retrieval.base import Retriever
 from trueground.retrieval.bm25 import BM25

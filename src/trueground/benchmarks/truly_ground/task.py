@@ -14,6 +14,7 @@ from trueground.benchmarks.truly_ground.placing import placed
 from trueground.benchmarks.truly_ground.prompting import make_prompt
 from trueground.benchmarks.truly_ground.settings import Settings, read_settings
 from trueground.benchmarks.truly_ground.source import META, VERSIONS, Item, find_file, read_items
+from trueground.errors import UsageError
 from trueground.models.base import Message
 from trueground.models.prompts import Prompt
 from trueground.records import FileInfo
@@ -119,6 +120,11 @@ class _Questions:
         if self._settings.input_cap:
             assert self._counter is not None
             found = within_cap(items, found, self._settings.input_cap, self._counter, self._text)
+        if self._distractors is not None and not any(found):
+            raise UsageError(
+                "no question gets a distractor: the gold contexts fill the budget or the cap, or "
+                "the corpus has nothing else. Raise --budget or --input-cap, or run the -gold task"
+            )
         return found
 
     def _contexts(self, item: Item, others: Sequence[Passage]) -> list[Passage]:

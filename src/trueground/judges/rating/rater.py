@@ -15,7 +15,7 @@ from trueground.judges.llm import params_of
 from trueground.judges.marks import block, blocks, mark_for
 from trueground.judges.rating.rubrics import rubric_for
 from trueground.judges.rating.scores import expectation, read_score
-from trueground.models.asker import OPTIONS, Asker, Spent, model_of
+from trueground.models.asker import OPTIONS, Asker, Spent, model_of, shortened
 from trueground.models.base import ChatRequest, Message, Reply
 from trueground.models.prompts import Prompt, PromptFile
 from trueground.plugins import Given
@@ -56,6 +56,16 @@ class LLMRater:
     def spent(self) -> Spent:
         """Calls, tokens and cache hits so far."""
         return self._asker.spent
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the first call that failed gave no reply."""
+        return self._asker.trouble
+
+    @property
+    def problem(self) -> str | None:
+        """Why replies were no longer kept in the response cache; None where they were."""
+        return self._asker.problem
 
     @property
     def signature(self) -> str:
@@ -134,13 +144,13 @@ class LLMRater:
 def _rating(reply: Reply) -> Rating:
     if reply.status is Status.TRUNCATED:
         why = "the reply was cut off at the token limit"
-        return Rating(status=reply.status, reply=reply.text, reason=why)
+        return Rating(status=reply.status, reply=shortened(reply.text), reason=why)
     if reply.status is not None:
         return Rating(status=reply.status, reason=reply.error)
     score = read_score(reply.text)
     if score is None:
         why = "the reply is no whole number from 1 to 5"
-        return Rating(status=Status.UNPARSEABLE, reply=reply.text, reason=why)
+        return Rating(status=Status.UNPARSEABLE, reply=shortened(reply.text), reason=why)
     return Rating(float(score.value))
 
 

@@ -109,10 +109,11 @@ class _Names:
 def _read(file: Path, known: _Names) -> tuple[list[str], Table]:
     lines = _lines(file)
     head = [name.strip() for _, row in lines[:1] for name in row]
-    if len(head) < 2 or head[0].casefold() != "model" or len(set(head)) < len(head):
+    good = all(head) and len(set(head)) == len(head)
+    if len(head) < 2 or head[0].casefold() != "model" or not good:
         raise InputError(
             f"{file}, line 1: found {', '.join(head) or 'nothing'}; expected `model` and then the "
-            f"names of scores, each once. Write {_EXAMPLE}."
+            f"names of scores, each once, commas between. Write {_EXAMPLE}."
         )
     table: Table = {}
     for number, row in lines[1:]:
@@ -123,6 +124,8 @@ def _read(file: Path, known: _Names) -> tuple[list[str], Table]:
                 "the line; an unknown score is an empty cell."
             )
         name = row[0].strip()
+        if not name or not name.isprintable():
+            raise InputError(f"{place}: found {row[0]!r}, expected the name of a model")
         key = known.key(name)
         if key in table:
             raise InputError(

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from trueground.errors import OutputError
 from trueground.reports.leaderboard.board import Cell, Column
 from trueground.reports.leaderboard.charts import bars
 from trueground.reports.leaderboard.data import Leaderboard, leaderboard
@@ -24,6 +23,7 @@ from trueground.reports.leaderboard.scatter import HEIGHT, scatters, size_lines
 from trueground.reports.shell import draw
 from trueground.reports.view import STATUS_WORDS
 from trueground.runs.directory import replacing
+from trueground.runs.outfile import see_ours, see_out_file
 from trueground.types import Status
 
 # What tells our pages from other people's files.
@@ -63,23 +63,8 @@ def write(board: Leaderboard, out: Path) -> Path:
 
 def see_replaceable(out: Path) -> None:
     """See that the page may be written to `out`. Raises OutputError."""
-    if out.is_dir():
-        raise OutputError(f"{out} is a folder; --out must name a file, as in leaderboard.html")
-    if not out.parent.is_dir():
-        raise OutputError(f"{out.parent} is no folder; make it or choose another --out")
-    try:
-        with out.open("rb") as file:
-            ours = MARK.encode() in file.read(2_000)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise OutputError(
-            f"{out} cannot be read ({error.strerror}); choose another --out"
-        ) from None
-    if not ours:
-        raise OutputError(
-            f"{out} exists and is no leaderboard of ours, so it stays; choose another --out"
-        )
+    see_out_file(out, "leaderboard.html")
+    see_ours(out, MARK, "leaderboard of ours")
 
 
 def render(board: Leaderboard) -> str:

@@ -198,7 +198,7 @@ def _read(folder: Path, label: str) -> Run:
     if manifest.status != "finished":
         raise InputError(
             f"{folder} is not finished (its status is {manifest.status!r}). Run its command again "
-            "to finish it, or leave the folder out."
+            "(`score` with --overwrite) to finish it, or leave the folder out."
         )
     if manifest.kind == "run" and (manifest.benchmark is None or manifest.model is None):
         raise InputError(
@@ -213,8 +213,8 @@ def _decode(path: Path, kind: type[_T]) -> _T:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError as error:
         raise InputError(
-            f"{path}: not found, so {path.parent} is not finished. Run its command again, or leave "
-            "the folder out."
+            f"{path}: not found, so {path.parent} is not finished. Run its command again "
+            "(`score` with --overwrite), or leave the folder out."
         ) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(

@@ -1,0 +1,13 @@
+"""Places such as {question} in a text that is to be filled in."""
+
+from __future__ import annotations
+
+import re
+
+# Either the text {word}, written with two braces, or a place; all other braces are text.
+PLACE = re.compile(r"\{(\{[a-z_]+\})\}|\{([a-z_]+)\}")
+
+
+def places_in(text: str) -> frozenset[str]:
+    """The names of all places."""
+    return frozenset(place for _, place in PLACE.findall(text) if place)

@@ -1,0 +1,62 @@
+"""What a user writes of a part: quotes around models and values, and options where none can be."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueground.errors import UsageError
+from trueground.judges import get_judge
+from trueground.plugins import Given, read_given
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "options"),
+    [
+        ('b:"/models/a (1)"', "/models/a (1)", {}),
+        ('b:"/models/a (1)"(calibration="a,b.json")', "/models/a (1)", {"calibration": "a,b.json"}),
+        ("b : 'C:\\\\a, b' ( x = '(1)' , y=2 )", "C:\\\\a, b", {"x": "(1)", "y": "2"}),
+        ("b(x=\"it's\",y='=')", None, {"x": "it's", "y": "="}),
+        ("b:it's/a(x=it's)", "it's/a", {"x": "it's"}),
+        ("b(x=f(1),)", None, {"x": "f(1)"}),
+        ("b()", None, {}),
+    ],
+)
+def test_quotes(text: str, model: str | None, options: dict[str, str]) -> None:
+    assert read_given("judge", text) == Given("judge", "b", model, options)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("b:/models/a (1)", "cannot read option number 1; write option=value. What holds a comma"),
+        ('b:"/models/a', "cannot read the judge"),
+        ('b:""', "cannot read the judge"),
+        ('b(x="a,b)', "What holds a comma or parentheses stands in quotes"),
+        ('b(x="a"c)', "stands in quotes"),
+        ('b(x="")', "write option=value"),
+        ("b(x=a,b.json)", "cannot read option number 2"),
+        ("b(=1)", "cannot read =…; write"),
+    ],
+)
+def test_what_cannot_be_read(text: str, words: str) -> None:
+    with pytest.raises(UsageError) as told:
+        read_given("judge", text)
+    assert words in str(told.value)
+
+
+_WORDS = st.text(st.characters(exclude_characters='"', exclude_categories=["Cs"]), min_size=1)
+
+
+@given(model=_WORDS, value=_WORDS)
+def test_whatever_stands_in_quotes_comes_back(model: str, value: str) -> None:
+    found = read_given("judge", f'b:"{model}"(x="{value}",y=1)')
+    assert (found.model, found.options) == (model, {"x": value, "y": "1"})
+
+
+def test_a_part_without_options_says_so() -> None:
+    with pytest.raises(UsageError, match="the judge b takes no options, and was given 'x'"):
+        Given("judge", "b", options={"x": "1"}).see(())
+    with pytest.raises(UsageError, match="Known: calibration, threshold"):
+        get_judge("lexical(x=1)")
