@@ -70,8 +70,8 @@ def correlation(
     have no coefficient and are left out. The same seed draws the same pairs for both coefficients.
     Numbers that differ beyond the twelfth decimal only are equal: means carry such noise.
     """
-    a: Floats = np.round(np.asarray(x, np.float64), 12)
-    b: Floats = np.round(np.asarray(y, np.float64), 12)
+    a: Floats = np.asarray(x, np.float64).round(12)
+    b: Floats = np.asarray(y, np.float64).round(12)
     n = len(a)
     if n < LEAST:
         return Correlation(None, None, level, n, f"{n} of at least {LEAST} pairs")
