@@ -18,8 +18,8 @@ from trueground.claims.clean import clean, is_one_word
 from trueground.claims.demonstrations import NONE, Demonstrations, one_line
 from trueground.claims.phrases import is_chatter, skip_boilerplate
 from trueground.errors import UsageError
-from trueground.models.asker import OPTIONS, Asker, Spent, model_of
-from trueground.models.base import ChatRequest, Params, Reply
+from trueground.models.asker import OPTIONS, Asker, Asks, model_of, params_of
+from trueground.models.base import ChatRequest, Reply
 from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
 from trueground.plugins import Given
 from trueground.records.problems import shorten
@@ -34,7 +34,7 @@ _SHOWN = 200  # characters of a reply that cannot be read
 _FACT = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+(\S.*)")
 
 
-class LLMDecomposer:
+class LLMDecomposer(Asks):
     """`llm:MODEL(base_url=URL,…)`: asks a chat model for the facts of each sentence.
 
     `examples` demonstrations (8) are shown with each sentence, those nearest to it by BM25 of the
@@ -45,7 +45,6 @@ class LLMDecomposer:
     """
 
     name = "llm"
-    in_one_process = True
 
     def __init__(self, given: Given) -> None:
         given.see((*OPTIONS, *_OWN))
@@ -55,32 +54,13 @@ class LLMDecomposer:
         if self._examples:
             path = given.options.get("demos")
             self._demos = Demonstrations(Path(path) if path is not None else None)
-        cold = None
-        if given.options.get("temperature") != "none":
-            cold = given.number("temperature", 0, 0)
-        limit = given.whole("max_tokens", MAX_TOKENS)
-        self._params = Params(temperature=cold, max_tokens=limit)
+        self._params = params_of(given, MAX_TOKENS)
         self._asker = Asker(model_of(given), cache=given.cache)
 
     @property
     def prompts(self) -> tuple[PromptFile, ...]:
         """The prompt, and the file of demonstrations."""
         return (self._prompt.file, *((self._demos.file,) if self._demos else ()))
-
-    @property
-    def spent(self) -> Spent:
-        """Calls, tokens and cache hits so far."""
-        return self._asker.spent
-
-    @property
-    def trouble(self) -> str | None:
-        """Why the first call that failed gave no reply."""
-        return self._asker.trouble
-
-    @property
-    def problem(self) -> str | None:
-        """Why replies were no longer kept in the response cache; None where they were."""
-        return self._asker.problem
 
     @property
     def signature(self) -> str:
@@ -103,10 +83,6 @@ class LLMDecomposer:
         asked = [sentence for work in works for sentence in work.asked()]
         replies = iter(self._asker.ask(self._requests(asked)))
         return [work.claims(replies) for work in works]
-
-    def close(self) -> None:
-        """Close the model's connections."""
-        self._asker.close()
 
     def _requests(self, asked: Sequence[str]) -> list[ChatRequest]:
         shown = self._demos.nearest(asked, self._examples) if self._demos else [[] for _ in asked]

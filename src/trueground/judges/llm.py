@@ -11,8 +11,8 @@ from pathlib import Path
 
 from trueground.judges.marks import block, blocks, mark_for
 from trueground.judges.replies import read_verdict
-from trueground.models.asker import OPTIONS, Asker, Spent, model_of, shortened
-from trueground.models.base import ChatRequest, Params, Reply
+from trueground.models.asker import OPTIONS, Asker, Asks, model_of, params_of, shortened
+from trueground.models.base import ChatRequest, Reply
 from trueground.models.prompts import PromptFile, packaged_prompt, user_prompt
 from trueground.plugins import Given
 from trueground.text.sentences import sentences
@@ -24,13 +24,7 @@ _OWN = ("prompt", "shown", "temperature", "max_tokens")
 MAX_TOKENS = 512
 
 
-def params_of(given: Given) -> Params:
-    """Temperature 0 and a limit, unless options say otherwise; `none` leaves a temperature out."""
-    cold = None if given.options.get("temperature") == "none" else given.number("temperature", 0, 0)
-    return Params(temperature=cold, max_tokens=given.whole("max_tokens", MAX_TOKENS))
-
-
-class LLMJudge:
+class LLMJudge(Asks):
     """`llm:MODEL(base_url=URL,…)`: asks a chat model once for each claim.
 
     `shown=all` (default) shows the texts of a request together. Where that is too long for the
@@ -42,13 +36,12 @@ class LLMJudge:
 
     name = "llm"
     threshold = 0.5
-    in_one_process = True
     scores = False
 
     def __init__(self, given: Given) -> None:
         given.see((*OPTIONS, *_OWN))
         self._each = given.text("shown", "all", ("all", "each")) == "each"
-        self._params = params_of(given)
+        self._params = params_of(given, MAX_TOKENS)
         path = given.options.get("prompt")
         self._asked = packaged_prompt(_PACKAGE, "asked-1")
         self._prompt = packaged_prompt(_PACKAGE, "contains-1")
@@ -62,21 +55,6 @@ class LLMJudge:
         """The prompts that are asked with."""
         asked = (self._asked.file,) if self._prompt.has("question") else ()
         return (self._prompt.file, *asked)
-
-    @property
-    def spent(self) -> Spent:
-        """Calls, tokens and cache hits so far."""
-        return self._asker.spent
-
-    @property
-    def trouble(self) -> str | None:
-        """Why the first call that failed gave no reply."""
-        return self._asker.trouble
-
-    @property
-    def problem(self) -> str | None:
-        """Why replies were no longer kept in the response cache; None where they were."""
-        return self._asker.problem
 
     @property
     def signature(self) -> str:
@@ -97,10 +75,6 @@ class LLMJudge:
             for (case, piece), reply in zip(pieces, replies, strict=True):
                 case.hear(piece, reply)
         return [case.verdict() for case in cases]
-
-    def close(self) -> None:
-        """Close the model's connections."""
-        self._asker.close()
 
     def _request(self, case: _Case, piece: _Piece) -> ChatRequest:
         claim, asked = case.request.claim, case.request.asked

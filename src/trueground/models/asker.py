@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from trueground.errors import TruegroundError, UnreachableError, UsageError
-from trueground.models.base import UNREACHABLE, ChatModel, ChatRequest, Reply, tidy
+from trueground.models.base import UNREACHABLE, ChatModel, ChatRequest, Params, Reply, tidy
 from trueground.models.cached import recall, remember, request_key
 from trueground.models.options import ModelOptions, see_variable
 from trueground.models.registry import make_model
@@ -87,6 +87,12 @@ def model_of(given: Given) -> ChatModel:
         max_attempts=given.whole("max_attempts", default.max_attempts),
     )
     return make_model(given.model, options)
+
+
+def params_of(given: Given, max_tokens: int) -> Params:
+    """Temperature 0 and a limit, unless options say otherwise; `none` leaves a temperature out."""
+    cold = None if given.options.get("temperature") == "none" else given.number("temperature", 0, 0)
+    return Params(temperature=cold, max_tokens=given.whole("max_tokens", max_tokens))
 
 
 def shortened(reply: str, most: int = _SHOWN) -> str:
@@ -256,3 +262,29 @@ class Asker:
             ended.wait(_ENDING_S)
             raise
         return future.result()
+
+
+class Asks:
+    """A judge, rater or decomposer that asks a language model: what evaluations read of it."""
+
+    in_one_process = True
+    _asker: Asker
+
+    @property
+    def spent(self) -> Spent:
+        """Calls, tokens and cache hits so far."""
+        return self._asker.spent
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the first call that failed gave no reply."""
+        return self._asker.trouble
+
+    @property
+    def problem(self) -> str | None:
+        """Why replies were no longer kept in the response cache; None where they were."""
+        return self._asker.problem
+
+    def close(self) -> None:
+        """Close the model's connections."""
+        self._asker.close()

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trueground.judges.llm import params_of
+from trueground.judges.llm import MAX_TOKENS
 from trueground.judges.marks import block, blocks, mark_for
 from trueground.judges.rating.rubrics import rubric_for
 from trueground.judges.rating.scores import expectation, read_score
-from trueground.models.asker import OPTIONS, Asker, Spent, model_of, shortened
+from trueground.models.asker import OPTIONS, Asker, Asks, model_of, params_of, shortened
 from trueground.models.base import ChatRequest, Message, Reply
 from trueground.models.prompts import Prompt, PromptFile
 from trueground.plugins import Given
@@ -27,7 +27,7 @@ _ALTERNATIVES = (20, 5)
 _ENOUGH = 0.5  # the share of samples that must hold a score
 
 
-class LLMRater:
+class LLMRater(Asks):
     """`llm:MODEL(base_url=URL,…)`: asks a chat model to rate.
 
     Integer scoring asks once, at temperature 0. Weighted scoring asks once for log-probabilities
@@ -37,11 +37,10 @@ class LLMRater:
     """
 
     name = "llm"
-    in_one_process = True
 
     def __init__(self, given: Given) -> None:
         given.see((*OPTIONS, "temperature", "max_tokens"))
-        self._params = params_of(given)
+        self._params = params_of(given, MAX_TOKENS)
         self._asker = Asker(model_of(given), cache=given.cache)
         self._rubrics: dict[tuple[str, str], Prompt] = {}
         self._alternatives = list(_ALTERNATIVES)
@@ -51,21 +50,6 @@ class LLMRater:
         """The rubrics that were asked with so far, by id."""
         files = {prompt.file for prompt in self._rubrics.values()}
         return tuple(sorted(files, key=lambda file: (file.id, file.sha256)))
-
-    @property
-    def spent(self) -> Spent:
-        """Calls, tokens and cache hits so far."""
-        return self._asker.spent
-
-    @property
-    def trouble(self) -> str | None:
-        """Why the first call that failed gave no reply."""
-        return self._asker.trouble
-
-    @property
-    def problem(self) -> str | None:
-        """Why replies were no longer kept in the response cache; None where they were."""
-        return self._asker.problem
 
     @property
     def signature(self) -> str:
@@ -87,10 +71,6 @@ class LLMRater:
         ratings = {r: _rating(reply) for r, reply in zip(plain, replies, strict=True)}
         ratings |= self._weighted({request: prompts[request] for request in weighted})
         return [ratings[request] for request in requests]
-
-    def close(self) -> None:
-        """Close the model's connections."""
-        self._asker.close()
 
     def _messages(self, request: RatingRequest) -> tuple[Message, ...]:
         rubric = request.rubric, request.shown
