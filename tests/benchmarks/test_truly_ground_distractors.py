@@ -358,3 +358,8 @@ def test_mined_by_a_dense_retriever(data: Path, tmp_path: Path) -> None:
 def test_a_budget_without_room_for_any_distractor_is_refused(data: Path) -> None:
     with pytest.raises(UsageError, match="Raise --budget"):
         ask("original-dist", data, retriever="bm25", budget="1")
+
+
+def test_a_set_without_a_file_of_sets_is_refused(data: Path) -> None:
+    with pytest.raises(UsageError, match="--distractors FILE"):
+        task("original-dist", data, retriever="bm25", **{"distractor-set": "4k_distractor"})

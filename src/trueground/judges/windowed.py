@@ -157,7 +157,7 @@ class WindowedJudge:
         supported = score > self.threshold
         start, end = best.span or (None, None)
         side = "above" if supported else "not above"
-        what = "this passage" if best.text is not None else "the texts together"
+        what = "this text" if best.text is not None else "the texts together"
         reason = f"{self._reader.score_name} {score:.2f} with {what}, {side} {self.threshold:g}"
         return Verdict(
             supported,

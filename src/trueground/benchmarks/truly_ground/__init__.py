@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trueground.benchmarks.base import Benchmark, BenchmarkOption, Sources, Task, Value
+from trueground.benchmarks.truly_ground.names import USUAL_SET
 
 _OPTIONS = (
     BenchmarkOption(
@@ -23,7 +24,7 @@ _OPTIONS = (
         'file of distractors, {"Q0": {"2k_distractor": ["Title: …"]}}; without it and --retriever '
         "qId2distractor.json of the data, or else they are mined by bm25",
     ),
-    BenchmarkOption("distractor-set", "2k_distractor", "which set of that file"),
+    BenchmarkOption("distractor-set", USUAL_SET, "which set of that file"),
     BenchmarkOption("retriever", None, "mine distractors from the corpus with bm25 or dense:MODEL"),
     BenchmarkOption(
         "corpus", None, "folder of localDocId2localDocText.json and …title.json, if not the data's"

@@ -12,6 +12,7 @@ from typing import Protocol
 from trueground.benchmarks.base import Value
 from trueground.benchmarks.truly_ground.contexts import pages
 from trueground.benchmarks.truly_ground.jsonfile import read_object
+from trueground.benchmarks.truly_ground.names import USUAL_SET
 from trueground.benchmarks.truly_ground.retrievers import open_retriever
 from trueground.benchmarks.truly_ground.settings import MINED_BUDGET, Settings
 from trueground.benchmarks.truly_ground.source import (
@@ -26,7 +27,7 @@ from trueground.benchmarks.truly_ground.source import (
     look_for,
     read_items,
 )
-from trueground.errors import InputError
+from trueground.errors import InputError, UsageError
 from trueground.records.plainrows import data_files
 from trueground.retrieval.corpus import Corpus, read_corpus, read_published
 from trueground.retrieval.distractors import Gold, mine
@@ -65,6 +66,11 @@ def make_distractors(settings: Settings, data: Path | None) -> Distractors:
         path = look_for(DISTRACTORS, data)
     if path is not None:
         return Published(path, settings)
+    if settings.distractor_set != USUAL_SET:
+        raise UsageError(
+            f"--distractor-set {settings.distractor_set}: it names a set of a file of distractors, "
+            "and there is none; add --distractors FILE, or leave it out"
+        )
     return Mined(settings, data)
 
 
