@@ -424,7 +424,7 @@ def test_only_our_own_page_is_replaced(runs: Path, tmp_path: Path) -> None:
     assert other.read_text() == "<h1>Years of work</h1>"
     with pytest.raises(OutputError, match="is a folder"):
         write_leaderboard([runs], tmp_path)
-    with pytest.raises(OutputError, match="is no folder; make it"):
+    with pytest.raises(OutputError, match="does not exist; make it"):
         write_leaderboard([runs], tmp_path / "no" / "page.html")
 
 
