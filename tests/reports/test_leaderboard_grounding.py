@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.reports.leaderboard_fixture import benchmark_run
 from tests.reports.truly_ground_fixture import (
+    F1,
     MODELS,
     OUTSIDE,
     VERSIONS,
@@ -449,3 +450,32 @@ def test_order_of_the_runs_does_not_matter(swept: Path, runs: Path, tmp_path: Pa
     folders = [*sorted(runs.iterdir()), *sorted(swept.iterdir())]
     first = write_leaderboard(folders, tmp_path / "a.html").read_bytes()
     assert write_leaderboard(folders[::-1], tmp_path / "b.html").read_bytes() == first
+
+
+def test_no_drop_is_told_between_runs_that_were_scored_otherwise(tmp_path: Path) -> None:
+    runs = four_versions(tmp_path)
+    manifests = {path: json.loads(path.read_text()) for path in runs.rglob("manifest.json")}
+    changed, manifest = next(
+        (p, m) for p, m in manifests.items() if m["benchmark"]["task"] == "original-dist"
+    )
+    manifest["metrics"] = {F1: f"{F1}|judge:other"}
+    changed.write_text(json.dumps(manifest))
+    data = leaderboard_data([runs])
+    warning = next(w for w in data["warnings"] if "not scored alike" in w)
+    name = warning.partition(":")[0]
+    row = one(data["grounding"]["versions"][0]["rows"], name)
+    drops = {(d["before"], d["after"]): d["difference"] for d in row["drops"]}
+    assert drops["original-gold", "original-dist"] is None
+    assert drops["original-gold", "conflict-gold"] is not None
+
+
+def test_counting_by_characters_in_some_runs_is_told(tmp_path: Path) -> None:
+    runs = four_versions(tmp_path)
+    for path in runs.rglob("manifest.json"):
+        manifest = json.loads(path.read_text())
+        if manifest["benchmark"]["task"] == "original-dist" and "tulu" in path.read_text():
+            manifest["benchmark"]["options"]["tokenizer"] = "4 characters a token"
+            path.write_text(json.dumps(manifest))
+    told = [w for w in leaderboard_data([runs])["warnings"] if "tokens by which" in w]
+    assert len(told) == 1
+    assert "4 characters a token in" in told[0]

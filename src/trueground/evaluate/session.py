@@ -104,8 +104,8 @@ class Session:
             },
             "model": {"name": self._model.name, "signature": self._model.signature},
             "params": msgspec.to_builtins(self._asked.params),
-            "prompts": [{"id": p.id, "sha256": p.sha256} for p in task.prompts]
-            + manifest["prompts"],
+            "prompts": [{"id": p.id, "sha256": p.sha256} for p in task.prompts],
+            "judging_prompts": manifest["prompts"],
             "limit": self._asked.limit,
             "repeats": self._asked.repeats,
             "cost": None,

@@ -60,6 +60,12 @@ def read_calibration(path: str, judge: str, basis: str) -> CalibrationFile:
     numbers = (found.threshold, found.slope, found.intercept)
     if not all(map(math.isfinite, numbers)):
         raise InputError(f"{place}: threshold, slope and intercept are {numbers}; {again}")
+    if found.slope <= 0:
+        raise InputError(
+            f"{place}: slope {found.slope:g}; expected more than 0. On the records that it was "
+            "made from, what is supported scores lower than what is not: this judge is of no use "
+            "there, or the labels are turned round"
+        )
     if found.judge != judge:
         raise InputError(f"{place}: it is of the judge {found.judge!r}, not {judge!r}; {again}")
     if found.signature != basis:

@@ -94,7 +94,10 @@ def _label(given: Given, scorer: PairScorer, wanted: Sequence[str]) -> str:
     """The output that means support. UsageError where none is named so."""
     labels = scorer.labels
     if "label" in given.options:
-        return given.text("label", "", labels)
+        wanted_label = given.options["label"].lower()  # labels are read in lower case
+        if wanted_label not in labels:
+            raise given.refused("label", f"one of {', '.join(labels)}")
+        return wanted_label
     found = [label for label in labels if label in wanted]
     if len(labels) == 1 and given.name == "hhem":
         return labels[0]

@@ -144,7 +144,7 @@ class _Index(dict[str, _Entry]):
     def note(self, at: int, head: _Head | Response) -> None:
         """Take a line; one that never reached the model takes no answer's place."""
         self.paid.add(head)
-        failed = head.status not in (None, Status.TRUNCATED)
+        failed = head.status == Status.ERROR  # a prompt that is too long stays so
         if head.finish_reason != UNREACHABLE:
             self[head.id] = _Entry(at, bytes.fromhex(head.prompt_sha256), failed)
         elif head.id not in self or self[head.id].failed:

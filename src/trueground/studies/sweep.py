@@ -85,13 +85,13 @@ class Finished:
         if self.manifest.get("cache_problem"):
             yield f"{self.path}: {self.manifest['cache_problem']}"
         outcomes = self.manifest.get("outcomes", {})
-        failed = outcomes.get("error", 0) + outcomes.get("too_long", 0)
-        if self.result and failed and self.manifest["errors"]:
+        failed, long = outcomes.get("error", 0), outcomes.get("too_long", 0)
+        if self.result and (failed or long) and self.manifest["errors"]:
             reason, count = next(iter(self.manifest["errors"].items()))
-            yield (
-                f"{self.path}: {failed} calls gave no answer, {count} of them: {reason}. "
-                "--retry-failed asks them again"
-            )
+            again = ". --retry-failed asks again what failed" if failed else ""
+            what = f"{failed} calls failed" * bool(failed) + " and " * bool(failed and long)
+            what += f"{long} prompts were too long" * bool(long)
+            yield f"{self.path}: {what}; {count} times: {reason}{again}"
         wanted = self.pair.model.name
         others = [name for name in self.manifest.get("answered_by", {}) if not _same(name, wanted)]
         if others:

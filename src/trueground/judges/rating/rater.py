@@ -93,11 +93,16 @@ class LLMRater(Asks):
         for number in tuple(self._alternatives):
             left = [request for request in prompts if request not in ratings]
             params = msgspec.structs.replace(self._params, logprobs=number)
-            replies = self._asker.ask([ChatRequest(prompts[r], params) for r in left])
+            calls = [ChatRequest(prompts[r], params) for r in left]
+            # One first: an endpoint that refuses so many need not be asked for each item.
+            replies = self._asker.ask(calls[:1])
+            if not any(map(_refuses, replies)):
+                replies += self._asker.ask(calls[1:])
             refused = [_refuses(reply) for reply in replies]
+            self._asker.forgive(sum(refused))
             if left and all(refused):
                 self._alternatives.remove(number)
-            for request, reply in zip(left, replies, strict=True):
+            for request, reply in zip(left, replies, strict=False):
                 rating = _expected(reply)
                 if rating is not None:
                     ratings[request] = rating

@@ -90,7 +90,27 @@ def warnings(board: Board) -> list[str]:
                 "over the whole task."
             )
         found += _other_judges(column, runs)
+    found += _versions(board)
     found += _repeats(board)
+    return found
+
+
+def _versions(board: Board) -> list[str]:
+    """Models whose versions of one benchmark were scored otherwise, or cut otherwise."""
+    found = []
+    for entrant in board.entrants:
+        scales: dict[tuple[str, int | None], list[str]] = defaultdict(list)
+        for column in board.columns:
+            run = entrant.runs.get(column.id)
+            if column.benchmark in PAPER_JUDGES and run is not None and run.source is None:
+                judge = run.manifest.metrics.get(column.metric, "").partition("|judge:")[2]
+                scales[judge, run.manifest.limit].append(run.label)
+        if len(scales) > 1:
+            told = "; ".join(_few(labels) for labels in scales.values())
+            found.append(
+                f"{entrant.name}: its versions were not scored alike (judge, claims or limit): "
+                f"{told}. No drop is told between them."
+            )
     return found
 
 
@@ -140,7 +160,15 @@ def _compared(column: Column) -> dict[str, Callable[[Run], str]]:
 
     if column.benchmark is None:  # each run has a file of answers of its own
         return {"metric signature": signature, "number of answers": items}
+
+    def tokenizer(run: Run) -> str:
+        # Each model's own tokens are one way to count, however many models there are.
+        told = run.manifest.benchmark.options if run.manifest.benchmark else {}
+        named = str(told.get("tokenizer", ""))
+        return named if "characters" in named else "a tokenizer" * bool(named)
+
     return {
+        "tokens by which the budget was counted": tokenizer,
         "data (sha256)": data,
         "prompt (sha256)": prompts,
         "metric signature": signature,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trueground.errors import UsageError
-from trueground.reports.leaderboard.board import Board, Entrant
+from trueground.reports.leaderboard.board import Board, Column, Entrant
 from trueground.reports.leaderboard.grounding.settings import (
     MEASURES,
     PAIRS,
@@ -22,8 +22,8 @@ from trueground.reports.leaderboard.grounding.settings import (
 class Drop:
     """From one version to another; `rate` is the share lost, (before - after) / before.
 
-    `difference` is after - before; both are None where a mean is missing, `rate` also where
-    `before` is 0.
+    `difference` is after - before; both are None where a mean is missing, and where the two runs
+    were scored otherwise (another judge, a limit); `rate` also where `before` is 0.
     """
 
     before: str
@@ -82,7 +82,7 @@ def version_tables(board: Board, groups: Sequence[Group]) -> list[VersionTable]:
         for measure in MEASURES if len(group.columns) > 1 else ():
             means, keys = _means(board, group, measure)
             rows = [
-                VersionRow(e.name, e.source, means[who(e)], _drops(means[who(e)]))
+                VersionRow(e.name, e.source, means[who(e)], _drops(e, group, keys, means[who(e)]))
                 for e in board.entrants
                 if sum(mean is not None for mean in means[who(e)].values()) > 1
                 and group.has(means[who(e)])
@@ -137,12 +137,24 @@ def _means(
     return found, keys
 
 
-def _drops(means: dict[str, float | None]) -> list[Drop]:
+def _drops(
+    entrant: Entrant, group: Group, keys: Sequence[str], means: dict[str, float | None]
+) -> list[Drop]:
+    scales = {task: scale_of(entrant, column, keys) for task, column in group.columns.items()}
     return [
-        _drop(before, after, means[before], means[after])
+        _drop(before, after, means[before], means[after] if alike else None)
         for before, after in PAIRS
         if before in means and after in means
+        for alike in [scales[before] == scales[after]]
     ]
+
+
+def scale_of(entrant: Entrant, column: Column, keys: Sequence[str]) -> tuple[object, ...]:
+    """What two runs of a model must share for a drop between them to mean anything."""
+    run = entrant.runs.get(column.id)
+    if run is None or run.source is not None:
+        return ()
+    return (*(run.manifest.metrics.get(key) for key in keys), run.manifest.limit)
 
 
 def _drop(before: str, after: str, a: float | None, b: float | None) -> Drop:
