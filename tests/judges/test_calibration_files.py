@@ -65,8 +65,8 @@ def test_what_cannot_be_used_is_named(
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    for name in ("absent.json", "."):
-        with pytest.raises(InputError, match="cannot be read as JSON"):
+    for name, why in (("absent.json", "No such file"), (".", "directory")):
+        with pytest.raises(InputError, match=why):
             read_calibration(str(tmp_path / name), "lexical", "lexical-2")
     (tmp_path / "list.json").write_text("[1]")
     with pytest.raises(InputError, match="cannot be read as JSON"):

@@ -479,3 +479,10 @@ def test_counting_by_characters_in_some_runs_is_told(tmp_path: Path) -> None:
     told = [w for w in leaderboard_data([runs])["warnings"] if "tokens by which" in w]
     assert len(told) == 1
     assert "4 characters a token in" in told[0]
+
+
+def test_a_file_of_other_models_is_told(runs: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("model,MMLU\nnobodys-model,50\n")
+    warnings = leaderboard_data([runs], outside=other)["warnings"]
+    assert [w for w in warnings if "nobodys-model" in w and "has a run here" in w]

@@ -47,7 +47,9 @@ def read_calibration(path: str, judge: str, basis: str) -> CalibrationFile:
     try:
         text = Path(path).expanduser().read_bytes()
         fields = msgspec.json.decode(text, type=dict[str, object])
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise InputError(f"{place}: {error.strerror or error}; {again}") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InputError(f"{place}: it cannot be read as JSON ({error}); {again}") from error
     if fields.get("format") != FORMAT:
         raise InputError(f"{place}: format {fields.get('format')!r}; expected {FORMAT!r}; {again}")

@@ -57,7 +57,8 @@ def _places(path: str) -> frozenset[str]:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the rubric {path} cannot be read as UTF-8 text: {error}") from error
+        why = getattr(error, "strerror", None) or f"it is no UTF-8 text ({error})"
+        raise InputError(f"the rubric {path} cannot be read: {why}") from error
     found = places_in(text)
     if "response" not in found:
         raise UsageError(

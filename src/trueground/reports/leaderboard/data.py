@@ -14,7 +14,7 @@ from trueground.reports.leaderboard.combined import CombinedScores, combined_sco
 from trueground.reports.leaderboard.datasets import Datasets, by_dataset
 from trueground.reports.leaderboard.facts import Facts, facts_of
 from trueground.reports.leaderboard.grounding.data import Grounding, grounding
-from trueground.reports.leaderboard.outside import Outside, outside_scores
+from trueground.reports.leaderboard.outside import Outside, no_match, outside_scores
 from trueground.reports.leaderboard.pairs import Changes, Matches, context_changes, match_rules
 from trueground.reports.leaderboard.papers import PaperRanks, paper_ranks, paper_runs
 from trueground.reports.leaderboard.provenance import RunFacts, run_facts, warnings
@@ -73,6 +73,8 @@ def leaderboard(
         board = lay_out([*found, *paper_runs(board)])
     board = _with_shown_names(board)
     facts = facts_of({entrant.model for entrant in board.entrants}, models)
+    elsewhere = None if outside is None else outside_scores(board, outside, models)
+    unmatched = [] if elsewhere is None or elsewhere.scores else [no_match(elsewhere)]
     return Leaderboard(
         columns=board.columns,
         rows=_rows(board, facts),
@@ -82,9 +84,9 @@ def leaderboard(
         matches=match_rules(board),
         datasets=by_dataset(board),
         grounding=grounding(board, facts, baseline),
-        outside=None if outside is None else outside_scores(board, outside, models),
+        outside=elsewhere,
         runs=run_facts(board),
-        warnings=warnings(board),
+        warnings=[*warnings(board), *unmatched],
     )
 
 

@@ -77,6 +77,13 @@ def outside_scores(board: Board, file: Path, models: Path | None) -> Outside:
     )
 
 
+def no_match(outside: Outside) -> str:
+    """The warning for a file that says nothing of these runs."""
+    named = ", ".join(outside.unmatched[:3]) or "no model with a score"
+    here = ", ".join(outside.missing[:3]) or "none"
+    return f"{outside.file}: none of its models ({named}) has a run here; the runs are of {here}."
+
+
 def _against(
     board: Board, column: Column, name: str, table: Table, own: dict[str, str]
 ) -> OutsideScore | None:
