@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from trueground.claims.verbs import is_finite, word_lists
+from trueground.text.numerals import MONTH_NAMES
 
 _WORD = re.compile(r"[^\W_]+(?:['’.,&/–-][^\W_]+)*")
 _QUOTE = re.compile(r'"[^"]*"|“[^”]*”|«[^»]*»|(?<!\w)[\'‘][^\'‘’]{1,80}[\'’](?!\w)')
@@ -16,22 +17,7 @@ _ROLE_ENDINGS = ("er", "or", "ist", "ian", "man", "woman", "eur", "ess")
 _UNPAIRED = re.compile(r'["“”«»()\[\]]')
 _SPACE = re.compile(r"\s*(?:\([^()\[\]]*\)|\[(?!\d{4}\])[^()\[\]]*\])")
 YEAR = re.compile(r"(?:1\d|20)\d\d(?:s|BC|AD)?$")
-MONTHS = frozenset(
-    (
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    )
-)
+MONTHS = frozenset(MONTH_NAMES)
 
 
 class Word(NamedTuple):

@@ -12,18 +12,14 @@ from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import NamedTuple
 
-from trueground.errors import RunInterrupted, TruegroundError, UnreachableError
-from trueground.models.base import UNREACHABLE, ChatModel, ChatRequest, Reply, tidy
+from trueground.errors import RunInterrupted
+from trueground.models.base import ChatModel, ChatRequest, Reply, tidy
 from trueground.models.cached import recall, remember, request_key
+from trueground.models.calls import Calls
 from trueground.net.cache import ResponseCache
-from trueground.net.failures import readable
-from trueground.net.redact import scrub
 from trueground.runs.responses import Response, ResponseLog
-from trueground.types import Status
 
-# So many calls in a row without reaching the model, and the rest would fare no better.
-_GIVE_UP_AFTER = 20
-_WORDS = 200  # characters of an exception that nobody foresaw
+_ADVICE = "What was answered is kept; mend the cause and run the same command again to go on"
 _GRACE_S = 30.0  # for calls under way when the time is over: they are as good as paid
 
 
@@ -61,11 +57,7 @@ class Asking:
         self._tick = tick
         self._ends = None if time_limit is None else time.monotonic() + time_limit
         self._time_is_over = False
-        self._workers = 0
-        self._lost_in_a_row = 0
-        self._reached = False
-        self._under_way = 0
-        self._arrival = asyncio.Event()
+        self._calls = Calls(model)
         # Keys of calls under way: who asks the same waits for the reply and pays nothing.
         self._flying: dict[str, asyncio.Event] = {}
         self._replies_by_id: Callable[[str], Reply | None] | None = getattr(
@@ -82,7 +74,7 @@ class Asking:
                 # Each begins with a call in hand, so that there are never more than calls.
                 for first in islice(calls, self._model.concurrency):
                     workers.create_task(self._work(chain((first,), calls)))
-                    self._workers += 1
+                    self._calls.workers += 1
         except BaseExceptionGroup as group:
             failed = group.exceptions[0]  # what ended the others
         if failed is not None:
@@ -108,34 +100,22 @@ class Asking:
         arrived = asyncio.Event()
         if slot.key is not None:
             self._flying[slot.key] = arrived
-        self._under_way += 1
         left = None if self._ends is None else self._ends + _GRACE_S - time.monotonic()
         start = time.perf_counter()
-        try:
-            async with asyncio.timeout(left) as limit:
-                reply = await self._generate(request)
-            self.take(slot, reply, time.perf_counter() - start)
-        except TimeoutError:
-            if limit.expired():
-                raise _out_of_time() from None
-            raise
-        finally:
-            self._under_way -= 1
-            if slot.key is not None:
-                del self._flying[slot.key]
-            arrived.set()
-            self._arrival.set()
-        await self._see_reached(reply)
-
-    async def _generate(self, request: ChatRequest) -> Reply:
-        """The model's reply; a fault of its code that nobody foresaw fails this call alone."""
-        try:
-            return await self._model.generate(request)
-        except TruegroundError:
-            raise
-        except Exception as error:
-            words = scrub(readable(str(error).encode("utf-8", "replace"), _WORDS))
-            return Reply(status=Status.ERROR, error=f"unforeseen {type(error).__name__}: {words}")
+        with self._calls.under_way():
+            try:
+                async with asyncio.timeout(left) as limit:
+                    reply = await self._calls.reply(request)
+                self.take(slot, reply, time.perf_counter() - start)
+            except TimeoutError:
+                if limit.expired():
+                    raise _out_of_time() from None
+                raise
+            finally:
+                if slot.key is not None:
+                    del self._flying[slot.key]
+                arrived.set()
+        await self._calls.see_reached(reply, _ADVICE)
 
     def restore(self, call: Call) -> None:
         """Cache an answer of an earlier session, which may have died before it was cached."""
@@ -177,21 +157,6 @@ class Asking:
     def _note(self, slot: Slot, reply: Reply, latency_s: float | None, *, cached: bool) -> None:
         self._log.append(Response.of(slot.id, slot.prompt, reply, latency_s, cached))
         self._tick()
-
-    async def _see_reached(self, reply: Reply) -> None:
-        """Stop where the model cannot be reached: if nothing gets through, or no longer does."""
-        if reply.finish_reason != UNREACHABLE:
-            self._reached, self._lost_in_a_row = True, 0
-            return
-        self._lost_in_a_row += 1
-        while not self._reached and self._under_way:  # one of the others may get through
-            self._arrival.clear()
-            await self._arrival.wait()
-        if not self._reached or self._lost_in_a_row >= _GIVE_UP_AFTER + self._workers:
-            raise UnreachableError(
-                f"{self._model.name} cannot be reached: {reply.error}. What was answered is kept; "
-                "mend the cause and run the same command again to go on"
-            )
 
 
 def _out_of_time() -> RunInterrupted:

@@ -14,14 +14,13 @@ from concurrent.futures import wait
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from trueground.errors import TruegroundError, UnreachableError, UsageError
-from trueground.models.base import UNREACHABLE, ChatModel, ChatRequest, Params, Reply, tidy
+from trueground.errors import UsageError
+from trueground.models.base import ChatModel, ChatRequest, Params, Reply, tidy
 from trueground.models.cached import recall, remember, request_key
+from trueground.models.calls import Calls
 from trueground.models.options import ModelOptions, see_variable
 from trueground.models.registry import make_model
 from trueground.net.cache import ResponseCache, default_path
-from trueground.net.failures import readable
-from trueground.net.redact import scrub
 from trueground.plugins import Given
 from trueground.types import Status
 
@@ -29,8 +28,6 @@ T = TypeVar("T")
 # What may stand in the parentheses of `llm:MODEL(…)`; a part's own options come beside them.
 OPTIONS = ("base_url", "api_key_env", "max_connections", "rpm", "tpm", "timeout", "max_attempts")
 _SHOWN = 2_000  # characters of a reply in which nothing could be read
-_GIVE_UP_AFTER = 20  # calls in a row that reach nobody, beside those under way
-_WORDS = 200  # characters of an exception that nobody foresaw
 _LOOK_S = 0.05
 _ENDING_S = 5.0  # for calls to be broken off
 
@@ -117,9 +114,7 @@ class Asker:
         self._cache: ResponseCache | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._reached = False
-        self._lost_in_a_row = 0
-        self._under_way = self._workers = 0
+        self._calls = Calls(model)
         self._problem: str | None = None
         self.trouble: str | None = None  # why the first call that failed gave no reply
 
@@ -181,10 +176,10 @@ class Asker:
             for key, request in waiting:
                 replies[key] = await self._one(key, request)
 
-        self._workers = min(self.model.concurrency, len(unique))
+        self._calls.workers = min(self.model.concurrency, len(unique))
         try:
             async with asyncio.TaskGroup() as workers:
-                for _ in range(self._workers):
+                for _ in range(self._calls.workers):
                     workers.create_task(work())
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None  # what ended the others
@@ -197,44 +192,18 @@ class Asker:
             self.spent.cache_hits += 1
             await asyncio.sleep(0)  # many in a row must not keep an interrupt from being seen
             return kept
-        self._under_way += 1
-        try:
-            reply = tidy(await self._generate(request))
-        finally:
-            self._under_way -= 1
+        with self._calls.under_way():
+            reply = tidy(await self._calls.reply(request))
         failed = reply.status is Status.ERROR
         self.spent += Spent(1, reply.usage.tokens_in, reply.usage.tokens_out, failed=int(failed))
         if failed and self.trouble is None:
             self.trouble = reply.error
         if cache is not None:
             remember(cache, key, self.model.name, reply)
-        await self._see_reached(reply)
+        kept_so_far = "Replies so far are cached; mend" if self._cached else "Mend"
+        again = "the cause and run the same command again (`score` with --overwrite)"
+        await self._calls.see_reached(reply, f"{kept_so_far} {again}")
         return reply
-
-    async def _generate(self, request: ChatRequest) -> Reply:
-        """The model's reply; a fault of its code that nobody foresaw fails this call alone."""
-        try:
-            return await self.model.generate(request)
-        except TruegroundError:
-            raise
-        except Exception as error:
-            words = scrub(readable(str(error).encode("utf-8", "replace"), _WORDS))
-            return Reply(status=Status.ERROR, error=f"unforeseen {type(error).__name__}: {words}")
-
-    async def _see_reached(self, reply: Reply) -> None:
-        """Stop where the model cannot be reached: if nothing gets through, or no longer does."""
-        if reply.finish_reason != UNREACHABLE:
-            self._reached, self._lost_in_a_row = True, 0
-            return
-        self._lost_in_a_row += 1
-        while not self._reached and self._under_way:  # one of the others may get through
-            await asyncio.sleep(_LOOK_S)
-        if not self._reached or self._lost_in_a_row >= _GIVE_UP_AFTER + self._workers:
-            raise UnreachableError(
-                f"{self.model.name} cannot be reached: {reply.error}. "
-                + ("Replies so far are cached; mend" if self._cached else "Mend")
-                + " the cause and run the same command again (`score` with --overwrite)"
-            )
 
     def _open_cache(self) -> ResponseCache | None:
         if self._cache is None and self._cached:

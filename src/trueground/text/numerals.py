@@ -57,7 +57,7 @@ ORDINAL_WORDS = (
     | {f"{word[:-1]}ieth": 10.0 * (i + 2) for i, word in enumerate(_TENS)}
     | _IRREGULAR
 )
-_MONTH_NAMES = (
+MONTH_NAMES = (
     "january",
     "february",
     "march",
@@ -71,7 +71,7 @@ _MONTH_NAMES = (
     "november",
     "december",
 )
-MONTHS = {name: i for i, name in enumerate(_MONTH_NAMES, 1)}
+MONTHS = {name: i for i, name in enumerate(MONTH_NAMES, 1)}
 MONTHS |= {name[:3]: i for name, i in MONTHS.items()} | {"sept": 9}
 
 _STEP = re.compile(r"(?:[\s-]+(?:and\s+)?)?([A-Za-z]+)")
