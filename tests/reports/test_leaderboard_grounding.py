@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.reports.leaderboard_fixture import benchmark_run
 from tests.reports.truly_ground_fixture import (
+    ACCURACY,
     F1,
     MODELS,
     OUTSIDE,
@@ -486,3 +487,17 @@ def test_a_file_of_other_models_is_told(runs: Path, tmp_path: Path) -> None:
     other.write_text("model,MMLU\nnobodys-model,50\n")
     warnings = leaderboard_data([runs], outside=other)["warnings"]
     assert [w for w in warnings if "nobodys-model" in w and "has a run here" in w]
+
+
+def test_the_closed_book_is_no_version_to_be_scored_alike(tmp_path: Path) -> None:
+    runs = four_versions(tmp_path)
+    for path in runs.rglob("manifest.json"):
+        manifest = json.loads(path.read_text())
+        path.write_text(json.dumps(manifest | {"metrics": {F1: "grounding_f1|judge:lexical-2"}}))
+    model = next(iter(MODELS))
+    closed = grounding_run(runs / "closed", model, "no-context", 0.2)
+    manifest = json.loads((closed / "manifest.json").read_text())
+    manifest["benchmark"]["headline"] = ACCURACY
+    manifest["metrics"] = {ACCURACY: "answer_accuracy|v:1"}
+    (closed / "manifest.json").write_text(json.dumps(manifest))
+    assert not [w for w in leaderboard_data([runs])["warnings"] if "not scored alike" in w]

@@ -18,6 +18,7 @@ from trueground.reports.calibration import render
 from trueground.stats.logistic import fit
 from trueground.stats.thresholds import auroc, best_threshold
 from trueground.studies.calibrate import calibrate
+from trueground.testing import FakeJudge
 from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
 
 Rows = list[dict[str, Any]]
@@ -326,3 +327,13 @@ def test_the_lexical_judge_from_file_to_verdicts(tmp_path: Path) -> None:
         assert after.supported == (score > found.threshold)
         odds = found.slope * score + found.intercept
         assert after.probability == pytest.approx(1 / (1 + np.exp(-odds)))
+
+
+def test_a_judge_that_says_the_opposite_is_told_so_with_its_file() -> None:
+    rows = [
+        {"response": c, "contexts": ["x"], "human": {"faithful": y}}
+        for c, y in [("a", 0), ("b", 0), ("c", 1), ("d", 1)]
+    ]
+    judge = FakeJudge({"a": 0.9, "b": 0.8, "c": 0.2, "d": 0.1})
+    notes = calibrate(rows, judge, resamples=10).notes
+    assert any("judges refuse a file" in note for note in notes)

@@ -210,6 +210,8 @@ def _notes(raw: dict[str, Any]) -> Iterator[str]:
             f"AUROC is {area:.3f}: higher scores go with negative labels here, so no threshold "
             "can help"
         )
+    if raw["slope"] <= 0:
+        yield "the slope is not above 0, so judges refuse a file with these numbers"
     held = chosen["cross_validated"]["balanced_accuracy"]
     if held is None:
         yield f"no cross-validation: {chosen['cross_validated']['reason']}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trueground.reports.leaderboard.board import Board, Column
+from trueground.reports.leaderboard.grounding.settings import versions
 from trueground.reports.leaderboard.runs import Run
 
 # Lee et al. 2024, section 3.3: the cross-encoder.
@@ -97,12 +98,12 @@ def warnings(board: Board) -> list[str]:
 
 def _versions(board: Board) -> list[str]:
     """Models whose versions of one benchmark were scored otherwise, or cut otherwise."""
-    found = []
+    found, compared = [], versions(board)
     for entrant in board.entrants:
         scales: dict[tuple[str, int | None], list[str]] = defaultdict(list)
         for column in board.columns:
             run = entrant.runs.get(column.id)
-            if column.benchmark in PAPER_JUDGES and run is not None and run.source is None:
+            if column in compared and run is not None and run.source is None:
                 judge = run.manifest.metrics.get(column.metric, "").partition("|judge:")[2]
                 scales[judge, run.manifest.limit].append(run.label)
         if len(scales) > 1:
