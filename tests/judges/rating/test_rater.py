@@ -15,6 +15,7 @@ from tests.judges.rule_endpoint import shown
 from trueground.errors import InputError, UnreachableError, UsageError
 from trueground.judges.rating import LLMRater, Rater, make_rater
 from trueground.judges.rating.rubrics import NAMES, rubric_for
+from trueground.models.asker import Asker
 from trueground.models.base import ChatRequest, Message, Params, Reply, TokenLogprob
 from trueground.models.fake import FakeModel
 from trueground.types import Rating, RatingRequest, Status
@@ -45,7 +46,7 @@ def by_function(answer: Callable[[ChatRequest], str | Reply]) -> tuple[Any, Fake
     """A rater whose model is a function."""
     rater: Any = make_rater("llm:fake:4", cache=False)
     model = FakeModel(answer)
-    rater._asker.model = model
+    rater._asker = Asker(model, cache=False)
     return rater, model
 
 
