@@ -164,3 +164,31 @@ class Rating(msgspec.Struct, omit_defaults=True):
     status: Status = Status.SCORED
     reply: str | None = None
     reason: str | None = None
+
+
+class ComparisonRequest(msgspec.Struct, frozen=True):
+    """How does a response compare with these texts?
+
+    `texts` are a response's references or its contexts; which of the two, and whether they are read
+    one by one or together, is the comparer's to know. `question` is the last user turn, `history`
+    what was said before it, one line a turn.
+    """
+
+    response: str
+    texts: tuple[str, ...]
+    question: str = ""
+    history: str = ""
+
+
+class Comparison(msgspec.Struct, omit_defaults=True):
+    """A comparer's answer: its values by name, empty exactly when `status` is not `scored`.
+
+    `reply` is the raw reply of a language model in which nothing could be read, `reason` says what
+    went wrong, and `detail` is what else people should see (the questions that were asked).
+    """
+
+    values: dict[str, float] = {}
+    status: Status = Status.SCORED
+    reply: str | None = None
+    reason: str | None = None
+    detail: dict[str, Any] | None = None

@@ -22,12 +22,17 @@ Value = str | bool | None
 
 @dataclass(frozen=True)
 class BenchmarkOption:
-    """An option of the command line: `name` with hyphens. A bool default makes it a flag."""
+    """An option of the command line: `name` with hyphens. A bool default makes it a flag.
+
+    A `varied` one may be given several times: each of its values is asked by itself, as a run of
+    its own in the sweep.
+    """
 
     name: str
     default: Value
     doc: str
     allowed: tuple[str, ...] = ()
+    varied: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,7 @@ class Task:
     every row and raises InputError. `options` are all options that fix the questions, with the
     values that were settled. `headline` is the metric by which models are ranked; `by` are the
     breakdown fields; `params` what the task's scheme asks of the model, before the user's own.
+    `trim` makes of a reply the response that is scored; the log keeps the reply.
     """
 
     benchmark: str
@@ -58,6 +64,7 @@ class Task:
     files: tuple[FileInfo, ...]
     prompts: tuple[PromptFile, ...]
     questions: Callable[[], Iterator[Question]]
+    trim: Callable[[str], str] | None = None
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ def make_manifest(
         "judges": judges,
         "decomposer": _told(parts.decomposer) if plan.kinds else None,
         "rater": _told(parts.rater) if rates else None,
+        "comparers": [_told(comparer) for comparer in parts.comparers.values()],
         "prompts": [{"id": p.id, "sha256": p.sha256} for p in plan.prompts],
         "by": list(plan.by),
         "seed": plan.seed,

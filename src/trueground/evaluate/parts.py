@@ -1,4 +1,4 @@
-"""Who supplies claims, verdicts and ratings in a run: decomposer, judges, rater."""
+"""Who supplies claims, verdicts, ratings and comparisons in a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from trueground.claims import Decomposer, get_decomposer
 from trueground.errors import UsageError
 from trueground.judges import Judge, get_judge
-from trueground.plugins import known_everywhere, read_given
+from trueground.judges.comparing import Comparer, make_comparer
+from trueground.plugins import Given, known_everywhere, read_given
 
 if TYPE_CHECKING:
     from trueground.judges.rating import Rater
@@ -27,6 +28,8 @@ class Parts:
 
     `names` is None where that cannot be done: for parts handed in as objects, and for those that
     hold a model in memory or ask one. `own` are those that were made here and are closed here.
+    `rates` is what was written of the rater, where it was named. Comparers are made when a metric
+    names them.
     """
 
     judges: tuple[Judge, ...]
@@ -34,6 +37,18 @@ class Parts:
     rater: Rater | None = None
     names: tuple[tuple[str, ...], str] | None = None
     own: tuple[Any, ...] = field(default=(), repr=False)
+    rates: Given | None = None
+    cache: bool = True
+    comparers: dict[str, Comparer] = field(default_factory=dict, repr=False)
+
+    def comparer(self, written: str) -> Comparer:
+        """The comparer `NAME:MODEL(option=value)`, one for all metrics that name the same.
+
+        UsageError: an unknown name or option, no language model where one is needed. InputError.
+        """
+        if written not in self.comparers:
+            self.comparers[written] = make_comparer(written, self.rates, cache=self.cache)
+        return self.comparers[written]
 
     @property
     def labels(self) -> list[str]:
@@ -48,13 +63,14 @@ class Parts:
 
     def all(self) -> Iterator[Any]:
         """Every part, once."""
-        found = (*self.judges, self.decomposer, *((self.rater,) if self.rater else ()))
+        rater = (self.rater,) if self.rater else ()
+        found = (*self.judges, self.decomposer, *rater, *self.comparers.values())
         yield from {id(part): part for part in found}.values()
 
     @property
     def prompts(self) -> tuple[PromptFile, ...]:
         """The prompts that judges and decomposer ask language models with."""
-        asked = (*self.judges, self.decomposer)
+        asked = (*self.judges, self.decomposer, *self.comparers.values())
         return tuple(p for part in asked for p in getattr(part, "prompts", ()))
 
     @property
@@ -87,7 +103,7 @@ class Parts:
     def close(self) -> None:
         """Give connections and memory of the parts back that were made here."""
         with ExitStack() as stack:  # one that fails keeps no other open
-            for part in self.own:
+            for part in (*self.own, *self.comparers.values()):
                 if hasattr(part, "close"):
                     stack.callback(part.close)
 
@@ -122,7 +138,15 @@ def make_parts(
         *((splits,) if isinstance(decomposer, str) else ()),
         *((rates,) if isinstance(rater, str) else ()),
     )
-    return Parts(judges, splits, rates, _names(wanted, decomposer, (*judges, splits)), own)
+    return Parts(
+        judges,
+        splits,
+        rates,
+        _names(wanted, decomposer, (*judges, splits)),
+        own,
+        read_given("rater", rater, cache=cache) if isinstance(rater, str) else None,
+        cache,
+    )
 
 
 def _rater(text: str, cache: bool) -> Rater:

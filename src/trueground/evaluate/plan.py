@@ -49,6 +49,9 @@ class Plan:
         known = any(spec.key == ABSTAINED for spec in self.specs)
         hidden = () if known else (make_spec(get_metric(ABSTAINED), {}),)
         object.__setattr__(self, "hidden", hidden)
+        for spec in self.chosen:
+            if spec.metric.comparer:
+                self.parts.comparer(spec.metric.comparer(spec.options))
         unrated = [spec.key for spec in self.chosen if spec.metric.rubric]
         if unrated and self.parts.rater is None:
             raise UsageError(
@@ -123,6 +126,9 @@ class Plan:
         if spec.key in self.rubrics and parts.rater is not None:
             rubric = self.rubrics[spec.key]
             tail = f"|rubric:{rubric.id}@{rubric.sha256[:16]}|rater:{parts.rater.signature}"
+        if spec.metric.comparer:
+            comparer = parts.comparer(spec.metric.comparer(spec.options))
+            tail = f"|comparer:{comparer.signature}"
         return tail
 
 

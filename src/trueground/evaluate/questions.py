@@ -123,9 +123,10 @@ class AnsweredQuestions:
             )
         self.outcome.add(response)
         record = msgspec.structs.asdict(drawn.question.record)
+        text = (response.response if response else None) or ""
         changed = {
             "id": drawn.id,
-            "response": (response.response if response else None) or "",
+            "response": self.asked.task.trim(text) if self.asked.task.trim else text,
             "model": self.model,
         }
         if self.asked.repeats > 1:

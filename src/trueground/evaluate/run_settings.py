@@ -22,8 +22,8 @@ class RunSettings:
     """How to ask and score; the fields are options of `trueground run`.
 
     `params` are the user's own and win over those of the task's scheme. `seed` is that of the
-    intervals. `parts` are who splits, judges and rates; who makes them also closes them.
-    `time_limit` is in seconds and for this session only. `poll_seconds` is how soon the
+    intervals. `also` are metrics beside the task's own. `parts` are who splits, judges and rates;
+    who makes them also closes them. `time_limit` is in seconds and for this session only. `poll_seconds` is how soon the
     batches are looked at again, for the first time; it grows to a minute.
     """
 
@@ -31,6 +31,7 @@ class RunSettings:
     limit: int | None = None
     repeats: int = 1
     by: Sequence[str] = ()
+    also: Sequence[str] = ()
     seed: int = 0
     resamples: int = 2_000
     parts: Parts = field(default_factory=make_parts)
@@ -66,7 +67,7 @@ def run_plan(task: Task, settings: RunSettings) -> Plan:
     """The task's metrics under these settings."""
     return make_plan(
         (),
-        task.metrics,
+        [*task.metrics, *settings.also],
         settings.parts,
         by=tuple(dict.fromkeys((*task.by, *settings.by))),
         seed=settings.seed,

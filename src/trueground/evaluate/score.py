@@ -139,7 +139,7 @@ def _job(plan: Plan) -> Job | None:
     known = (
         all(METRICS.get(spec.metric.name) is spec.metric for spec in specs)
         and known_everywhere("metric", (spec.metric.name for spec in specs))
-        and not any(spec.metric.rubric for spec in specs)
+        and not any(spec.metric.rubric or spec.metric.comparer for spec in specs)
     )
     if names is None or not known:
         return None

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from trueground.evaluate.agreement import verdict_pairs
 from trueground.evaluate.checks import Checker, Claims, as_json
 from trueground.evaluate.plan import Plan
+from trueground.judges.comparing import compare
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import CODES, STATUSES, Column
 from trueground.metrics.evidence import Evidence, no_ratings
 from trueground.records.fields import field_text
-from trueground.types import Answered, Failure, Record, Status
+from trueground.types import Answered, Comparison, ComparisonRequest, Failure, Record, Status
 
 NONE = "(none)"
 Evidences = list[dict[str, Any]]
@@ -63,7 +64,7 @@ class Scorer:
         failed = np.array([failure is not None for failure in failures], np.bool_)
         rate = no_ratings if plan.parts.rater is None else plan.parts.rater.rate
         batch = Batch.of(_without_failed(records, failures))
-        evidence = Evidence(batch, self._checkers, rate)
+        evidence = Evidence(batch, self._checkers, rate, self._compare)
         columns = [
             _unscored(spec.column(evidence), failures, failed)
             for spec in (*plan.specs, *plan.hidden)
@@ -97,6 +98,9 @@ class Scorer:
             ),
             agreement=verdict_pairs(plan, evidence, failed),
         )
+
+    def _compare(self, written: str, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
+        return compare(self.plan.parts.comparer(written), requests)
 
     def _lines(
         self, records: Sequence[Record], columns: Sequence[Column], evidences: Evidences

@@ -41,8 +41,10 @@ class Metric:
     `needs` are record fields; where one is absent the item is `missing_field`. `compute` gets the
     evidence of a batch and the options, all of them present. `checks` tells which claim checks it
     reads (see `Evidence.checks`), from its options; `rubric` the rubric by which it asks a rater,
-    and what the rater is shown (see `Evidence.ratings`); `prepare` raises where an optional install
-    or data is absent. `source` says where the definition stands.
+    and what the rater is shown (see `Evidence.ratings`); `comparer` which model
+    compares the response with other texts, as `NAME:MODEL(option=value)` (see
+    `Evidence.comparisons`); `prepare` raises where an optional install or data is absent. `source`
+    says where the definition stands.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Metric:
     options: Mapping[str, Option] = field(default_factory=dict)
     checks: Callable[[Options], tuple[str, ...]] = lambda _options: ()
     rubric: Callable[[Options], tuple[str, str]] | None = None
+    comparer: Callable[[Options], str] | None = None
     prepare: Callable[[Options], None] = lambda _options: None
     extra: str | None = None
     in_default_set: bool = True

@@ -18,7 +18,15 @@ from trueground.text.intern import Ids
 from trueground.text.normalize import get_normalizer
 from trueground.text.refusal import refusal
 from trueground.text.tokens import Tokens, tokenise
-from trueground.types import Claim, Failure, Rating, RatingRequest, Verdict
+from trueground.types import (
+    Claim,
+    Comparison,
+    ComparisonRequest,
+    Failure,
+    Rating,
+    RatingRequest,
+    Verdict,
+)
 
 T = TypeVar("T")
 
@@ -36,6 +44,8 @@ class Checked:
 
 CheckProvider = Callable[[Batch, str], list[Checked]]
 RatingProvider = Callable[[Sequence[RatingRequest]], list[Rating]]
+# Given which comparer is asked (`NAME:MODEL(option=value)`), and what.
+ComparisonProvider = Callable[[str, Sequence[ComparisonRequest]], list[Comparison]]
 
 
 @dataclass(frozen=True)
@@ -64,10 +74,16 @@ def no_ratings(_requests: Sequence[RatingRequest]) -> list[Rating]:
     )
 
 
+def no_comparisons(written: str, _requests: Sequence[ComparisonRequest]) -> list[Comparison]:
+    """The comparison provider of a caller that brought no models."""
+    raise UsageError(f"{written} must be asked by an evaluation: use trueground.score")
+
+
 class Evidence:
     """What metrics compute from.
 
-    `provide(batch, kind)` supplies the claim checks, for each judge one; `rate` the ratings.
+    `provide(batch, kind)` supplies the claim checks, for each judge one; `rate` the ratings, and
+    `compare` the comparisons with references and contexts.
     """
 
     def __init__(
@@ -75,11 +91,13 @@ class Evidence:
         batch: Batch,
         provide: CheckProvider | Sequence[CheckProvider] = no_checks,
         rate: RatingProvider = no_ratings,
+        compare: ComparisonProvider = no_comparisons,
     ) -> None:
         self.batch = batch
         self._judges = [provide] if callable(provide) else list(provide)
         self._judge = 0
         self._rate = rate
+        self._compare = compare
         self._cache: dict[object, object] = {}
 
     def of_judge(self, judge: int) -> Evidence:
@@ -200,6 +218,21 @@ class Evidence:
             return [None if request is None else next(given) for request in requests]
 
         return self.once(("ratings", key), make)
+
+    def comparisons(
+        self, key: object, written: str, requests: Sequence[ComparisonRequest | None]
+    ) -> list[Comparison | None]:
+        """One comparison for each request, by the comparer named; None where nothing is asked.
+
+        `key` names what is compared: metrics that ask the same have the same key.
+        """
+
+        def make() -> list[Comparison | None]:
+            asked = [request for request in requests if request is not None]
+            given = iter(self._compare(written, asked) if asked else ())
+            return [None if request is None else next(given) for request in requests]
+
+        return self.once(("comparisons", written, key), make)
 
 
 def ratio(a: NDArray[np.int64], b: NDArray[np.int64], empty: float) -> Floats:

@@ -1,9 +1,21 @@
-"""What a retriever is."""
+"""What a retriever is, what it searches, and how a kind of retriever keeps its files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, Protocol
+
+from trueground.plugins import Given
+from trueground.types import Passage
+
+# progress(what, done, total); total is None if unknown.
+Progress = Callable[[str, int, int | None], None]
+
+
+def no_progress(_what: str, _done: int, _total: int | None) -> None:
+    """Say nothing."""
 
 
 class Hit(NamedTuple):
@@ -11,6 +23,31 @@ class Hit(NamedTuple):
 
     index: int  # type: ignore[assignment]  # hides tuple.index
     score: float
+
+
+class Passages(Protocol):
+    """Passages in a fixed order, by number from 0.
+
+    `texts` are their texts, `searched` what retrievers compare: title and text, with one space
+    between. Both may be read from disk at each access. `sha256` is that of all of it.
+    """
+
+    @property
+    def texts(self) -> Sequence[str]: ...
+
+    @property
+    def searched(self) -> Sequence[str]: ...
+
+    @property
+    def sha256(self) -> str: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int) -> Passage: ...
+
+    def page_keys(self, index: int) -> frozenset[str]:
+        """By which names the page is known that the passage is a part of."""
+        ...
 
 
 class Retriever(Protocol):
@@ -25,3 +62,26 @@ class Retriever(Protocol):
     def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
         """For each query at most `top` hits, best first; equal scores in corpus order."""
         ...
+
+
+class Opened(NamedTuple):
+    """A retriever, and what gives the memory of its model and files back."""
+
+    retriever: Retriever
+    close: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of retriever that keeps files in an index.
+
+    `folder` names the folder of what was written: the same for all that shares its files, another
+    where an option changes them. `build` writes it; broken off and called again it goes on, and it
+    returns at once where all is there. `open` reads it, memory-mapped. All raise UsageError,
+    InputError and MissingExtraError; `build` also WriteError, `open` InputError where files are
+    missing or were made for other passages.
+    """
+
+    folder: Callable[[Given], str]
+    build: Callable[[Path, Passages, Given, Progress], None]
+    open: Callable[[Path, Passages, Given], Opened]

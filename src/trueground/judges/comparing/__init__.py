@@ -1,0 +1,42 @@
+"""Comparers: models that set a response beside its references or its contexts.
+
+A judge says whether a text supports a claim; a comparer gives the numbers of one metric (BERTScore,
+BEM, Q², a language model's yes or no). The metrics in `metrics/compared.py` name them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from trueground.errors import UsageError
+from trueground.judges.comparing.base import Comparer, compare
+from trueground.plugins import Given, make, read_given
+
+__all__ = ["Comparer", "asks_a_language_model", "compare", "comparers", "make_comparer"]
+
+comparers: dict[str, Callable[..., Comparer]] = {}
+# Those that ask the language model that `--rater` names.
+_ON_LANGUAGE_MODELS: frozenset[str] = frozenset()
+
+
+def asks_a_language_model(written: str) -> bool:
+    """Whether the comparer asks the language model that rates."""
+    return read_given("comparer", written).name in _ON_LANGUAGE_MODELS
+
+
+def make_comparer(written: str, rater: Given | None = None, *, cache: bool = True) -> Comparer:
+    """Return a new comparer from `NAME:MODEL(option=value)`.
+
+    Those that ask a language model ask the one of `rater`. UsageError: an unknown name or option,
+    no rater where one is needed. InputError for a model that cannot be found.
+    """
+    given = read_given("comparer", written, cache=cache)
+    if given.name in _ON_LANGUAGE_MODELS:
+        if rater is None or rater.model is None:
+            raise UsageError(
+                f"{given.name} asks a language model, and none is named; add "
+                '--rater "llm:MODEL(base_url=URL)"'
+            )
+        options = {**rater.options, **given.options}
+        given = Given("comparer", given.name, rater.model, options, cache)
+    return make("comparer", comparers, given)
