@@ -23,8 +23,9 @@ class RunSettings:
 
     `params` are the user's own and win over those of the task's scheme. `seed` is that of the
     intervals. `also` are metrics beside the task's own. `parts` are who splits, judges and rates;
-    who makes them also closes them. `time_limit` is in seconds and for this session only. `poll_seconds` is how soon the
-    batches are looked at again, for the first time; it grows to a minute.
+    who makes them also closes them. `time_limit` is in seconds and for this session only.
+    `poll_seconds` is how soon the batches are looked at again, for the first time; it grows to a
+    minute.
     """
 
     params: Params = field(default_factory=Params)
