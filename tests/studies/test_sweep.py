@@ -19,6 +19,7 @@ from trueground.models.fake import FakeModel
 from trueground.models.pricing import Price
 from trueground.runs.directory import write_json
 from trueground.studies.sweep import Pair, pairs_of, place, sweep
+from trueground.studies.variants import variants
 from trueground.types import Status
 
 
@@ -30,8 +31,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def pairs(data: Path, *models: FakeModel, tasks: tuple[str, ...] = ("unanswerable",)) -> list[Pair]:
     benchmark = get_benchmark("faitheval")
-    made = [benchmark.prepare(task, {}, Sources(data=data)) for task in tasks]
-    return pairs_of(made, models)
+    return pairs_of(variants(benchmark, tasks, {}, Sources(data=data)), models)
 
 
 def two() -> tuple[FakeModel, FakeModel]:

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 import typer
 
-from trueground.benchmarks.base import Benchmark, Sources, Value
+from trueground.benchmarks.base import Benchmark, Sources
 from trueground.cli.options import Format
 from trueground.cli.progress import progress_bar
 from trueground.errors import UsageError
@@ -25,7 +25,8 @@ from trueground.models.options import ModelOptions, see_variable
 from trueground.models.pricing import read_prices
 from trueground.models.registry import make_model
 from trueground.reports.terminal import render_estimates, render_run, render_runs
-from trueground.studies.sweep import Finished, Pair, pairs_of, place, sweep
+from trueground.studies.sweep import Finished, Pair, draw, pairs_of, place, sweep
+from trueground.studies.variants import Given, variants
 
 # The largest whole number that every JSON reader takes as it is, and that of 64 bits for seeds.
 _LARGEST, _LARGEST_SEED = 2**53 - 1, 2**63 - 1
@@ -35,9 +36,7 @@ _SECRETS = {"key", "apikey", "token", "secret", "password", "authorization", "cr
 _NO_SECRETS = re.compile(r".*_ids?|prompt_cache_key")
 
 
-def start(
-    benchmark: Benchmark, tasks: Sequence[str], options: Mapping[str, Value], **given: Any
-) -> None:
+def start(benchmark: Benchmark, tasks: Sequence[str], options: Given, **given: Any) -> None:
     """Run the benchmark's tasks on every model named, and print what came of it."""
     _see_numbers(given)
     cache = not given["no_cache"]
@@ -49,14 +48,13 @@ def start(
 def _start(
     benchmark: Benchmark,
     tasks: Sequence[str],
-    options: Mapping[str, Value],
+    options: Given,
     given: Mapping[str, Any],
     settings: RunSettings,
 ) -> None:
     names = given["model"]
     sources = Sources(given["data"], given["prompt"], names[0] if len(names) == 1 else None)
-    prepared = [benchmark.prepare(task, options, sources) for task in tasks]
-    pairs = pairs_of(prepared, _models(given))
+    pairs = pairs_of(variants(benchmark, tasks, options, sources), _models(given))
     name = "-".join([benchmark.name, *(tasks if len(tasks) == 1 else ())])
     out, resumed = (given["out"], False) if given["out"] else place(name, pairs, settings)
     if given["dry_run"]:
@@ -67,11 +65,14 @@ def _start(
     with progress_bar(given["quiet"] or given["no_progress"]) as progress:
         shown = RunSettings(**(vars(settings) | {"progress": progress}))
         outcomes = sweep(pairs, out, shown)
+    page = draw(outcomes, out)
     for outcome in outcomes:
         for line in outcome.notes():
             typer.echo(f"trueground: {line}", err=True)
     if given["format_"] is Format.JSON or not given["quiet"]:
         _show(outcomes, given["format_"])
+    if page is not None and given["format_"] is Format.TEXT and not given["quiet"]:
+        typer.echo(f"side by side: {page}")
     errors = [outcome.error for outcome in outcomes if outcome.error]
     if errors:
         raise typer.Exit(errors[0].exit_code)
@@ -153,6 +154,7 @@ def _settings(given: Mapping[str, Any], parts: Parts) -> RunSettings:
         limit=given["limit"],
         repeats=given["repeats"],
         by=tuple(given["by"] or ()),
+        also=tuple(given["also"] or ()),
         parts=parts,
         seed=0 if seed is None else seed,
         cache=not given["no_cache"],

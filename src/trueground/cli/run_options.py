@@ -58,6 +58,10 @@ def common(
     judge: Judges = None,
     decomposer: Decomposer = "rules",
     rater: Rater = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(help="Metrics beside the benchmark's own, as for score. Repeatable."),
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N questions.")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Answers to each question.")] = 1,
     temperature: Annotated[float | None, typer.Option(min=0.0)] = None,

@@ -83,11 +83,18 @@ def _parameter(option: BenchmarkOption) -> inspect.Parameter:
     """A benchmark's option as a parameter that typer understands."""
     flag = isinstance(option.default, bool)
     allowed = f" [{'|'.join(option.allowed)}]" if option.allowed else ""
-    said = typer.Option(f"--{option.name}", help=option.doc + allowed, show_default=not flag)
+    several = " Repeatable: each is a run of its own." if option.varied else ""
+    said = typer.Option(
+        f"--{option.name}", help=option.doc + allowed + several, show_default=not flag
+    )
     kind: Any = bool if flag else (str | None if option.default is None else str)
+    default: Any = option.default
+    if option.varied:
+        kind = list[str] | None if default is None else list[str]
+        default = None if default is None else [default]
     return inspect.Parameter(
         option.name.replace("-", "_"),
         inspect.Parameter.KEYWORD_ONLY,
-        default=option.default,
+        default=default,
         annotation=Annotated[kind, said],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -26,7 +26,9 @@ from trueground.evaluate.session import see_questions
 from trueground.models.base import ChatModel
 from trueground.models.pricing import price_of
 from trueground.records import Check
+from trueground.reports.leaderboard.page import write_leaderboard
 from trueground.runs.directory import free_path, safe_name, see_resumable
+from trueground.studies.variants import Variant, folders
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Pair:
     where: str
 
 
+PAGE = "leaderboard.html"  # of a sweep, beside its runs
 # What of the manifest stands beside the summary in the JSON output.
 _TOLD = (
     "benchmark",
@@ -107,30 +110,17 @@ def _same(answered: str, wanted: str) -> bool:
     return a in b or b in a or a.rpartition("/")[2] in b or b.rpartition("/")[2] in a
 
 
-def pairs_of(tasks: Sequence[Task], models: Sequence[ChatModel]) -> list[Pair]:
+def pairs_of(variants: Sequence[Variant], models: Sequence[ChatModel]) -> list[Pair]:
     """Every model with every task. Raises UsageError for two models of one name."""
     names = [model.name for model in models]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise UsageError(f"the model {min(twice)!r} is named twice; name each model once")
-    folders = _folders(names)
     found = []
-    for (model, folder), task in product(zip(models, folders, strict=True), tasks):
-        parts = [folder] * (len(models) > 1) + [safe_name(task.name)] * (len(tasks) > 1)
-        found.append(Pair(task, model, "/".join(parts) or "."))
+    for (model, folder), variant in product(zip(models, folders(names), strict=True), variants):
+        parts = [folder] * (len(models) > 1) + [variant.folder]
+        found.append(Pair(variant.task, model, "/".join(filter(None, parts)) or "."))
     return found
-
-
-def _folders(names: Iterable[str]) -> list[str]:
-    """A folder name for each model, different ones for different models."""
-    folders: list[str] = []
-    for name in names:
-        folder = safe_name(name)
-        number = 2
-        while folder in folders:
-            folder, number = f"{safe_name(name)}-{number}", number + 1
-        folders.append(folder)
-    return folders
 
 
 def place(name: str, pairs: Sequence[Pair], settings: RunSettings) -> tuple[Path, bool]:
@@ -186,7 +176,7 @@ def sweep(pairs: Sequence[Pair], out: Path, settings: RunSettings) -> list[Finis
     for pair in pairs:
         path = out / pair.where
         try:
-            result = run_task(pair.task, pair.model, path, settings, checks[pair.task.name])
+            result = run_task(pair.task, pair.model, path, settings, checks[id(pair.task)])
             outcome = Finished(pair, path, result)
         except UnreachableError as error:
             outcome = Finished(pair, path, None, error)
@@ -199,7 +189,16 @@ def sweep(pairs: Sequence[Pair], out: Path, settings: RunSettings) -> list[Finis
     return outcomes
 
 
-def _see_all(pairs: Sequence[Pair], out: Path, settings: RunSettings) -> dict[str, Check]:
+def draw(outcomes: Sequence[Finished], out: Path) -> Path | None:
+    """The page that sets the runs of a sweep side by side; None where fewer than two have ended.
+
+    Raises OutputError where its place is taken by something else, WriteError.
+    """
+    ended = [outcome.path for outcome in outcomes if outcome.result is not None]
+    return write_leaderboard(ended, out / PAGE) if len(ended) > 1 else None
+
+
+def _see_all(pairs: Sequence[Pair], out: Path, settings: RunSettings) -> dict[int, Check]:
     """Read the questions of every task, and see that every run can go where it belongs."""
     for pair in pairs:
         if settings.prices is not None:
@@ -207,5 +206,5 @@ def _see_all(pairs: Sequence[Pair], out: Path, settings: RunSettings) -> dict[st
         if settings.batch:
             see_batches(pair.model)
     see_folders(out, pairs, settings)
-    tasks = {pair.task.name: pair.task for pair in pairs}
-    return {name: see_questions(task, settings) for name, task in tasks.items()}
+    tasks = {id(pair.task): pair.task for pair in pairs}
+    return {number: see_questions(task, settings) for number, task in tasks.items()}

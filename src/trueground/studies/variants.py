@@ -1,0 +1,71 @@
+"""A benchmark's tasks under several values of its options: what a sweep asks, and under which name.
+
+An option that a benchmark declares as varied may be given several times. Every combination of the
+values is a task of its own, so that one command compares settings, instructions or retrievers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from trueground.benchmarks.base import Benchmark, Sources, Task, Value
+from trueground.errors import UsageError
+from trueground.runs.directory import safe_name
+
+Given = Mapping[str, Value | Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A task with its options settled; `folder` tells it from the others, "" where it is alone."""
+
+    folder: str
+    task: Task
+
+
+def variants(
+    benchmark: Benchmark, tasks: Sequence[str], options: Given, sources: Sources
+) -> list[Variant]:
+    """Every task with every combination of the varied options.
+
+    `options` has a list where an option was given several times. UsageError: one value twice, and
+    whatever `prepare` raises.
+    """
+    several = {
+        option.name: _values(option.name, options[option.name], option.default)
+        for option in benchmark.options
+        if option.varied and option.name in options
+    }
+    names = {name: folders(map(str, values)) for name, values in several.items()}
+    found = []
+    for task in tasks:
+        for places in product(*(range(len(values)) for values in several.values())):
+            chosen = dict(zip(several, places, strict=True))
+            single = {name: several[name][place] for name, place in chosen.items()}
+            told = [names[name][place] for name, place in chosen.items() if len(names[name]) > 1]
+            words = [safe_name(task)] * (len(tasks) > 1) + told
+            prepared = benchmark.prepare(task, {**options, **single}, sources)  # type: ignore[dict-item]
+            found.append(Variant("-".join(words), prepared))
+    return found
+
+
+def _values(name: str, given: Value | Sequence[str], default: Value) -> list[Value]:
+    one = given is None or isinstance(given, str | bool)
+    values: list[Value] = [given] if one else [*given]  # type: ignore[list-item, misc]
+    if twice := [value for value in values if values.count(value) > 1]:
+        raise UsageError(f"--{name} {twice[0]} is given twice; give each value once")
+    return values or [default]
+
+
+def folders(names: Iterable[str]) -> list[str]:
+    """A folder name for each name, different ones for different names."""
+    found: list[str] = []
+    for name in names:
+        folder = safe_name(name)
+        number = 2
+        while folder in found:
+            folder, number = f"{safe_name(name)}-{number}", number + 1
+        found.append(folder)
+    return found

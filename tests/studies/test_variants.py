@@ -1,0 +1,115 @@
+"""Options that are given several times: a run for each value, told apart by their folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from trueground.benchmarks.base import Benchmark, BenchmarkOption, Question, Sources, Task, Value
+from trueground.errors import UsageError
+from trueground.evaluate.run_settings import RunSettings
+from trueground.models.base import Message, Params
+from trueground.models.fake import FakeModel
+from trueground.records.jsontext import decode_row
+from trueground.runs.directory import RESPONSES
+from trueground.studies.sweep import PAGE, draw, pairs_of, sweep
+from trueground.studies.variants import variants
+from trueground.types import Passage, Record
+
+
+def _prepare(task: str, options: Mapping[str, Value], _sources: Sources) -> Task:
+    tone, size = str(options["tone"]), options.get("size")
+
+    def questions() -> Iterator[Question]:
+        for number in range(3):
+            record = Record(
+                id=f"q{number}",
+                response="",
+                question="Who?",
+                references=["Ann"],
+                contexts=[Passage("Ann did it.")],
+            )
+            yield Question(record, (Message("user", f"{tone} {size} {number}"),))
+
+    return Task(
+        benchmark="small",
+        name=task,
+        options={"tone": tone, "size": size},
+        metrics=("recall",),
+        headline="recall",
+        by=(),
+        params=Params(),
+        files=(),
+        prompts=(),
+        questions=questions,
+        trim=lambda reply: reply.partition("\n")[0] if tone == "curt" else reply,
+    )
+
+
+SMALL = Benchmark(
+    name="small",
+    doc="a small one",
+    source="this test",
+    default_tasks=("one",),
+    other_tasks=("two",),
+    options=(
+        BenchmarkOption("tone", "curt", "how", varied=True),
+        BenchmarkOption("size", None, "how large"),
+    ),
+    prepare=_prepare,
+)
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "tone", "expected"),
+    [
+        (("one",), ["curt"], [("", "curt")]),
+        (("one",), "curt", [("", "curt")]),
+        (("one",), ["a/b", "a b"], [("a-b", "a/b"), ("a-b-2", "a b")]),
+        (("one", "two"), ["curt"], [("one", "curt"), ("two", "curt")]),
+        (
+            ("one", "two"),
+            ["x", "y"],
+            [("one-x", "x"), ("one-y", "y"), ("two-x", "x"), ("two-y", "y")],
+        ),
+    ],
+)
+def test_folders(tasks: tuple[str, ...], tone: object, expected: list[tuple[str, str]]) -> None:
+    found = variants(SMALL, tasks, {"tone": tone, "size": "3"}, Sources())  # type: ignore[dict-item]
+    assert [(v.folder, v.task.options["tone"]) for v in found] == expected
+    assert {v.task.options["size"] for v in found} == {"3"}
+
+
+def test_one_value_twice() -> None:
+    with pytest.raises(UsageError, match="--tone x is given twice"):
+        variants(SMALL, ("one",), {"tone": ["x", "x"]}, Sources())
+
+
+def test_every_model_meets_every_variant_and_the_page_shows_all(tmp_path: Path) -> None:
+    found = variants(SMALL, ("one",), {"tone": ["curt", "kind"]}, Sources())
+    models = [FakeModel("Ann\nand Bob", name="a"), FakeModel("Bob\nand Ann", name="b")]
+    pairs = pairs_of(found, models)
+    assert [pair.where for pair in pairs] == ["a/curt", "a/kind", "b/curt", "b/kind"]
+    out = tmp_path / "sweep"
+    outcomes = sweep(pairs, out, RunSettings(also=("exact_match", "recall")))
+    means = [outcome.result.summary["recall"].mean for outcome in outcomes if outcome.result]
+    assert means == [1.0, 1.0, 0.0, 1.0]  # what is trimmed away is not scored …
+    assert [
+        outcome.result.summary["exact_match"].mean for outcome in outcomes if outcome.result
+    ] == [1.0, 0.0, 0.0, 0.0]
+    first = (out / "b/curt" / RESPONSES).read_bytes().splitlines()[0]
+    assert decode_row(first)["response"] == "Bob\nand Ann"  # … and is kept in the log
+    assert all(len(model.calls) == 6 for model in models)
+    page = draw(outcomes, out)
+    assert page == out / PAGE
+    assert page is not None
+    assert all(word in page.read_text() for word in ("curt", "kind", "small"))
+    assert draw(outcomes[:1], out) is None
