@@ -98,6 +98,14 @@ def tiny_text_to_text(folder: Path, *, onnx: bool = False, seed: int = 0) -> Pat
     return folder
 
 
+def tiny_answer_finder(folder: Path, seed: int = 0) -> Path:
+    """A BERT that finds the words of a text that answer a question."""
+    import transformers
+
+    _save(transformers.BertForQuestionAnswering(_bert(seed)), folder, _wordpiece())
+    return folder
+
+
 def tiny_causal(folder: Path, seed: int = 0) -> Path:
     """A GPT-2: what none of the three kinds takes."""
     import torch

@@ -26,13 +26,19 @@ class Kind:
     auto: str
 
 
-TEXT = Kind("bi-encoder", ("Model", "ForMaskedLM", "ForPreTraining"), "AutoModel")
+DPR_QUESTIONS, DPR_PASSAGES = "DPRQuestionEncoder", "DPRContextEncoder"
+TEXT = Kind(
+    "bi-encoder",
+    ("Model", "ForMaskedLM", "ForPreTraining", "Contriever", DPR_QUESTIONS, DPR_PASSAGES),
+    "AutoModel",
+)
 PAIR = Kind(
     "cross-encoder or classifier of text pairs",
     ("ForSequenceClassification",),
     "AutoModelForSequenceClassification",
 )
 WORDS = Kind("text-to-text model", ("ForConditionalGeneration",), "AutoModelForSeq2SeqLM")
+SPANS = Kind("model that finds answers", ("ForQuestionAnswering",), "AutoModelForQuestionAnswering")
 Config = Mapping[str, Any]
 
 
@@ -61,6 +67,7 @@ def _example(kind: Kind) -> str:
         TEXT: "BertModel",
         PAIR: "BertForSequenceClassification",
         WORDS: "T5ForConditionalGeneration",
+        SPANS: "BertForQuestionAnswering",
     }[kind]
 
 
@@ -73,8 +80,29 @@ def labels_of(config: Config) -> tuple[str, ...]:
     return tuple(named.get(number, f"label_{number}").lower() for number in range(count))
 
 
+def is_dpr(config: Config) -> bool:
+    """Whether it is one of a pair of DPR: questions and passages have an encoder each."""
+    return config.get("model_type") == "dpr"
+
+
+def only_dpr(config: Config) -> str | None:
+    """What alone one of DPR's encoders knows, `questions` or `passages`; None for other models."""
+    if not is_dpr(config):
+        return None
+    named = config.get("architectures") or ()
+    return "passages" if DPR_PASSAGES in named else "questions"
+
+
+def class_of(config: Config, kind: Kind) -> str:
+    """The class that loads the weights; the general one takes DPR's passages for questions."""
+    return DPR_PASSAGES if kind is TEXT and only_dpr(config) == "passages" else kind.auto
+
+
 def width_of(shown: str, config: Config) -> int:
     """The number of dimensions of a token's vector. InputError where config.json has none."""
+    projected = config.get("projection_dim")
+    if is_dpr(config) and isinstance(projected, int) and projected > 0:
+        return projected
     for name in ("hidden_size", "dim", "d_model"):
         if isinstance(config.get(name), int):
             return int(config[name])

@@ -16,7 +16,7 @@ import numpy as np
 
 from trueground.encoders.base import Floats
 from trueground.encoders.folders import Checkpoint
-from trueground.encoders.kinds import TEXT, WORDS, Kind
+from trueground.encoders.kinds import TEXT, WORDS, Kind, class_of, is_dpr
 from trueground.encoders.options import EncoderOptions
 from trueground.encoders.tiles import Tile
 from trueground.encoders.workers import Workers, named
@@ -47,12 +47,18 @@ class TorchBackend:
     """Computes tiles; the weights are loaded with the first one."""
 
     def __init__(
-        self, checkpoint: Checkpoint, options: EncoderOptions, kind: Kind, device: str
+        self,
+        checkpoint: Checkpoint,
+        options: EncoderOptions,
+        kind: Kind,
+        device: str,
+        layers: int | None = None,
     ) -> None:
         self._checkpoint = checkpoint
         self._options = options
         self._kind = kind
         self._device = device
+        self._changes = {} if layers is None else {"num_hidden_layers": layers}
         self.version = named("torch")
 
     @contextmanager
@@ -77,10 +83,26 @@ class TorchBackend:
             tensors["decoder_input_ids"] = torch.from_numpy(start).to(self._device)
         with torch.inference_mode():
             output = self._model(**tensors)
-            numbers = output.last_hidden_state if self._kind is TEXT else output.logits
+            numbers = self._states(output) if self._kind is TEXT else output.logits
             if self._kind is WORDS:
                 numbers = numbers[:, 0]
             return np.asarray(numbers.float().cpu().numpy(), dtype=np.float32)
+
+    @property
+    def model(self) -> Any:
+        """The model itself, loaded; for those that run it in another way."""
+        return self._model
+
+    @property
+    def typed(self) -> bool:
+        """Whether the model is told which of two texts a token belongs to."""
+        return self._typed
+
+    def _states(self, output: Any) -> Any:
+        """Vectors of all tokens; of DPR only the text's own, in the place of the first token."""
+        if is_dpr(self._checkpoint.config):
+            return output.pooler_output[:, None]
+        return output.last_hidden_state
 
     def close(self) -> None:
         """Give the memory back."""
@@ -101,7 +123,6 @@ class TorchBackend:
 
     @cached_property
     def _typed(self) -> bool:
-        """Whether the model is told which of two texts a token belongs to."""
         return "token_type_ids" in signature(self._model.forward).parameters
 
     @cached_property
@@ -109,12 +130,15 @@ class TorchBackend:
         torch, shown = needed("torch"), self._checkpoint.shown
         int8 = self._options.dtype == "int8"
         with loading(needed, shown, "say trust_remote_code=true") as transformers:
-            model, info = getattr(transformers, self._kind.auto).from_pretrained(
+            model, info = getattr(
+                transformers, class_of(self._checkpoint.config, self._kind)
+            ).from_pretrained(
                 str(self._checkpoint.folder),
                 use_safetensors=True,
                 dtype=torch.float32 if int8 else getattr(torch, self._options.dtype),
                 output_loading_info=True,
                 trust_remote_code=self._options.trust_remote_code,
+                **self._changes,
             )
             missing = [key for key in info["missing_keys"] if not self._is_unused(key)]
             see_complete(shown, missing)

@@ -14,9 +14,51 @@ from trueground.plugins import Given, make, read_given
 
 __all__ = ["Comparer", "asks_a_language_model", "compare", "comparers", "make_comparer"]
 
-comparers: dict[str, Callable[..., Comparer]] = {}
+
+def _q2(given: Given) -> Comparer:
+    """Questions about the response, answered from the response and from the contexts."""
+    from trueground.judges.comparing.q2.comparer import Q2
+
+    return Q2(given)
+
+
+def _llm_correctness(given: Given) -> Comparer:
+    """Does the response say all that some reference says? A language model's yes or no."""
+    from trueground.judges.comparing.llm_correctness import LLMCorrectness
+
+    return LLMCorrectness(given)
+
+
+def _llm_faithfulness(given: Given) -> Comparer:
+    """Does all of the response stand in the contexts? A language model's yes or no."""
+    from trueground.judges.comparing.llm_faithfulness import LLMFaithfulness
+
+    return LLMFaithfulness(given)
+
+
+def _llm_abstention(given: Given) -> Comparer:
+    """Does the response decline to answer? A language model's yes or no."""
+    from trueground.judges.comparing.llm_abstention import LLMAbstention
+
+    return LLMAbstention(given)
+
+
+def _error_category(given: Given) -> Comparer:
+    """Why does a correct response share few words with its references? A language model's word."""
+    from trueground.judges.comparing.error_category import ErrorCategory
+
+    return ErrorCategory(given)
+
+
+comparers: dict[str, Callable[..., Comparer]] = {"q2": _q2}
 # Those that ask the language model that `--rater` names.
-_ON_LANGUAGE_MODELS: frozenset[str] = frozenset()
+_ON_LANGUAGE_MODELS: dict[str, Callable[..., Comparer]] = {
+    "llm-correctness": _llm_correctness,
+    "llm-faithfulness": _llm_faithfulness,
+    "llm-abstention": _llm_abstention,
+    "error-category": _error_category,
+}
+comparers |= _ON_LANGUAGE_MODELS
 
 
 def asks_a_language_model(written: str) -> bool:
