@@ -21,7 +21,11 @@ from trueground.net.home import home
 from trueground.plugins import add, find, load_plugins
 
 ORIGIN = "origin.json"
-_MODULES = ("trueground.benchmarks.faitheval.data", "trueground.benchmarks.truly_ground.data")
+_MODULES = (
+    "trueground.benchmarks.faitheval.data",
+    "trueground.benchmarks.truly_ground.data",
+    "trueground.benchmarks.instruct_qa.data",
+)
 
 
 @dataclass(frozen=True)

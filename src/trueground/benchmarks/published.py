@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
+from typing import Literal
 
 import msgspec
 
@@ -50,6 +51,45 @@ class PublishedRank(msgspec.Struct, frozen=True):
     printed: str | None = None
 
 
+class PublishedCorrelation(msgspec.Struct, frozen=True):
+    """How far one metric agrees with people, item by item; coefficients from -1 to 1.
+
+    `judge` is the model behind a judged metric, `printed` how the paper names the two.
+    """
+
+    metric: str
+    spearman: float
+    kendall: float
+    judge: str | None = None
+    printed: str | None = None
+
+
+class PublishedDistribution(msgspec.Struct, frozen=True):
+    """One metric's values over the items that people gave `label`; fractions of 1."""
+
+    metric: str
+    label: int
+    mean: float
+    median: float
+    sd: float
+    judge: str | None = None
+    printed: str | None = None
+
+
+class PublishedNumber(msgspec.Struct, frozen=True):
+    """A printed number that is no model's score: a count, an agreement, a share of something.
+
+    A share and a relative change are fractions of 1. `of` says what a share is a share of, `task`
+    is "" where the number is over all tasks.
+    """
+
+    name: str
+    value: float
+    unit: Literal["share", "count", "mean", "coefficient", "relative"]
+    of: str = ""
+    task: str = ""
+
+
 class PublishedTable(msgspec.Struct, frozen=True):
     """One table, or the numbers of the running text (`text`); `place` says where it stands."""
 
@@ -59,6 +99,9 @@ class PublishedTable(msgspec.Struct, frozen=True):
     scores: tuple[PublishedScore, ...] = ()
     ranks: tuple[PublishedRank, ...] = ()
     rates: tuple[PublishedRate, ...] = ()
+    correlations: tuple[PublishedCorrelation, ...] = ()
+    distributions: tuple[PublishedDistribution, ...] = ()
+    numbers: tuple[PublishedNumber, ...] = ()
 
 
 class _File(msgspec.Struct):
@@ -67,6 +110,9 @@ class _File(msgspec.Struct):
     scores: dict[str, tuple[PublishedScore, ...]]
     ranks: dict[str, tuple[PublishedRank, ...]] = {}
     rates: dict[str, tuple[PublishedRate, ...]] = {}
+    correlations: dict[str, tuple[PublishedCorrelation, ...]] = {}
+    distributions: dict[str, tuple[PublishedDistribution, ...]] = {}
+    numbers: dict[str, tuple[PublishedNumber, ...]] = {}
 
 
 @cache
@@ -87,6 +133,9 @@ def published(benchmark: str) -> tuple[PublishedTable, ...]:
             found.scores.get(name, ()),
             found.ranks.get(name, ()),
             found.rates.get(name, ()),
+            found.correlations.get(name, ()),
+            found.distributions.get(name, ()),
+            found.numbers.get(name, ()),
         )
         for name, place in found.tables.items()
     )

@@ -15,7 +15,7 @@ from trueground.benchmarks.base import Benchmark, Value
 from trueground.errors import UsageError, unknown_name
 from trueground.plugins import add, find, load_plugins
 
-_MODULES = ("faitheval", "truly_ground")
+_MODULES = ("faitheval", "truly_ground", "instruct_qa")
 
 BENCHMARKS: dict[str, Benchmark] = {
     found.name: found
@@ -37,7 +37,11 @@ def all_benchmarks() -> dict[str, Benchmark]:
 
 
 def get_benchmark(name: str) -> Benchmark:
-    """The benchmark of that name, or a UsageError with near names."""
+    """The benchmark of that name, or a UsageError with near names; `_` and `-` are alike."""
+    if name not in BENCHMARKS:
+        load_plugins()
+        alike = [known for known in BENCHMARKS if _plain(known) == _plain(name)]
+        name = alike[0] if alike else name
     return find("benchmark", BENCHMARKS, name)
 
 
@@ -53,6 +57,10 @@ def settled(benchmark: Benchmark, task: str, given: Mapping[str, Value]) -> dict
         if allowed and value not in allowed:
             raise UsageError(f"--{name} {value}: expected one of {', '.join(allowed)}")
     return {name: given.get(name, option.default) for name, option in options.items()}
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "-")
 
 
 benchmark = add_benchmark

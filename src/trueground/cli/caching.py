@@ -1,4 +1,4 @@
-"""`trueground cache`: what is kept of replies and of encoders' results, and clearing it."""
+"""`trueground cache`: what is kept of replies, encoders' results and searches, and clearing it."""
 
 from __future__ import annotations
 
@@ -16,22 +16,32 @@ if TYPE_CHECKING:
 
 cache = typer.Typer(name="cache", help="What is kept of earlier runs: count and clear.")
 _LONGEST_DAYS = 100_000
+_NOUNS = {"encoders": "results of encoders", "searches": "searches"}
 FormatOption = Annotated[Format, typer.Option("--format", help="text or json.")]
 
 
 @cache.command("stats")
 def stats(format_: FormatOption = Format.TEXT) -> None:
-    """Show how many replies, and results of encoders, are kept, of which models, how old."""
-    from trueground.net.cache import default_path, vectors_path
+    """Show how many replies, results of encoders and searches are kept, of which models."""
+    from trueground.net.cache import default_path
     from trueground.net.upkeep import stats as count
 
-    found, encoders = count(default_path()), count(vectors_path())
+    found = count(default_path())
+    beside = {name: count(path) for name, path in _beside().items()}
     if format_ is Format.JSON:
-        _echo_json({**_as_json(found), "encoders": _as_json(encoders)})
+        _echo_json({**_as_json(found), **{name: _as_json(one) for name, one in beside.items()}})
         return
     _show(found, "replies")
-    if encoders.entries:
-        _show(encoders, "results of encoders")
+    for name, one in beside.items():
+        if one.entries:
+            _show(one, _NOUNS[name])
+
+
+def _beside() -> dict[str, Path]:
+    """The files beside the replies, by what they are called in JSON."""
+    from trueground.net.cache import searches_path, vectors_path
+
+    return {"encoders": vectors_path(), "searches": searches_path()}
 
 
 def _as_json(found: CacheStats) -> dict[str, Any]:
@@ -69,30 +79,32 @@ def clear(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Remove kept replies and results of encoders; asked again, they are paid for again."""
-    from trueground.net.cache import default_path, vectors_path
+    """Remove kept replies, results of encoders and searches; asked again, they are paid again."""
+    from trueground.net.cache import default_path
     from trueground.net.upkeep import clear_several
 
-    paths = (default_path(), vectors_path())
+    paths = {"": default_path(), **_beside()}
     which = "" if model is None else f" of {model}"
     which += "" if older_than is None else f" older than {older_than:g} days"
     age = None if older_than is None else _age(older_than)
-    beside = f" and {paths[1]}" if paths[1].exists() else ""
-    asked = f"Remove {'the' if which else 'all'} replies{which} from {paths[0]}{beside}?"
+    there = {name: path for name, path in paths.items() if not name or path.exists()}
+    files = " and ".join(str(path) for path in there.values())
+    asked = f"Remove {'the' if which else 'all'} replies{which} from {files}?"
     if not (yes or _confirmed(asked)):
-        _tell(paths, (0, 0), "nothing was removed", format_)
+        _tell(paths, dict.fromkeys(paths, 0), "nothing was removed", format_)
         return
-    gone, results = clear_several(paths, model, age)
-    words = f"removed {gone:,} replies{which} from {paths[0]}"
-    if beside:
-        words += f"\nremoved {results:,} results of encoders{which} from {paths[1]}"
-    _tell(paths, (gone, results), words, format_)
+    gone = dict(zip(paths, clear_several(list(paths.values()), model, age), strict=True))
+    words = "\n".join(
+        f"removed {gone[name]:,} {_NOUNS.get(name, 'replies')}{which} from {path}"
+        for name, path in there.items()
+    )
+    _tell(paths, gone, words, format_)
 
 
-def _tell(paths: tuple[Path, Path], removed: tuple[int, int], words: str, format_: Format) -> None:
+def _tell(paths: dict[str, Path], removed: dict[str, int], words: str, format_: Format) -> None:
     if format_ is Format.JSON:
-        both = [{"path": str(p), "removed": n} for p, n in zip(paths, removed, strict=True)]
-        _echo_json({**both[0], "encoders": both[1]})
+        each = {n: {"path": str(path), "removed": removed[n]} for n, path in paths.items()}
+        _echo_json({**each.pop(""), **each})
     else:
         typer.echo(words)
 

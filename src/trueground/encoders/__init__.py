@@ -8,18 +8,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from trueground.encoders.base import PairScorer, TextEncoder, TextToText
+from trueground.encoders.base import (
+    PairScorer,
+    PartsScorer,
+    PassageEncoder,
+    TextEncoder,
+    TextToText,
+    TokenEncoder,
+)
 from trueground.encoders.options import EncoderOptions
 
 __all__ = [
     "EncoderOptions",
     "PairScorer",
+    "PartsScorer",
+    "PassageEncoder",
     "TextEncoder",
     "TextToText",
+    "TokenEncoder",
     "pair_scorer",
+    "parts_scorer",
+    "passage_encoder",
     "text_encoder",
     "text_to_text",
     "token_counter",
+    "token_encoder",
 ]
 _DEFAULT = EncoderOptions()
 
@@ -35,11 +48,40 @@ def text_encoder(model: str | Path, options: EncoderOptions = _DEFAULT) -> TextE
     return make_text_encoder(model, options)
 
 
+def passage_encoder(model: str | Path, options: EncoderOptions = _DEFAULT) -> PassageEncoder:
+    """The bi-encoder for retrieval in a folder or of that name; see `text_encoder`.
+
+    With `similarity="auto"` its vectors are compared as the model was trained for.
+    """
+    from trueground.encoders.passages import make_passage_encoder
+
+    return make_passage_encoder(model, options)
+
+
 def pair_scorer(model: str | Path, options: EncoderOptions = _DEFAULT) -> PairScorer:
     """The cross-encoder or classifier of pairs in a folder or of that name; see `text_encoder`."""
     from trueground.encoders.making import make_pair_scorer
 
     return make_pair_scorer(model, options)
+
+
+def parts_scorer(model: str | Path, options: EncoderOptions = _DEFAULT) -> PartsScorer:
+    """The classifier in a folder or of that name, for two texts or more; see `text_encoder`."""
+    from trueground.encoders.making import make_parts_scorer
+
+    return make_parts_scorer(model, options)
+
+
+def token_encoder(
+    model: str | Path, layer: int, options: EncoderOptions = _DEFAULT
+) -> TokenEncoder:
+    """The states of the `layer`th layer (1 is the first) of the model in a folder or of that name.
+
+    It runs on PyTorch, and keeps no results; see `text_encoder`.
+    """
+    from trueground.encoders.token_vectors import make_token_encoder
+
+    return make_token_encoder(model, layer, options)
 
 
 def text_to_text(model: str | Path, options: EncoderOptions = _DEFAULT) -> TextToText:

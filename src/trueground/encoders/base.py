@@ -10,13 +10,15 @@ for one kind of GPU and one `batch_rows`, as far as the library's kernels repeat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Pair = tuple[str, str]
+# Two texts or more; before each one after the second stands the token that ends a text.
+Parts = tuple[str, ...]
 # A text, or several between which the token stands that ends a text for this model.
 Prompt = str | tuple[str, ...]
 
@@ -55,6 +57,49 @@ class TextEncoder(Windowed, Protocol):
         ...
 
 
+class PassageEncoder(TextEncoder, Protocol):
+    """A bi-encoder for retrieval: of questions, of passages, or of both.
+
+    `similarity` is `cosine` or `dot`; only for cosine are vectors of unit length. `space` names
+    what vectors of it can be compared with: weights, window, pooling and similarity, but neither
+    library nor device. `width` is d. `only`: "questions" or "passages" where the model knows
+    nothing else (DPR), else None.
+    """
+
+    similarity: str
+    space: str
+    width: int
+    only: str | None
+
+    def encode_passages(self, passages: Sequence[Pair]) -> Floats:
+        """Vectors of (title, text), shape (n, d); the title may be empty.
+
+        DPR reads title and text with [SEP] between, others with a space. Cut off at the window.
+        They are not kept: a corpus has too many.
+        """
+        ...
+
+
+class TokenStates(NamedTuple):
+    """The n tokens of one text, special ones included.
+
+    `vectors` have length 1, shape (n, d). `special` says which tokens the model added, and `ends`
+    is the character of the text before which each token ends (0 for those added), shape (n,).
+    """
+
+    vectors: Floats
+    special: NDArray[np.bool_]
+    ends: NDArray[np.int32]
+
+
+class TokenEncoder(Windowed, Protocol):
+    """A model that gives one vector for each token of a text: the states of one of its layers."""
+
+    def states(self, texts: Sequence[str]) -> list[TokenStates]:
+        """The tokens of each text. A text beyond the window is cut off at it."""
+        ...
+
+
 class PairScorer(Windowed, Protocol):
     """A model that reads two texts together: a cross-encoder, or a classifier of entailment.
 
@@ -65,6 +110,19 @@ class PairScorer(Windowed, Protocol):
 
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """Raw logits, shape (n, len(labels)). The second text is cut off at the window."""
+        ...
+
+
+class PartsScorer(Windowed, Protocol):
+    """A pair scorer that can also read more than two texts; see `Parts`."""
+
+    labels: tuple[str, ...]
+
+    def scores(self, parts: Sequence[Parts]) -> Floats:
+        """Raw logits, shape (n, len(labels)). What follows the first text is cut off at the window.
+
+        Each text after the second takes one more token.
+        """
         ...
 
 

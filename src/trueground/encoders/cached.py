@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from trueground.encoders.base import Floats, Pair, Prompt, Windowed
+from trueground.encoders.base import Floats, Parts, Prompt, Windowed
 from trueground.net.cache import ResponseCache, vectors_path
 
 # Part of every key: a change of the arithmetic here must not meet older entries.
@@ -150,7 +150,7 @@ class _TextEncoder(Windowed, Protocol):
 class _PairScorer(Windowed, Protocol):
     labels: tuple[str, ...]
 
-    def scores(self, pairs: Sequence[Pair]) -> Floats: ...
+    def scores(self, pairs: Sequence[Parts]) -> Floats: ...
 
 
 class _TextToText(Windowed, Protocol):
@@ -207,7 +207,7 @@ class CachedPairScorer(_Cached):
         self._inner = inner
         self.labels = inner.labels
 
-    def scores(self, pairs: Sequence[Pair]) -> Floats:
+    def scores(self, pairs: Sequence[Parts]) -> Floats:
         def compute(places: list[int]) -> Floats:
             return self._inner.scores([pairs[place] for place in places])
 

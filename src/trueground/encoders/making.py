@@ -10,7 +10,15 @@ from typing import Protocol
 
 import numpy as np
 
-from trueground.encoders.base import Floats, Pair, PairScorer, Prompt, TextEncoder, TextToText
+from trueground.encoders.base import (
+    Floats,
+    PairScorer,
+    Parts,
+    PartsScorer,
+    Prompt,
+    TextEncoder,
+    TextToText,
+)
 from trueground.encoders.cached import (
     CachedPairScorer,
     CachedTextEncoder,
@@ -21,7 +29,7 @@ from trueground.encoders.folders import Checkpoint, find_checkpoint
 from trueground.encoders.kinds import PAIR, TEXT, WORDS, Kind, labels_of, width_of, window_of
 from trueground.encoders.onnx_backend import OnnxBackend, onnx_device
 from trueground.encoders.options import EncoderOptions
-from trueground.encoders.pooling import POOLINGS, pooling_of, unit
+from trueground.encoders.pooling import POOLINGS, pooling_of, similarity_of, unit
 from trueground.encoders.tiles import ROWS, STEP, Row, Shape, Tile, in_tiles
 from trueground.encoders.tokens import Tokeniser
 from trueground.encoders.torch_backend import TorchBackend, torch_device
@@ -46,10 +54,12 @@ class Backend(Protocol):
     def close(self) -> None: ...
 
 
-class _Encoder:
-    """What the three kinds share."""
+class Encoder:
+    """What all kinds share. `layers`: how many layers of a PyTorch model run; None for all."""
 
-    def __init__(self, model: str, options: EncoderOptions, kind: Kind) -> None:
+    def __init__(
+        self, model: str, options: EncoderOptions, kind: Kind, layers: int | None = None
+    ) -> None:
         options.see()
         checkpoint = find_checkpoint(model, options, kind)
         self.checkpoint = checkpoint
@@ -58,7 +68,7 @@ class _Encoder:
         self.tokeniser = Tokeniser(model, checkpoint.folder, self.window, kind is PAIR)
         self.specials = self.tokeniser.specials
         device = (onnx_device if checkpoint.onnx else torch_device)(_place(options))
-        self._backend = _backend(checkpoint, options, kind, device)
+        self._backend = _backend(checkpoint, options, kind, device, layers)
         self._shape = _shape(checkpoint, options, device, self.window)
         where = "" if device == "cpu" else f"+{device}{self._shape.rows}"
         arithmetic = f"{self._backend.version}+{options.dtype}+{self.window}{where}"
@@ -93,30 +103,47 @@ class _Encoder:
             return in_tiles(rows, self._shape, width, compute, each)
 
 
-class _BiEncoder(_Encoder):
+class BiEncoder(Encoder):
+    """Vectors of texts, not kept; see `base.TextEncoder`."""
+
     def __init__(self, model: str, options: EncoderOptions) -> None:
         super().__init__(model, options, TEXT)
-        name = pooling_of(model, self.checkpoint.folder)
+        checkpoint = self.checkpoint
+        name = pooling_of(model, checkpoint.folder, checkpoint.config, options.pooling)
         self._pooling = POOLINGS[name]
-        self.signature += f"+{name}"
-        self.width = width_of(model, self.checkpoint.config)
+        self.similarity = options.similarity
+        if self.similarity == "auto":
+            self.similarity = similarity_of(model, checkpoint.folder, checkpoint.config)
+        self._unit = self.similarity == "cosine"
+        meaning = name if self._unit else f"{name}+dot"
+        self.space = f"{checkpoint.signature}+{self.window}+{meaning}"
+        self.signature += f"+{meaning}"
+        self.width = width_of(model, checkpoint.config)
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        rows = self.tokeniser.singles(texts)
-        return self.tiled(rows, self.width, lambda states, t: unit(self._pooling(states, t.mask)))
+        return self.pooled(self.tokeniser.singles(texts))
+
+    def pooled(self, rows: Sequence[Row]) -> Floats:
+        """The vector of each row of tokens, shape (n, width)."""
+
+        def one_each(states: Floats, tile: Tile) -> Floats:
+            vectors = self._pooling(states, tile.mask)
+            return unit(vectors) if self._unit else vectors
+
+        return self.tiled(rows, self.width, one_each)
 
 
-class _CrossEncoder(_Encoder):
+class _CrossEncoder(Encoder):
     def __init__(self, model: str, options: EncoderOptions) -> None:
         super().__init__(model, options, PAIR)
         self.labels = labels_of(self.checkpoint.config)
 
-    def scores(self, pairs: Sequence[Pair]) -> Floats:
+    def scores(self, pairs: Sequence[Parts]) -> Floats:
         rows = self.tokeniser.pairs(pairs)
         return self.tiled(rows, len(self.labels), lambda logits, _tile: logits)
 
 
-class _TextToText(_Encoder):
+class _TextToText(Encoder):
     def __init__(self, model: str, options: EncoderOptions) -> None:
         super().__init__(model, options, WORDS)
 
@@ -137,10 +164,12 @@ def _place(options: EncoderOptions) -> str:
     return "cpu" if options.dtype == "int8" else options.device
 
 
-def _backend(checkpoint: Checkpoint, options: EncoderOptions, kind: Kind, device: str) -> Backend:
+def _backend(
+    checkpoint: Checkpoint, options: EncoderOptions, kind: Kind, device: str, layers: int | None
+) -> Backend:
     if checkpoint.onnx:
         return OnnxBackend(checkpoint, kind, device)
-    return TorchBackend(checkpoint, options, kind, device)
+    return TorchBackend(checkpoint, options, kind, device, layers)
 
 
 def _shape(checkpoint: Checkpoint, options: EncoderOptions, device: str, window: int) -> Shape:
@@ -162,12 +191,18 @@ def _shape(checkpoint: Checkpoint, options: EncoderOptions, device: str, window:
 
 def make_text_encoder(model: str | Path, options: EncoderOptions) -> TextEncoder:
     """See `trueground.encoders.text_encoder`."""
-    encoder = _BiEncoder(str(model), options)
+    encoder = BiEncoder(str(model), options)
     return CachedTextEncoder(encoder, Store(encoder.name, encoder.signature, options.cache))
 
 
 def make_pair_scorer(model: str | Path, options: EncoderOptions) -> PairScorer:
     """See `trueground.encoders.pair_scorer`."""
+    scorer = _CrossEncoder(str(model), options)
+    return CachedPairScorer(scorer, Store(scorer.name, scorer.signature, options.cache))
+
+
+def make_parts_scorer(model: str | Path, options: EncoderOptions) -> PartsScorer:
+    """See `trueground.encoders.parts_scorer`."""
     scorer = _CrossEncoder(str(model), options)
     return CachedPairScorer(scorer, Store(scorer.name, scorer.signature, options.cache))
 

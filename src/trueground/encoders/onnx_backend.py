@@ -12,7 +12,7 @@ import numpy as np
 
 from trueground.encoders.base import Floats
 from trueground.encoders.folders import Checkpoint
-from trueground.encoders.kinds import TEXT, WORDS, Kind
+from trueground.encoders.kinds import TEXT, WORDS, Kind, is_dpr
 from trueground.encoders.tiles import Tile, Whole
 from trueground.encoders.torch_backend import decoder_start
 from trueground.encoders.workers import Workers, named
@@ -67,6 +67,8 @@ class OnnxBackend:
             "token_type_ids": tile.types,
         }
         first, *rest = self._sessions
+        if self._kind is TEXT and is_dpr(self._checkpoint.config):
+            return self._asked(first, given, ("pooler_output",), 2)[:, None]
         if self._kind is not WORDS:
             names = ("last_hidden_state", "token_embeddings") if self._kind is TEXT else ("logits",)
             return self._asked(first, given, names, 3 if self._kind is TEXT else 2)

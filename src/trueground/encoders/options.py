@@ -10,6 +10,16 @@ from trueground.plugins import Given
 BACKENDS = ("auto", "onnx", "torch")
 DTYPES = ("float32", "int8", "float16", "bfloat16")
 DEVICES = ("auto", "cpu", "cuda")
+POOLINGS = ("mean", "cls", "max")
+SIMILARITIES = ("cosine", "dot", "auto")
+
+_ALLOWED = {
+    "backend": BACKENDS,
+    "dtype": DTYPES,
+    "device": DEVICES,
+    "pooling": POOLINGS,
+    "similarity": SIMILARITIES,
+}
 
 
 @dataclass(frozen=True)
@@ -19,7 +29,9 @@ class EncoderOptions:
     `file`: which .onnx file, relative to the folder. `revision`: a branch, tag or commit on the
     Hub. `batch_rows`: rows at a time on a GPU (on a CPU the number is fixed: it is part of the
     arithmetic). `cache` False leaves the file of earlier results out. `window`: tokens of one
-    input, where the model's own files are to be overruled.
+    input, where the model's own files are to be overruled; so `pooling`. `similarity`: what a
+    bi-encoder's vectors are compared by; cosine makes unit vectors of them, dot leaves them, and
+    auto is what the model was trained for.
     """
 
     backend: str = "auto"
@@ -31,12 +43,14 @@ class EncoderOptions:
     cache: bool = True
     trust_remote_code: bool = False
     window: int | None = None
+    pooling: str | None = None
+    similarity: str = "cosine"
 
     def see(self) -> None:
         """UsageError for a value that cannot be meant, or two that exclude each other."""
-        for option, allowed in (("backend", BACKENDS), ("dtype", DTYPES), ("device", DEVICES)):
+        for option, allowed in _ALLOWED.items():
             value = getattr(self, option)
-            if value not in allowed:
+            if value is not None and value not in allowed:
                 raise UsageError(f"{option} {value!r}; expected one of {', '.join(allowed)}")
         if self.batch_rows is not None and self.batch_rows < 1:
             raise UsageError(f"batch_rows {self.batch_rows}; expected 1 or more")

@@ -1,4 +1,4 @@
-"""From vectors of tokens to one unit vector of a text, as the model's files say."""
+"""From vectors of tokens to one vector of a text, and how such are compared, as files say."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.encoders.base import Floats
-from trueground.encoders.kinds import settings
-from trueground.errors import InputError
+from trueground.encoders.kinds import Config, is_dpr, settings
+from trueground.errors import InputError, UsageError
 
 # Vectors of tokens (n, tokens, d) and which tokens are no padding (n, tokens) -> (n, d).
 Pooling = Callable[[Floats, NDArray[np.int64]], Floats]
@@ -48,8 +48,19 @@ def unit(vectors: Floats) -> Floats:
     return np.asarray(vectors / np.maximum(lengths, np.float32(1e-12)), dtype=np.float32)
 
 
-def pooling_of(shown: str, folder: Path) -> str:
-    """The pooling that the files of sentence-transformers name, else `mean`. InputError."""
+def pooling_of(shown: str, folder: Path, config: Config, asked: str | None) -> str:
+    """The pooling that was asked for, else that of the files of sentence-transformers, else `mean`.
+
+    DPR has only `cls`. UsageError for another; InputError for files that name what is not known.
+    """
+    if is_dpr(config):
+        if asked not in (None, "cls"):
+            raise UsageError(
+                f"{shown} is a DPR encoder, whose vector is the first token's; leave "
+                f"pooling={asked} out"
+            )
+        return "cls"
+    found = None
     for part in _modules(shown, folder):
         kind = str(part.get("type", "")).rpartition(".")[2]
         if kind not in _PARTS:
@@ -57,9 +68,30 @@ def pooling_of(shown: str, folder: Path) -> str:
                 f"{shown}: modules.json has a part {kind!r}; expected {', '.join(_PARTS)} and "
                 "no others"
             )
-        if kind == "Pooling":
-            return _named(shown, folder, str(part.get("path", "")))
-    return "mean"
+        if kind == "Pooling" and asked is None:
+            found = found or _named(shown, folder, str(part.get("path", "")))
+    return asked or found or "mean"
+
+
+def similarity_of(shown: str, folder: Path, config: Config) -> str:
+    """`cosine` or `dot`: what the vectors were trained to be compared by. InputError.
+
+    DPR and Contriever: dot. Else what the files of sentence-transformers name, else whether one of
+    their parts makes unit vectors; cosine where there are no such files.
+    """
+    if is_dpr(config) or "Contriever" in (config.get("architectures") or ()):
+        return "dot"
+    file = "config_sentence_transformers.json"
+    named = settings(shown, folder, file).get("similarity_fn_name")
+    if named is not None and named not in ("cosine", "dot"):
+        raise InputError(
+            f"{shown}: {file} says the similarity {named!r}; expected cosine or dot. Say one of "
+            "them with similarity=…"
+        )
+    if named is not None:
+        return str(named)
+    kinds = [str(part.get("type", "")).rpartition(".")[2] for part in _modules(shown, folder)]
+    return "dot" if kinds and "Normalize" not in kinds else "cosine"
 
 
 def _modules(shown: str, folder: Path) -> list[dict[str, Any]]:

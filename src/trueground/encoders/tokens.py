@@ -6,14 +6,15 @@ are those that the model's own rules put around and between texts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trueground.encoders.base import Pair, Prompt
+from trueground.encoders.base import Pair, Parts, Prompt
 from trueground.encoders.kinds import settings
 from trueground.encoders.tiles import Row
 from trueground.errors import InputError, UsageError
@@ -25,6 +26,14 @@ _WHAT = "counting a model's tokens"
 _BLOCK = 256
 _PASSES = 3
 _FILES = (".json", ".txt", ".model")
+
+
+class Marked(NamedTuple):
+    """A row, which of its tokens were added, and where each ends in the text (0 for those)."""
+
+    row: Row
+    special: NDArray[np.bool_]
+    ends: NDArray[np.int32]
 
 
 class Tokeniser:
@@ -50,6 +59,21 @@ class Tokeniser:
     def singles(self, texts: Sequence[str]) -> list[Row]:
         """Each text with special tokens, cut off at the window."""
         return [self._single(found) for found in self._plain(texts)]
+
+    def marked(self, texts: Sequence[str]) -> list[Marked]:
+        """As `singles`, and for each token whether it was added and where it ends in the text."""
+        return [self._marked(found) for found in self._plain(texts)]
+
+    def _marked(self, found: Any) -> Marked:
+        found.truncate(self._window - self.specials)
+        found = self._tokenizer.post_process(found, None, True)
+        special = np.array(found.special_tokens_mask, np.bool_)
+        return Marked(self._row(found), special, np.array([e for _, e in found.offsets], np.int32))
+
+    @property
+    def by_bytes(self) -> bool:
+        """Whether a word's tokens say if a space stands before it, as those of GPT-2's kind do."""
+        return type(self._tokenizer.pre_tokenizer).__name__ == "ByteLevel"
 
     def prompts(self, prompts: Sequence[Prompt]) -> list[Row]:
         """Each prompt with special tokens, also between its parts, cut off at the window."""
@@ -77,16 +101,17 @@ class Tokeniser:
         found.truncate(self._window - self.specials)
         return self._row(self._tokenizer.post_process(found, None, True))
 
-    def pairs(self, pairs: Sequence[Pair]) -> list[Row]:
-        """Each pair with special tokens, the second text cut off at the window.
+    def pairs(self, pairs: Sequence[Parts]) -> list[Row]:
+        """Each pair with special tokens, what follows the first text cut off at the window.
 
         InputError where the first text leaves no room for the second.
         """
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         known = dict(zip(texts, self._plain(texts), strict=True))
-        return [self._pair(known[a], known[b], b) for a, b in pairs]
+        return [self._pair(known[first], known, rest) for first, *rest in pairs]
 
-    def _pair(self, first: Any, second: Any, text: str) -> Row:
+    def _pair(self, first: Any, known: Mapping[str, Any], rest: list[str]) -> Row:
+        second = known[rest[0]] if len(rest) == 1 else self._merged([known[text] for text in rest])
         room = self._window - self.specials - len(first.ids)
         if room < min(1, len(second.ids)):
             raise InputError(
@@ -95,9 +120,37 @@ class Tokeniser:
                 "the second. Shorten it, or leave the pair out."
             )
         if len(second.ids) > room:
-            (second,) = self._plain([text])  # its own copy: cutting changes it
+            second = type(second).merge([second], False)  # its own copy: cutting changes it
             second.truncate(room)
         return self._row(self._tokenizer.post_process(first, second, True))
+
+    def _merged(self, texts: list[Any]) -> Any:
+        """The texts as one, with the token between them that ends a text."""
+        end = self._tokenizer.encode("", add_special_tokens=True)
+        end.truncate(1, direction="left")
+        return type(end).merge([e for text in texts for e in (end, text)][1:], False)
+
+    def titled(self, passages: Sequence[Pair]) -> list[Row]:
+        """Each (title, text) with special tokens between too, and as one text for the types.
+
+        Beyond the window the longer of the two is cut off, then both alike. Source: DPR's code,
+        which truncates so and gives all tokens the type 0.
+        """
+        titles = self._plain([title for title, _ in passages])
+        texts = self._plain([text for _, text in passages])
+        return [
+            self._titled(title, text) if title.ids else self._single(text)
+            for title, text in zip(titles, texts, strict=True)
+        ]
+
+    def _titled(self, title: Any, text: Any) -> Row:
+        room = max(0, self._window - self._tokenizer.num_special_tokens_to_add(True))
+        shorter, longer = sorted((title, text), key=lambda found: len(found.ids))
+        if len(shorter.ids) + len(longer.ids) > room:
+            shorter.truncate(min(len(shorter.ids), room // 2))
+            longer.truncate(room - len(shorter.ids))
+        ids = np.array(self._tokenizer.post_process(title, text, True).ids, np.int32)
+        return Row(ids, np.zeros_like(ids))
 
     def _row(self, found: Any) -> Row:
         ids = np.array(found.ids, np.int32)

@@ -36,6 +36,11 @@ def vectors_path() -> Path:
     return home() / "vectors.sqlite"
 
 
+def searches_path() -> Path:
+    """Where the hits of retrievers are kept: a cache of the same make."""
+    return home() / "searches.sqlite"
+
+
 class _Entry(NamedTuple):
     value: bytes
     model: str

@@ -20,7 +20,13 @@ from trueground.retrieval.base import Hit
 _NO_SPACES = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}]"
 # Runs of letters and digits; scripts without spaces by character.
 _WORDS = regex.compile(rf"{_NO_SPACES}\p{{M}}*|(?:(?!{_NO_SPACES})[\w\p{{M}}])+")
-_ASCII_WORDS = re.compile(r"\w+")
+# Where no other character stands, \w+ finds the same words, five times as fast.
+_PLAIN = re.compile(
+    r"[\x00-\xb1\xbf-\u02ff\u0370-\u0482\u048a-\u052f\u1e00-\u1fff\u2010-\u2027\u2030-\u203e]*"
+)
+_PLAIN_WORDS = re.compile(r"\w+")
+# ASCII: small letters for capitals, spaces for all that is no letter, digit or underscore.
+_SPACED = "".join(c.lower() if c.isalnum() or c == "_" else " " for c in map(chr, range(128)))
 
 
 class BM25:
@@ -91,9 +97,12 @@ class BM25:
 def words(text: str) -> list[str]:
     """The words of a text as they are compared: NFKC, without case ("words-1")."""
     if text.isascii():
-        return _ASCII_WORDS.findall(text.lower())
+        return text.translate(_SPACED).split()
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return [match[0] for match in _WORDS.finditer(plain)]
+    if _PLAIN.fullmatch(plain):
+        return _PLAIN_WORDS.findall(plain)
+    found: list[str] = _WORDS.findall(plain)
+    return found
 
 
 def best_hits(scores: NDArray[np.float32], top: int) -> list[Hit]:

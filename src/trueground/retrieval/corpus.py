@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
+import msgspec
 import orjson
 
 from trueground.errors import InputError
+from trueground.records.duplicates import SeenIds
 from trueground.records.plainrows import plain_rows
 from trueground.records.problems import describe
 from trueground.types import Passage
 
 # "Title: Lisztomania [https://en.wikipedia.org/wiki/Lisztomania]"
 _TITLED = re.compile(r"\s*Title:\s*(.*?)\s*(?:\[(\w+://\S+)\])?\s*", re.DOTALL)
+_SECTION = "[SEP]"  # TopiOCQA's titles: "Page [SEP] Section"
+# What the field is called by us, by pyserini, by BEIR: the first that a row has is taken.
+_NAMES = {"text": ("text", "contents"), "id": ("id", "docid", "_id")}
+
+Rows = Iterable[tuple[str, Mapping[str, Any]]]
 
 
 class Entry(NamedTuple):
@@ -26,6 +35,41 @@ class Entry(NamedTuple):
     id: str
     title: str | None = None
     page: str | None = None
+
+
+class Line(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """An entry as it is kept, one JSON object a line."""
+
+    id: str
+    title: str | None = None
+    page: str | None = None
+    text: str
+
+
+def entry_line(entry: Entry) -> bytes:
+    """The entry's JSON line, of which a corpus' SHA-256 is made. InputError: a lone surrogate."""
+    try:
+        return _encode(Line(id=entry.id, title=entry.title, page=entry.page, text=entry.text)) + (
+            b"\n"
+        )
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"the passage with the id {entry.id!r} holds a lone surrogate "
+            f"(\\u{ord(error.object[error.start]):04x}); expected whole characters, saved as UTF-8"
+        ) from None
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def searched_text(title: str | None, text: str) -> str:
+    """What retrievers compare: title and text with one space between, or the text alone."""
+    return f"{title} {text}" if title else text
+
+
+def names_of(title: str | None, page: str | None) -> frozenset[str]:
+    """By which names a passage's page is known: its page's and its title's `page_key`."""
+    return frozenset(page_key(name) for name in (page, title) if name)
 
 
 class Corpus:
@@ -60,8 +104,40 @@ class Corpus:
 
     def page_keys(self, index: int) -> frozenset[str]:
         """By which names the passage's page is known: its page's and its title's `page_key`."""
-        names = (self.pages[index], self.titles[index])
-        return frozenset(page_key(name) for name in names if name)
+        return names_of(self.titles[index], self.pages[index])
+
+    @property
+    def searched(self) -> Sequence[str]:
+        """Title and text of each passage; made at each access."""
+        return _Searched(self)
+
+    @cached_property
+    def sha256(self) -> str:
+        """That of all passages, in order: the same as a PassageStore's of the same entries."""
+        digest = hashlib.sha256()
+        for entry in zip(self.texts, self.ids, self.titles, self.pages, strict=True):
+            digest.update(entry_line(Entry(*entry)))
+        return digest.hexdigest()
+
+
+class _Searched(Sequence[str]):
+    """`searched_text` of a corpus' passages."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+
+    def __len__(self) -> int:
+        return len(self._corpus)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        corpus = self._corpus
+        if isinstance(index, slice):
+            return list(map(searched_text, corpus.titles[index], corpus.texts[index]))
+        return searched_text(corpus.titles[index], corpus.texts[index])
 
 
 def page_key(name: str) -> str:
@@ -73,7 +149,7 @@ def read_title(text: str) -> tuple[str | None, str | None]:
     """(title, page) from "Title: NAME [ADDRESS]", or from a plain title, which is its page too."""
     match = _TITLED.fullmatch(text)
     title, page = (match[1], match[2]) if match else (text.strip(), None)
-    return title or None, page or title or None
+    return title or None, page or title.partition(_SECTION)[0].strip() or title or None
 
 
 def read_corpus(path: Path) -> Corpus:
@@ -83,7 +159,7 @@ def read_corpus(path: Path) -> Corpus:
     an id has its number in the corpus (from 0), one without a page its title. InputError names the
     file and the row: no text, a field of another type, an id that came before.
     """
-    return Corpus(_entries(plain_rows(path)))
+    return Corpus(row_entries(lambda: plain_rows(path)))
 
 
 def read_published(texts: Path, titles: Path) -> Corpus:
@@ -101,32 +177,48 @@ def read_published(texts: Path, titles: Path) -> Corpus:
     return Corpus(Entry(text, id_, *read_title(title_of[id_])) for id_, text in text_of.items())
 
 
-def _entries(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[Entry]:
-    first: dict[str, str] = {}
+def row_entries(rows: Callable[[], Rows]) -> Iterator[Entry]:
+    """The entries of rows of text (or contents), title?, id? (or docid, _id) and page?.
+
+    `rows` gives (place, row) and is called again where an id occurs twice, to find the places.
+    Kept in memory are 8 bytes a row. InputError as `read_corpus`.
+    """
+    seen = SeenIds()
+    for _place, entry in _placed(rows()):
+        seen.add(entry.id)
+        yield entry
+    if repeated := seen.repeated():
+        for place, entry in _placed(rows()):
+            if first := repeated.first_place(entry.id, place):
+                raise InputError(
+                    f"{place}, field 'id': found {entry.id!r} as in {first}; "
+                    "expected ids that differ"
+                )
+
+
+def _placed(rows: Rows) -> Iterator[tuple[str, Entry]]:
     for number, (place, row) in enumerate(rows):
         text = _field(place, row, "text")
         if text is None:
             raise InputError(f"{place}: found no field 'text'; expected the passage's text")
         id_ = _field(place, row, "id", (str, int))
         id_ = str(number) if id_ is None else id_
-        if first.setdefault(id_, place) is not place:
-            raise InputError(
-                f"{place}, field 'id': found {id_!r} as in {first[id_]}; expected ids that differ"
-            )
         title, page = read_title(_field(place, row, "title") or "")
-        yield Entry(text, id_, title, _field(place, row, "page") or page)
+        yield place, Entry(text, id_, title, _field(place, row, "page") or page)
 
 
 def _field(
     place: str, row: Mapping[str, Any], name: str, kinds: tuple[type, ...] = (str,)
 ) -> str | None:
+    kind = name
+    name = next((other for other in _NAMES.get(kind, ()) if row.get(other) is not None), name)
     value = row.get(name)
     if value is None:
         return None
     if not isinstance(value, kinds) or isinstance(value, bool):
         expected = "a text or a whole number" if int in kinds else "a text"
         raise InputError(f"{place}, field {name!r}: found {describe(value)}; expected {expected}")
-    if name in ("text", "id") and not str(value).strip():
+    if kind in _NAMES and not str(value).strip():
         raise InputError(f"{place}, field {name!r}: found blank text; expected some characters")
     return str(value)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trueground.encoders.base import Floats, TextEncoder
 from trueground.errors import ProtocolError
 from trueground.retrieval.base import Hit
+from trueground.retrieval.exact import nearest
 
 _ENCODED = 16_384  # texts that the encoder gets at once, so that it can sort them by length
 _BLOCK = 8_192  # passages whose scores are in memory at once
@@ -47,8 +47,12 @@ class Dense:
         return [
             hits
             for start in range(0, len(queries), _QUERIES)
-            for hits in _nearest(self._vectors, asked[start : start + _QUERIES], top)
+            for hits in self._nearest(self._vectors, asked[start : start + _QUERIES], top)
         ]
+
+    def _nearest(self, vectors: Floats, asked: Floats, top: int) -> Iterator[list[Hit]]:
+        margin = np.full(len(asked), _MARGIN, np.float32)
+        return nearest(vectors, asked, top, margin, _BLOCK)
 
     def _encode(self, texts: Sequence[str]) -> Floats:
         vectors: Floats | None = None
@@ -76,24 +80,3 @@ class Dense:
                 f"the encoder {name!r} gave a vector of length {lengths[wrong]:g} for text "
                 f"{wrong}; it must give unit vectors"
             )
-
-
-def _nearest(vectors: Floats, asked: Floats, top: int) -> Iterator[list[Hit]]:
-    """The hits of each query: first all that may be among the best, then these exactly."""
-    best = np.full((len(asked), top), -np.inf, np.float32)
-    maybe: list[list[NDArray[np.intp]]] = [[] for _ in asked]
-    for start in range(0, len(vectors), _BLOCK):
-        scores = asked @ vectors[start : start + _BLOCK].T
-        best = np.partition(np.hstack((best, scores)), -top, axis=1)[:, -top:]
-        enough = best.min(axis=1) - _MARGIN
-        for found, row, least in zip(maybe, scores, enough, strict=True):
-            found.append(np.flatnonzero(row >= least) + start)
-    for query, found in zip(asked, maybe, strict=True):
-        yield _exactly(vectors, np.concatenate(found), query, top)
-
-
-def _exactly(vectors: Floats, found: NDArray[np.intp], query: Floats, top: int) -> list[Hit]:
-    """The best of `found` (ascending). Each row is summed by itself, whatever stands beside it."""
-    scores = (vectors[found].astype(np.float64) * query).sum(axis=1)
-    order = np.argsort(-scores, kind="stable")[:top]
-    return [Hit(int(found[i]), float(scores[i])) for i in order]

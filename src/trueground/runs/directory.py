@@ -7,7 +7,6 @@ full, the unfinished piece is cut off again, so that what was finished stays int
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ import orjson
 import zstandard
 
 from trueground.errors import OutputError, WriteError
+from trueground.net.locks import LOCK, locked
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
@@ -27,7 +27,6 @@ RECORDS = "records.jsonl.zst"
 REPORT = "report.html"
 RESPONSES = "responses.jsonl"
 BATCHES = "batches.json"
-_LOCK = ".lock"
 # What a run may have written: the only files that --overwrite removes.
 _OURS = (MANIFEST, SUMMARY, ITEMS, RECORDS, REPORT, RESPONSES, BATCHES)
 
@@ -148,7 +147,7 @@ class RunDirectory:
         self._records: AppendFile | None = None
         with ExitStack() as stack:
             _make(path)
-            stack.enter_context(_locked(path))
+            stack.enter_context(locked(path, _busy(path)))
             _see_free(path, overwrite or resume, "resume" if resume else "--overwrite")
             if not resume:
                 for name in _OURS:
@@ -210,7 +209,7 @@ def _make(path: Path) -> None:
 
 def _see_free(path: Path, may_be_a_run: bool, how: str) -> None:
     """See that the directory may be filled. Raises OutputError."""
-    names = {entry.name for entry in path.iterdir()} - {_LOCK}
+    names = {entry.name for entry in path.iterdir()} - {LOCK}
     if names and not may_be_a_run:
         raise OutputError(
             f"{path} exists and is not empty; choose another --out, or pass --overwrite to replace "
@@ -240,30 +239,8 @@ def _is_run(path: Path) -> bool:
         return False
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold the directory for one writer; the lock dies with its process. Raises OutputError."""
-    busy = OutputError(f"{path} is in use by another run; wait for it or choose another --out")
-    if sys.platform == "win32":
-        import filelock
-
-        try:
-            with filelock.FileLock(path / _LOCK, blocking=False):
-                yield
-        except filelock.Timeout:
-            raise busy from None
-        return
-    import fcntl
-
-    # The directory itself is locked, so that no lock file is left behind.
-    folder = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError:
-        raise busy from None
-    finally:
-        os.close(folder)
+def _busy(path: Path) -> OutputError:
+    return OutputError(f"{path} is in use by another run; wait for it or choose another --out")
 
 
 def _unusable(path: Path, error: OSError) -> OutputError:

@@ -19,6 +19,7 @@ TASK_ORDER = ("unanswerable", "inconsistent", "counterfactual")
 ORIGINAL = "original"
 _ORDER = (
     *TASK_ORDER, "original-gold", "original-dist", "conflict-gold", "conflict-dist", "no-context",
+    "nq", "hotpotqa", "topiocqa",
 )  # fmt: skip
 _DIGITS = re.compile(r"\d+")
 # Options that go with the tested model: its own sampling, its own tokens that a budget counts.

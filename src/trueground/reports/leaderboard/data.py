@@ -18,6 +18,7 @@ from trueground.reports.leaderboard.outside import Outside, no_match, outside_sc
 from trueground.reports.leaderboard.pairs import Changes, Matches, context_changes, match_rules
 from trueground.reports.leaderboard.papers import PaperRanks, paper_ranks, paper_runs
 from trueground.reports.leaderboard.provenance import RunFacts, run_facts, warnings
+from trueground.reports.leaderboard.qa.data import Qa, qa
 from trueground.reports.leaderboard.runs import read_runs
 from trueground.reports.terminal import shown_name
 
@@ -46,6 +47,7 @@ class Leaderboard:
     matches: list[Matches]
     datasets: list[Datasets]
     grounding: Grounding
+    qa: Qa
     outside: Outside | None
     runs: list[RunFacts]
     warnings: list[str]
@@ -84,6 +86,7 @@ def leaderboard(
         matches=match_rules(board),
         datasets=by_dataset(board),
         grounding=grounding(board, facts, baseline),
+        qa=qa(board),
         outside=elsewhere,
         runs=run_facts(board),
         warnings=[*warnings(board), *unmatched],

@@ -19,6 +19,13 @@ from trueground.reports.leaderboard.grounding.draw import (
     sweep_bars,
     sweep_plot,
 )
+from trueground.reports.leaderboard.qa.draw import (
+    abstention_picture,
+    plane_picture,
+    retriever_bars,
+    shapes,
+    slope_picture,
+)
 from trueground.reports.leaderboard.scatter import HEIGHT, scatters, size_lines
 from trueground.reports.shell import draw
 from trueground.reports.view import STATUS_WORDS
@@ -97,6 +104,11 @@ def render(board: Leaderboard) -> str:
         "sweep_plot": sweep_plot,
         "sweep_bars": sweep_bars,
         "outside_plot": outside_plot,
+        "shapes": shapes(board.qa),
+        "plane_picture": plane_picture,
+        "abstention_picture": abstention_picture,
+        "retriever_bars": retriever_bars,
+        "slope_picture": slope_picture,
     }
     styles = ("report.css", "leaderboard.css")
     return draw("leaderboard.html.j2", "leaderboard.js", styles, view)

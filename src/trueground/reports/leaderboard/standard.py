@@ -16,6 +16,8 @@ _DEFAULTS = {
 }
 # Truly-Ground, appendix C: 2,048 tokens; the gold contexts anywhere among the distractors.
 _BUDGET, _POSITION = "2048", "random"
+# Adlakha et al. 2023, section 3.3: how many passages are retrieved.
+_PASSAGES = {"nq": "8", "hotpotqa": "8", "topiocqa": "4"}
 _OWN_SETS = {"2k_distractor": "2048", "4k_distractor": "4096"}
 
 
@@ -23,6 +25,8 @@ def asked_as_published(column: Column, given: Mapping[str, Any]) -> bool:
     """Whether the column's options are `given`, and the paper's where `given` says nothing."""
     if column.benchmark == "truly-ground":
         return _distracted_as_published(column, given)
+    if column.benchmark == "instruct-qa":
+        return _retrieved_as_published(column, given)
     wanted = {**_DEFAULTS, **given}
     told = column.task in ("unanswerable", "inconsistent") and wanted["documents"] == "both"
     wanted.setdefault("task-instruction", "on" if told else "off")
@@ -44,3 +48,11 @@ def _distracted_as_published(column: Column, given: Mapping[str, Any]) -> bool:
     if asked == "all":
         asked = _OWN_SETS.get(str(column.options.get("distractors")))
     return bool(asked == budget and column.options.get("gold-position", _POSITION) == position)
+
+
+def _retrieved_as_published(column: Column, given: Mapping[str, Any]) -> bool:
+    """The same setting and instruction, and of retrieved passages as many; by any retriever."""
+    usual = _PASSAGES.get(column.task or "")
+    asked = {"passages": usual, **column.options}
+    wanted = {"passages": usual, **given} if given.get("setting") == "retrieved" else given
+    return all(str(asked.get(name)) == value for name, value in wanted.items())

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from trueground.reports.leaderboard.board import Cell
 from trueground.reports.leaderboard.data import Leaderboard
+from trueground.reports.leaderboard.qa.terminal import tables
 from trueground.reports.terminal import number
 
 
@@ -26,6 +27,7 @@ def render(board: Leaderboard, path: Path) -> str:
             for row in scores.rows
         ]
         blocks.append(_aligned([["best of each organisation", "combined"], *best]))
+    blocks += [_aligned(rows) for rows in tables(board.qa)]
     blocks.append(f"page   {path}")
     return "\n\n".join(blocks)
 
