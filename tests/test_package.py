@@ -23,7 +23,12 @@ def test_all_names_are_real_and_sorted() -> None:
 
 def test_lower_bounds_are_the_versions_tested_as_oldest() -> None:
     extras = PROJECT["optional-dependencies"]
-    bounded = [*PROJECT["dependencies"], *extras["pandas"], *extras["retrieval"]]
+    bounded = [
+        *PROJECT["dependencies"],
+        *extras["pandas"],
+        *extras["retrieval"],
+        *extras["documents"],
+    ]
     bounds = dict(re.findall(r"^([\w-]+)>=([\d.]+)", d)[0] for d in bounded)
     lines = (ROOT / "requirements" / "oldest.txt").read_text().splitlines()
     oldest = dict(line.split("==") for line in lines if "==" in line)

@@ -22,8 +22,9 @@ from trueground.types import Passage
 # "Title: Lisztomania [https://en.wikipedia.org/wiki/Lisztomania]"
 _TITLED = re.compile(r"\s*Title:\s*(.*?)\s*(?:\[(\w+://\S+)\])?\s*", re.DOTALL)
 _SECTION = "[SEP]"  # TopiOCQA's titles: "Page [SEP] Section"
-# What the field is called by us, by pyserini, by BEIR: the first that a row has is taken.
-_NAMES = {"text": ("text", "contents"), "id": ("id", "docid", "_id")}
+# What pyserini and BEIR call the field, where a row has it not under our name.
+_OTHER_NAMES = {"text": ("contents",), "id": ("docid", "_id")}
+_NEEDED = ("text", "id")
 
 Rows = Iterable[tuple[str, Mapping[str, Any]]]
 
@@ -208,17 +209,21 @@ def _placed(rows: Rows) -> Iterator[tuple[str, Entry]]:
 
 
 def _field(
-    place: str, row: Mapping[str, Any], name: str, kinds: tuple[type, ...] = (str,)
+    place: str, row: Mapping[str, Any], kind: str, kinds: tuple[type, ...] = (str,)
 ) -> str | None:
-    kind = name
-    name = next((other for other in _NAMES.get(kind, ()) if row.get(other) is not None), name)
-    value = row.get(name)
+    name, value = kind, row.get(kind)
     if value is None:
-        return None
+        for name in _OTHER_NAMES.get(kind, ()):
+            if (value := row.get(name)) is not None:
+                break
+        else:
+            return None
+    if type(value) is str and value and not value.isspace():
+        return value
     if not isinstance(value, kinds) or isinstance(value, bool):
         expected = "a text or a whole number" if int in kinds else "a text"
         raise InputError(f"{place}, field {name!r}: found {describe(value)}; expected {expected}")
-    if kind in _NAMES and not str(value).strip():
+    if kind in _NEEDED and not str(value).strip():
         raise InputError(f"{place}, field {name!r}: found blank text; expected some characters")
     return str(value)
 

@@ -1,0 +1,1 @@
+"""Formats in which corpora are published, each read row by row."""
