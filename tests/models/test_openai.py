@@ -181,7 +181,7 @@ def test_only_given_parameters_are_sent() -> None:
 
 
 def test_all_parameters_are_sent() -> None:
-    given: dict[str, Any] = {"temperature": 0.0, "top_p": 0.9, "top_k": 5, "min_tokens": 1}
+    given: dict[str, Any] = {"temperature": 0.0, "top_p": 0.9, "top_k": 5, "min_tokens": 2}
     given |= {"max_tokens": 9, "seed": 0, "stop": ("a", "b")}
     request = asking("why?", **given, logprobs=4, extra={"reasoning_effort": "low", "user": None})
     _, server = one("ok", request, extra={"user": "me", "store": False})
@@ -189,6 +189,11 @@ def test_all_parameters_are_sent() -> None:
     assert {name: body[name] for name in given} == {**given, "stop": ["a", "b"]}
     assert (body["logprobs"], body["top_logprobs"]) == (True, 4)
     assert (body["reasoning_effort"], body["user"], body["store"]) == ("low", None, False)
+
+
+def test_a_least_of_one_token_goes_without_saying() -> None:
+    _, server = one("ok", asking("why?", min_tokens=1))
+    assert "min_tokens" not in server.bodies[0]
 
 
 def test_completions(tmp_path: Path) -> None:

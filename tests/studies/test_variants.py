@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,15 @@ def test_folders(tasks: tuple[str, ...], tone: object, expected: list[tuple[str,
     found = variants(SMALL, tasks, {"tone": tone, "size": "3"}, Sources())  # type: ignore[dict-item]
     assert [(v.folder, v.task.options["tone"]) for v in found] == expected
     assert {v.task.options["size"] for v in found} == {"3"}
+
+
+def test_values_without_a_say_are_asked_once() -> None:
+    def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
+        return _prepare(task, {**options, "tone": str(options["tone"])[:1]}, sources)
+
+    benchmark = replace(SMALL, prepare=prepare)
+    found = variants(benchmark, ("one",), {"tone": ["xa", "ya", "xb"]}, Sources())
+    assert [v.folder for v in found] == ["xa", "ya"]
 
 
 def test_one_value_twice() -> None:

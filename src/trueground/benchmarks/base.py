@@ -7,9 +7,9 @@ the metrics that score the answers. It calls no model and writes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.models.base import Message, Params
@@ -67,16 +67,25 @@ class Task:
     trim: Callable[[str], str] | None = None
 
 
+def say_nothing(*_words: object) -> None:
+    """Keep it to oneself."""
+
+
 @dataclass(frozen=True)
 class Sources:
     """Where a task takes its material from; None means the place where `data fetch` keeps it.
 
-    `model` is the name of the model that will be asked, where there is one only.
+    `model` is the name of the model that will be asked, where there is one only. `note` is told
+    what a user should know, `progress` (what, done, total or None) how long work goes on. `shared`
+    is for what the tasks of one command have in common, such as a corpus that is open.
     """
 
     data: Path | None = None
     prompt: Path | None = None
     model: str | None = None
+    note: Callable[[str], None] = say_nothing
+    progress: Callable[[str, int, int | None], None] = say_nothing
+    shared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`trueground data`: benchmarks' data from their origin, and whether they are still whole."""
+"""`trueground data`: benchmarks' data: fetched, still whole, and what is in them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from trueground.cli.options import Format
 
 if TYPE_CHECKING:
     from trueground.benchmarks.fetching import Fetched, Progress
+    from trueground.benchmarks.instruct_qa.statistics import Statistics
 
-data = typer.Typer(name="data", help="Benchmarks' data: fetch and verify.")
+data = typer.Typer(name="data", help="Benchmarks' data: fetch, verify, and count.")
 
 NAME_HELP = "A dataset; `trueground list datasets` shows them."
 FormatOption = Annotated[Format, typer.Option("--format", help="text or json.")]
@@ -87,6 +88,55 @@ def verify(
     if wrong:
         again = "; ".join(f"trueground data fetch {each}" for each in wrong)
         raise InputError(f"files differ from what was fetched. Mend them with: {again}")
+
+
+@data.command("stats")
+def stats(
+    name: Annotated[
+        str, typer.Argument(help="nq-open, hotpotqa, topiocqa, or a file of questions.")
+    ],
+    corpus: Annotated[
+        Path | None, typer.Option(help="Count the passages of a corpus or of an index too.")
+    ] = None,
+    format_: FormatOption = Format.TEXT,
+) -> None:
+    """Count questions, words of the answers, and passages; the paper's numbers beside them."""
+    from dataclasses import asdict
+
+    from trueground.benchmarks.instruct_qa.statistics import statistics
+
+    found = statistics(name, corpus)
+    if format_ is Format.JSON:
+        _echo_json([asdict(one) for one in found])
+    else:
+        for one in found:
+            for line in _stats_lines(one):
+                typer.echo(line)
+
+
+def _stats_lines(found: Statistics) -> Iterator[str]:
+    """The numbers as text, one a line, with the published one behind where there is one."""
+    told = found.published
+    yield found.name
+    rows: list[tuple[str, float | None, str]] = [
+        ("questions", found.questions, f"{told['questions']:,}" if told else ""),
+        ("words of a question", found.question_words, ""),
+        (
+            "words of an answer (all references)",
+            found.answer_words,
+            f"{told['answer_words']}" if told else "",
+        ),
+        ("words of an answer (first reference)", found.first_answer_words, ""),
+        ("references of a question", found.references, ""),
+        ("questions with gold passages", found.with_gold, ""),
+        ("earlier turns of a question", found.turns, ""),
+        ("conversations or groups", found.conversations, ""),
+        ("passages", found.passages, f"{told['passages_millions']} million" if told else ""),
+    ]
+    for what, number, published in rows:
+        shown = "-" if number is None else f"{number:,.2f}"
+        shown = f"{number:,}" if isinstance(number, int) else shown
+        yield f"  {what:<38}{shown:>10}" + (f"   paper: {published}" if published else "")
 
 
 def _as_json(fetched: Fetched) -> dict[str, object]:

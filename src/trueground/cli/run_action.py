@@ -53,8 +53,16 @@ def _start(
     settings: RunSettings,
 ) -> None:
     names = given["model"]
-    sources = Sources(given["data"], given["prompt"], names[0] if len(names) == 1 else None)
-    pairs = pairs_of(variants(benchmark, tasks, options, sources), _models(given))
+    models = _models(given)
+    with progress_bar(given["quiet"] or given["no_progress"]) as progress:
+        sources = Sources(
+            given["data"],
+            given["prompt"],
+            names[0] if len(names) == 1 else None,
+            lambda word: typer.echo(f"trueground: {word}", err=True),
+            progress,
+        )
+        pairs = pairs_of(variants(benchmark, tasks, options, sources), models)
     name = "-".join([benchmark.name, *(tasks if len(tasks) == 1 else ())])
     out, resumed = (given["out"], False) if given["out"] else place(name, pairs, settings)
     if given["dry_run"]:

@@ -82,7 +82,8 @@ class OpenAIModel:
             body["prompt"] = lay_out(request.messages, self._wrapper)
         for field in _VERBATIM:
             value = getattr(params, field)
-            if value is not None:
+            # A reply has a token anyway, and many endpoints refuse a name that they do not know.
+            if value is not None and (field, value) != ("min_tokens", 1):
                 body[field] = value
         if params.max_tokens is not None:
             body[self._limit_name] = params.max_tokens

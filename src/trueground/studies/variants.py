@@ -28,10 +28,11 @@ class Variant:
 def variants(
     benchmark: Benchmark, tasks: Sequence[str], options: Given, sources: Sources
 ) -> list[Variant]:
-    """Every task with every combination of the varied options.
+    """Every task with every combination of the varied options, each different one once.
 
-    `options` has a list where an option was given several times. UsageError: one value twice, and
-    whatever `prepare` raises.
+    An option may have no say beside another one (a retriever where nothing is retrieved): then the
+    first of the equal tasks stands for all. `options` has a list where an option was given several
+    times. UsageError: one value twice, and whatever `prepare` raises.
     """
     several = {
         option.name: _values(option.name, options[option.name], option.default)
@@ -47,8 +48,13 @@ def variants(
             told = [names[name][place] for name, place in chosen.items() if len(names[name]) > 1]
             words = [safe_name(task)] * (len(tasks) > 1) + told
             prepared = benchmark.prepare(task, {**options, **single}, sources)  # type: ignore[dict-item]
-            found.append(Variant("-".join(words), prepared))
+            if not any(_same(prepared, variant.task) for variant in found):
+                found.append(Variant("-".join(words), prepared))
     return found
+
+
+def _same(a: Task, b: Task) -> bool:
+    return (a.name, a.options, a.prompts) == (b.name, b.options, b.prompts)
 
 
 def _values(name: str, given: Value | Sequence[str], default: Value) -> list[Value]:

@@ -1,0 +1,172 @@
+"""The stream of questions: read and checked once, and searched for block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from trueground.benchmarks.base import Question
+from trueground.benchmarks.instruct_qa.golden import matches
+from trueground.benchmarks.instruct_qa.history import query
+from trueground.benchmarks.instruct_qa.items import Item
+from trueground.benchmarks.instruct_qa.library import Found, Library, key
+from trueground.benchmarks.instruct_qa.prompting import Prompting
+from trueground.benchmarks.instruct_qa.settings import Settings
+from trueground.benchmarks.instruct_qa.source import read_items
+from trueground.errors import InputError
+from trueground.types import Passage, Record
+
+_BLOCK = 256  # questions that are searched for at once
+_SHOWN = 5
+
+
+class Questions:
+    """Streams the questions. The first call reads and checks all of them.
+
+    What was found for a block of them is kept, so that nothing is searched for twice, and nothing
+    at all behind the last question that is wanted.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        files: Sequence[Path],
+        library: Library | None,
+        prompting: Prompting,
+    ) -> None:
+        self._settings, self._files = settings, files
+        self._library, self._prompting = library, prompting
+        self._items: list[Item] | None = None
+        self._places: Mapping[str, list[int]] = {}
+        self._found: dict[int, list[Found]] = {}
+
+    def __call__(self) -> Iterator[Question]:
+        if self._items is None:
+            self._items = self._checked(read_items(self._settings, self._files))
+        items = self._items
+        try:
+            for start in range(0, len(items), _BLOCK):
+                block = items[start : start + _BLOCK]
+                for item, found in zip(block, self._search(start, block), strict=True):
+                    yield self._question(item, found)
+        finally:
+            if self._library is not None:
+                self._library.close()
+
+    def _checked(self, items: list[Item]) -> list[Item]:
+        """The items that can be asked; gold passages that are known by a name are looked up."""
+        settings, library = self._settings, self._library
+        if library is not None and (settings.task == "questions" or settings.setting == "gold"):
+            self._places = library.look_up(items)
+        if settings.setting != "gold":
+            return items
+        if nameless := [item.id for item in items if not all(map(self._has_text, item.gold))]:
+            raise InputError(
+                f"--setting gold: {_count(nameless)} have gold passages by their names only; add "
+                "--corpus PATH, where their texts are"
+                + "; --variant distractor has them too"
+                * (settings.task == "hotpotqa")
+            )
+        asked = [item for item in items if item.gold]
+        lacking = [item.id for item in items if not item.gold]
+        if lacking and not (settings.skip and asked):
+            raise InputError(_no_gold(settings, lacking, bool(asked)))
+        return asked
+
+    def _has_text(self, gold: Any) -> bool:
+        return gold.text is not None or key(gold) in self._places
+
+    def _search(self, start: int, block: Sequence[Item]) -> list[Found]:
+        settings, library = self._settings, self._library
+        if not settings.searches or library is None:
+            return [Found(())] * len(block)
+        if start not in self._found:
+            plain = settings.task == "topiocqa"
+            queries = [query(item.question, item.history, plain=plain) for item in block]
+            self._found[start] = library.find(block, queries, settings)
+        return self._found[start]
+
+    def _question(self, item: Item, found: Found) -> Question:
+        settings = self._settings
+        answerable = item.answerable if settings.setting == "retrieved" else None
+        if settings.setting == "gold":
+            contexts, more = self._gold(item), dict[str, Any]()
+            answerable = True
+        elif settings.setting == "irrelevant":
+            contexts, more = self._passages(found, [[]]), {"irrelevant_rank": found.rank}
+            answerable = False if contexts else None
+        elif settings.setting == "retrieved":
+            contexts, more = self._retrieved(item, found)
+            if item.gold:  # a passage that is not gold may hold the answer too
+                answerable = True if more["gold_retrieved"] else None
+        else:
+            contexts, more = [], {}
+        record = Record(
+            id=item.id,
+            response="",
+            question=item.question,
+            history=list(item.history) or None,
+            contexts=None if settings.closed_book else contexts,
+            references=list(item.references) or None,
+            answerable=answerable,
+            group=item.group,
+            meta={**item.meta, "dataset": settings.task, "setting": settings.setting, **more},
+        )
+        return Question(record, self._prompting.messages(item, contexts))
+
+    def _retrieved(self, item: Item, found: Found) -> tuple[list[Passage], dict[str, Any]]:
+        """The passages in rank order, and when the gold ones that are needed had been found."""
+        assert self._library is not None
+        golds = matches(found.numbers, self._library.index.passages, item.gold)
+        needed = len(item.gold) if self._settings.needs_all else min(1, len(item.gold))
+        seen: set[int] = set()
+        rank = None
+        for place, which in enumerate(golds, start=1):
+            seen.update(which)
+            if rank is None and needed and len(seen) >= needed:
+                rank = place
+        known = bool(item.gold)
+        told = {"gold_retrieved": rank is not None if known else None, "gold_rank": rank}
+        return self._passages(found, golds, known=known), told
+
+    def _passages(
+        self, found: Found, golds: Sequence[Sequence[int]], *, known: bool = True
+    ) -> list[Passage]:
+        """The passages by their numbers; `gold` stays open where no gold passage is known."""
+        assert self._library is not None
+        passages = [self._library.index.passages[number] for number in found.numbers]
+        for passage, which in zip(passages, golds, strict=False):
+            passage.gold = bool(which) if known else None
+        return passages
+
+    def _gold(self, item: Item) -> list[Passage]:
+        """The gold passages, each once."""
+        contexts: list[Passage] = []
+        for gold in item.gold:
+            if gold.text is not None:
+                made = [Passage(gold.text, id=gold.id, title=gold.title)]
+            else:
+                assert self._library is not None
+                passages = self._library.index.passages
+                made = [passages[number] for number in self._places[key(gold)]]
+            for passage in made:
+                passage.gold = True
+                if passage not in contexts:
+                    contexts.append(passage)
+        return contexts
+
+
+def _count(ids: Sequence[str]) -> str:
+    shown = ", ".join(ids[:_SHOWN]) + (", …" if len(ids) > _SHOWN else "")
+    return f"{len(ids):,} questions ({shown})"
+
+
+def _no_gold(settings: Settings, ids: Sequence[str], some: bool) -> str:
+    where = {
+        "nq": "--gold FILE names DPR's nq-test_gold_info.json",
+        "questions": 'give each question a "gold" list of ids or titles of passages, or contexts '
+        'with "gold": true',
+    }.get(settings.task, "take a copy of the data that has them")
+    skip = "; --without-gold skip asks the others" * some
+    return f"--setting gold: {_count(ids)} have no gold passage; {where}{skip}"

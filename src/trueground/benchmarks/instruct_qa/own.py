@@ -1,0 +1,57 @@
+"""A user's own questions: records without responses, and gold passages by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from trueground.benchmarks.instruct_qa.fields import Fields
+from trueground.benchmarks.instruct_qa.items import Gold, Item
+from trueground.benchmarks.instruct_qa.readers import Rows
+from trueground.errors import InputError
+from trueground.records.problems import Problem
+from trueground.records.shape import to_record
+from trueground.types import Passage, Record
+
+# What is said of an answer that another model gave.
+_OF_ANSWERS = ("response", "response_facts", "model", "human", "failure")
+_HINT = '; a row is {"question": "…", "references": ["…"], "gold": ["id or title"]}'
+
+
+def read_own(rows: Rows) -> Iterator[Item]:
+    """Every row in its order; one without an id has its number, from 0."""
+    for number, (place, row) in enumerate(rows):
+        fields = Fields(place, row, _HINT)
+        question = fields.text("question")
+        record = _record(place, row, number)
+        names = fields.texts("gold", empty=True) if row.get("gold") is not None else ()
+        for i, one in enumerate(record.references or ()):
+            fields.as_text(f"references[{i}]", one)
+        yield Item(
+            place,
+            record.id,
+            question,
+            tuple(record.references or ()),
+            tuple(record.history or ()),
+            (*filter(None, map(_gold, record.contexts or ())), *(Gold(name=n) for n in names)),
+            record.group,
+            record.answerable,
+            record.meta or {},
+        )
+
+
+def _record(place: str, row: dict[str, Any], number: int) -> Record:
+    asked = {k: v for k, v in row.items() if k not in (*_OF_ANSWERS, "gold")}
+    try:
+        return to_record({**asked, "response": ""}, None, number)
+    except Problem as problem:
+        raise InputError(
+            f"{place}, field {problem.field!r}: found {problem.found}; expected {problem.expected}"
+        ) from None
+
+
+def _gold(context: Passage) -> Gold | None:
+    if not context.gold or not context.text.strip():
+        return None
+    # Its id is that of the row's own list, and need not mean the same in a corpus.
+    return Gold(context.text, title=context.title)

@@ -1,0 +1,106 @@
+"""The parts of the QA benchmark that need neither data nor a corpus."""
+
+from __future__ import annotations
+
+import pytest
+
+from trueground.benchmarks.instruct_qa.golden import same_text
+from trueground.benchmarks.instruct_qa.history import cut, query, written
+from trueground.benchmarks.instruct_qa.prompting import listed
+from trueground.benchmarks.instruct_qa.trimming import first_line, own_turn, trimmer
+from trueground.types import Passage, Turn
+
+# How many turns there are, how many may stay, and which do: taken out of the middle by twos.
+CUTS: list[tuple[int, int, list[int]]] = [
+    (0, 10, []),
+    (10, 10, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]),
+    (12, 10, [0, 1, 2, 3, 6, 7, 8, 9, 10, 11]),
+    (14, 10, [0, 1, 2, 3, 8, 9, 10, 11, 12, 13]),
+    (16, 10, [0, 1, 2, 3, 10, 11, 12, 13, 14, 15]),
+    (11, 10, [0, 1, 2, 3, 6, 7, 8, 9, 10]),
+    (4, 2, [2, 3]),
+    (3, 1, [2]),
+    (2, 1, []),
+    (1, 0, []),
+    (6, 0, []),
+]
+
+
+@pytest.mark.parametrize(("count", "most", "kept"), CUTS)
+def test_the_middle_of_a_long_history_is_cut(count: int, most: int, kept: list[int]) -> None:
+    turns = [Turn(str(i)) for i in range(count)]
+    assert [int(turn.content) for turn in cut(turns, most)] == kept
+    assert len(turns) == count
+
+
+@pytest.mark.parametrize("count", range(0, 60, 2))
+def test_what_is_cut_are_whole_exchanges(count: int) -> None:
+    """Every question is followed by its own answer, and the last exchange stays."""
+    kept = [int(turn.content) for turn in cut([Turn(str(i)) for i in range(count)], 10)]
+    assert len(kept) == min(count, 10)
+    assert kept[1::2] == [number + 1 for number in kept[::2]]
+    if count:
+        assert kept[-1] == count - 1
+
+
+def test_turns_are_written_with_their_speakers() -> None:
+    """As the role says, else by turns; who speaks is settled before the middle is cut."""
+    said = [Turn(" a "), Turn("b"), Turn("c", "user"), Turn("d", "Assistant"), Turn("e", "human")]
+    assert written(said, 10) == "User: a\nAgent: b\nUser: c\nAgent: d\nUser: e"
+    assert written([Turn("a"), Turn("b"), Turn("c")], 1) == "User: c"
+
+
+def test_queries_join_all_turns() -> None:
+    turns = [Turn("Who’s There?"), Turn("Nobody (?)")]
+    assert query("Why??", turns, plain=True) == "who's there [SEP] nobody (?) [SEP] why"
+    assert query(" Why? ", turns, plain=False) == "Who’s There? [SEP] Nobody (?) [SEP] Why?"
+    assert query("Why?", [], plain=False) == "Why?"
+
+
+@pytest.mark.parametrize(
+    ("reply", "first", "turn"),
+    [
+        ("Paris", "Paris", "Paris"),
+        ("\n\nParis\nis it", "Paris", "Paris\nis it"),
+        ("", "", ""),
+        ("\n", "", ""),
+        ("Paris\n\n \nQuestion: And now?\nAnswer: x", "Paris", "Paris"),
+        ("Paris\nUser: and?\nAgent: no", "Paris", "Paris"),
+        ("Answer: Paris\nAnswer: Rome", "Answer: Paris", "Answer: Paris"),
+        ("Agent: Paris\n- Title: Rome\nRome is", "Agent: Paris", "Agent: Paris"),
+        (" user: hm\nassistant: x\nParis", " user: hm", " user: hm"),
+        ("User: hm", "User: hm", ""),
+    ],
+)
+def test_replies_are_trimmed(reply: str, first: str, turn: str) -> None:
+    assert first_line(reply) == first
+    assert own_turn(reply) == turn
+    assert trimmer("off") is None
+    assert trimmer("first-line") is first_line
+    assert trimmer("turns") is own_turn
+
+
+@pytest.mark.parametrize(
+    ("gold", "passage", "same"),
+    [
+        ("The town of Varn.", "the town of VARN", True),
+        ("Varn was founded in 1100.", "Long ago Varn was founded in 1100, people say.", True),
+        ("in 1100", "It was founded in 11000.", False),
+        ("One two three four five six seven eight nine", "two three four five", False),
+        (
+            "One two three four five six seven eight nine",
+            "two three four five six seven eight nine",
+            True,
+        ),
+        ("One", "Another", False),
+        ("…", "anything at all", False),
+    ],
+)
+def test_texts_are_the_same_if_one_stands_in_the_other(gold: str, passage: str, same: bool) -> None:
+    assert same_text(gold, passage) is same
+
+
+def test_passages_are_a_titled_list() -> None:
+    passages = [Passage("One.\n", title="A"), Passage(" Two. ")]
+    assert listed(passages) == "- Title: A\nOne.\n\n- Two."
+    assert listed([]) == ""

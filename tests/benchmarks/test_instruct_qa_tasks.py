@@ -1,0 +1,566 @@
+"""The QA benchmark's questions: settings, prompts, contexts, gold flags, metrics, refusals."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.benchmarks.instruct_qa_files import (
+    CHEESES,
+    ID,
+    NQ,
+    NQ_GOLD,
+    PASSAGES,
+    PEOPLE,
+    QUESTIONS,
+    RIVERS,
+    TEXT,
+    TOWNS,
+    chain,
+    documents,
+    founder,
+    hotpot,
+    jsonl,
+    parquet,
+    river,
+    single,
+    topiocqa,
+    whole,
+    world,
+)
+
+from trueground.benchmarks.base import Question, Sources, Task
+from trueground.benchmarks.registry import get_benchmark
+from trueground.errors import InputError, UsageError
+from trueground.metrics.registry import parse_spec
+from trueground.models.base import Params
+from trueground.types import Passage
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+
+
+def task(
+    data: Path | None, name: str = "questions", prompt: Path | None = None, **options: Any
+) -> Task:
+    given = {key.replace("_", "-"): value for key, value in options.items()}
+    return get_benchmark("instruct_qa").prepare(name, given, Sources(data, prompt))
+
+
+def ask(data: Path, name: str = "questions", **options: Any) -> dict[str, Question]:
+    found = list(task(data, name, **options).questions())
+    return {one.record.id: one for one in found}
+
+
+def text(question: Question) -> str:
+    assert [message.role for message in question.messages] == ["user"]
+    return question.messages[0].content
+
+
+def titles(question: Question) -> list[str | None]:
+    return [one.title for one in question.record.contexts or ()]
+
+
+V1 = "Below you find passages and a question. Please answer the question, given the passages."
+V2 = (
+    V1 + " Where the answer does not stand in the passages and cannot be inferred from them, "
+    'respond with "I don\'t know".'
+)
+TALK = (
+    "Below you find passages and a conversation. Please answer the user's last question, given the "
+    "passages and what was said before."
+)
+
+
+@pytest.mark.parametrize("instruction", ["v1", "v2"])
+def test_gold_passages_and_their_prompts(tmp_path: Path, instruction: str) -> None:
+    data, corpus = world(tmp_path)
+    asked = ask(data, setting="gold", instruction=instruction, corpus=str(corpus))
+    assert list(asked) == [row["id"] for row in QUESTIONS]
+    town, name = TOWNS[2], RIVERS[river(2)]
+    question = asked["c2"]
+    assert question.record.contexts == [
+        Passage(TEXT[town], id=ID[town], title=town, gold=True, source=town),
+        Passage(TEXT[name], id=ID[name], title=name, gold=True, source=name),
+    ]
+    assert question.record.answerable is True
+    assert question.record.references == chain(2)["references"]
+    assert question.record.meta == {"hops": 2, "dataset": "questions", "setting": "gold"}
+    told = V1 if instruction == "v1" else V2
+    assert text(question) == (
+        f"{told}\n\n- Title: {town}\n{TEXT[town]}\n\n- Title: {name}\n{TEXT[name]}\n\n"
+        f"Question: {chain(2)['question']}\nAnswer:"
+    )
+    person = PEOPLE[founder(4)]
+    told = TALK + told.removeprefix(V1)
+    assert text(asked["t4"]) == (
+        f"{told}\n\n- Title: {person}\n{TEXT[person]}\n\n"
+        f"User: Who founded the town of {TOWNS[4]}?\nAgent: {person}\n"
+        "User: What was this person's craft?\nAgent:"
+    )
+    assert asked["t4"].record.group == "talk 4"
+    assert [turn.content for turn in asked["t4"].record.history or ()][1] == person
+
+
+def test_closed_book_shows_nothing(tmp_path: Path) -> None:
+    data, _ = world(tmp_path)
+    for instruction in ("v1", "v2"):
+        made = task(data, setting="closed-book", instruction=instruction)
+        assert made.options["instruction"] == "none"
+        asked = {one.record.id: one for one in made.questions()}
+        assert text(asked["s0"]) == (
+            f"Please answer the following question.\n\nQuestion: {single(0)['question']}\nAnswer:"
+        )
+        assert text(asked["t4"]).startswith(
+            "Please answer the user's last question, given what was said before.\n\nUser: Who"
+        )
+        assert asked["s0"].record.contexts is None
+        assert asked["s0"].record.answerable is None
+        assert not [m for m in made.metrics if m.startswith(("k_", "p_"))]
+
+
+def test_retrieved_passages_with_their_flags(tmp_path: Path) -> None:
+    data, corpus = world(tmp_path)
+    asked = ask(data, corpus=str(corpus), passages="3")
+    for row in QUESTIONS:
+        record = asked[row["id"]].record
+        contexts, meta = record.contexts or [], record.meta or {}
+        assert len(contexts) == 3
+        gold = [row["gold"]] if isinstance(row["gold"], str) else row["gold"]
+        flags = [one.title in gold or one.id in gold for one in contexts]
+        assert [one.gold for one in contexts] == flags
+        assert meta["gold_retrieved"] is any(flags)
+        assert meta["gold_rank"] == (flags.index(True) + 1 if any(flags) else None)
+        assert record.answerable is (True if any(flags) else None)
+        assert meta["setting"] == "retrieved"
+    # The question names the town; the town's passage comes first.
+    assert titles(asked["s5"])[0] == TOWNS[5]
+    assert text(asked["s5"]).count("- Title: ") == 3
+    # What was said before names the person, the question itself does not.
+    assert PEOPLE[founder(4)] in titles(asked["t4"])
+
+
+def test_all_gold_passages_may_be_needed(tmp_path: Path) -> None:
+    data, corpus = world(tmp_path)
+    for needed, top, rank in (("any", 1, 1), ("all", 1, None), ("all", 20, 2)):
+        asked = ask(data, corpus=str(corpus), passages=str(top), gold_needed=needed)
+        meta = asked["c2"].record.meta or {}
+        assert meta["gold_retrieved"] is (rank is not None)
+        assert meta["gold_rank"] == rank
+
+
+def test_an_irrelevant_passage_comes_after_the_rank(tmp_path: Path) -> None:
+    data, corpus = world(tmp_path)
+    ranked = ask(data, corpus=str(corpus), passages="60")
+    asked = ask(data, corpus=str(corpus), setting="irrelevant", irrelevant_rank="20")
+    for id_, question in asked.items():
+        record, order = question.record, titles(ranked[id_])
+        assert record.answerable is False
+        assert len(record.contexts or ()) == 1
+        assert (record.contexts or [])[0].gold is False
+        rank = (record.meta or {})["irrelevant_rank"]
+        if len(order) > 20:
+            assert rank == 21
+        else:
+            assert rank <= len(order)
+        assert titles(question) == [order[rank - 1]]
+
+
+def test_a_gold_passage_is_never_the_irrelevant_one(tmp_path: Path) -> None:
+    """Ranked second, and asked for what comes after the first: the third is taken."""
+    rows = [{**single(3), "gold": []}]
+    _, corpus = world(tmp_path)
+    plain = jsonl(tmp_path / "plain.jsonl", rows)
+    order = titles(ask(plain, corpus=str(corpus), passages="5")["s3"])
+    second = jsonl(tmp_path / "second.jsonl", [{**single(3), "gold": [order[1]]}])
+    found = ask(second, corpus=str(corpus), setting="irrelevant", irrelevant_rank="1")["s3"]
+    assert titles(found) == [order[2]]
+    assert (found.record.meta or {})["irrelevant_rank"] == 3
+
+
+def test_where_the_retriever_finds_little_or_nothing(tmp_path: Path) -> None:
+    """The last one found that is not gold, with its real rank; or none, and no verdict."""
+    _, corpus = world(tmp_path)
+    asked = [f"{CHEESES[0]} cheese?", "Xyzzy?"]
+    rows = [{"question": one, "references": ["3"], "gold": CHEESES[0]} for one in asked]
+    data = jsonl(tmp_path / "few.jsonl", rows)
+    retrieved = ask(data, corpus=str(corpus), passages="100")
+    # Twelve passages speak of cheese, and the one that is named comes first.
+    assert titles(retrieved["0"])[0] == CHEESES[0]
+    assert sorted(map(str, titles(retrieved["0"]))) == sorted(CHEESES)
+    assert titles(retrieved["1"]) == []
+    assert (retrieved["1"].record.meta or {})["gold_retrieved"] is False
+    assert text(retrieved["1"]).endswith("passages.\n\n\nQuestion: Xyzzy?\nAnswer:")
+    found = ask(data, corpus=str(corpus), setting="irrelevant", irrelevant_rank="150")
+    assert titles(found["0"]) == titles(retrieved["0"])[-1:]
+    assert (found["0"].record.meta or {})["irrelevant_rank"] == 12
+    assert found["0"].record.answerable is False
+    assert titles(found["1"]) == []
+    assert (found["1"].record.meta or {})["irrelevant_rank"] is None
+    assert found["1"].record.answerable is None
+
+
+def test_other_retrievers(tmp_path: Path) -> None:
+    """What is written reaches the retriever, and is part of the run's identity."""
+    data, corpus = world(tmp_path)
+    kinds = ("bm25", "bm25(k1=0.9,b=0.4)", 'hybrid:"bm25 + bm25(k1=0.9)"', 'multi-hop:"bm25"')
+    signatures = []
+    for retriever in kinds:
+        made = task(data, corpus=str(corpus), retriever=retriever, passages="4")
+        signatures.append(made.options["retriever"])
+        found = {one.record.id: one.record.meta or {} for one in made.questions()}
+        assert found["s5"]["gold_rank"] == 1
+    assert len(set(signatures)) == len(kinds)
+    with pytest.raises(UsageError, match=r"unknown retriever 'bm2'.*'bm25'"):
+        task(data, corpus=str(corpus), retriever="bm2")
+
+
+def test_an_index_is_a_corpus_too(tmp_path: Path) -> None:
+    from trueground.retrieval.index import build_index
+
+    data, corpus = world(tmp_path)
+    build_index(corpus, tmp_path / "index", ["bm25"])
+    of_index = task(data, corpus=str(tmp_path / "index"))
+    of_corpus = task(data, corpus=str(corpus))
+    assert of_index.options == of_corpus.options
+    assert list(of_index.questions()) == list(of_corpus.questions())
+
+
+def test_many_questions_are_searched_for_in_blocks(tmp_path: Path) -> None:
+    """Each has its own passages, also beyond the first block, and however far one reads."""
+    _, corpus = world(tmp_path)
+    rows = [{**single(i % 80), "id": str(i)} for i in range(600)]
+    made = task(jsonl(tmp_path / "many.jsonl", rows), corpus=str(corpus), passages="1")
+    few = list(islice(made.questions(), 3))
+    every = list(made.questions())
+    assert every[:3] == few
+    assert [titles(one)[0] for one in every] == [TOWNS[i % 80] for i in range(600)]
+
+
+def test_a_users_documents_and_index_names(tmp_path: Path) -> None:
+    """Gold passages by file, by passage and by heading; passages have the length that is asked."""
+    folder = documents(tmp_path / "docs")
+    golds = [f"{TOWNS[0]}.md", f"{TOWNS[0]}.md#0", TOWNS[0]]
+    rows = [{**single(0), "id": str(i), "gold": gold} for i, gold in enumerate(golds)]
+    data = jsonl(tmp_path / "mine.jsonl", rows)
+    for question in ask(data, corpus=str(folder), passages="2").values():
+        assert (question.record.meta or {})["gold_rank"] == 1
+    short = ask(data, corpus=str(folder), passages="2", passage_words="8")
+    assert all(len((c.text).split()) <= 16 for c in short["0"].record.contexts or ())
+    gold = ask(data, corpus=str(folder), passage_words="8", setting="gold")
+    assert len(gold["0"].record.contexts or ()) > 1
+    assert len(gold["1"].record.contexts or ()) == 1
+
+
+def test_gold_texts_need_no_corpus(tmp_path: Path) -> None:
+    """Contexts that are flagged are the gold passages; in a corpus they are found by their text."""
+    contexts = [
+        {"text": TEXT[TOWNS[7]], "title": "Anything", "gold": True, "id": 0},
+        {"text": TEXT[TOWNS[8]], "gold": False},
+    ]
+    row = {**single(7), "gold": None, "contexts": contexts, "response": "old", "model": "older"}
+    data = jsonl(tmp_path / "mine.jsonl", [row])
+    record = ask(data, setting="gold")["s7"].record
+    assert record.contexts == [Passage(TEXT[TOWNS[7]], title="Anything", gold=True)]
+    assert record.response == ""
+    assert record.model is None
+    _, corpus = world(tmp_path)
+    record = ask(data, corpus=str(corpus), passages="4")["s7"].record
+    assert [one.title for one in record.contexts or () if one.gold] == [TOWNS[7]]
+
+
+def test_questions_without_gold(tmp_path: Path) -> None:
+    rows = [single(1), {"id": "bare", "question": "Is anything true?"}]
+    _, corpus = world(tmp_path)
+    data = jsonl(tmp_path / "mine.jsonl", rows)
+    with pytest.raises(InputError, match=r"1 questions \(bare\) have no gold.*--without-gold skip"):
+        ask(data, setting="gold", corpus=str(corpus))
+    assert list(ask(data, setting="gold", corpus=str(corpus), without_gold="skip")) == ["s1"]
+    with pytest.raises(InputError, match=r"1 questions \(s1\) have gold .* names only; add --corp"):
+        ask(data, setting="gold")
+    record = ask(data, corpus=str(corpus))["bare"].record
+    assert (record.meta or {})["gold_retrieved"] is None
+    assert record.answerable is None
+    assert {one.gold for one in record.contexts or ()} == {None}
+    assert record.references is None
+    typo = jsonl(tmp_path / "typo.jsonl", [{**single(1), "gold": ["Nowhere"]}])
+    with pytest.raises(
+        InputError, match=r"line 1: the gold passage 'Nowhere' is not in the corpus"
+    ):
+        ask(typo, corpus=str(corpus))
+
+
+def test_what_a_user_says_of_answerability_stays(tmp_path: Path) -> None:
+    rows = [{"question": f"Who founded {TOWNS[1]}?", "answerable": False}]
+    _, corpus = world(tmp_path)
+    data = jsonl(tmp_path / "mine.jsonl", rows)
+    assert ask(data, corpus=str(corpus))["0"].record.answerable is False
+
+
+def test_own_prompts(tmp_path: Path) -> None:
+    data, corpus = world(tmp_path)
+    prompt = tmp_path / "mine.txt"
+    prompt.write_text("{history}\n{passages}\n{question}!", encoding="utf-8")
+    made = task(data, prompt=prompt, corpus=str(corpus), instruction="v2", passages="1")
+    assert made.options["instruction"] == "none but what the prompt says"
+    asked = {one.record.id: one for one in made.questions()}
+    assert text(asked["s5"]) == f"- Title: {TOWNS[5]}\n{TEXT[TOWNS[5]]}\n{single(5)['question']}!"
+    assert text(asked["t4"]).startswith(f"User: Who founded the town of {TOWNS[4]}?\nAgent: ")
+    prompt.write_text("{passages} {question}", encoding="utf-8")
+    with pytest.raises(
+        UsageError, match=r"line 6: the question has a history.*no place \{history\}"
+    ):
+        list(task(data, prompt=prompt, corpus=str(corpus)).questions())
+    topics = whole(tmp_path / "topiocqa_dev.json", topiocqa(True))
+    with pytest.raises(UsageError, match=r"no place \{history\}"):
+        task(topics, "topiocqa", prompt=prompt, setting="gold")
+
+
+@pytest.mark.parametrize("publisher", [True, False])
+@pytest.mark.parametrize("fullwiki", [True, False])
+def test_hotpotqa(tmp_path: Path, publisher: bool, fullwiki: bool) -> None:
+    rows = [hotpot(town, publisher, fullwiki) for town in (2, 9)]
+    variant = "fullwiki" if fullwiki else "distractor"
+    if publisher:
+        data = whole(tmp_path / f"hotpot_dev_{variant}_v1.json", rows)
+    else:
+        data = jsonl(tmp_path / f"{variant}.jsonl", rows)
+    _, corpus = world(tmp_path / "world")
+    options = {"variant": variant, "corpus": str(corpus)}
+    asked = ask(data, "hotpotqa", setting="gold", **options)
+    town, name = TOWNS[9], RIVERS[river(9)]
+    record = asked["hp9"].record
+    assert [one.title for one in record.contexts or ()] == [town, name]
+    assert [one.text for one in record.contexts or ()] == [TEXT[town], TEXT[name]]
+    assert record.references == [chain(9)["references"][0]]
+    assert record.meta == {
+        "type": "bridge",
+        "level": "hard",
+        "dataset": "hotpotqa",
+        "setting": "gold",
+    }
+    if fullwiki:
+        with pytest.raises(InputError, match=r"names only.*--corpus.*--variant distractor"):
+            ask(data, "hotpotqa", setting="gold", variant=variant)
+    made = task(data, "hotpotqa", passages="2", **options)
+    assert made.options["gold-needed"] == "all"
+    assert made.by == ("meta.gold_retrieved", "meta.type")
+    found = {one.record.id: one.record.meta or {} for one in made.questions()}
+    assert found["hp9"]["gold_rank"] == 2
+    assert found["hp9"]["gold_retrieved"] is True
+
+
+@pytest.mark.parametrize("publisher", [True, False])
+def test_topiocqa(tmp_path: Path, publisher: bool) -> None:
+    rows = topiocqa(publisher)
+    data = whole(tmp_path / "topiocqa_dev.json", rows)
+    asked = ask(data, "topiocqa", setting="gold")
+    assert list(asked) == ["1_1", "2_1", "2_2"]
+    person = PEOPLE[founder(22)]
+    last = asked["2_2"]
+    assert last.record.references == [rows[2]["Answer"], rows[2]["Answer"].upper()]
+    assert last.record.group == "2"
+    assert (last.record.meta or {})["turn"] == 2
+    assert [one.title for one in last.record.contexts or ()] == [f"{person} [SEP] Introduction"]
+    assert text(last).endswith(
+        f"User: who founded the town of {TOWNS[22]}?\nAgent: {person}\n"
+        "User: What was this person’s craft?\nAgent:"
+    )
+    # The first turn of a conversation is one too.
+    assert text(asked["1_1"]).endswith(f"\n\nUser: {rows[0]['Question']}\nAgent:")
+    _, corpus = world(tmp_path)
+    made = task(data, "topiocqa", corpus=str(corpus))
+    assert made.options["passages"] == "4"
+    for question in made.questions():
+        assert (question.record.meta or {})["gold_retrieved"] is True
+
+
+def test_long_conversations_are_cut_in_the_prompt_only(tmp_path: Path) -> None:
+    said = [f"utterance {i}" for i in range(14)]
+    row = topiocqa(True)[0] | {"Context": said}
+    data = whole(tmp_path / "dev.json", [row])
+    question = ask(data, "topiocqa", setting="gold")["1_1"]
+    shown = [i for i in range(14) if f"utterance {i}\n" in text(question)]
+    assert shown == [0, 1, 2, 3, 8, 9, 10, 11, 12, 13]
+    assert len(question.record.history or ()) == 14
+    none = ask(data, "topiocqa", setting="gold", history_turns="0")["1_1"]
+    assert "utterance" not in text(none)
+
+
+def test_nq_and_its_gold_file(tmp_path: Path) -> None:
+    data = jsonl(tmp_path / "NQ-open.dev.jsonl", NQ)
+    _, corpus = world(tmp_path / "world")
+    plain = task(data, "nq", corpus=str(corpus))
+    assert plain.by == ()
+    assert "p_g" not in plain.metrics
+    assert plain.options["passages"] == "8"
+    with pytest.raises(InputError, match=r"3 questions \(0, 1, 2\) have no gold.*--gold FILE"):
+        ask(data, "nq", setting="gold")
+    gold = whole(tmp_path / "nq-test_gold_info.json", NQ_GOLD)
+    with pytest.raises(InputError, match=r"1 questions \(2\) have no gold passage.*skip"):
+        ask(data, "nq", setting="gold", gold=str(gold))
+    asked = ask(data, "nq", setting="gold", gold=str(gold), without_gold="skip")
+    assert list(asked) == ["0", "1"]
+    assert asked["1"].record.contexts == [Passage(TEXT[TOWNS[1]], title=TOWNS[1], gold=True)]
+    made = task(data, "nq", corpus=str(corpus), gold=str(gold))
+    assert made.by == ("meta.gold_retrieved",)
+    flags = [(one.record.meta or {})["gold_retrieved"] for one in made.questions()]
+    assert flags == [True, True, None]
+    names = [Path(file.path).name for file in made.files]
+    assert names == ["NQ-open.dev.jsonl", "nq-test_gold_info.json", "index.json"]
+    lines = [{"question": row["question"], "text": "x y"} for row in NQ]
+    other = jsonl(tmp_path / "lines.jsonl", lines)
+    assert len(ask(data, "nq", setting="gold", gold=str(other))) == 3
+
+
+BROKEN: list[tuple[str, Any, str]] = [
+    ("questions", {"references": ["x"]}, r"field 'question': found no such field"),
+    ("questions", {"question": " "}, r"field 'question': found str.*not blank"),
+    ("questions", {"question": "q", "references": [""]}, r"'references\[0\]': found str"),
+    ("questions", {"question": "q", "references": [3]}, r"'references\[0\]': found int 3"),
+    ("questions", {"question": "q", "gold": {"id": 1}}, r"field 'gold': found object"),
+    ("questions", {"question": "q", "gold": [1]}, r"'gold\[0\]': found int 1"),
+    ("questions", {"question": "q", "history": "x"}, r"field 'history': found str"),
+    ("questions", {"question": "q", "contexts": [{"gold": True}]}, r"contexts\[0\].text"),
+    ("nq", {"question": "q"}, r"field 'answer': found no such field.*expected a list of str"),
+    ("nq", {"question": "q", "answer": []}, r"field 'answer': found list of 0"),
+    ("nq", {"question": "q", "answer": ["a", " "]}, r"'answer\[1\]'"),
+    ("hotpotqa", hotpot(2, True) | {"answer": None}, r"field 'answer': found null"),
+    ("hotpotqa", hotpot(2, True) | {"_id": None}, r"field 'id or _id': found null"),
+    ("hotpotqa", hotpot(2, True) | {"supporting_facts": []}, r"'supporting_facts': found none"),
+    ("hotpotqa", hotpot(2, True) | {"supporting_facts": [["a"]]}, r"found list of 1"),
+    ("hotpotqa", hotpot(2, True) | {"context": [["a", "b"]]}, r"'context\[0\]': found str"),
+    ("hotpotqa", hotpot(2, True) | {"context": {"title": ["a"]}}, r"'context': found object"),
+    ("topiocqa", topiocqa(True)[0] | {"Turn_no": None}, r"field 'Turn_no': found null"),
+    ("topiocqa", topiocqa(True)[0] | {"Context": [1]}, r"'Context\[0\]': found int 1"),
+    ("topiocqa", topiocqa(True)[0] | {"Gold_passage": "x"}, r"'Gold_passage': found str"),
+    ("topiocqa", topiocqa(True)[0] | {"Gold_passage": {"id": "1"}}, r"field 'text': found no"),
+    ("topiocqa", topiocqa(True)[0] | {"Additional_answers": 3}, r"'Additional_answers': found int"),
+    ("topiocqa", topiocqa(True)[0] | {"Additional_answers": [{}]}, r"answers\[0\].Answer'"),
+]
+
+
+@pytest.mark.parametrize(("name", "row", "message"), BROKEN)
+def test_broken_rows_are_named(tmp_path: Path, name: str, row: Any, message: str) -> None:
+    data = jsonl(tmp_path / "dev.jsonl", [row])
+    with pytest.raises(InputError, match=rf"dev.jsonl, line 1.*{message}"):
+        ask(data, name, setting="closed-book")
+
+
+def test_files_that_cannot_be_meant(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"--data FILE .* and --corpus PATH .*instruct-qa/nq"):
+        task(None)
+    with pytest.raises(InputError, match=r"of nq-open are not fetched yet: trueground data fetch"):
+        task(None, "nq", setting="closed-book")
+    twice = jsonl(tmp_path / "twice.jsonl", [single(1), single(1)])
+    with pytest.raises(InputError, match=r"line 2: found the id 's1' as in .*line 1"):
+        ask(twice, setting="closed-book")
+    empty = whole(tmp_path / "empty.json", [])
+    with pytest.raises(InputError, match="found no questions"):
+        ask(empty, setting="closed-book")
+    folder = tmp_path / "hotpot"
+    folder.mkdir()
+    for variant in ("distractor", "fullwiki"):
+        whole(folder / f"hotpot_dev_{variant}_v1.json", [hotpot(2, True)])
+    whole(folder / "hotpot_train_v1.1.json", [hotpot(9, True)])
+    assert list(ask(folder, "hotpotqa", setting="closed-book")) == ["hp2"]
+    (folder / "hotpot_dev_fullwiki_v1.json").unlink()
+    with pytest.raises(InputError, match=r"expected one file.*with fullwiki and dev or validation"):
+        task(folder, "hotpotqa", setting="closed-book", variant="fullwiki")
+
+
+REFUSED: list[tuple[str, dict[str, str], str]] = [
+    ("questions", {}, r"--setting retrieved needs passages to search: add --corpus"),
+    ("questions", {"setting": "irrelevant"}, r"--setting irrelevant needs passages"),
+    ("questions", {"gold": "x.json"}, r"--gold is for the task nq, not for questions"),
+    ("nq", {"variant": "fullwiki"}, r"--variant is for the task hotpotqa, not for nq"),
+    ("questions", {"passages": "0"}, r"--passages 0: expected a whole number, 1 or more"),
+    ("questions", {"irrelevant_rank": "x"}, r"--irrelevant-rank x: expected"),
+    ("questions", {"history_turns": "-1"}, r"--history-turns -1: expected a whole number, 0 or"),
+    ("questions", {"setting": "both"}, r"--setting both: expected one of retrieved, gold"),
+    ("questions", {"instruction": "v3"}, r"--instruction v3: expected one of v1, v2"),
+    ("questions", {"corpus": " "}, r"--corpus is empty"),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "message"), REFUSED)
+def test_options_that_cannot_be_meant(
+    tmp_path: Path, name: str, options: dict[str, str], message: str
+) -> None:
+    data, corpus = world(tmp_path)
+    given = options if "needs" in message else {"corpus": str(corpus), **options}
+    with pytest.raises(UsageError, match=message):
+        task(data, name, **given)
+
+
+def test_a_corpus_that_is_too_small(tmp_path: Path) -> None:
+    data, corpus = world(tmp_path)
+    said = rf"--irrelevant-rank 1000: the corpus .* has {len(PASSAGES)} passages.*at most 227"
+    with pytest.raises(UsageError, match=said):
+        task(data, corpus=str(corpus), setting="irrelevant")
+    assert len(PASSAGES) == 228
+    assert task(data, corpus=str(corpus), setting="irrelevant", irrelevant_rank="227")
+
+
+def test_the_scheme_of_a_run(tmp_path: Path) -> None:
+    data, corpus = world(tmp_path)
+    made = task(data, corpus=str(corpus), instruction="v2", post_process="turns")
+    assert made.params == Params(temperature=0.95, top_p=0.95, seed=0, min_tokens=1, max_tokens=500)
+    assert made.trim is not None
+    assert made.trim("Paris\nQuestion: x") == "Paris"
+    assert made.headline == "recall"
+    assert "k_precision(abstention_passage=true)" in made.metrics
+    assert made.by == ("meta.gold_retrieved",)
+    assert {"p_g", "abstained", "k_precision"} <= set(made.metrics)
+    for setting in ("gold", "irrelevant", "closed-book", "retrieved"):
+        options = {"setting": setting, "corpus": str(corpus), "irrelevant_rank": "30"}
+        options["preset"] = "greedy"
+        one = task(data, **options)
+        assert [parse_spec(name).key for name in one.metrics] == list(one.metrics)
+        assert one.headline == ("p_ir" if setting == "irrelevant" else "recall")
+        assert one.params == Params(temperature=0.0, max_tokens=500)
+        assert one.trim is None
+        assert "k_precision(abstention_passage=true)" not in one.metrics
+    assert made.options["retriever"].startswith("bm25")
+    assert json.dumps(dict(made.options))
+    prompts = [prompt.id for prompt in made.prompts]
+    assert prompts == ["instruct_qa/qa-v2-1", "instruct_qa/conversation-v2-1"]
+
+
+def test_own_questions_in_every_format(tmp_path: Path) -> None:
+    """JSON lines, CSV with lists as JSON, and Parquet; a lone text is a list of one."""
+    row = {"question": "Who?", "references": ["A", "B"], "gold": [TOWNS[0], TOWNS[1]], "group": "g"}
+    _, corpus = world(tmp_path)
+    cells = {name: json.dumps(v) if isinstance(v, list) else v for name, v in row.items()}
+    pl.DataFrame([cells]).write_csv(tmp_path / "mine.csv")
+    files = [jsonl(tmp_path / "mine.jsonl", [row]), tmp_path / "mine.csv"]
+    files.append(parquet(tmp_path / "mine.parquet", [row]))
+    found = [ask(file, corpus=str(corpus), setting="gold")["0"].record for file in files]
+    assert found[0] == found[1] == found[2]
+    assert [one.title for one in found[0].contexts or ()] == TOWNS[:2]
+    lone = jsonl(tmp_path / "lone.jsonl", [{**row, "references": "A", "gold": TOWNS[0]}])
+    record = ask(lone, corpus=str(corpus), setting="gold")["0"].record
+    assert record.references == ["A"]
+    assert [one.title for one in record.contexts or ()] == TOWNS[:1]
+
+
+def test_names_of_benchmarks_may_be_written_with_either_line() -> None:
+    for name in ("instruct-qa", "truly-ground"):
+        assert get_benchmark(name.replace("-", "_")) is get_benchmark(name)
+        assert get_benchmark(name).name == name
+    with pytest.raises(UsageError, match=r"unknown benchmark 'instruct_q'.*'instruct-qa'"):
+        get_benchmark("instruct_q")
+
+
+def test_the_same_questions_every_time(tmp_path: Path) -> None:
+    data, corpus = world(tmp_path)
+    made = task(data, corpus=str(corpus))
+    first = list(made.questions())
+    assert list(made.questions()) == first
+    assert list(task(data, corpus=str(corpus)).questions()) == first
