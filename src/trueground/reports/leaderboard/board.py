@@ -13,6 +13,7 @@ import orjson
 from trueground.errors import UsageError
 from trueground.metrics.registry import parse_spec
 from trueground.reports.leaderboard.runs import Entry, Run
+from trueground.reports.leaderboard.short import short_names
 
 # The paper's order; tasks of other benchmarks follow by name, `original` after all of them.
 TASK_ORDER = ("unanswerable", "inconsistent", "counterfactual")
@@ -161,7 +162,7 @@ def _column(number: int, key: _Key, keys: Iterable[_Key]) -> Column:
         title = key.task or "" if alone else f"{key.benchmark}/{key.task}"
         same = [k for k in keys if (k.benchmark, k.task) == (key.benchmark, key.task)]
         named = [
-            f"{name}={'on' if value is True else value}"
+            f"{name}={'on' if value is True else _shown(name, value, same)}"
             for name, value in sorted(settings.items())
             if value not in (None, False, "", "off")
             and (
@@ -183,9 +184,18 @@ def _column(number: int, key: _Key, keys: Iterable[_Key]) -> Column:
     )
 
 
+def _shown(name: str, value: object, keys: Iterable[_Key]) -> str:
+    others = {str(key.settings[name]) for key in keys if name in key.settings}
+    return short_names({str(value), *others})[str(value)]
+
+
 def _may_differ(name: str, key: _Key) -> bool:
-    """Only a random position has a seed; its absence says nothing more."""
-    return name != "position-seed" or name in key.settings
+    """Only a random position has a seed, only retrieved passages a retriever.
+
+    Their absence says nothing more.
+    """
+    bound = name == "position-seed" or key.benchmark == "instruct-qa"
+    return not bound or key.settings.get(name) is not None
 
 
 def _direction(metric: str) -> bool | None:

@@ -20,8 +20,7 @@ from trueground.reports.leaderboard.runs import (
 )
 from trueground.reports.leaderboard.standard import asked_as_published
 
-
-# Its settings have no headline in common: the sections of their own compare other metrics as well.
+# Its settings have no headline in common, and its sections compare other metrics as well.
 _ANY_METRIC = {"instruct-qa"}
 
 
@@ -49,8 +48,7 @@ def paper_runs(board: Board) -> list[Run]:
     """The published models of every column with which the paper's numbers can be compared.
 
     Comparable is the same task with the same options and the same metric; of instruct-qa, any
-    metric. Raises UsageError where
-    there is none.
+    metric. Raises UsageError where there is none.
     """
     found = [run for column in board.columns for run in _column_runs(column)]
     if not found:
@@ -58,8 +56,8 @@ def paper_runs(board: Board) -> list[Run]:
         raise UsageError(
             "--with-published: no published number belongs to these runs. FaithEval's are direct "
             "answers to whole tasks by strict matching (trueground run faitheval), Truly-Ground's "
-            "its four versions at 2,048 tokens (trueground run truly-ground), instruct-qa's its three "
-            "datasets with gold, irrelevant or 8, 8 and 4 retrieved passages (trueground run "
+            "its four versions at 2,048 tokens (trueground run truly-ground), instruct-qa's its "
+            "three datasets with gold, irrelevant or 8, 8 and 4 retrieved passages (trueground run "
             f"instruct-qa/nq); the runs here are: {titles}. Leave the option out."
         )
     return found
@@ -132,8 +130,7 @@ def _runs(column: Column, table: PublishedTable) -> list[Run]:
     return [
         _run(column, table, model, scores)
         for model, scores in by_model.items()
-        if column.benchmark in _ANY_METRIC
-        or any(_key(score.metric) == wanted for score in scores)
+        if column.benchmark in _ANY_METRIC or any(_key(score.metric) == wanted for score in scores)
     ]
 
 

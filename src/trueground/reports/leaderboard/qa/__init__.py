@@ -1,0 +1,1 @@
+"""What a leaderboard says about runs of instruct-qa: correctness, faithfulness, abstention."""
