@@ -13,8 +13,8 @@ from trueground.metrics.registry import METRICS, make_spec, parse_specs
 from trueground.text.normalize import get_normalizer
 
 # METEOR needs WordNet, which not every machine has; tests/text/test_meteor.py covers it.
-# Rated ones ask a language model: tests/metrics/test_ratings.py.
-NAMES = sorted(name for name, m in METRICS.items() if name != "meteor" and not m.rubric)
+# Rated and compared ones ask models: tests/metrics/test_ratings.py, tests/metrics/test_compared.py.
+NAMES = sorted(n for n, m in METRICS.items() if n != "meteor" and not (m.rubric or m.comparer))
 LEXICAL = [n for n in NAMES if "normalizer" in METRICS[n].options]
 # 1 when the response is the reference, or the one context, itself.
 IDENTITY = [

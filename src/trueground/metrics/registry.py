@@ -23,9 +23,11 @@ _MODULES = (
     "rouge",
     "meteor_score",
     "faithfulness",
+    "compared",
     "grounding",
     "ratings",
     "abstention",
+    "llm",
     "faitheval",
 )
 

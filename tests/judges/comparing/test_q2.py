@@ -234,3 +234,20 @@ def test_models_of_other_kinds_are_refused(models: Path, tmp_path: Path) -> None
         make_comparer(written(models).replace(str(models / "nli"), str(tmp_path / "pairs")))
     with pytest.raises(UsageError, match="unknown option"):
         make_comparer("q2(question=x)")
+
+
+def test_the_metrics_score_a_file(models: Path, tmp_path: Path) -> None:
+    import trueground as tg
+
+    options = ",".join(f"{part}={models / part}" for part in ("questions", "answers", "nli"))
+    records = [
+        {"id": "a", "response": "The city is old.", "contexts": ["The old city.", "A river."]},
+        {"id": "b", "response": "The city is old.", "contexts": []},
+    ]
+    names = [f"q2_f1({options})", f"q2_nli({options})"]
+    result = tg.score(records, metrics=names, out=tmp_path / "run")
+    for key in result.summary:
+        assert result.summary[key].scored == 1
+        assert 0 <= (result.summary[key].mean or 0) <= 1
+    manifest = (tmp_path / "run" / "manifest.json").read_text()
+    assert "comparer:q2-1|" in manifest

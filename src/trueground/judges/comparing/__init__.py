@@ -15,6 +15,27 @@ from trueground.plugins import Given, make, read_given
 __all__ = ["Comparer", "asks_a_language_model", "compare", "comparers", "make_comparer"]
 
 
+def _bertscore(given: Given | None = None) -> Comparer:
+    """Tokens matched with tokens by the states of a language model's layer."""
+    from trueground.judges.comparing.bertscore import bertscore
+
+    return bertscore(given)
+
+
+def _bem(given: Given | None = None) -> Comparer:
+    """A classifier of answers: is the response equivalent to a reference, given the question?"""
+    from trueground.judges.comparing.bem import bem
+
+    return bem(given)
+
+
+def _faith_critic(given: Given | None = None) -> Comparer:
+    """A classifier of dialogues: does the response say what its contexts do not hold?"""
+    from trueground.judges.comparing.critic import faith_critic
+
+    return faith_critic(given)
+
+
 def _q2(given: Given) -> Comparer:
     """Questions about the response, answered from the response and from the contexts."""
     from trueground.judges.comparing.q2.comparer import Q2
@@ -50,7 +71,12 @@ def _error_category(given: Given) -> Comparer:
     return ErrorCategory(given)
 
 
-comparers: dict[str, Callable[..., Comparer]] = {"q2": _q2}
+comparers: dict[str, Callable[..., Comparer]] = {
+    "bertscore": _bertscore,
+    "bem": _bem,
+    "faith-critic": _faith_critic,
+    "q2": _q2,
+}
 # Those that ask the language model that `--rater` names.
 _ON_LANGUAGE_MODELS: dict[str, Callable[..., Comparer]] = {
     "llm-correctness": _llm_correctness,

@@ -19,8 +19,11 @@ class Comparer(Protocol):
     on disk has `problem`, and all have `close()`, as judges do.
     """
 
-    name: str
-    values: tuple[str, ...]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def values(self) -> tuple[str, ...]: ...
 
     @property
     def signature(self) -> str: ...

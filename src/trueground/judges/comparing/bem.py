@@ -31,11 +31,9 @@ class Bem:
     blank references are left out. What exceeds the window is `too_long`: nothing is cut off.
     """
 
-    name = "bem"
-    values = ("bem",)
-    in_one_process = True
-
     def __init__(self, scorer: PartsScorer, column: int) -> None:
+        self.name = "bem"
+        self.values: tuple[str, ...] = ("bem",)
         self.signature = f"bem-1|{scorer.signature}|label:{scorer.labels[column]}"
         self._scorer = scorer
         self._column = column

@@ -51,11 +51,9 @@ class BertScore:
     Values of a blank response or a blank text are 0. `keep`: whether values are kept on disk.
     """
 
-    name = "bertscore"
-    values = VALUES
-    in_one_process = True
-
     def __init__(self, encoder: TokenEncoder, *, keep: bool = True) -> None:
+        self.name = "bertscore"
+        self.values: tuple[str, ...] = VALUES
         self.signature = f"bertscore-1|{RULE}|{encoder.signature}"
         self._encoder = encoder
         self._matcher = Matcher(encoder)

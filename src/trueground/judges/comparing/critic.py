@@ -32,11 +32,9 @@ class FaithCritic:
     the response is least hallucinated counts.
     """
 
-    name = "faith-critic"
-    values = ("hallucination",)
-    in_one_process = True
-
     def __init__(self, scorer: PairScorer, column: int) -> None:
+        self.name = "faith-critic"
+        self.values: tuple[str, ...] = ("hallucination",)
         self.signature = f"faith-critic-1|{RULE}|{scorer.signature}|label:{scorer.labels[column]}"
         self._scorer = scorer
         self._column = column

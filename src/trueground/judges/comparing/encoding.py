@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 
 import numpy as np
 
 from trueground.encoders.base import Floats
-from trueground.errors import UsageError
+from trueground.errors import MissingExtraError, UsageError
 from trueground.plugins import Given
 
 _OPTIONS = (
@@ -20,13 +21,20 @@ _OPTIONS = (
     "trust_remote_code",
     "window",
 )
+_ON_TORCH = ("bertscore",)
 BROKEN = "the model gave no finite numbers: its weights or its arithmetic are broken"
 
 
 def given_or(name: str, given: Given | None, more: Iterable[str] = ()) -> Given:
-    """What was given, seen through; the bare comparer of that name where nothing was."""
+    """What was given, seen through; the bare comparer of that name where nothing was.
+
+    MissingExtraError where nothing is installed that runs a model: the extra that runs every one.
+    """
     given = given or Given("comparer", name)
     given.see((*_OPTIONS, *more))
+    runs = ("torch",) if name in _ON_TORCH else ("torch", "onnxruntime")
+    if not any(map(find_spec, runs)):
+        raise MissingExtraError(f"the comparer {name}", "hf")
     return given
 
 

@@ -124,7 +124,8 @@ class Matcher:
     def _read(self, windows: Sequence[Window]) -> list[Tokens]:
         states = self._encoder.states([window.text for window in windows])
         return [
-            Tokens(one.vectors, ~one.special & (one.ends > window.seen))
+            # Without a window before it also a token of no character counts: a space put first.
+            Tokens(one.vectors, ~one.special & ((one.ends > window.seen) | (window.seen == 0)))
             for window, one in zip(windows, states, strict=True)
         ]
 

@@ -21,14 +21,15 @@ from trueground.judges.windows import cut
 from trueground.plugins import Given
 from trueground.types import Comparison, ComparisonRequest, Status
 
-QUESTIONS = "mrm8488/t5-base-finetuned-question-generation-ap"
-ANSWERS = "ktrapeznikov/albert-xlarge-v2-squad-v2"
-ENTAILMENT = "FacebookAI/roberta-large-mnli"
+MODELS = {
+    "questions": "mrm8488/t5-base-finetuned-question-generation-ap",
+    "answers": "ktrapeznikov/albert-xlarge-v2-squad-v2",
+    "nli": "FacebookAI/roberta-large-mnli",
+}
 _LABELS = {"entailment": 1.0, "neutral": None, "contradiction": 0.0}
 _ARTICLES = re.compile(r"\b(a|an|the|in|our)\b")
 _NO_MARKS = str.maketrans("", "", string.punctuation)
 _LEAST_ROOM = 32  # tokens of knowledge beside a question
-_OWN = ("questions", "answers", "nli")
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,14 @@ class Q2:
     in_one_process = True
 
     def __init__(self, given: Given) -> None:
-        given.see(("device", "dtype", *_OWN), model=False)
+        given.see(("device", "dtype", *MODELS), model=False)
         options = encoder_options(given)
-        self._writer = QuestionWriter(given.options.get("questions", QUESTIONS), options)
-        self._finder = AnswerFinder(given.options.get("answers", ANSWERS), options)
-        self._entailment = _Entailment(given.options.get("nli", ENTAILMENT), options)
+        models = {part: given.options.get(part, name) for part, name in MODELS.items()}
+        self._writer = QuestionWriter(models["questions"], options)
+        self._finder = AnswerFinder(models["answers"], options)
+        self._entailment = _Entailment(models["nli"], options)
         parts = (self._writer, self._finder, self._entailment)
         self.signature = "q2-1|" + "|".join(part.signature for part in parts)
-        self._kept: dict[tuple[str, str], list[str]] = {}
 
     @property
     def problem(self) -> str | None:

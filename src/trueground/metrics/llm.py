@@ -1,0 +1,199 @@
+"""Correctness, faithfulness and abstention as a language model sees them: yes or no.
+
+Definitions: metrics.md, "Correctness against references", "Faithfulness to the given knowledge",
+"Abstention"; Adlakha et al., sections 4.1, 5.1 and 5.3. The evaluation asks the model that
+`--rater` names; here stands what it is shown, and which items it is asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from trueground.errors import UsageError
+from trueground.metrics.base import Metric, Option
+from trueground.metrics.column import CODES, Column, Mask, Options
+from trueground.metrics.evidence import Evidence
+from trueground.metrics.options import abstain_option, apply_abstain
+from trueground.types import Comparison, ComparisonRequest, Status
+
+_PROMPT = {"prompt": Option("")}
+Texts = Callable[[Evidence, int], Sequence[str]]
+
+
+def _asked(metric: str, name: str, options: Options) -> str:
+    """The comparer, with the user's prompt where there is one. UsageError."""
+    path = options["prompt"]
+    quote = "'" if '"' in path else '"'
+    if quote in path:
+        raise UsageError(f"{metric}: a prompt's path cannot hold both kinds of quotes: {path}")
+    return f"{name}(prompt={quote}{path}{quote})" if path else name
+
+
+def _history(evidence: Evidence, item: int) -> str:
+    """The earlier turns, one line each."""
+    turns = evidence.batch.histories[item] or ()
+    lines = ((f"{t.role}: " if t.role else "") + " ".join(t.content.split()) for t in turns)
+    return "\n".join(lines)
+
+
+def _compared(
+    evidence: Evidence, written: str, key: object, items: Mask, texts: Texts
+) -> list[Comparison | None]:
+    """The comparisons of these items; None for the others."""
+    batch = evidence.batch
+    requests = [
+        ComparisonRequest(
+            batch.responses[i],
+            tuple(texts(evidence, i)),
+            batch.questions[i] or "",
+            _history(evidence, i),
+        )
+        if items[i]
+        else None
+        for i in range(len(batch))
+    ]
+    return evidence.comparisons(key, written, requests)
+
+
+def _filled(column: Column, found: Sequence[Comparison | None]) -> Column:
+    """The column with what was found, and notes that tell why something was not."""
+    values, status, notes = column.values.copy(), column.status.copy(), []
+    for i, one in enumerate(found):
+        told: dict[str, object] = {}
+        if one is not None:
+            values[i] = next(iter(one.values.values()), np.nan)
+            status[i] = CODES[one.status]
+            told = {"reply": one.reply, "reason": one.reason, **(one.detail or {})}
+        notes.append({name: word for name, word in told.items() if word is not None} or None)
+    return Column(values, status, notes)
+
+
+def _blank(evidence: Evidence) -> Mask:
+    batch = evidence.batch
+    return np.fromiter((not text.strip() for text in batch.responses), np.bool_, len(batch))
+
+
+def _zeros(evidence: Evidence) -> Column:
+    return Column.of(np.zeros(len(evidence.batch)))
+
+
+def _references(evidence: Evidence, item: int) -> Sequence[str]:
+    return evidence.batch.references[item] or ()
+
+
+def _contexts(evidence: Evidence, item: int) -> Sequence[str]:
+    return evidence.batch.texts(item, evidence.batch.kept(item))
+
+
+def _nothing(_evidence: Evidence, _item: int) -> Sequence[str]:
+    return ()
+
+
+def _correctness(evidence: Evidence, o: Options) -> Column:
+    """An empty response is 0 without being asked about."""
+    batch = evidence.batch
+    items = batch.has("references") & batch.has("question") & ~_blank(evidence)
+    written = _asked("llm_correctness", "llm-correctness", o)
+    found = _compared(evidence, written, "references", items, _references)
+    return _filled(_zeros(evidence), found)
+
+
+def _faithfulness(evidence: Evidence, o: Options) -> Column:
+    """What the policy leaves out, or gives a value of its own, is not asked about."""
+    items = evidence.batch.has("contexts") & ~_blank(evidence)
+    if o["abstain"] != "as_is":
+        items &= ~evidence.abstained
+    written = _asked("llm_faithfulness", "llm-faithfulness", o)
+    key = "contexts", o["abstain"] == "as_is"
+    column = _filled(_zeros(evidence), _compared(evidence, written, key, items, _contexts))
+    return apply_abstain(column.without(_blank(evidence), Status.NO_CLAIMS), evidence, o)
+
+
+def _abstained(evidence: Evidence, o: Options, metric: str, flags: Sequence[bool | None]) -> Column:
+    """Whether items with one of these flags for `answerable` decline; the others are left out.
+
+    Items are asked about by their flag, so that metrics that share some ask once. An empty response
+    does not decline, and is not asked about.
+    """
+    written = _asked(metric, "llm-abstention", o)
+    column, chosen = _zeros(evidence), np.zeros(len(evidence.batch), np.bool_)
+    found: list[Comparison | None] = [None] * len(evidence.batch)
+    for flag in flags:
+        here = np.array([f is flag for f in evidence.batch.answerable], np.bool_)
+        some = _compared(
+            evidence, written, ("answerable", flag), here & ~_blank(evidence), _nothing
+        )
+        found = [new or old for new, old in zip(some, found, strict=True)]
+        chosen |= here
+    return _filled(column, found).without(~chosen, Status.NOT_APPLICABLE)
+
+
+def _metric(
+    name: str,
+    comparer: str,
+    family: str,
+    needs: tuple[str, ...],
+    compute: Callable[[Evidence, Options], Column],
+    doc: str,
+    section: str,
+    options: Mapping[str, Option] | None = None,
+    higher_is_better: bool = True,
+) -> Metric:
+    return Metric(
+        name,
+        family,
+        needs,
+        compute,
+        doc,
+        f"Adlakha et al. 2023, section {section}",
+        {**(options or {}), **_PROMPT},
+        comparer=lambda o: _asked(name, comparer, o),
+        in_default_set=False,
+        higher_is_better=higher_is_better,
+    )
+
+
+def _abstention(name: str, flags: Sequence[bool | None], doc: str, higher: bool) -> Metric:
+    return _metric(
+        name,
+        "llm-abstention",
+        "abstention",
+        ("answerable",) if None not in flags else (),
+        lambda evidence, o: _abstained(evidence, o, name, flags),
+        doc,
+        "5.3",
+        higher_is_better=higher,
+    )
+
+
+METRICS = (
+    _metric(
+        "llm_correctness",
+        "llm-correctness",
+        "correctness",
+        ("references", "question"),
+        _correctness,
+        "1 if a language model finds all of some reference in the response, and nothing against it",
+        "4.1",
+    ),
+    _metric(
+        "llm_faithfulness",
+        "llm-faithfulness",
+        "faithfulness",
+        ("contexts",),
+        _faithfulness,
+        "1 if a language model finds all of the response in the contexts",
+        "5.1",
+        abstain_option("exclude"),
+    ),
+    _abstention(
+        "llm_abstained",
+        (False, True, None),
+        "1 if a language model says that the response declines to answer",
+        False,
+    ),
+    _abstention("llm_p_ir", (False,), "share of llm_abstained among the unanswerable items", True),
+    _abstention("llm_p_g", (True,), "share of llm_abstained among the answerable items", False),
+)

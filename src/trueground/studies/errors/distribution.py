@@ -1,0 +1,107 @@
+"""How the items divide among the categories, and the paper's own division beside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from trueground.judges.comparing.error_category import CATEGORIES
+from trueground.reports.terminal import table
+from trueground.studies.errors.file import Line
+from trueground.types import Status
+
+SOURCE = "Adlakha et al. 2023, Figure 3"
+# Percentages of 448 responses; the paper gives no number for the other categories.
+FIGURE_3 = {
+    "semantic_equivalence": 63.77,
+    "semantic_equivalence/more_elaborate_answers": 60.81,
+    "incomplete_reference": 15.47,
+    "incomplete_reference/open_ended_questions": 10.81,
+    "incomplete_reference/list_of_named_entities": 4.66,
+    "enumeration_of_references": 7.84,
+}
+_BENCHMARKS = ("instruct_qa", "instruct-qa")
+
+
+def distribution(lines: Sequence[Line]) -> dict[str, Any]:
+    """Counts and shares by category and by group, over the items that are selected.
+
+    `published` (percent) stands beside them where the items are of instruct-qa.
+    """
+    chosen = [line for line in lines if line.selected]
+    n = len(chosen)
+    counts = Counter(line.counts for line in chosen)
+    people = [line for line in chosen if line.category]
+    paper = bool(chosen) and all(_of_the_paper(line) for line in chosen)
+    categories = {}
+    for name in _names():
+        found = sum(k for c, k in counts.items() if c and (c == name or c.startswith(f"{name}/")))
+        categories[name] = {"n": found, "share": found / n if n else None}
+        if paper:
+            categories[name]["published"] = FIGURE_3.get(name)
+    unread = Counter(line.status for line in chosen if line.counts is None)
+    return {
+        "n": n,
+        "categories": categories,
+        "without": {Status(s).value: k for s, k in sorted(unread.items())},
+        "correct_by": dict(sorted(Counter(line.correct_by for line in chosen).items())),
+        "by": dict(sorted(Counter(line.by for line in chosen).items())),
+        "corrected": len(people),
+        "corrected_as_proposed": sum(line.category == line.proposed for line in people),
+        "left_out": len(lines) - n,
+        "source": SOURCE if paper else None,
+    }
+
+
+def _names() -> list[str]:
+    """Every category after its group."""
+    names: list[str] = []
+    for category in CATEGORIES:
+        group = category.partition("/")[0]
+        names += [name for name in (group, category) if name not in names]
+    return names
+
+
+def _of_the_paper(line: Line) -> bool:
+    return (line.task or "").partition("/")[0] in _BENCHMARKS
+
+
+def render(found: Mapping[str, Any], path: Path) -> str:
+    """The distribution as text for a terminal."""
+    n, of = found["n"], found.get("of")
+    noun = "item" if n == 1 else "items"
+    among = f" of {of:,}" if of is not None else ""
+    limit = f" with an F1 of at most {found['max_f1']:g}" if "max_f1" in found else ""
+    head = [f"{n:,}{among} {noun} correct{limit}"]
+    head.append(f"correct by   {_counted(found['correct_by'])}")
+    head.append(f"proposed by  {_counted(found['by'])}")
+    if found["corrected"]:
+        same = f"{found['corrected_as_proposed']:,} as proposed"
+        head.append(f"by people    {found['corrected']:,} ({same})")
+    if found["left_out"]:
+        head.append(f"left out     {found['left_out']:,} sorted by people, not selected any more")
+    blocks = ["\n".join(head)]
+    if n:
+        blocks.append(_table(found))
+    return "\n\n".join([*blocks, f"file   {path}"])
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {k:,}" for name, k in counts.items()) or "–"
+
+
+def _table(found: Mapping[str, Any]) -> str:
+    paper = found["source"] is not None
+    rows = [("category", "items", "share", *(["paper"] if paper else []))]
+    for name, one in found["categories"].items():
+        group, _, kind = name.partition("/")
+        shown = f"  {kind}" if kind else group
+        percent = one.get("published")
+        told = ["–" if percent is None else f"{percent:.2f} %"] if paper else []
+        rows.append((shown, f"{one['n']:,}", f"{100 * one['share']:.2f} %", *told))
+    for status, k in found["without"].items():
+        row = (f"({status})", f"{k:,}", f"{100 * k / found['n']:.2f} %")
+        rows.append((*row, *(["–"] if paper else [])))
+    return table(rows) + (f"\npaper: {found['source']}" if paper else "")
