@@ -40,7 +40,7 @@ def variants(
         if option.varied and option.name in options
     }
     names = {name: folders(map(str, values)) for name, values in several.items()}
-    found = []
+    found: list[Variant] = []
     for task in tasks:
         for places in product(*(range(len(values)) for values in several.values())):
             chosen = dict(zip(several, places, strict=True))
