@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply
     from trueground.models.options import ModelOptions
     from trueground.models.registry import model
+    from trueground.retrieval.kinds import retriever
     from trueground.studies.calibrate import calibrate
     from trueground.types import Claim, JudgeRequest, Passage, Record, Status, Turn, Verdict
 
@@ -54,6 +55,7 @@ _HOMES = {
     "judge": "judges",
     "metric": "metrics.registry",
     "model": "models.registry",
+    "retriever": "retrieval.kinds",
     "run": "evaluate.run",
     "score": "evaluate.score",
 }
@@ -88,6 +90,7 @@ __all__ = [
     "metric",
     "metrics",
     "model",
+    "retriever",
     "run",
     "score",
     "testing",

@@ -26,6 +26,7 @@ GROUPS = (
     "trueground.decomposers",
     "trueground.models",
     "trueground.benchmarks",
+    "trueground.retrievers",
 )
 T = TypeVar("T")
 _QUOTED = r"\"[^\"]*\"|'[^']*'"

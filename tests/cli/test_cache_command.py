@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from trueground.cli.caching import cache
 from trueground.errors import UsageError
-from trueground.net.cache import ResponseCache, default_path, vectors_path
+from trueground.net.cache import ResponseCache, default_path, searches_path, vectors_path
 from trueground.net.upkeep import stats
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -73,7 +73,9 @@ def test_clear_by_age_by_model_and_all(filled: Path) -> None:
     assert done.stdout == f"removed 1 replies older than 30 days from {filled}\n"
     done = run("clear", "--model", "small", "--yes", "--format", "json")
     encoders = {"path": str(vectors_path()), "removed": 0}
-    assert json.loads(done.stdout) == {"path": str(filled), "removed": 1, "encoders": encoders}
+    searches = {"path": str(searches_path()), "removed": 0}
+    beside = {"encoders": encoders, "searches": searches}
+    assert json.loads(done.stdout) == {"path": str(filled), "removed": 1, **beside}
     assert run("clear", "--yes").stdout == f"removed 1 replies from {filled}\n"
     assert stats(filled).entries == 0
 
@@ -96,6 +98,20 @@ def test_results_of_encoders_are_counted_and_cleared(filled: Path) -> None:
         f"removed 1 results of encoders from {vectors_path()}",
     ]
     assert stats(vectors_path()).entries == 0
+
+
+def test_searches_are_counted_and_cleared(filled: Path) -> None:
+    with ResponseCache(searches_path()) as kept:
+        kept.put("7", b"1234", model="bm25")
+    lines = run("stats").stdout.splitlines()
+    assert lines[5] == str(searches_path())
+    assert lines[8:] == ["  bm25  1 searches"]
+    assert json.loads(run("stats", "--format", "json").stdout)["searches"]["entries"] == 1
+    done = run("clear", "--model", "bm25", "--yes")
+    assert done.stdout.splitlines() == [
+        f"removed 0 replies of bm25 from {filled}",
+        f"removed 1 searches of bm25 from {searches_path()}",
+    ]
 
 
 def test_an_unknown_model_is_told(filled: Path) -> None:

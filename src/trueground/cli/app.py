@@ -11,7 +11,18 @@ from typing import Annotated
 import typer
 
 from trueground._version import __version__
-from trueground.cli import caching, comparing, data, judging, listing, reporting, running, scoring
+from trueground.cli import (
+    caching,
+    comparing,
+    data,
+    errors_command,
+    indexing,
+    judging,
+    listing,
+    reporting,
+    running,
+    scoring,
+)
 
 INTERRUPTED = 130
 WRITE_FAILED = 5
@@ -28,10 +39,12 @@ app = typer.Typer(
 app.command("score")(scoring.score)
 app.add_typer(running.group)
 app.command("compare")(comparing.compare)
+app.command("errors")(errors_command.errors)
 app.command("report")(reporting.report)
 app.command("list")(listing.list_)
 app.add_typer(judging.judge)
 app.add_typer(data.data)
+app.add_typer(indexing.index)
 app.add_typer(caching.cache)
 
 

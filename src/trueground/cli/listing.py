@@ -15,6 +15,7 @@ KINDS = (
     "decomposers",
     "normalizers",
     "benchmarks",
+    "retrievers",
     "models",
     "datasets",
 )
@@ -26,7 +27,7 @@ def list_(
     ] = "",
     format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
 ) -> None:
-    """Show metrics, judges, benchmarks, models, datasets …, with what each needs."""
+    """Show metrics, judges, benchmarks, retrievers, models …, with what each needs."""
     import orjson
 
     from trueground.errors import unknown_name

@@ -15,6 +15,8 @@ _WORDS = {
     "ask": "asking",
     "score": "scoring",
     "report": "drawing the page",
+    "see": "reading files",
+    "search": "searching",
 }
 
 
@@ -41,7 +43,7 @@ def progress_bar(off: bool) -> Iterator[Progress]:
 
         def show(phase: str, done: int, total: int | None) -> None:
             if phase not in tasks:
-                tasks[phase] = bar.add_task(_WORDS[phase], total=total, rate="")
+                tasks[phase] = bar.add_task(_WORDS.get(phase, phase), total=total, rate="")
             task = tasks[phase]
             speed = bar.tasks[task].speed
             bar.update(

@@ -9,6 +9,7 @@ from trueground.benchmarks.datasets import all_datasets, is_fetched
 from trueground.benchmarks.registry import all_benchmarks
 from trueground.metrics.registry import all_metrics
 from trueground.models.registry import kinds
+from trueground.retrieval import kinds as retrievers
 from trueground.text.normalize import NORMALIZERS, get_normalizer
 
 _FIELD = {"given_references": "references", "gold_contexts": "contexts"}
@@ -64,6 +65,8 @@ def catalogue(kind: str) -> list[dict[str, Any]]:
         ]
     if kind == "judges":
         return judges.kinds()
+    if kind == "retrievers":
+        return retrievers.kinds()
     if kind == "decomposers":
         return claims.kinds()
     return [{"name": name, "doc": get_normalizer(name).doc} for name in NORMALIZERS]

@@ -1,0 +1,121 @@
+"""Results of searches that were made once: kept on disk across runs, query by query.
+
+What is kept is found by the passages' hash, the retriever's signature and the query. A result for a
+larger `top` serves a smaller one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from trueground.net.cache import ResponseCache
+from trueground.retrieval.base import Hit, Progress, Retriever, no_progress
+
+# Part of every key: a change of what is kept must not meet older entries.
+_VERSION = "1"
+# Queries that are asked at once: what is finished is kept if the next batch fails.
+_BATCH = 4_096
+_HIT = np.dtype([("index", "<i8"), ("score", "<f8")])
+_TOP = np.dtype("<i8")
+
+
+class _Found(NamedTuple):
+    """The hits of one query, and how many were asked for."""
+
+    top: int
+    hits: list[Hit]
+
+    def serves(self, top: int) -> bool:
+        """Whether a search for `top` would give the beginning of this; a short list is all."""
+        return top <= self.top or len(self.hits) < self.top
+
+
+class Kept:
+    """A retriever that searches for a query once; `cache` None keeps nothing on disk.
+
+    Queries are asked in batches, equal ones once. The scores come back exactly. If the file fails
+    midway, the work goes on without it and `cache.problem` says why.
+    """
+
+    def __init__(
+        self,
+        inner: Retriever,
+        passages: str,
+        cache: ResponseCache | None,
+        *,
+        label: str = "",
+        progress: Progress = no_progress,
+    ) -> None:
+        """`passages` is their hash; `label` is what `trueground cache stats` calls the retriever.
+
+        `progress` gets "search", the queries done and their number, of each call that searches.
+        """
+        self.name, self.signature = inner.name, inner.signature
+        self._inner, self._cache = inner, cache
+        self._label, self._progress = label or inner.name, progress
+        self._nested: bool = getattr(inner, "nested", True)
+        self._start = hashlib.sha256(f"{_VERSION}\0{passages}\0{inner.signature}\0".encode())
+
+    def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
+        """For each query at most `top` hits, best first; equal scores in corpus order."""
+        if top < 1:
+            return [[] for _ in queries]
+        places: dict[str, list[int]] = {}
+        for place, query in enumerate(queries):
+            places.setdefault(query, []).append(place)
+        out: list[list[Hit]] = [[] for _ in queries]
+        missing = []
+        for query, where in places.items():
+            found = self._get(query, top)
+            if found is None:
+                missing.append(query)
+            else:
+                for place in where:
+                    out[place] = found
+        # Batches of one size: some retrievers use all cores for large ones only.
+        batches = -(-len(missing) // _BATCH)
+        size = -(-len(missing) // batches) if batches else 1
+        for start in range(0, len(missing), size):
+            self._progress("search", start, len(missing))
+            batch = missing[start : start + size]
+            for query, hits in zip(batch, self._inner.search(batch, top), strict=True):
+                self._put(query, top, hits)
+                for place in places[query]:
+                    out[place] = hits
+        if missing:
+            self._progress("search", len(missing), len(missing))
+        return out
+
+    def _key(self, query: str, top: int) -> str:
+        digest = self._start.copy()
+        # Where a smaller top gives other hits, each top has results of its own.
+        digest.update(b"all\0" if self._nested else b"%d\0" % top)
+        digest.update(query.encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+    def _get(self, query: str, top: int) -> list[Hit] | None:
+        value = None if self._cache is None else self._cache.get(self._key(query, top))
+        found = None if value is None else _unpacked(value)
+        return found.hits[:top] if found is not None and found.serves(top) else None
+
+    def _put(self, query: str, top: int, hits: Sequence[Hit]) -> None:
+        if self._cache is not None:
+            self._cache.put(self._key(query, top), _packed(top, hits), model=self._label)
+
+
+def _packed(top: int, hits: Sequence[Hit]) -> bytes:
+    return np.int64(top).astype(_TOP).tobytes() + np.array(hits, _HIT).tobytes()
+
+
+def _unpacked(value: bytes) -> _Found | None:
+    """None for what is no such entry."""
+    if len(value) < _TOP.itemsize or (len(value) - _TOP.itemsize) % _HIT.itemsize:
+        return None
+    top = int(np.frombuffer(value, _TOP, 1)[0])
+    hits = np.frombuffer(value, _HIT, offset=_TOP.itemsize)
+    pairs = zip(hits["index"].tolist(), hits["score"].tolist(), strict=True)
+    return _Found(top, [Hit(index, score) for index, score in pairs])

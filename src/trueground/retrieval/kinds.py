@@ -1,0 +1,211 @@
+"""The retrievers there are, and how one is written.
+
+`bm25`, `bm25(k1=0.9,b=0.4)`, `dense:MODEL(index=hnsw)` keep files of their own in an index;
+`hybrid:"A + B"(k=60)` and `multi-hop:"A"(hops=2)` are put together from such. What is written
+within quotes uses the other quotes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from trueground.encoders import text_encoder
+from trueground.encoders.options import encoder_options
+from trueground.errors import UsageError, unknown_name
+from trueground.plugins import Given, add, load_plugins, read_given
+from trueground.retrieval.base import Kind, Opened, Retriever
+from trueground.retrieval.bm25 import BM25
+from trueground.retrieval.dense import Dense
+from trueground.retrieval.hybrid import DEPTH, Hybrid, K
+from trueground.retrieval.multi_hop import BEAM, HOPS, MultiHop
+from trueground.retrieval.written import as_written, parts_of
+
+Factory = Callable[[], Kind]
+OpenBase = Callable[[Given], Opened]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The texts of passages by number: alone, and as retrievers compare them, with their title."""
+
+    texts: Sequence[str]
+    searched: Sequence[str]
+
+
+def _bm25() -> Kind:
+    """Words in common, weighted by how rare they are (BM25)."""
+    from trueground.retrieval.bm25_disk import BM25_KIND
+
+    return BM25_KIND
+
+
+def _dense() -> Kind:
+    """Vectors that an encoder makes: DPR, Contriever, sentence-transformers."""
+    from trueground.retrieval.dense_disk import DENSE_KIND
+
+    return DENSE_KIND
+
+
+retrievers: dict[str, Factory] = {"bm25": _bm25, "dense": _dense}
+
+
+def _hybrid(given: Given, parts: Sequence[Retriever], _shown: Shown) -> Retriever:
+    """Several retrievers' lists in one, by reciprocal rank."""
+    given.see(("k", "depth"))
+    return Hybrid(parts, k=given.number("k", K, 0) or 0.0, depth=given.whole("depth", DEPTH))
+
+
+def _multi_hop(given: Given, parts: Sequence[Retriever], shown: Shown) -> Retriever:
+    """Searches again with the question and what was found: chains of passages."""
+    given.see(("hops", "beam", "passages"))
+    if len(parts) > 1:
+        raise UsageError(
+            "the retriever multi-hop searches with one retriever, and was given "
+            f"{len(parts)}; write multi-hop:\"hybrid:'A + B'\""
+        )
+    titled = given.text("passages", "text", ("text", "titled")) == "titled"
+    hops, beam = given.whole("hops", HOPS), given.whole("beam", BEAM)
+    texts = shown.searched if titled else shown.texts
+    return MultiHop(parts[0], texts, shown="titled" if titled else "text", hops=hops, beam=beam)
+
+
+_COMPOUNDS: dict[str, Callable[[Given, Sequence[Retriever], Shown], Retriever]] = {
+    "hybrid": _hybrid,
+    "multi-hop": _multi_hop,
+}
+_EXAMPLES = {"hybrid": "bm25 + dense:MODEL", "multi-hop": "dense:MODEL"}
+_SHOWN: dict[str, dict[str, Any]] = {
+    "bm25": {"name": "bm25", "extra": "retrieval"},
+    "dense": {"name": "dense:MODEL", "extra": "retrieval and onnx or hf"},
+    "hybrid": {"name": 'hybrid:"A + B"'},
+    "multi-hop": {"name": 'multi-hop:"A"'},
+}
+
+
+def retriever(name: str) -> Callable[[Factory], Factory]:
+    """Decorator: register a function without arguments that returns a `Kind`, under a name.
+
+    A search of its retriever with a smaller `top` must give the beginning of one with a larger; a
+    retriever that cannot promise that has an attribute `nested = False`.
+    """
+
+    def register(factory: Factory) -> Factory:
+        if name in _COMPOUNDS:
+            raise UsageError(f"a retriever named {name!r} exists already; choose another name")
+        add("retriever", retrievers, name, factory)
+        return factory
+
+    return register
+
+
+def kinds() -> list[dict[str, Any]]:
+    """Every kind of retriever: `name` as a user writes it, `doc` in one line, `extra` or None."""
+    load_plugins()
+    docs = {name: made.__doc__ for name, made in (*retrievers.items(), *_COMPOUNDS.items())}
+    return [
+        {"name": name, "doc": (doc or "").strip().partition("\n")[0], "extra": None}
+        | _SHOWN.get(name, {})
+        for name, doc in docs.items()
+    ]
+
+
+def bases(written: str) -> list[str]:
+    """The parts of a retriever that keep files of their own, each once. UsageError.
+
+    The whole of what was written is checked: names, options and how it is put together.
+    """
+    found: list[str] = []
+
+    def note(given: Given) -> Opened:
+        found.append(as_written(given))
+        kind_of(given).folder(given)
+        return Opened(_Named(given.name), lambda: None)
+
+    compose(written, note, Shown((), ()))
+    return list(dict.fromkeys(found))
+
+
+def kind_of(given: Given) -> Kind:
+    """The kind of a part that keeps files. UsageError with near names where there is none."""
+    if given.name not in retrievers:
+        load_plugins()
+    if given.name not in retrievers:
+        raise unknown_name("retriever", given.name, (*retrievers, *_COMPOUNDS))
+    return retrievers[given.name]()
+
+
+def compose(written: str, open_base: OpenBase, shown: Shown) -> Opened:
+    """The retriever as written; `open_base` opens its parts that keep files.
+
+    UsageError: what cannot be read, an unknown name or option.
+    """
+    given = read_given("retriever", written)
+    if given.name not in _COMPOUNDS:
+        return open_base(given)
+    inner = parts_of(given, _EXAMPLES[given.name])
+    with ExitStack() as stack:
+        parts = []
+        for part in inner:
+            opened = compose(part, open_base, shown)
+            stack.callback(opened.close)
+            parts.append(opened.retriever)
+        made = _COMPOUNDS[given.name](given, parts, shown)
+        return Opened(made, stack.pop_all().close)
+
+
+def open_over(written: str, texts: Sequence[str]) -> Opened:
+    """The retriever as written, over texts in memory and without files.
+
+    Indexes and vectors are made with the first search. UsageError, InputError, MissingExtraError.
+    """
+
+    def open_base(given: Given) -> Opened:
+        if given.name in _IN_MEMORY:
+            return _IN_MEMORY[given.name](given, texts)
+        kind_of(given)
+        raise UsageError(
+            f"the retriever {given.name} keeps files, and here passages are searched in memory; "
+            f"expected one of {', '.join((*_IN_MEMORY, *_COMPOUNDS))}"
+        )
+
+    return compose(written, open_base, Shown(texts, texts))
+
+
+class _Named:
+    """Stands for a retriever while what was written is checked."""
+
+    def __init__(self, name: str) -> None:
+        self.name = self.signature = name
+
+    def search(self, queries: Sequence[str], top: int) -> list[list[Any]]:
+        return [[] for _ in queries]
+
+
+def _bm25_over(given: Given, texts: Sequence[str]) -> Opened:
+    given.see(("stem", "k1", "b"), model=False)
+    made = BM25(
+        texts,
+        stem=given.text("stem", "false", ("true", "false")) == "true",
+        k1=given.number("k1", 1.5) or 0.0,
+        b=given.number("b", 0.75) or 0.0,
+    )
+    return Opened(made, lambda: None)
+
+
+def _dense_over(given: Given, texts: Sequence[str]) -> Opened:
+    given.see(("backend", "dtype", "device", "file", "revision", "batch_rows", "window"))
+    if given.model is None:
+        raise UsageError(
+            "the retriever dense needs a model, a bi-encoder's folder or name: dense:MODEL"
+        )
+    encoder = text_encoder(given.model, encoder_options(given))
+    return Opened(Dense(texts, encoder), encoder.close)
+
+
+_IN_MEMORY: dict[str, Callable[[Given, Sequence[str]], Opened]] = {
+    "bm25": _bm25_over,
+    "dense": _dense_over,
+}

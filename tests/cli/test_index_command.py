@@ -1,0 +1,242 @@
+"""`trueground index` as a user types it, with bm25 over a tiny corpus."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from trueground.cli.indexing import index
+from trueground.errors import InputError, OutputError, TruegroundError, UsageError
+
+for library in ("bm25s", "Stemmer", "ir_measures"):
+    pytest.importorskip(library, reason="the retrieval extra is not installed")
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app.add_typer(index)
+
+ROWS = [
+    {"id": "ruck", "title": "Anna Ruck", "text": "Anna Ruck led the Brenta expedition."},
+    {"id": "brenta", "title": "Brenta", "text": "The Brenta expedition set out from Korvik."},
+    {"id": "korvik", "title": "Korvik", "text": "Korvik lies on the island of Ulm."},
+    {"id": "bees", "title": "Bees", "text": "Bees make honey."},
+]
+QUESTIONS = [
+    {"id": "q1", "question": "Who led the Brenta expedition?", "gold": ["ruck"]},
+    {"id": "q2", "question": "Where is Korvik?", "gold": [{"title": "korvik"}]},
+    {
+        "id": "q3",
+        "question": "What do bees make?",
+        "contexts": [{"text": "bees  make Honey.", "gold": True}, {"text": "Noise."}],
+    },
+    {"id": "q4", "question": "Who is the king of Ulm?"},
+]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return lines(tmp_path / "passages.jsonl", ROWS)
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    return lines(tmp_path / "questions.jsonl", QUESTIONS)
+
+
+@pytest.fixture
+def built(corpus: Path, tmp_path: Path) -> Path:
+    assert run("build", corpus, "--out", tmp_path / "index").exit_code == 0
+    return tmp_path / "index"
+
+
+def lines(path: Path, rows: list[dict[str, object]] | list[dict[str, str]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, ["index", *map(str, words)])
+
+
+def refused(kind: type[TruegroundError], *words: object) -> str:
+    done = run(*words)
+    assert isinstance(done.exception, kind), done.exception or done.output
+    assert done.exception.exit_code == 2
+    assert done.stdout == ""
+    return str(done.exception)
+
+
+def test_build_says_what_it_made(corpus: Path, tmp_path: Path) -> None:
+    done = run("build", corpus, "--out", tmp_path / "i")
+    assert done.stdout.splitlines() == [str(tmp_path / "i"), "4 passages; bm25"]
+    # An index can be named in place of its corpus, to add to it.
+    done = run("build", tmp_path / "i", "--retriever", "bm25(stem=false)", "--format", "json")
+    shown = json.loads(done.stdout)
+    assert shown["retrievers"] == ["bm25", "bm25(stem=false)"]
+    assert (shown["index"], shown["passages"]) == (str(tmp_path / "i"), 4)
+    assert run("build", corpus, "--out", tmp_path / "i", "--quiet").stdout == ""
+
+
+def test_without_out_it_lies_under_home(corpus: Path, home: Path) -> None:
+    place = Path(run("build", corpus).stdout.splitlines()[0])
+    assert place.parent == home / "indexes"
+    assert run("build", corpus).stdout.splitlines()[0] == str(place)
+
+
+def test_documents_are_cut_as_asked(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Bees\n\n" + "Bees make honey all day. " * 40)
+    (folder / "empty.txt").write_text(" ")
+    done = run("build", folder, "--passage-words", 20, "--format", "json")
+    assert json.loads(done.stdout)["passages"] >= 5
+    assert "empty.txt holds no text" in done.stderr
+    words = refused(UsageError, "build", json.loads(done.stdout)["index"], "--passage-words", 20)
+    assert "is an index, to which retrievers are added" in words
+
+
+def test_search_prints_rank_score_title_and_text(built: Path) -> None:
+    done = run("search", built, "Who was Anna Ruck?", "--top", 2)
+    first = done.stdout.splitlines()[0].split(maxsplit=2)
+    assert first[0] == "1"
+    assert float(first[1]) > 0
+    assert first[2].split("  ") == ["Anna Ruck", "Anna Ruck led the Brenta expedition."]
+    both = run("search", built, "honey", "xyzzy").stdout.splitlines()
+    assert both[0] == "honey"
+    assert both[-2:] == ["xyzzy", "nothing found"]
+
+
+def test_search_in_json_has_a_line_for_each_query(
+    built: Path, questions: Path, tmp_path: Path
+) -> None:
+    done = run("search", built, "--queries", questions, "--top", 1, "--format", "json")
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [one["id"] for one in found] == ["q1", "q2", "q3", "q4"]
+    assert [one["hits"][0]["id"] for one in found[1:3]] == ["korvik", "bees"]
+    assert found[2]["hits"][0] | {"score": 0} == {
+        "rank": 1,
+        "score": 0,
+        "id": "bees",
+        "title": "Bees",
+        "text": "Bees make honey.",
+        "source": "Bees",
+    }
+    (tmp_path / "q.txt").write_text("Where is Korvik?\n\nhoney\n")
+    done = run("search", built, "--queries", tmp_path / "q.txt", "--format", "json")
+    assert [json.loads(line)["query"] for line in done.stdout.splitlines()] == [
+        "Where is Korvik?",
+        "honey",
+    ]
+
+
+def test_retrievers_that_are_put_together_need_no_files_of_their_own(built: Path) -> None:
+    done = run(
+        "search", built, "Anna Ruck", "--top", 2, "--retriever", 'multi-hop:"bm25"', "--format=json"
+    )
+    assert [hit["id"] for hit in json.loads(done.stdout)["hits"]] == ["ruck", "brenta"]
+
+
+def test_evaluate(built: Path, questions: Path) -> None:
+    done = run("evaluate", built, "--queries", questions, "-k", 1, "-k", 4, "--format", "json")
+    shown = json.loads(done.stdout)
+    metrics = shown["retrievers"]["bm25"]["metrics"]
+    assert list(metrics) == [
+        f"{name}@{k}" for name in ("recall", "success", "mrr", "ndcg") for k in (1, 4)
+    ]
+    assert metrics["recall@4"]["mean"] == 1.0
+    assert metrics["recall@4"]["unscored"] == {"missing_field": 1}
+    assert (metrics["mrr@4"]["n"], metrics["mrr@4"]["scored"], shown["n"]) == (4, 3, 4)
+    text = run("evaluate", built, "--queries", questions, "-k", 4, "--retriever", "bm25")
+    assert text.stdout.splitlines()[0] == "bm25"
+    row = text.stdout.splitlines()[2].split()
+    assert row == ["recall@4", "1.0000", "1.0000", "…", "1.0000", "3", "4"]
+
+
+def test_gold_passages_that_are_not_in_the_index_are_told(built: Path, tmp_path: Path) -> None:
+    rows = [QUESTIONS[0], {"question": "What?", "gold": ["ruck", "nobody"]}]
+    file = lines(tmp_path / "some.jsonl", rows)
+    done = run("evaluate", built, "--queries", file, "--format", "json")
+    assert "1 of the questions are not measured" in done.stderr
+    assert "line 2: id 'nobody'" in done.stderr
+    metric = json.loads(done.stdout)["retrievers"]["bm25"]["metrics"]["recall@1"]
+    assert (metric["scored"], metric["unscored"]) == (1, {"not_applicable": 1})
+    file = lines(tmp_path / "none.jsonl", rows[1:])
+    words = refused(InputError, "evaluate", built, "--queries", file)
+    assert "none of the gold passages is in the index" in words
+    file = lines(tmp_path / "bare.jsonl", [{"question": "What?"}])
+    assert "names no gold passages" in refused(InputError, "evaluate", built, "--queries", file)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"gold": ["ruck"]}, "line 1, field 'question': found null; expected the question"),
+        ({"question": "  "}, "found str"),
+        ({"query": 3}, "field 'query': found int 3"),
+        ({"question": "q", "gold": "ruck"}, "field 'gold': found str \"ruck\"; expected a list"),
+        ({"question": "q", "gold": [{}]}, r"field 'gold[0]': found object {}; expected a passage"),
+        ({"question": "q", "id": 1.5}, "field 'id': found float 1.5"),
+    ],
+)
+def test_wrong_questions_are_named(
+    row: dict[str, object], words: str, built: Path, tmp_path: Path
+) -> None:
+    file = lines(tmp_path / "wrong.jsonl", [row])
+    assert words in refused(InputError, "evaluate", built, "--queries", file)
+
+
+def test_what_cannot_be_meant(built: Path, corpus: Path, questions: Path, tmp_path: Path) -> None:
+    assert "name what to search for" in refused(UsageError, "search", built)
+    both = refused(UsageError, "search", built, "x", "--queries", questions)
+    assert "name what to search for" in both
+    assert "is no index" in refused(InputError, "search", tmp_path, "x")
+    words = refused(InputError, "search", built, "x", "--retriever", "bm25(stem=false)")
+    assert f"trueground index build {built} --retriever 'bm25(stem=false)'" in words
+    words = refused(UsageError, "build", corpus, "--retriever", "bm52")
+    assert "Did you mean 'bm25'" in words
+    words = refused(UsageError, "evaluate", built, "--queries", questions, "-k", 9, "--top", 8)
+    assert "expected each k from 1 to top" in words
+    assert "holds files but no index" in refused(OutputError, "build", corpus, "--out", tmp_path)
+    corpus.write_text(json.dumps(ROWS[0]) + "\n")
+    assert "passages.jsonl has changed" in refused(InputError, "search", built, "x")
+    assert run("build", corpus, "--out", built, "--rebuild").stdout.endswith("1 passages; bm25\n")
+
+
+def test_from_a_shell(built: Path) -> None:
+    command = [sys.executable, "-m", "trueground", "index"]
+    done = subprocess.run(
+        [*command, "search", str(built), "honey", "--top", "1"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Bees make honey." in done.stdout
+    wrong = subprocess.run([*command, "search", str(built)], capture_output=True, text=True)
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith("trueground: name what to search for")
+
+
+def test_help_is_quick() -> None:
+    for words in (["index"], ["index", "build"], ["index", "search"], ["index", "evaluate"]):
+        took = []
+        for _ in range(3):
+            start = time.perf_counter()
+            subprocess.run(
+                [sys.executable, "-m", "trueground", *words, "--help"],
+                check=True,
+                capture_output=True,
+                env=os.environ,
+            )
+            took.append(time.perf_counter() - start)
+        assert min(took) < 1.0

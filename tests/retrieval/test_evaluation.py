@@ -1,0 +1,89 @@
+"""Recall, success, MRR and nDCG against values computed by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log2
+
+import numpy as np
+import pytest
+
+from trueground.errors import UsageError
+from trueground.retrieval.base import Hit
+from trueground.retrieval.evaluation import evaluate, measure
+
+pytest.importorskip("ir_measures", reason="the retrieval extra is not installed")
+
+# Equal scores: their order is the retriever's, not one that a library makes of them.
+HITS = [
+    [Hit(4, 1.0), Hit(30, 1.0), Hit(2, 1.0), Hit(9, 1.0)],
+    [Hit(7, 0.5), Hit(1, 0.4)],
+    [],
+    [Hit(3, 2.0)],
+]
+GOLD: list[set[int]] = [{30, 9, 55}, {1}, {6}, set()]
+
+
+class Fixed:
+    name = "fixed"
+    signature = "fixed-1"
+
+    def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
+        return [HITS[int(query)][:top] for query in queries]
+
+
+def test_values_by_hand() -> None:
+    names, values = measure(HITS, GOLD, [1, 2, 4])
+    found = dict(zip(names, values.T.tolist(), strict=True))
+    nan = pytest.approx(float("nan"), nan_ok=True)
+    assert found["recall@1"] == [0, 0, 0, nan]
+    assert found["recall@2"] == [pytest.approx(1 / 3), 1, 0, nan]
+    assert found["recall@4"] == [pytest.approx(2 / 3), 1, 0, nan]
+    assert found["success@1"] == [0, 0, 0, nan]
+    assert found["success@2"] == [1, 1, 0, nan]
+    assert found["mrr@1"] == [0, 0, 0, nan]
+    assert found["mrr@4"] == [0.5, 0.5, 0, nan]
+    ideal = 1 + 1 / log2(3) + 1 / log2(4)
+    gained = 1 / log2(3) + 1 / log2(5)
+    assert found["ndcg@4"] == [pytest.approx(gained / ideal), pytest.approx(1 / log2(3)), 0, nan]
+    assert found["ndcg@2"][0] == pytest.approx((1 / log2(3)) / (1 + 1 / log2(3)))
+
+
+def test_blocks_do_not_change_the_values() -> None:
+    rng = np.random.default_rng(0)
+    hits = [[Hit(int(i), 0.0) for i in rng.permutation(30)[:10]] for _ in range(2_100)]
+    gold = [{int(i) for i in rng.integers(0, 30, 3)} for _ in range(2_100)]
+    names, values = measure(hits, gold, [5])
+    recall = [
+        len({hit.index for hit in some[:5]} & right) / len(right)
+        for some, right in zip(hits, gold, strict=True)
+    ]
+    assert values[:, names.index("recall@5")] == pytest.approx(recall)
+
+
+def test_means_leave_out_queries_without_gold() -> None:
+    found = evaluate(Fixed(), ["0", "1", "2", "3"], GOLD, [2], top=4)
+    assert found.signature == "fixed-1"
+    mean = found.means["recall@2"]
+    assert mean.mean == pytest.approx((1 / 3 + 1 + 0) / 3)
+    assert (mean.n, mean.scored, mean.ci_level) == (4, 3, 0.95)
+    assert mean.ci is not None
+    assert 0 <= mean.ci[0] < mean.mean < mean.ci[1] <= 1
+    assert np.isnan(found.values[3]).all()
+    again = evaluate(Fixed(), ["0", "1", "2", "3"], GOLD, [2], top=4)
+    assert again.means == found.means
+
+
+def test_nothing_found_and_nothing_gold() -> None:
+    nothing = evaluate(Fixed(), ["2", "2"], [{1}, {2}], [1])
+    assert nothing.means["mrr@1"].mean == 0
+    no_gold = evaluate(Fixed(), ["0"], [set()], [1])
+    assert (no_gold.means["mrr@1"].mean, no_gold.means["mrr@1"].ci) == (None, None)
+
+
+def test_what_cannot_be_meant() -> None:
+    with pytest.raises(UsageError, match="2 queries, 1 golds"):
+        evaluate(Fixed(), ["0", "1"], [{1}], [1])
+    for ks, top in (([], 5), ([0], 5), ([6], 5)):
+        with pytest.raises(UsageError, match="expected each k from 1 to top"):
+            evaluate(Fixed(), ["0"], [{1}], ks, top=top)
