@@ -13,6 +13,7 @@ import pytest
 
 import trueground as tg
 from trueground.errors import OutputError, UsageError
+from trueground.metrics.registry import METRICS
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY
 from trueground.testing import FakeDecomposer, FakeJudge, synthetic_records
 
@@ -146,7 +147,7 @@ def test_scope_gold_uses_gold_contexts_only() -> None:
 def test_without_context_no_faithfulness_metric_has_a_value() -> None:
     for contexts in (None, [], [""], [" \n "]):
         record = {"response": "Paris", "question": "?", "contexts": contexts}
-        specs = list(tg.metrics.registry.METRICS.values())
+        specs = list(METRICS.values())
         computed = [m for m in specs if not (m.rubric or m.comparer)]
         names = [m.name for m in computed if "contexts" in m.needs]
         item = tg.score([record], metrics=names).evidence[0]

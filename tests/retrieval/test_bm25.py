@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+import unicodedata
 from collections import Counter
 
 import pytest
@@ -140,3 +141,12 @@ def test_nothing_is_imported_or_drawn_before_its_time() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == done.stderr == ""
+
+
+def test_the_quick_way_to_words_finds_the_same() -> None:
+    quick = [c for c in map(chr, range(sys.maxunicode + 1)) if module._PLAIN.fullmatch(c)]
+    assert len(quick) > 1_500
+    for character in quick:
+        for text in (character, f"a{character}b", f"{character}1 {character}"):
+            plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+            assert words(text) == [match[0] for match in module._WORDS.finditer(plain)]

@@ -226,6 +226,11 @@ def test_the_real_parts_together(q2: Q2) -> None:
     assert q2.compare(requests[::-1]) == found[::-1]
 
 
+def test_a_blank_response_says_nothing(q2: Q2) -> None:
+    (found,) = q2.compare([ComparisonRequest(" ", ("The city is old.",))])
+    assert (found.status, found.values) == (Status.NO_CLAIMS, {})
+
+
 def test_models_of_other_kinds_are_refused(models: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is no model that finds answers"):
         make_comparer(written(models).replace(str(models / "answers"), str(models / "nli")))

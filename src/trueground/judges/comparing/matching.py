@@ -19,8 +19,8 @@ from trueground.encoders.base import Floats, TokenEncoder
 from trueground.judges.windows import cut
 
 T = TypeVar("T")
-# Tokens whose states are held at a time: 128 MB for a model of 1,024 dimensions.
-_HELD = 32_768
+# Tokens whose states are held at a time: 64 MB for a model of 1,024 dimensions.
+_HELD = 16_384
 
 Pair = tuple[str, str]
 

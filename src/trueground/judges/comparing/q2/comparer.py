@@ -83,6 +83,8 @@ class Q2:
 
     def _compare(self, request: ComparisonRequest) -> Comparison:
         knowledge = " ".join(request.texts)
+        if not request.response.strip():
+            return Comparison(status=Status.NO_CLAIMS, reason="the response is blank")
         asked = [
             found
             for candidate in candidates(request.response)
