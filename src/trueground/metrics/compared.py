@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from trueground.errors import UsageError
+from trueground.metrics.answers import filled, written
 from trueground.metrics.base import Metric, Option
-from trueground.metrics.column import CODES, Column, Options
+from trueground.metrics.column import Column, Options
 from trueground.metrics.evidence import Evidence
 from trueground.metrics.options import abstain_option, apply_abstain
 from trueground.types import Comparison, ComparisonRequest, Status
@@ -63,38 +63,14 @@ def _knowledge(evidence: Evidence, item: int) -> ComparisonRequest | None:
     return ComparisonRequest(batch.responses[item], (" ".join(texts),)) if texts else None
 
 
-def _written(comparer: str, options: Options, declared: Mapping[str, Option]) -> str:
-    """`NAME:MODEL(option=value)`, without options that are as they are by themselves."""
-    said = [
-        f"{name}={_quoted(comparer, options[name])}"
+def _named(comparer: str, options: Options, declared: Mapping[str, Option]) -> str:
+    """The comparer, without options that are as they are by themselves."""
+    said = {
+        name: options[name]
         for name, option in declared.items()
         if name not in ("model", *_ABSTAIN) and options[name] != option.default
-    ]
-    model = f":{_quoted(comparer, options['model'])}" if "model" in options else ""
-    return f"{comparer}{model}" + (f"({','.join(said)})" if said else "")
-
-
-def _quoted(comparer: str, value: str) -> str:
-    mark = "'" if '"' in value else '"'
-    if mark in value:
-        raise UsageError(f"{comparer}: {value!r} has both kinds of quotes; expected one at most")
-    return mark + value + mark
-
-
-def _filled(comparisons: list[Comparison | None], value: Callable[[Comparison], float]) -> Column:
-    """Values and statuses; what was not asked lacks a field."""
-    values = np.full(len(comparisons), np.nan)
-    status = np.full(len(comparisons), CODES[Status.MISSING_FIELD], np.uint8)
-    notes = []
-    for i, found in enumerate(comparisons):
-        told = {}
-        if found is not None:
-            status[i] = CODES[found.status]
-            if found.status is Status.SCORED:
-                values[i] = value(found)
-            told = {"reason": found.reason, **(found.detail or {})}
-        notes.append({name: word for name, word in told.items() if word is not None} or None)
-    return Column(values, status, notes)
+    }
+    return written(comparer, options.get("model"), said)
 
 
 def _metric(
@@ -107,13 +83,17 @@ def _metric(
     """A metric of one comparer's number; metrics of the same comparer share its answers."""
     comparer, ask = asked
 
-    def written(o: Options) -> str:
-        return _written(comparer, o, options)
+    def named(o: Options) -> str:
+        return _named(comparer, o, options)
 
     def compute(evidence: Evidence, o: Options) -> Column:
         requests = [ask(evidence, item) for item in range(len(evidence.batch))]
-        found = evidence.comparisons(ask.__name__, written(o), requests)
-        column = _filled(found, value)
+        found = evidence.comparisons(ask.__name__, named(o), requests)
+        # What was not asked lacks a field.
+        none = Column.of(np.zeros(len(requests))).without(
+            np.array([request is None for request in requests], np.bool_), Status.MISSING_FIELD
+        )
+        column = filled(none, found, value)
         return apply_abstain(column, evidence, o) if "abstain" in options else column
 
     of_contexts = ask is _knowledge
@@ -126,7 +106,7 @@ def _metric(
         doc,
         f"Adlakha et al. 2023, section {'5.1' if of_contexts else '4.1'}",
         options,
-        comparer=written,
+        comparer=named,
         extra="hf",
         in_default_set=False,
     )

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from trueground.errors import UsageError
+from trueground.metrics.answers import filled, written
 from trueground.metrics.base import Metric, Option
-from trueground.metrics.column import CODES, Column, Mask, Options
+from trueground.metrics.column import Column, Mask, Options
 from trueground.metrics.evidence import Evidence
 from trueground.metrics.options import abstain_option, apply_abstain
 from trueground.types import Comparison, ComparisonRequest, Status
@@ -22,13 +22,10 @@ _PROMPT = {"prompt": Option("")}
 Texts = Callable[[Evidence, int], Sequence[str]]
 
 
-def _asked(metric: str, name: str, options: Options) -> str:
+def _asked(name: str, options: Options) -> str:
     """The comparer, with the user's prompt where there is one. UsageError."""
     path = options["prompt"]
-    quote = "'" if '"' in path else '"'
-    if quote in path:
-        raise UsageError(f"{metric}: a prompt's path cannot hold both kinds of quotes: {path}")
-    return f"{name}(prompt={quote}{path}{quote})" if path else name
+    return written(name, None, {"prompt": path} if path else {})
 
 
 def _history(evidence: Evidence, item: int) -> str:
@@ -39,7 +36,7 @@ def _history(evidence: Evidence, item: int) -> str:
 
 
 def _compared(
-    evidence: Evidence, written: str, key: object, items: Mask, texts: Texts
+    evidence: Evidence, asked: str, key: object, items: Mask, texts: Texts
 ) -> list[Comparison | None]:
     """The comparisons of these items; None for the others."""
     batch = evidence.batch
@@ -54,20 +51,11 @@ def _compared(
         else None
         for i in range(len(batch))
     ]
-    return evidence.comparisons(key, written, requests)
+    return evidence.comparisons(key, asked, requests)
 
 
-def _filled(column: Column, found: Sequence[Comparison | None]) -> Column:
-    """The column with what was found, and notes that tell why something was not."""
-    values, status, notes = column.values.copy(), column.status.copy(), []
-    for i, one in enumerate(found):
-        told: dict[str, object] = {}
-        if one is not None:
-            values[i] = next(iter(one.values.values()), np.nan)
-            status[i] = CODES[one.status]
-            told = {"reply": one.reply, "reason": one.reason, **(one.detail or {})}
-        notes.append({name: word for name, word in told.items() if word is not None} or None)
-    return Column(values, status, notes)
+def _only(comparison: Comparison) -> float:
+    return next(iter(comparison.values.values()))
 
 
 def _blank(evidence: Evidence) -> Mask:
@@ -95,9 +83,9 @@ def _correctness(evidence: Evidence, o: Options) -> Column:
     """An empty response is 0 without being asked about."""
     batch = evidence.batch
     items = batch.has("references") & batch.has("question") & ~_blank(evidence)
-    written = _asked("llm_correctness", "llm-correctness", o)
-    found = _compared(evidence, written, "references", items, _references)
-    return _filled(_zeros(evidence), found)
+    asked = _asked("llm-correctness", o)
+    found = _compared(evidence, asked, "references", items, _references)
+    return filled(_zeros(evidence), found, _only)
 
 
 def _faithfulness(evidence: Evidence, o: Options) -> Column:
@@ -105,29 +93,28 @@ def _faithfulness(evidence: Evidence, o: Options) -> Column:
     items = evidence.batch.has("contexts") & ~_blank(evidence)
     if o["abstain"] != "as_is":
         items &= ~evidence.abstained
-    written = _asked("llm_faithfulness", "llm-faithfulness", o)
+    asked = _asked("llm-faithfulness", o)
     key = "contexts", o["abstain"] == "as_is"
-    column = _filled(_zeros(evidence), _compared(evidence, written, key, items, _contexts))
+    found = _compared(evidence, asked, key, items, _contexts)
+    column = filled(_zeros(evidence), found, _only)
     return apply_abstain(column.without(_blank(evidence), Status.NO_CLAIMS), evidence, o)
 
 
-def _abstained(evidence: Evidence, o: Options, metric: str, flags: Sequence[bool | None]) -> Column:
+def _abstained(evidence: Evidence, o: Options, flags: Sequence[bool | None]) -> Column:
     """Whether items with one of these flags for `answerable` decline; the others are left out.
 
     Items are asked about by their flag, so that metrics that share some ask once. An empty response
     does not decline, and is not asked about.
     """
-    written = _asked(metric, "llm-abstention", o)
+    asked = _asked("llm-abstention", o)
     column, chosen = _zeros(evidence), np.zeros(len(evidence.batch), np.bool_)
     found: list[Comparison | None] = [None] * len(evidence.batch)
     for flag in flags:
         here = np.array([f is flag for f in evidence.batch.answerable], np.bool_)
-        some = _compared(
-            evidence, written, ("answerable", flag), here & ~_blank(evidence), _nothing
-        )
+        some = _compared(evidence, asked, ("answerable", flag), here & ~_blank(evidence), _nothing)
         found = [new or old for new, old in zip(some, found, strict=True)]
         chosen |= here
-    return _filled(column, found).without(~chosen, Status.NOT_APPLICABLE)
+    return filled(column, found, _only).without(~chosen, Status.NOT_APPLICABLE)
 
 
 def _metric(
@@ -149,7 +136,7 @@ def _metric(
         doc,
         f"Adlakha et al. 2023, section {section}",
         {**(options or {}), **_PROMPT},
-        comparer=lambda o: _asked(name, comparer, o),
+        comparer=lambda o: _asked(comparer, o),
         in_default_set=False,
         higher_is_better=higher_is_better,
     )
@@ -161,7 +148,7 @@ def _abstention(name: str, flags: Sequence[bool | None], doc: str, higher: bool)
         "llm-abstention",
         "abstention",
         ("answerable",) if None not in flags else (),
-        lambda evidence, o: _abstained(evidence, o, name, flags),
+        lambda evidence, o: _abstained(evidence, o, flags),
         doc,
         "5.3",
         higher_is_better=higher,
