@@ -1,6 +1,6 @@
 """`make bench`: measures side by side in one run and prints Markdown tables.
 
-    python bench/run.py [startup] [speed] [calls] [replay] [judges] [memory] [--big]
+    python bench/run.py [startup] [speed] [calls] [replay] [judges] [retrieval] [memory] [--big]
 
 `memory` scores 200,000 and 1,000,000 records with the whole command; `--big` adds 5,000,000.
 """
@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from bench import naive
 from bench.calls import calls, replay
 from bench.judges import judges
+from bench.retrieval import retrieval
 from trueground.metrics.base import Spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.evidence import Evidence
@@ -194,6 +195,7 @@ def main() -> None:
         "calls",
         "replay",
         "judges",
+        "retrieval",
         "memory",
     ]
     sizes = (200_000, 1_000_000) + ((5_000_000,) if "--big" in sys.argv else ())
@@ -207,6 +209,7 @@ def main() -> None:
                 "calls": calls,
                 "replay": replay,
                 "judges": judges,
+                "retrieval": retrieval,
             }[name]()
 
 

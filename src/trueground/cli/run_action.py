@@ -225,14 +225,16 @@ def _show(outcomes: Sequence[Finished], format_: Format) -> None:
     elif len(outcomes) == 1 and finished:
         typer.echo(render_run(finished[0].summary, finished[0].manifest, finished[0].path))
     elif finished:
-        typer.echo(render_runs([(one.summary, one.manifest, one.path) for one in finished]))
+        typer.echo(
+            render_runs([(one.pair.label, one.summary, one.manifest, one.path) for one in finished])
+        )
 
 
 def _show_estimates(pairs: Sequence[Pair], out: Path, settings: RunSettings, how: Format) -> None:
     rows: list[tuple[str, str, Estimate]] = [
         (
             pair.model.name,
-            f"{pair.task.benchmark}/{pair.task.name}",
+            f"{pair.task.benchmark}/{pair.label}",
             estimate(pair.task, pair.model, out / pair.where, settings),
         )
         for pair in pairs

@@ -74,20 +74,23 @@ def headline(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> Mapping
     return dict(averages.get(key) or summary["metrics"][key])
 
 
-Finished = tuple[Mapping[str, Any], Mapping[str, Any], Path]
+Finished = tuple[str, Mapping[str, Any], Mapping[str, Any], Path]
 
 
 def render_runs(runs: Sequence[Finished]) -> str:
-    """One line for each of several runs, with the score by which models are ranked."""
+    """One line for each of several runs, with the score by which models are ranked.
+
+    A run is what its task is called here, its summary, its manifest, and where it lies.
+    """
     rows = [("model", "task", "score", "95% interval", "scored", "of", "metric")]
-    for summary, manifest, _ in runs:
+    for label, summary, manifest, _ in runs:
         entry = headline(summary, manifest)
         key = manifest["benchmark"]["headline"]
         ci = entry["ci"]
         rows.append(
             (
                 shown_name(manifest["model"]["name"]),
-                manifest["benchmark"]["task"],
+                label,
                 number(entry["mean"]),
                 f"{number(ci[0])} … {number(ci[1])}" if ci else "–",
                 f"{summary['metrics'][key]['scored']:,}",
@@ -97,7 +100,7 @@ def render_runs(runs: Sequence[Finished]) -> str:
         )
     width = max(len(row[1]) for row in rows)
     shown = table([(row[0], row[1].ljust(width), *row[2:]) for row in rows])
-    pages = "\n".join(f"page   {path / REPORT}" for _, _, path in runs)
+    pages = "\n".join(f"page   {path / REPORT}" for *_, path in runs)
     return f"{shown}\n\n{pages}"
 
 

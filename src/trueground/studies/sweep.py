@@ -33,11 +33,16 @@ from trueground.studies.variants import Variant, folders
 
 @dataclass(frozen=True)
 class Pair:
-    """One run of a sweep; `where` is its folder under that of the sweep ("." for a single run)."""
+    """One run of a sweep.
+
+    `where` is its folder under that of the sweep ("." for a single run), `label` what tells its
+    task from the others.
+    """
 
     task: Task
     model: ChatModel
     where: str
+    label: str
 
 
 PAGE = "leaderboard.html"  # of a sweep, beside its runs
@@ -119,7 +124,8 @@ def pairs_of(variants: Sequence[Variant], models: Sequence[ChatModel]) -> list[P
     found = []
     for (model, folder), variant in product(zip(models, folders(names), strict=True), variants):
         parts = [folder] * (len(models) > 1) + [variant.folder]
-        found.append(Pair(variant.task, model, "/".join(filter(None, parts)) or "."))
+        where = "/".join(filter(None, parts)) or "."
+        found.append(Pair(variant.task, model, where, variant.folder or variant.task.name))
     return found
 
 
