@@ -181,7 +181,7 @@ def test_only_given_parameters_are_sent() -> None:
 
 
 def test_all_parameters_are_sent() -> None:
-    given: dict[str, Any] = {"temperature": 0.0, "top_p": 0.9, "top_k": 5, "min_tokens": 2}
+    given: dict[str, Any] = {"temperature": 0.0, "top_p": 0.9, "top_k": 5, "min_tokens": 1}
     given |= {"max_tokens": 9, "seed": 0, "stop": ("a", "b")}
     request = asking("why?", **given, logprobs=4, extra={"reasoning_effort": "low", "user": None})
     _, server = one("ok", request, extra={"user": "me", "store": False})
@@ -191,9 +191,25 @@ def test_all_parameters_are_sent() -> None:
     assert (body["reasoning_effort"], body["user"], body["store"]) == ("low", None, False)
 
 
-def test_a_least_of_one_token_goes_without_saying() -> None:
+@pytest.mark.parametrize(("least", "kept"), [(1, False), (2, True)])
+def test_a_least_of_one_token_is_given_up_where_it_is_refused(
+    monkeypatch: pytest.MonkeyPatch, least: int, kept: bool
+) -> None:
+    async def plain(call: chaos.Call) -> Any:
+        if "min_tokens" in call.body:
+            return chaos.error(400, "Unrecognized request argument supplied: min_tokens", "invalid")
+        return chaos.as_json(call.reply())
+
+    monkeypatch.setitem(BEHAVIOURS, "plain", plain)
+    with ChaosServer(lambda text, call: "plain") as server:
+        model = make(server, max_connections=1)
+        made = replies(model, [asking(f"{n}", min_tokens=least) for n in range(3)])
+    assert [bool(reply.text) for reply in made] == [not kept] * 3
+    assert ["min_tokens" in body for body in server.bodies] == (
+        [True] * 3 if kept else [True, False, False, False]
+    )
     _, server = one("ok", asking("why?", min_tokens=1))
-    assert "min_tokens" not in server.bodies[0]
+    assert server.bodies[0]["min_tokens"] == 1
 
 
 def test_completions(tmp_path: Path) -> None:

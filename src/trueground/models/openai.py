@@ -11,7 +11,7 @@ from trueground.errors import UsageError
 from trueground.models.base import ChatRequest, Params, Reply
 from trueground.models.endpoint import find_endpoint
 from trueground.models.estimate import estimate_call
-from trueground.models.openai_errors import failed, wants_other_limit
+from trueground.models.openai_errors import failed, refuses, wants_other_limit
 from trueground.models.openai_replies import read_reply
 from trueground.models.options import ModelOptions
 from trueground.models.wrapper import lay_out, read_wrapper
@@ -46,6 +46,7 @@ class OpenAIModel:
             self._wrapper = read_wrapper(options.wrapper)
         self._url = self.endpoint.url(_PATHS[options.api])
         self._limit_name = "max_tokens"
+        self._least_refused = False
         self.signature = f"{options.api}/{name}{self._changes()}"
 
     def __repr__(self) -> str:
@@ -56,8 +57,9 @@ class OpenAIModel:
         limiter = self.client.limiter
         tokens = estimate_call(request) if limiter.counts_tokens else 0
         limit_name = self._limit_name
+        asked = self.body(request)
         try:
-            body = orjson.dumps(self.body(request))
+            body = orjson.dumps(asked)
         except TypeError as error:
             reason = f"the call cannot be written as JSON: {error}"
             return Reply(status=Status.ERROR, error=reason)
@@ -66,6 +68,10 @@ class OpenAIModel:
         except HttpError as error:
             if limit_name == "max_tokens" and wants_other_limit(error):
                 self._limit_name = "max_completion_tokens"
+                return await self.generate(request)
+            # Nearly every reply has a token anyway; a larger least is the user's to give up.
+            if asked.get("min_tokens") == 1 and refuses(error, "min_tokens"):
+                self._least_refused = True
                 return await self.generate(request)
             return failed(error)
         if tokens and reply.usage.tokens_in:
@@ -82,8 +88,8 @@ class OpenAIModel:
             body["prompt"] = lay_out(request.messages, self._wrapper)
         for field in _VERBATIM:
             value = getattr(params, field)
-            # A reply has a token anyway, and many endpoints refuse a name that they do not know.
-            if value is not None and (field, value) != ("min_tokens", 1):
+            gone = field == "min_tokens" and value == 1 and self._least_refused
+            if value is not None and not gone:
                 body[field] = value
         if params.max_tokens is not None:
             body[self._limit_name] = params.max_tokens

@@ -141,6 +141,11 @@ def wants_other_limit(error: HttpError) -> bool:
     return error.status == 400 and _OTHER_LIMIT.search(trouble_of(error.body).words) is not None
 
 
+def refuses(error: HttpError, name: str) -> bool:
+    """Does the endpoint refuse a call because it does not know, or want, this parameter?"""
+    return error.status in (400, 422) and name in trouble_of(error.body).words
+
+
 def failed(error: HttpError) -> Reply:
     """The reply that stands for a call that failed."""
     if isinstance(error, ConnectError):

@@ -188,6 +188,22 @@ def test_f1_and_entailment_of_the_answers(q2: Q2) -> None:
         assert found == pytest.approx(((1 + 2 / 3) / 2, (1 + value) / 2))
 
 
+def test_a_span_that_ends_before_it_begins_is_no_answer_beside_another(q2: Q2) -> None:
+    a, b = "Oslo is here now.", "Its people are many."
+    knows = {
+        ("Which city?", a): Span("Oslo", 1.0),
+        ("Which city?", b): Span("", 9.0),
+        ("How many?", b): Span("", 9.0),
+    }
+    assert told(scripted(q2, knows, Entails({})), a, b) == (0.5, 0.5)
+
+
+def test_a_question_without_room_beside_it_is_not_asked(q2: Q2) -> None:
+    changed: Any = scripted(q2, {}, Entails({}, "entailment"))
+    changed._finder.rooms = lambda questions: [20 for _ in questions]
+    assert told(q2, "Anything.") == (1.0, 1.0)
+
+
 def test_what_the_knowledge_does_not_answer_counts_0(q2: Q2) -> None:
     a = "Oslo is here now."
     scripted(q2, {("Which city?", a): Span("Oslo", 1.0)}, Entails({}))
@@ -252,7 +268,8 @@ def test_the_metrics_score_a_file(models: Path, tmp_path: Path) -> None:
     names = [f"q2_f1({options})", f"q2_nli({options})"]
     result = tg.score(records, metrics=names, out=tmp_path / "run")
     for key in result.summary:
-        assert result.summary[key].scored == 1
-        assert 0 <= (result.summary[key].mean or 0) <= 1
+        entry = result.summary[key]
+        assert (entry.scored, entry.n) == (1, 2)
+        assert entry.mean in (0.0, 0.5, 1.0)  # nothing can be asked: the whole response is judged
     manifest = (tmp_path / "run" / "manifest.json").read_text()
     assert "comparer:q2-1|" in manifest

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueground.benchmarks.base import Value
+from trueground.benchmarks.values import number_of, path_of, text_of
 from trueground.errors import UsageError
 from trueground.models.base import Params
 
@@ -68,7 +69,7 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
                 f"--{name} is for the task {owner}, not for {task}; run instruct-qa/{owner}, or "
                 "leave the option out"
             )
-    setting, corpus = str(options["setting"]), _path(options, "corpus")
+    setting, corpus = str(options["setting"]), path_of(options, "corpus")
     if setting in ("retrieved", "irrelevant") and corpus is None:
         raise UsageError(
             f"--setting {setting} needs passages to search: add --corpus PATH with documents, a "
@@ -79,39 +80,16 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
         task=task,
         setting=setting,
         instruction=str(options["instruction"]),
-        retriever=_text(options, "retriever") or "bm25",
+        retriever=text_of(options, "retriever") or "bm25",
         corpus=corpus,
-        passages=_number(options, "passages", 1) or _PASSAGES.get(task, 8),
-        irrelevant_rank=_number(options, "irrelevant-rank", 1) or 0,
+        passages=number_of(options, "passages", 1) or _PASSAGES.get(task, 8),
+        irrelevant_rank=number_of(options, "irrelevant-rank", 1) or 0,
         preset=str(options["preset"]),
         post_process=str(options["post-process"]),
-        history_turns=_number(options, "history-turns", 0) or 0,
-        gold=_path(options, "gold"),
+        history_turns=number_of(options, "history-turns", 0) or 0,
+        gold=path_of(options, "gold"),
         needs_all=needed == "all" or (needed == "auto" and task == "hotpotqa"),
         skip=options["without-gold"] == "skip",
         variant=str(options["variant"]),
-        passage_words=_number(options, "passage-words", 1),
+        passage_words=number_of(options, "passage-words", 1),
     )
-
-
-def _text(options: Mapping[str, Value], name: str) -> str | None:
-    value = options[name]
-    if value is None:
-        return None
-    if not str(value).strip():
-        raise UsageError(f"--{name} is empty; give it a value, or leave it out")
-    return str(value).strip()
-
-
-def _path(options: Mapping[str, Value], name: str) -> Path | None:
-    text = _text(options, name)
-    return None if text is None else Path(text)
-
-
-def _number(options: Mapping[str, Value], name: str, least: int) -> int | None:
-    text = _text(options, name)
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdecimal()) or len(text) > 9 or int(text) < least:
-        raise UsageError(f"--{name} {text}: expected a whole number, {least} or more")
-    return int(text)

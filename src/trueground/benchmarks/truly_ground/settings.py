@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueground.benchmarks.base import Value
+from trueground.benchmarks.values import number_of, path_of, text_of
 from trueground.errors import UsageError
 from trueground.models.base import Params
 
@@ -71,8 +72,8 @@ class Settings:
 
 def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
     """The settings of a task; UsageError for values that cannot be meant, alone or together."""
-    distractors, corpus = _path(options, "distractors"), _path(options, "corpus")
-    retriever = _text(options, "retriever")
+    distractors, corpus = path_of(options, "distractors"), path_of(options, "corpus")
+    retriever = text_of(options, "retriever")
     if distractors is not None and retriever is not None:
         raise UsageError(
             "--distractors takes distractors from a file and --retriever mines new ones; give one "
@@ -89,12 +90,12 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
         distractor_set=str(options["distractor-set"]),
         retriever=retriever,
         corpus=corpus,
-        top=_number(options, "top", 1) or 0,
-        budget=_number(options, "budget", 1),
+        top=number_of(options, "top", 1) or 0,
+        budget=number_of(options, "budget", 1),
         position=str(options["gold-position"]),
-        seed=_number(options, "position-seed", 0) or 0,
-        tokenizer=_text(options, "tokenizer"),
-        input_cap=_number(options, "input-cap", 1),
+        seed=number_of(options, "position-seed", 0) or 0,
+        tokenizer=text_of(options, "tokenizer"),
+        input_cap=number_of(options, "input-cap", 1),
         fluency=bool(options["fluency"]),
     )
 
@@ -106,26 +107,3 @@ def _see_unused(options: Mapping[str, Value]) -> None:
             f"--{given[0]} is for the tasks with distractors; truly-ground/no-context shows no "
             "context at all: leave it out"
         )
-
-
-def _text(options: Mapping[str, Value], name: str) -> str | None:
-    value = options[name]
-    if value is None:
-        return None
-    if not str(value).strip():
-        raise UsageError(f"--{name} is empty; give it a value, or leave it out")
-    return str(value).strip()
-
-
-def _path(options: Mapping[str, Value], name: str) -> Path | None:
-    text = _text(options, name)
-    return None if text is None else Path(text)
-
-
-def _number(options: Mapping[str, Value], name: str, least: int) -> int | None:
-    text = _text(options, name)
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdecimal()) or len(text) > 15 or int(text) < least:
-        raise UsageError(f"--{name} {text}: expected a whole number, {least} or more")
-    return int(text)

@@ -111,7 +111,7 @@ class Q2:
     def _asked(self, candidate: str, response: str, knowledge: str) -> _Asked | None:
         """The first question that the response answers with this span; None where there is none."""
         for question in self._writer.write(candidate, response):
-            if not question or is_personal(question):
+            if not question or is_personal(question) or not self._can_ask(question):
                 continue
             own = self._answer(question, response)
             if own is None or _clean(own) != _clean(candidate):
@@ -120,14 +120,18 @@ class Q2:
             return _Asked(question, candidate, answer, _overlap(candidate, answer or ""))
         return None
 
+    def _can_ask(self, question: str) -> bool:
+        """Whether the question leaves room for a text beside it."""
+        return self._finder.rooms([question])[0] >= _LEAST_ROOM
+
     def _answer(self, question: str, text: str) -> str | None:
+        """The surest answer of any window; None where none holds one."""
         (room,) = self._finder.rooms([question])
-        if room < _LEAST_ROOM:
-            return None
         spans = cut([(text, room)], self._finder.lengths)[(text, room)]
         found = [self._finder.find(question, text[start:end]) for start, end in spans]
         some = [one for one in found if one.text is not None]
-        return max(some, key=lambda one: one.score).text if some else None
+        # A span that ends before it begins is no answer, however sure, where there is another.
+        return max(some, key=lambda one: (bool(one.text), one.score)).text if some else None
 
     def _agreement(self, asked: _Asked) -> float:
         if asked.f1 == 1 or not asked.answer:
