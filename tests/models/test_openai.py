@@ -195,6 +195,8 @@ def test_all_parameters_are_sent() -> None:
 def test_a_least_of_one_token_is_given_up_where_it_is_refused(
     monkeypatch: pytest.MonkeyPatch, least: int, kept: bool
 ) -> None:
+    from tests import chaos
+
     async def plain(call: chaos.Call) -> Any:
         if "min_tokens" in call.body:
             return chaos.error(400, "Unrecognized request argument supplied: min_tokens", "invalid")
@@ -205,9 +207,8 @@ def test_a_least_of_one_token_is_given_up_where_it_is_refused(
         model = make(server, max_connections=1)
         made = replies(model, [asking(f"{n}", min_tokens=least) for n in range(3)])
     assert [bool(reply.text) for reply in made] == [not kept] * 3
-    assert ["min_tokens" in body for body in server.bodies] == (
-        [True] * 3 if kept else [True, False, False, False]
-    )
+    sent = ["min_tokens" in body for body in server.bodies]
+    assert (sent.count(True), sent.count(False)) == (3, 0 if kept else 3)
     _, server = one("ok", asking("why?", min_tokens=1))
     assert server.bodies[0]["min_tokens"] == 1
 
