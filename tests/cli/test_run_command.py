@@ -321,3 +321,18 @@ def test_a_field_that_is_null_is_told_as_null(env: dict[str, str], tmp_path: Pat
         (tmp_path / "q.jsonl").write_text(json.dumps(row | change) + "\n")
         command = ["faitheval/unanswerable", "--model", "fake:x", "--data", "q.jsonl"]
         assert message in trueground(*command, env=env, cwd=tmp_path, code=2).stderr
+
+
+def test_a_rater_that_never_answers_is_told(env: dict[str, str], tmp_path: Path) -> None:
+    write_questions(tmp_path / "q.jsonl", 3)
+    with ChaosServer(lambda text, call: "500") as server:
+        rater = f"llm:m(base_url={server.base_url},max_attempts=1)"
+        also = ("--also", "fluency", "--rater", rater)
+        run = ("faitheval/unanswerable", "--data", "q.jsonl", "--model", "fake:unknown", *also)
+        done = trueground(
+            *run, "--out", "run", "--quiet", env={**env, "OPENAI_API_KEY": KEY}, cwd=tmp_path
+        )
+    assert "calls of judges, decomposer and rater failed" in done.stderr
+    assert KEY not in done.stderr
+    summary = json.loads((tmp_path / "run" / "summary.json").read_bytes())
+    assert summary["metrics"]["fluency"]["unscored"] == {"error": 3}

@@ -349,6 +349,17 @@ def test_a_missing_file_is_named(tmp_path: Path, missing: str) -> None:
         BM25_KIND.open(folder, passages, written())
 
 
+@pytest.mark.parametrize("harm", ["empty", "changed"])
+def test_a_damaged_file_is_told(tmp_path: Path, harm: str) -> None:
+    BM25_KIND.build(tmp_path / "bm25", Listed(ODD), written(), no_progress)
+    path = tmp_path / "bm25" / bm25_search.SORTED
+    content = path.read_bytes()
+    head = 128  # of the .npy format
+    path.write_bytes(b"" if harm == "empty" else content[:head] + b"\x55" * len(content[head:]))
+    with pytest.raises(InputError, match="delete the folder and build it again"):
+        BM25_KIND.open(tmp_path / "bm25", Listed(ODD), written()).retriever.search(["crane"], 3)
+
+
 def test_a_build_that_was_broken_off_begins_anew(tmp_path: Path) -> None:
     texts = made_up(300)
     expected = contents_of(tmp_path / "whole", texts)

@@ -77,6 +77,8 @@ def _start(
     for outcome in outcomes:
         for line in outcome.notes():
             typer.echo(f"trueground: {line}", err=True)
+    if settings.parts.note:
+        typer.echo(f"trueground: {settings.parts.note}", err=True)
     if given["format_"] is Format.JSON or not given["quiet"]:
         _show(outcomes, given["format_"])
     if page is not None and given["format_"] is Format.TEXT and not given["quiet"]:

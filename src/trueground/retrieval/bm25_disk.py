@@ -60,25 +60,25 @@ class BM25OnDisk:
         self._pool: ProcessPoolExecutor | None = None
         try:
             self._searcher: Searcher | None = Searcher(*self._made_from)
-        except (OSError, ValueError) as error:
-            raise InputError(
-                f"{folder}: the bm25 index cannot be read ({error}); delete the folder and build "
-                "it again"
-            ) from error
+        except (OSError, ValueError, EOFError) as error:  # a cut-off array is one of these
+            raise _damaged(folder, error) from error
 
     def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
         """For each query at most `top` hits, best first; equal scores in corpus order.
 
-        WorkerError where a process could not start or is gone.
+        WorkerError where a process could not start or is gone. InputError: a damaged index.
         """
         if self._searcher is None:
             raise UsageError("this bm25 index was closed; open it again")
         workers = self._workers
         if workers is None:
             workers = cores() if len(queries) >= _WORTH_SEARCHERS else 1
-        if workers == 1:
-            return [_hits(found) for found in self._searcher.search(queries, top)]
-        return self._shared_out(queries, top, workers)
+        try:
+            if workers == 1:
+                return [_hits(found) for found in self._searcher.search(queries, top)]
+            return self._shared_out(queries, top, workers)
+        except (IndexError, ValueError) as error:  # numbers that lead nowhere
+            raise _damaged(self._made_from[0], error) from error
 
     def close(self) -> None:
         """End the processes and let the files go."""
@@ -107,6 +107,12 @@ class BM25OnDisk:
                 'search under if __name__ == "__main__":, or set OMP_NUM_THREADS=1, which searches '
                 "in one process"
             ) from None
+
+
+def _damaged(folder: Path, error: Exception) -> InputError:
+    return InputError(
+        f"{folder}: the bm25 index cannot be read ({error}); delete the folder and build it again"
+    )
 
 
 def _hits(found: Found) -> list[Hit]:
