@@ -41,6 +41,9 @@ def report(
         int | None, typer.Option(min=0, help=f"Items on one run's page. Default: {MAX_ITEMS:,}")
     ] = None,
     format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Draw only; notes, errors and JSON still print.")
+    ] = False,
 ) -> None:
     """Draw one run's page again; several runs, or --with-published, make a leaderboard."""
     from trueground.reports.leaderboard.runs import is_run
@@ -48,11 +51,11 @@ def report(
     if len(runs) == 1 and is_run(runs[0]) and not with_published:
         only = {"--out": out, "--models": models, "--baseline": baseline, "--outside": outside}
         _refuse(only, "a leaderboard; one run has a page of its own")
-        _one(runs[0], MAX_ITEMS if max_items is None else max_items, format_)
+        _one(runs[0], MAX_ITEMS if max_items is None else max_items, format_, quiet)
         return
     _refuse({"--max-items": max_items}, "the page of one run; this is a leaderboard")
     given: dict[str, Any] = {"models": models, "baseline": baseline, "outside": outside}
-    _several(runs, out or DEFAULT_OUT, {"with_published": with_published, **given}, format_)
+    _several(runs, out or DEFAULT_OUT, {"with_published": with_published, **given}, format_, quiet)
 
 
 def _refuse(options: Mapping[str, object], belongs: str) -> None:
@@ -64,7 +67,7 @@ def _refuse(options: Mapping[str, object], belongs: str) -> None:
             raise UsageError(f"{name} is for {belongs}. Leave it out.")
 
 
-def _one(run: Path, max_items: int, format_: Format) -> None:
+def _one(run: Path, max_items: int, format_: Format, quiet: bool) -> None:
     import orjson
 
     from trueground.reports.leaderboard.runs import read_runs
@@ -74,11 +77,13 @@ def _one(run: Path, max_items: int, format_: Format) -> None:
     page = write_page(run, max_items=max_items)
     if format_ is Format.JSON:
         typer.echo(orjson.dumps({"page": str(page)}, option=orjson.OPT_INDENT_2))
-    else:
+    elif not quiet:
         typer.echo(f"page   {page}")
 
 
-def _several(runs: list[Path], out: Path, given: dict[str, Any], format_: Format) -> None:
+def _several(
+    runs: list[Path], out: Path, given: dict[str, Any], format_: Format, quiet: bool
+) -> None:
     import msgspec
     import orjson
 
@@ -92,7 +97,7 @@ def _several(runs: list[Path], out: Path, given: dict[str, Any], format_: Format
     if format_ is Format.JSON:
         shown = {**msgspec.to_builtins(board), "page": str(page)}
         typer.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2))
-    else:
+    elif not quiet:
         typer.echo(render(board, page))
     for warning in board.warnings:
         typer.echo(f"trueground: note: {warning}", err=True)
