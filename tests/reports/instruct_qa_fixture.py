@@ -48,8 +48,10 @@ def items_of(
     for number in range(n):
         failed, declined = number % 20 == 19, rng.random() < declines
         answerable = {"gold": True, "irrelevant": False}.get(setting)
-        if setting == "retrieved" and rng.random() < 0.6 + shift:
-            answerable = True
+        meta = {}
+        if setting == "retrieved":
+            meta["gold_retrieved"] = rng.random() < 0.6 + shift
+            answerable = True if meta["gold_retrieved"] else None
         k = min(1.0, max(0.0, rng.gauss(precision + shift / 5, 0.1)))
         scores: dict[str, float] = {
             "recall": 0.0 if declined else float(rng.random() < recall + shift),
@@ -69,7 +71,9 @@ def items_of(
         if failed:
             status = dict.fromkeys(status, "error")
         shown = {m: scores.get(m) if status[m] == "scored" else None for m in status}
-        found.append({"id": str(number), "scores": shown, "status": status, "evidence": {}})
+        found.append(
+            {"id": str(number), "scores": shown, "status": status, "evidence": {}, "meta": meta}
+        )
     return found
 
 
@@ -89,7 +93,13 @@ def summed_up(items: list[dict[str, Any]]) -> dict[str, Any]:
             "ci": None if mean is None else [max(0.0, mean - width), min(1.0, mean + width)],
             "ci_level": 0.95, "n": len(items), "scored": len(values), "unscored": unscored,
         }  # fmt: skip
-    return {"n": len(items), "metrics": metrics, "by": {}, "averages": {}}
+    known = [item["meta"]["gold_retrieved"] for item in items if item["meta"]]
+    parts = {
+        str(value).lower(): {"recall": {"mean": None, "n": known.count(value)}}
+        for value in sorted(set(known))
+    }
+    by = {"meta.gold_retrieved": parts} if parts else {}
+    return {"n": len(items), "metrics": metrics, "by": by, "averages": {}}
 
 
 def qa_run(
@@ -102,10 +112,11 @@ def qa_run(
     options: dict[str, Any] | None = None,
     shift: float = 0.0,
     n: int = N,
+    first: int = 0,
     changes: dict[str, Any] | None = None,
 ) -> Path:
-    """A finished run with its items."""
-    items = items_of(model, setting, instruction, task, shift, n)
+    """A finished run with its `n` items from the number `first` on."""
+    items = items_of(model, setting, instruction, task, shift, first + n)[first:]
     summary = summed_up(items)
     manifest = {
         "trueground": "0.4.0",

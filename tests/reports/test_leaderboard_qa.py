@@ -239,9 +239,9 @@ def test_retrievers_beside_each_other_with_how_often_they_found_the_gold(swept: 
     for row in table["rows"]:
         for cell in row["cells"]:
             lines = (swept / cell["run"] / "items.jsonl").read_text().splitlines()
-            statuses = [json.loads(line)["status"]["p_g"] for line in lines]
-            found, n = statuses.count("scored"), len(statuses) - statuses.count("error")
-            assert cell["gold"] == {"share": found / n, "found": found, "n": n}
+            retrieved = [json.loads(line)["meta"]["gold_retrieved"] for line in lines]
+            found = sum(retrieved)
+            assert cell["gold"] == {"share": found / N, "found": found, "n": N}
         means = {cell["retriever"]: cell["recall"]["mean"] for cell in row["cells"]}
         assert means["multi-hop:dense:org/encoder"] > means["dense:org/encoder"]
     bars = retriever_bars(leaderboard([swept]).qa.retrievers[0])
@@ -265,7 +265,8 @@ def test_one_retriever_is_no_study_and_no_gold_no_share(
             options={"retriever": name},
         )  # fmt: skip
         summary = json.loads((folder / "summary.json").read_text())
-        del summary["metrics"]["p_g"]
+        summary["by"] = {}  # P_G is of questions that the user calls answerable
+        assert summary["metrics"]["p_g"]["scored"]
         (folder / "summary.json").write_text(json.dumps(summary))
     (table,) = leaderboard_data([tmp_path])["qa"]["retrievers"]
     assert [cell["gold"] for cell in table["rows"][0]["cells"]] == [None, None]
@@ -294,15 +295,6 @@ def test_instructions_with_their_changes(data: dict[str, Any], runs: Path) -> No
                     assert change["relative"] == pytest.approx((after - before) / before)
     gold = [row["gold"]["share"] for row in tables[1]["rows"]]
     assert gold == [1.0] * len(MODELS)
-
-
-def test_other_questions_make_no_difference(tmp_path: Path) -> None:
-    qa_run(tmp_path / "a", "our/model-7b", "retrieved", "v1")
-    qa_run(tmp_path / "b", "our/model-7b", "retrieved", "v2", changes={"limit": 10}, n=10)
-    (table,) = leaderboard_data([tmp_path])["qa"]["instructions"]
-    change = table["rows"][0]["changes"]["recall"]
-    assert (change["difference"], change["relative"]) == (None, None)
-    assert leaderboard_data([tmp_path / "a"])["qa"]["instructions"] == []
 
 
 def test_slopes_run_from_v1_to_v2(runs: Path) -> None:
@@ -372,6 +364,29 @@ def test_published_numbers_need_the_same_passages(
         leaderboard([tmp_path], with_published=True)
 
 
+def test_published_rates_need_the_papers_rank(tmp_path: Path) -> None:
+    near = {"irrelevant-rank": "30"}
+    qa_run(tmp_path / "near", "our/model-7b", "irrelevant", "v2", options=near)
+    with pytest.raises(UsageError, match="no published number belongs to these runs"):
+        leaderboard([tmp_path], with_published=True)
+    qa_run(tmp_path / "far", "our/model-70b", "irrelevant", "v2")
+    found = leaderboard_data([tmp_path], with_published=True)
+    columns = {c["id"]: c["options"]["irrelevant-rank"] for c in found["columns"]}
+    beside = {columns[key] for row in found["rows"] if row["source"] for key in row["cells"]}
+    assert beside == {"1000"}
+
+
+def test_no_gold_passage_found_is_a_share_of_none(tmp_path: Path) -> None:
+    for name in ("bm25", "dense:x"):
+        qa_run(
+            tmp_path / name.partition(":")[0], "our/model-7b", "retrieved", shift=-0.6,
+            options={"retriever": name},
+        )  # fmt: skip
+    (table,) = leaderboard_data([tmp_path])["qa"]["retrievers"]
+    golds = [cell["gold"] for cell in table["rows"][0]["cells"]]
+    assert golds == [{"share": 0.0, "found": 0, "n": N}] * 2
+
+
 def test_the_retriever_study_leaves_the_paper_out(swept: Path) -> None:
     found = leaderboard_data([swept], with_published=True)
     assert any(row["source"] for row in found["rows"])
@@ -433,6 +448,18 @@ def test_the_terminal_has_short_tables(runs: Path, swept: Path) -> None:
     ]
     assert "0.5798 → 0.3410 (−41.2 %)" in gpt
     assert "0.0218 → 0.3901 (+0.3683)" in gpt
+
+
+def test_no_change_has_no_sign(tmp_path: Path) -> None:
+    for version in ("v1", "v2"):
+        folder = qa_run(tmp_path / version, "our/model-7b", "gold", version)
+        summary = json.loads((folder / "summary.json").read_text())
+        for metric in ("recall", "p_g"):
+            summary["metrics"][metric]["mean"] = 0.5
+        (folder / "summary.json").write_text(json.dumps(summary))
+    text = render(leaderboard([tmp_path]), Path("p.html"))
+    assert "0.5000 → 0.5000 (0.0 %)" in text
+    assert "0.5000 → 0.5000 (0.0000)" in text
 
 
 def test_long_signatures_are_told_by_their_beginning() -> None:

@@ -19,7 +19,8 @@ from trueground.reports.leaderboard.pairs import Changes, Matches, context_chang
 from trueground.reports.leaderboard.papers import PaperRanks, paper_ranks, paper_runs
 from trueground.reports.leaderboard.provenance import RunFacts, run_facts, warnings
 from trueground.reports.leaderboard.qa.data import Qa, qa
-from trueground.reports.leaderboard.runs import read_runs
+from trueground.reports.leaderboard.qa.warnings import warnings as qa_warnings
+from trueground.reports.leaderboard.runs import Run, find_runs, read_runs
 from trueground.reports.terminal import shown_name
 
 
@@ -77,6 +78,7 @@ def leaderboard(
     facts = facts_of({entrant.model for entrant in board.entrants}, models)
     elsewhere = None if outside is None else outside_scores(board, outside, models)
     unmatched = [] if elsewhere is None or elsewhere.scores else [no_match(elsewhere)]
+    study = qa(board, _folders(runs, found))
     return Leaderboard(
         columns=board.columns,
         rows=_rows(board, facts),
@@ -86,10 +88,10 @@ def leaderboard(
         matches=match_rules(board),
         datasets=by_dataset(board),
         grounding=grounding(board, facts, baseline),
-        qa=qa(board),
+        qa=study,
         outside=elsewhere,
         runs=run_facts(board),
-        warnings=[*warnings(board), *unmatched],
+        warnings=[*warnings(board), *qa_warnings(study), *unmatched],
     )
 
 
@@ -106,6 +108,18 @@ def leaderboard_data(
         runs, with_published=with_published, models=models, baseline=baseline, outside=outside
     )
     return dict(msgspec.json.decode(msgspec.json.encode(found)))
+
+
+def _folders(paths: Sequence[Path], runs: Sequence[Run]) -> dict[str, Path]:
+    """Label → folder; a label is that end of a folder's path which no other folder has."""
+    folders = [(folder.resolve().parts, folder) for folder in find_runs(paths)[0]]
+    ends = {run.label: Path(run.label).parts for run in runs}
+    return {
+        label: folder
+        for label, end in ends.items()
+        for parts, folder in folders
+        if parts[-len(end) :] == end
+    }
 
 
 def _with_shown_names(board: Board) -> Board:

@@ -87,7 +87,7 @@ def warnings(board: Board) -> list[str]:
         cut = [run.label for run in ours if run.manifest.limit is not None]
         if cut and len(ours) < len(runs):
             found.append(
-                f"{column.title}: {_few(cut)} ran with a limit; the published numbers are "
+                f"{column.title}: {few(cut)} ran with a limit; the published numbers are "
                 "over the whole task."
             )
         found += _other_judges(column, runs)
@@ -107,7 +107,7 @@ def _versions(board: Board) -> list[str]:
                 judge = run.manifest.metrics.get(column.metric, "").partition("|judge:")[2]
                 scales[judge, run.manifest.limit].append(run.label)
         if len(scales) > 1:
-            told = "; ".join(_few(labels) for labels in scales.values())
+            told = "; ".join(few(labels) for labels in scales.values())
             found.append(
                 f"{entrant.name}: its versions were not scored alike (judge, claims or limit): "
                 f"{told}. No drop is told between them."
@@ -125,7 +125,7 @@ def _other_judges(column: Column, runs: list[Run]) -> list[str]:
         judge = run.manifest.judge
         if run.source is None and not (judge and of_paper in judge.signature):
             others[judge.name if judge else "no judge that the manifest names"].append(run.label)
-    told = "; ".join(f"{_few(labels)} by {name}" for name, labels in sorted(others.items()))
+    told = "; ".join(f"{few(labels)} by {name}" for name, labels in sorted(others.items()))
     if not told:
         return []
     return [
@@ -188,11 +188,12 @@ def _difference(
         groups[value(run)].append(run.label)
     if len(groups) < 2:
         return []
-    told = "; ".join(f"{text or 'none'} in {_few(ls)}" for text, ls in sorted(groups.items()))
+    told = "; ".join(f"{text or 'none'} in {few(ls)}" for text, ls in sorted(groups.items()))
     return [f"{column.title}: the runs differ in {what}: {told}."]
 
 
-def _few(labels: list[str], most: int = 3) -> str:
+def few(labels: list[str], most: int = 3) -> str:
+    """The labels, or the first ones and how many more."""
     if len(labels) <= most:
         return ", ".join(labels)
     return f"{', '.join(labels[: most - 1])} and {len(labels) - most + 1} more"

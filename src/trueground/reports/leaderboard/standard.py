@@ -18,6 +18,7 @@ _DEFAULTS = {
 _BUDGET, _POSITION = "2048", "random"
 # Adlakha et al. 2023, section 3.3: how many passages are retrieved.
 _PASSAGES = {"nq": "8", "hotpotqa": "8", "topiocqa": "4"}
+_RANK = "1000"  # section 5.3: the irrelevant passage is the first one after it
 _OWN_SETS = {"2k_distractor": "2048", "4k_distractor": "4096"}
 
 
@@ -51,8 +52,12 @@ def _distracted_as_published(column: Column, given: Mapping[str, Any]) -> bool:
 
 
 def _retrieved_as_published(column: Column, given: Mapping[str, Any]) -> bool:
-    """The same setting and instruction, and of retrieved passages as many; by any retriever."""
+    """The same setting and instruction, passages as many or from as far down; any retriever."""
     usual = _PASSAGES.get(column.task or "")
-    asked = {"passages": usual, **column.options}
-    wanted = {"passages": usual, **given} if given.get("setting") == "retrieved" else given
+    asked = {"passages": usual, "irrelevant-rank": _RANK, **column.options}
+    printed: dict[str, dict[str, Any]] = {
+        "retrieved": {"passages": usual},
+        "irrelevant": {"irrelevant-rank": _RANK},
+    }
+    wanted = {**printed.get(str(given.get("setting")), {}), **given}
     return all(str(asked.get(name)) == value for name, value in wanted.items())

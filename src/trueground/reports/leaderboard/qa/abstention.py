@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from trueground.reports.leaderboard.board import Cell
+from trueground.reports.leaderboard.qa.counts import Confusion, counted, rates, unlike
 from trueground.reports.leaderboard.qa.settings import (
     GOLD,
     INSTRUCTION,
@@ -17,36 +19,21 @@ from trueground.reports.leaderboard.qa.settings import (
     SETTING,
     Asked,
     by_entrant,
-    grouped,
     metric_key,
-    titles,
+    tables,
 )
 from trueground.reports.leaderboard.short import short_names
-
-
-@dataclass(frozen=True)
-class Counts:
-    """How many responses declined, and how many answered."""
-
-    abstained: int
-    answered: int
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """Abstaining against `answerable`, as summary.json has it, over both runs."""
-
-    unanswerable: Counts
-    answerable: Counts
 
 
 @dataclass(frozen=True)
 class AbstentionRow:
     """One model: P_IR of its irrelevant run, P_G of its gold run; or both of one run.
 
-    To decline where nothing can be answered is the positive class of `precision`, `recall` and
-    `f1`; they and `confusion` are None where the counts are not known. `runs` are the two labels,
-    `label` is the retriever's signature in short.
+    `p_ir` and `p_g` are of the whole runs. To decline where nothing can be answered is the positive
+    class of `precision`, `recall` and `f1`. `unlike` says how the questions of the two runs differ:
+    those three and `confusion` are then over the `common` ones alone, and None without these, as
+    they are where a paper printed no counts. `runs` are the two labels, `label` is the retriever's
+    signature in short.
     """
 
     name: str
@@ -60,15 +47,16 @@ class AbstentionRow:
     f1: float | None
     confusion: Confusion | None
     runs: list[str]
+    unlike: str | None
+    common: int | None
 
 
 @dataclass(frozen=True)
 class Abstention:
     """The models that were asked alike, those first whose P_IR is furthest above their P_G.
 
-    `metrics` are the two keys.
-
-    `setting` is `irrelevant`, or that of runs which hold both kinds of questions.
+    `metrics` are the two keys. `setting` is `irrelevant`, or that of runs
+    which hold both kinds of questions.
     """
 
     task: str
@@ -82,13 +70,9 @@ class Abstention:
 def abstention(runs: Sequence[Asked]) -> list[Abstention]:
     """A table for each task and instruction in which some model has both rates."""
     partners = {id(one): other for one in runs if (other := _partner(one, runs)) is not None}
-    groups = grouped((one for one in runs if id(one) in partners), RETRIEVER)
-    named = zip(groups, titles(groups, SETTING, INSTRUCTION, RETRIEVER), strict=True)
-    return [
-        table
-        for group, title in named
-        if (table := _table([(one, partners[id(one)]) for one in group], title)) is not None
-    ]
+    fit = (one for one in runs if id(one) in partners)
+    make = partial(_table, partners)
+    return tables(fit, make, over=(RETRIEVER,), told=(SETTING, INSTRUCTION, RETRIEVER))
 
 
 def _partner(one: Asked, runs: Sequence[Asked]) -> Asked | None:
@@ -101,46 +85,53 @@ def _partner(one: Asked, runs: Sequence[Asked]) -> Asked | None:
 
 
 def _gold(irrelevant: Asked, runs: Sequence[Asked]) -> Asked | None:
-    """The same model's run with gold passages that was otherwise asked alike."""
+    """The same model's run with gold passages that was otherwise asked alike.
+
+    If there are several, one over the same questions.
+    """
     (own,) = [g for g in by_entrant(runs) if g[0].entrant is irrelevant.entrant]
-    alike = [g for g in own if g.option(SETTING) == GOLD and g.task == irrelevant.task]
-    left = RETRIEVAL | {SETTING}
-    for gold in alike:
-        a, b = irrelevant.rest(*left), gold.rest(*left)
-        shared = {n for n in a.keys() & b.keys() if a[n] is not None and b[n] is not None}
-        if all(a[name] == b[name] for name in shared):
-            return gold
-    return None
-
-
-def _table(pairs: Sequence[tuple[Asked, Asked]], title: str) -> Abstention | None:
-    p_ir = metric_key((one for one, _ in pairs), P_IR)
-    p_g = metric_key((gold for _, gold in pairs), P_G)
-    short = short_names(one.option(RETRIEVER) for one, _ in pairs)
-    rows = [
-        _row(one, short, up, across, list(dict.fromkeys((one.run.label, gold.run.label))))
-        for one, gold in pairs
-        if (up := one.cell(p_ir)) and (across := gold.cell(p_g))
+    alike = [
+        gold
+        for gold in own
+        if gold.option(SETTING) == GOLD and gold.task == irrelevant.task
+        if _asked_alike(irrelevant, gold)
     ]
-    if p_ir is None or p_g is None or not rows:
+    return min(alike, key=lambda gold: unlike(irrelevant, gold) is not None, default=None)
+
+
+def _asked_alike(irrelevant: Asked, gold: Asked) -> bool:
+    left = RETRIEVAL | {SETTING}
+    a, b = irrelevant.rest(*left), gold.rest(*left)
+    shared = {n for n in a.keys() & b.keys() if a[n] is not None and b[n] is not None}
+    return all(a[name] == b[name] for name in shared)
+
+
+def _table(partners: Mapping[int, Asked], group: Sequence[Asked], title: str) -> Abstention | None:
+    pairs = [(one, partners[id(one)]) for one in group]
+    p_ir = metric_key(group, P_IR)
+    p_g = metric_key((gold for _, gold in pairs), P_G)
+    if p_ir is None or p_g is None:
+        return None
+    short = short_names(one.option(RETRIEVER) for one in group)
+    rows = [row for pair in pairs if (row := _row(pair, short, (p_ir, p_g))) is not None]
+    if not rows:
         return None
     rows.sort(key=lambda row: (row.p_g.mean or 0.0) - (row.p_ir.mean or 0.0))
-    first = pairs[0][0]
+    first = group[0]
     return Abstention(
         first.task, first.option(SETTING), first.option(INSTRUCTION), title, (p_ir, p_g), rows
     )
 
 
 def _row(
-    irrelevant: Asked, short: Mapping[str, str], p_ir: Cell, p_g: Cell, labels: list[str]
-) -> AbstentionRow:
-    unanswerable, answerable = _counts(p_ir), _counts(p_g)
-    precision = f1 = confusion = None
-    if unanswerable and answerable:
-        confusion = Confusion(unanswerable, answerable)
-        right, wrong = unanswerable.abstained, answerable.abstained
-        precision = _share(right, right + wrong)
-        f1 = _share(2 * right, 2 * right + wrong + unanswerable.answered)
+    pair: tuple[Asked, Asked], short: Mapping[str, str], metrics: tuple[str, str]
+) -> AbstentionRow | None:
+    irrelevant, gold = pair
+    p_ir, p_g = irrelevant.cell(metrics[0]), gold.cell(metrics[1])
+    if p_ir is None or p_g is None:
+        return None
+    found = counted(pair, metrics, p_ir, p_g)
+    precision, recall, f1 = rates(found.confusion)
     entrant = irrelevant.entrant
     return AbstentionRow(
         name=entrant.name,
@@ -150,20 +141,10 @@ def _row(
         p_ir=p_ir,
         p_g=p_g,
         precision=precision,
-        recall=p_ir.mean,
+        recall=p_ir.mean if found.unlike is None else recall,
         f1=f1,
-        confusion=confusion,
-        runs=[] if entrant.source else labels,
+        confusion=found.confusion,
+        runs=[] if entrant.source else list(dict.fromkeys(one.run.label for one in pair)),
+        unlike=found.unlike,
+        common=found.common,
     )
-
-
-def _counts(rate: Cell) -> Counts | None:
-    """A rate is a mean of zeros and ones, so that its counts follow."""
-    if rate.mean is None or rate.scored is None:
-        return None
-    abstained = round(rate.mean * rate.scored)
-    return Counts(abstained, rate.scored - abstained)
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None

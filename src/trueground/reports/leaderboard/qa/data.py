@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from trueground.reports.leaderboard.board import Board
 from trueground.reports.leaderboard.qa.abstention import Abstention, abstention
@@ -26,9 +28,9 @@ class Qa:
     instructions: list[Instructions]
 
 
-def qa(board: Board) -> Qa:
-    """Compare the runs of the study."""
-    runs = asked(board)
+def qa(board: Board, folders: Mapping[str, Path]) -> Qa:
+    """Compare the runs of the study. `folders` is a run's label → its folder."""
+    runs = asked(board, folders)
     return Qa(
         models=list(dict.fromkeys((one.entrant.name, one.entrant.source) for one in runs)),
         planes=planes(runs),

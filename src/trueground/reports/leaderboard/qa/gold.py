@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trueground.benchmarks.published import published
-from trueground.reports.leaderboard.qa.settings import BENCHMARK, P_G, Asked, metric_key
-from trueground.types import Status
+from trueground.reports.leaderboard.qa.settings import BENCHMARK, GOLD, SETTING, Asked
 
 _NUMBER = "gold_retrieved"
-# Why an item has no P_G: its gold passages were not retrieved, or nothing is said of them.
-_WITHOUT = (Status.MISSING_FIELD.value, Status.NOT_APPLICABLE.value)
+_FIELD = "meta.gold_retrieved"
 
 
 @dataclass(frozen=True)
@@ -23,18 +21,22 @@ class GoldShare:
 
 
 def gold_share(one: Asked) -> GoldShare | None:
-    """The share of responses that have a P_G; None where none has.
+    """The share of responses, among those whose gold passages are known; None where none are.
 
-    Responses that could not be scored at all do not count.
+    With gold passages it is 1.
     """
+    if one.option(SETTING) == GOLD:
+        n = one.run.summary.n
+        return GoldShare(1.0, n, n) if n else None
     if one.run.source is not None:
         return _printed(one.task)
-    key = metric_key([one], P_G)
-    entry = None if key is None else one.run.entry(key)
-    if entry is None or not entry.scored:
-        return None
-    n = entry.scored + sum(entry.unscored.get(why, 0) for why in _WITHOUT)
-    return GoldShare(entry.scored / n, entry.scored, n)
+    parts = one.run.summary.by.get(_FIELD, {})
+    found, missed = (
+        max((entry.n or 0 for entry in parts.get(name, {}).values()), default=0)
+        for name in ("true", "false")
+    )
+    n = found + missed
+    return GoldShare(found / n, found, n) if n else None
 
 
 def _printed(task: str) -> GoldShare | None:

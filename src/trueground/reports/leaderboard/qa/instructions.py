@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from trueground.reports.leaderboard.board import Cell
 from trueground.reports.leaderboard.qa.gold import GoldShare, gold_share
+from trueground.reports.leaderboard.qa.questions import difference
 from trueground.reports.leaderboard.qa.settings import (
     GOLD,
     INSTRUCTION,
@@ -18,9 +19,8 @@ from trueground.reports.leaderboard.qa.settings import (
     SETTING,
     Asked,
     by_entrant,
-    grouped,
     metric_key,
-    titles,
+    tables,
 )
 
 MEASURES = (RECALL, K_PRECISION, P_G)
@@ -42,12 +42,18 @@ class Change:
 
 @dataclass(frozen=True)
 class InstructionRow:
-    """One model: measure → change; `gold` is the share of questions that P_G is over."""
+    """One model: measure → change; `gold` is how often the gold passages were there.
+
+    `runs` are the labels under v1 and v2, none of a paper. `unlike` says how the questions of the
+    two differ, None where they are the same.
+    """
 
     name: str
     source: str | None
     changes: dict[str, Change]
     gold: GoldShare | None
+    runs: list[str]
+    unlike: str | None
 
 
 @dataclass(frozen=True)
@@ -66,14 +72,12 @@ class Instructions:
 
 def instructions(runs: Sequence[Asked]) -> list[Instructions]:
     """A table for each task and setting where some model was asked with both."""
-    fit = [
+    fit = (
         one
         for one in runs
         if one.option(SETTING) in (RETRIEVED, GOLD) and one.option(INSTRUCTION) in INSTRUCTIONS
-    ]
-    groups = grouped(fit, INSTRUCTION)
-    named = zip(groups, titles(groups, SETTING, INSTRUCTION), strict=True)
-    return [found for group, title in named if (found := _table(group, title)) is not None]
+    )
+    return tables(fit, _table, over=(INSTRUCTION,), told=(SETTING, INSTRUCTION))
 
 
 def _table(group: Sequence[Asked], title: str) -> Instructions | None:
@@ -84,12 +88,10 @@ def _table(group: Sequence[Asked], title: str) -> Instructions | None:
         asked = {one.option(INSTRUCTION): one for one in own}
         if len(asked) == len(INSTRUCTIONS):
             pair = [asked[v] for v in INSTRUCTIONS]
-            changes = {name: _change(pair, name, keys[name]) for name in MEASURES}
+            unlike = difference(*pair)
+            changes = {n: _change(pair, n, keys[n], same=unlike is None) for n in MEASURES}
             if any(change.v1 and change.v2 for change in changes.values()):
-                entrant = pair[0].entrant
-                rows.append(
-                    InstructionRow(entrant.name, entrant.source, changes, gold_share(pair[1]))
-                )
+                rows.append(_row(pair, changes, unlike))
     if not rows:
         return None
     rows.sort(key=lambda row: -((cell.mean or 0.0) if (cell := row.changes[RECALL].v1) else 0.0))
@@ -97,15 +99,17 @@ def _table(group: Sequence[Asked], title: str) -> Instructions | None:
     return Instructions(first.task, first.option(SETTING), title, keys, rows)
 
 
-def _change(pair: Sequence[Asked], name: str, keys: Sequence[str | None]) -> Change:
+def _row(pair: Sequence[Asked], changes: dict[str, Change], unlike: str | None) -> InstructionRow:
+    entrant = pair[0].entrant
+    labels = [] if entrant.source else [one.run.label for one in pair]
+    gold = gold_share(pair[1])
+    return InstructionRow(entrant.name, entrant.source, changes, gold, labels, unlike)
+
+
+def _change(pair: Sequence[Asked], name: str, keys: Sequence[str | None], *, same: bool) -> Change:
     before, after = (one.cell(key) for one, key in zip(pair, keys, strict=True))
-    difference = relative = None
-    if before and after and before.mean is not None and after.mean is not None and _alike(pair):
-        difference = after.mean - before.mean
-        relative = difference / before.mean if before.mean and name != P_G else None
-    return Change(before, after, difference, relative)
-
-
-def _alike(pair: Sequence[Asked]) -> bool:
-    """A run with a limit is over other questions than one without."""
-    return len({one.run.manifest.limit for one in pair}) == 1
+    change = relative = None
+    if same and before and after and before.mean is not None and after.mean is not None:
+        change = after.mean - before.mean
+        relative = change / before.mean if before.mean and name != P_G else None
+    return Change(before, after, change, relative)

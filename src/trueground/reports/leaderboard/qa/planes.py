@@ -13,9 +13,8 @@ from trueground.reports.leaderboard.qa.settings import (
     RECALL,
     SETTING,
     Asked,
-    grouped,
     metric_key,
-    titles,
+    tables,
 )
 
 
@@ -49,9 +48,8 @@ class Plane:
 
 def planes(runs: Sequence[Asked]) -> list[Plane]:
     """A plane for each task with its options; irrelevant passages hold no answer, so not theirs."""
-    groups = grouped(one for one in runs if one.option(SETTING) != IRRELEVANT)
-    named = zip(groups, titles(groups, SETTING, INSTRUCTION), strict=True)
-    return [plane for group, title in named if (plane := _plane(group, title)) is not None]
+    fit = (one for one in runs if one.option(SETTING) != IRRELEVANT)
+    return tables(fit, _plane, told=(SETTING, INSTRUCTION))
 
 
 def _plane(group: Sequence[Asked], title: str) -> Plane | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from trueground.reports.leaderboard.board import Cell
 from trueground.reports.leaderboard.qa.gold import GoldShare, gold_share
+from trueground.reports.leaderboard.qa.questions import difference
 from trueground.reports.leaderboard.qa.settings import (
     INSTRUCTION,
     K_PRECISION,
@@ -16,9 +17,8 @@ from trueground.reports.leaderboard.qa.settings import (
     SETTING,
     Asked,
     by_entrant,
-    grouped,
     metric_key,
-    titles,
+    tables,
 )
 from trueground.reports.leaderboard.short import short_names
 
@@ -40,10 +40,14 @@ class RetrieverCell:
 
 @dataclass(frozen=True)
 class RetrieverRow:
-    """One model with each retriever that it was run with, by the retriever's name."""
+    """One model with each retriever that it was run with, by the retriever's name.
+
+    `unlike` says how the questions of two of its runs differ, None where all are over the same.
+    """
 
     name: str
     cells: list[RetrieverCell]
+    unlike: str | None
 
 
 @dataclass(frozen=True)
@@ -64,16 +68,16 @@ def retrievers(runs: Sequence[Asked]) -> list[Retrievers]:
     A paper's numbers come from one retriever, so that they are left out.
     """
     own = [one for one in runs if one.run.source is None and one.option(SETTING) == RETRIEVED]
-    groups = grouped((one for one in own if one.option(RETRIEVER)), RETRIEVER)
-    named = zip(groups, titles(groups, INSTRUCTION, RETRIEVER), strict=True)
-    return [found for group, title in named if (found := _table(group, title)) is not None]
+    fit = (one for one in own if one.option(RETRIEVER))
+    return tables(fit, _table, over=(RETRIEVER,), told=(INSTRUCTION, RETRIEVER))
 
 
 def _table(group: Sequence[Asked], title: str) -> Retrievers | None:
     keys = {name: key for name in (RECALL, K_PRECISION) if (key := metric_key(group, name))}
     short = short_names(one.option(RETRIEVER) for one in group)
     rows = []
-    for own in by_entrant(group):
+    for found in by_entrant(group):
+        own = sorted(found, key=lambda one: one.option(RETRIEVER))
         cells = [
             RetrieverCell(
                 one.option(RETRIEVER),
@@ -83,10 +87,11 @@ def _table(group: Sequence[Asked], title: str) -> Retrievers | None:
                 gold_share(one),
                 one.run.label,
             )
-            for one in sorted(own, key=lambda one: one.option(RETRIEVER))
+            for one in own
         ]
         if len(cells) > 1 and any(c.recall or c.k_precision for c in cells):
-            rows.append(RetrieverRow(own[0].entrant.name, cells))
+            unlike = (difference(own[0], one) for one in own[1:])
+            rows.append(RetrieverRow(own[0].entrant.name, cells, next(filter(None, unlike), None)))
     if not rows:
         return None
     first = group[0]

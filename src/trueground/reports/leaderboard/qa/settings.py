@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
@@ -22,7 +23,7 @@ RECALL, K_PRECISION, P_IR, P_G = "recall", "k_precision", "p_ir", "p_g"
 _PASSAGE = "abstention_passage=true"
 SETTING, INSTRUCTION, RETRIEVER = "setting", "instruction", "retriever"
 # What says how the passages were found; without a retriever it is not there.
-RETRIEVAL = {RETRIEVER, "passages", "corpus", "irrelevant-rank", "passage-words", "gold-needed"}
+RETRIEVAL = {RETRIEVER, "passages", "corpus", "irrelevant-rank", "gold-needed"}
 
 Key = tuple[str, ...]
 _T = TypeVar("_T")
@@ -30,11 +31,12 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Asked:
-    """One run of the study, in its row of the board."""
+    """One run of the study, in its row of the board; `folder` is None where it is a paper's."""
 
     entrant: Entrant
     column: Column
     run: Run
+    folder: Path | None = None
 
     @property
     def task(self) -> str:
@@ -56,18 +58,37 @@ class Asked:
         return None if found is None or found.mean is None else found
 
 
-def asked(board: Board) -> list[Asked]:
-    """Every run of the study, published ones among them, in the order of rows and columns."""
+def asked(board: Board, folders: Mapping[str, Path]) -> list[Asked]:
+    """Every run of the study, published ones among them, in the order of rows and columns.
+
+    `folders` is a run's label → its folder.
+    """
     return [
-        Asked(entrant, column, run)
+        Asked(entrant, column, run, None if run.source else folders.get(run.label))
         for entrant in board.entrants
         for column in board.columns
         if column.benchmark == BENCHMARK and (run := entrant.runs.get(column.id)) is not None
     ]
 
 
-def grouped(runs: Iterable[Asked], *without: str) -> list[list[Asked]]:
-    """The runs that differ in nothing but the model and the options `without`, task by task."""
+def tables(
+    runs: Iterable[Asked],
+    make: Callable[[list[Asked], str], _T | None],
+    *,
+    over: Sequence[str] = (),
+    told: Sequence[str],
+) -> list[_T]:
+    """What `make` makes of each group of runs and its title, where it makes anything.
+
+    A group's runs differ in nothing but the model and the options `over`; `told` are the options
+    that a table tells anyway, so that no title does.
+    """
+    groups = _grouped(runs, over)
+    named = zip(groups, _titles(groups, told), strict=True)
+    return [table for group, title in named if (table := make(group, title)) is not None]
+
+
+def _grouped(runs: Iterable[Asked], without: Sequence[str]) -> list[list[Asked]]:
     found: dict[tuple[str, bytes], list[Asked]] = {}
     for one in runs:
         rest = orjson.dumps(one.rest(*without), option=orjson.OPT_SORT_KEYS)
@@ -85,7 +106,7 @@ def _place(value: str, known: Sequence[str]) -> tuple[int, str]:
     return (known.index(value) if value in known else len(known)), value
 
 
-def titles(groups: Sequence[Sequence[Asked]], *told: str) -> list[str]:
+def _titles(groups: Sequence[Sequence[Asked]], told: Sequence[str]) -> list[str]:
     """For each group the options, other than `told`, by which it differs from its like."""
     likes: dict[Key, list[Mapping[str, Any]]] = {}
     for group in groups:

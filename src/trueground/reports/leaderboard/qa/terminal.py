@@ -42,13 +42,14 @@ def _plane(plane: Plane) -> Rows:
 def _abstention(table: Abstention) -> Rows:
     of = heading(table.task, table.instruction, table.title)
     return [
-        [f"declining: {of}", "P_IR (higher)", "P_G (lower)", "F1"],
+        [f"declining: {of}", "P_IR (higher)", "P_G (lower)", "F1", "over"],
         *(
             [
                 heading(_name(row.name, row.source), row.label),
                 _mean(row.p_ir),
                 _mean(row.p_g),
                 number(row.f1),
+                f"{row.common:,} in common" if row.common else "",
             ]
             for row in table.rows
         ),
@@ -68,9 +69,9 @@ def _retrievers(table: Retrievers) -> Rows:
 
 def _instructions(table: Instructions) -> Rows:
     of = heading(table.task, table.setting, table.title)
-    names = ("recall", "K-Precision", "P_G")
+    names = ("Recall", "K-Precision", "P_G")
     return [
-        [f"v1 → v2: {of}", *names, "gold"],
+        [f"v1 → v2: {of}", *names, "gold retrieved"],
         *(
             [
                 _name(row.name, row.source),
@@ -89,6 +90,8 @@ def _change(change: Change) -> str:
     if change.difference is None:
         return shown
     told = f"{change.difference:+.4f}" if change.relative is None else f"{change.relative:+.1%}"
+    if not told.strip("+-0.%"):
+        told = told[1:]
     return f"{shown} ({told})".replace("-", "−").replace("%", " %")
 
 
