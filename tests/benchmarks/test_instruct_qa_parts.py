@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from trueground.benchmarks.instruct_qa.golden import same_text
 from trueground.benchmarks.instruct_qa.history import cut, query, written
 from trueground.benchmarks.instruct_qa.prompting import listed
 from trueground.benchmarks.instruct_qa.trimming import first_line, own_turn, trimmer
+from trueground.retrieval.gold import same_text
 from trueground.types import Passage, Turn
 
 # How many turns there are, how many may stay, and which do: taken out of the middle by twos.

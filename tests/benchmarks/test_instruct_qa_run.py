@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -31,10 +32,13 @@ from tests.chaos import KEY, ChaosServer
 from tests.net.loopback_hub import Repo, loopback_hub
 
 import trueground as tg
+from trueground.benchmarks.base import Sources
 from trueground.benchmarks.fetching import fetch
 from trueground.benchmarks.instruct_qa.statistics import statistics
+from trueground.benchmarks.registry import get_benchmark
 from trueground.errors import InputError, UsageError
 from trueground.models.options import ModelOptions
+from trueground.studies.variants import variants
 
 V2 = "k_precision(abstention_passage=true)"
 
@@ -163,6 +167,24 @@ def test_no_gold_passage_is_known(tmp_path: Path) -> None:
     assert found["p_g"].unscored == {"missing_field": 1}
 
 
+def test_hits_that_can_no_longer_be_kept_are_told_of_once(tmp_path: Path, home: Path) -> None:
+    """The file of kept hits takes nothing more, which shows while it is written; all goes on."""
+    data, corpus = world(tmp_path)
+    told: list[str] = []
+    options = {"corpus": str(corpus), "retriever": ["bm25", "bm25(k1=0.9)"]}
+    sources = Sources(data, note=told.append)
+    found = variants(get_benchmark("instruct-qa"), ("questions",), options, sources)
+    with sqlite3.connect(home / "searches.sqlite") as connection:
+        full = "BEGIN SELECT RAISE(ABORT, 'no room'); END"
+        connection.execute(f"CREATE TRIGGER full BEFORE INSERT ON reply {full}")
+    for _ in range(2):
+        for one in found:
+            assert len(list(one.task.questions())) == len(QUESTIONS)
+    assert len(told) == 1
+    assert "searches.sqlite" in told[0]
+    assert "no room" in told[0]
+
+
 def test_only_what_is_trimmed_is_scored(tmp_path: Path) -> None:
     data, corpus = world(tmp_path)
     reply = f"fake:{PEOPLE[founder(0)]}\nQuestion: Who founded it?\nAnswer: nobody"
@@ -279,19 +301,33 @@ def test_the_three_datasets_from_their_origin(
     assert kinds["hotpotqa (fullwiki)"].questions == 2
 
 
+def all_of_nq(folder: Path) -> Path:
+    """A file with as many questions as Natural Questions open has."""
+    return jsonl(folder / "all.jsonl", [NQ[0]] * 3610)
+
+
 def test_statistics_of_any_data(tmp_path: Path) -> None:
-    """Table 1: the words of answers over all references, and over the first ones."""
+    """Table 1: the words of answers over all that differ, and over the first ones."""
     nq = jsonl(tmp_path / "nq.jsonl", NQ)
     [found] = statistics(str(nq))
     assert (found.dataset, found.questions, found.references) == ("nq", 3, 2.0)
     assert (found.answer_words, found.first_answer_words) == (2.0, 2.0)
+    # Many files have a question and an answer; the paper's has as many rows as this one.
+    assert found.published == {}
+    [found] = statistics(str(all_of_nq(tmp_path)))
     assert found.published == {
         "questions": 3610,
         "answer_words": 2.16,
-        "passages_millions": 21.0,
+        "passages_in_millions": 21.0,
     }
-    talks = whole(tmp_path / "topiocqa_dev.json", topiocqa(publisher=True))
+    rows = topiocqa(publisher=True)
+    rows[0]["Additional_answers"] = [{"Answer": rows[0]["Answer"]}] * 2
+    talks = whole(tmp_path / "topiocqa_dev.json", rows)
+    twice = jsonl(tmp_path / "twice.jsonl", [{"question": "q", "references": ["a b", "c", "c"]}])
+    [found] = statistics(str(twice))
+    assert (found.references, found.answer_words) == (2.0, 1.5)
     [found] = statistics(str(talks))
+    assert found.references == pytest.approx(5 / 3)
     assert (found.dataset, found.conversations, found.with_gold) == ("topiocqa", 2, 3)
     assert found.turns == pytest.approx(2 / 3)
     data, corpus = world(tmp_path / "world")
@@ -317,13 +353,12 @@ def test_statistics_as_text(tmp_path: Path) -> None:
 
     from trueground.cli.app import app
 
-    nq = jsonl(tmp_path / "nq.jsonl", NQ)
-    told = CliRunner().invoke(app, ["data", "stats", str(nq)])
+    told = CliRunner().invoke(app, ["data", "stats", str(all_of_nq(tmp_path))])
     assert told.exit_code == 0, told.output
     lines = [" ".join(line.split()) for line in told.output.splitlines()]
     assert lines[1:4] == [
-        "questions 3 paper: 3,610",
+        "questions 3,610 paper: 3,610",
         "words of a question 3.00",
-        "words of an answer (all references) 2.00 paper: 2.16",
+        "words of an answer (distinct answers) 2.00 paper: 2.16",
     ]
     assert lines[-1] == "passages - paper: 21.0 million"

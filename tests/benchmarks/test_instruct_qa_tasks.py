@@ -275,6 +275,19 @@ def test_gold_texts_need_no_corpus(tmp_path: Path) -> None:
     assert [one.title for one in record.contexts or () if one.gold] == [TOWNS[7]]
 
 
+def test_a_gold_passage_is_shown_once(tmp_path: Path) -> None:
+    """By its text, its id and its title: as the corpus has it, at its first place."""
+    texts = [TEXT[TOWNS[8]], TEXT[TOWNS[7]].upper()]
+    contexts = [{"text": one, "title": "Mine", "gold": True} for one in texts]
+    row = {**single(7), "gold": [ID[TOWNS[7]], TOWNS[7]], "contexts": [*contexts, contexts[1]]}
+    _, corpus = world(tmp_path)
+    record = ask(jsonl(tmp_path / "q.jsonl", [row]), corpus=str(corpus), setting="gold")["s7"]
+    assert [(one.title, one.text, one.gold) for one in record.record.contexts or ()] == [
+        ("Mine", TEXT[TOWNS[8]], True),
+        (TOWNS[7], TEXT[TOWNS[7]], True),
+    ]
+
+
 def test_questions_without_gold(tmp_path: Path) -> None:
     rows = [single(1), {"id": "bare", "question": "Is anything true?"}]
     _, corpus = world(tmp_path)
@@ -301,6 +314,30 @@ def test_what_a_user_says_of_answerability_stays(tmp_path: Path) -> None:
     _, corpus = world(tmp_path)
     data = jsonl(tmp_path / "mine.jsonl", rows)
     assert ask(data, corpus=str(corpus))["0"].record.answerable is False
+    assert ask(data, setting="closed-book")["0"].record.answerable is False
+
+
+def test_what_a_user_notes_of_a_question_stays(tmp_path: Path) -> None:
+    """`meta` is the user's; a name under which the run tells what it found cannot be shared."""
+    meta = {"dataset": "staff", "setting": "morning", "note": [1]}
+    data = jsonl(tmp_path / "mine.jsonl", [{**single(1), "meta": meta}])
+    _, corpus = world(tmp_path)
+    record = ask(data, corpus=str(corpus))["s1"].record
+    assert record.meta == {**meta, "gold_retrieved": True, "gold_rank": 1}
+    for setting, name in (
+        ("retrieved", "gold_retrieved"),
+        ("retrieved", "gold_rank"),
+        ("irrelevant", "irrelevant_rank"),
+    ):
+        rows = [single(0), {**single(1), "meta": {name: None}}]
+        data = jsonl(tmp_path / "mine.jsonl", rows)
+        with pytest.raises(InputError, match=rf"line 2, field 'meta.{name}'.*{setting} writes"):
+            ask(data, corpus=str(corpus), setting=setting, irrelevant_rank="20")
+        assert ask(data, setting="closed-book")["s1"].record.meta == {
+            "dataset": "questions",
+            "setting": "closed-book",
+            name: None,
+        }
 
 
 def test_own_prompts(tmp_path: Path) -> None:
@@ -381,6 +418,14 @@ def test_topiocqa(tmp_path: Path, publisher: bool) -> None:
         assert (question.record.meta or {})["gold_retrieved"] is True
 
 
+def test_a_blank_gold_passage_is_none(tmp_path: Path) -> None:
+    blank = {"id": "", "title": None, "text": " "}
+    data = whole(tmp_path / "dev.json", [topiocqa(True)[0] | {"Gold_passage": blank}])
+    assert list(ask(data, "topiocqa", setting="closed-book")) == ["1_1"]
+    with pytest.raises(InputError, match=r"1 questions \(1_1\) have no gold passage"):
+        ask(data, "topiocqa", setting="gold")
+
+
 def test_long_conversations_are_cut_in_the_prompt_only(tmp_path: Path) -> None:
     said = [f"utterance {i}" for i in range(14)]
     row = topiocqa(True)[0] | {"Context": said}
@@ -413,7 +458,7 @@ def test_nq_and_its_gold_file(tmp_path: Path) -> None:
     flags = [(one.record.meta or {})["gold_retrieved"] for one in made.questions()]
     assert flags == [True, True, None]
     names = [Path(file.path).name for file in made.files]
-    assert names == ["NQ-open.dev.jsonl", "nq-test_gold_info.json", "index.json"]
+    assert names == ["NQ-open.dev.jsonl", "nq-test_gold_info.json"]
     lines = [{"question": row["question"], "text": "x y"} for row in NQ]
     other = jsonl(tmp_path / "lines.jsonl", lines)
     assert len(ask(data, "nq", setting="gold", gold=str(other))) == 3

@@ -140,6 +140,9 @@ def test_mined_from_the_corpus(data: Path) -> None:
     # Nearest first: the passage that shares most of the question's rare words.
     assert others(found["Q2"])[0] == CORPUS[13][1]
     assert str(made.options["retriever"]).startswith("bm25:lucene")
+    assert "PyStemmer" in str(made.options["retriever"])
+    plain = task("original-dist", data, retriever="bm25(stem=false)")
+    assert "PyStemmer" not in str(plain.options["retriever"])
     wanted = {
         "distractors": "mined",
         "top": "40",

@@ -170,7 +170,7 @@ def test_gold_passages_that_are_not_in_the_index_are_told(built: Path, tmp_path:
     file = lines(tmp_path / "some.jsonl", rows)
     done = run("evaluate", built, "--queries", file, "--format", "json")
     assert "1 of the questions are not measured" in done.stderr
-    assert "line 2: id 'nobody'" in done.stderr
+    assert "line 2: id or title 'nobody'" in done.stderr
     metric = json.loads(done.stdout)["retrievers"]["bm25"]["metrics"]["recall@1"]
     assert (metric["scored"], metric["unscored"]) == (1, {"not_applicable": 1})
     file = lines(tmp_path / "none.jsonl", rows[1:])

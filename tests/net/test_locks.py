@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+from trueground.errors import OutputError
 from trueground.net.locks import LOCK, locked
 
 
@@ -27,3 +31,39 @@ def test_errors_within_are_not_taken_for_a_held_lock(tmp_path: Path) -> None:
         raise BlockingIOError("a pipe")
     with pytest.raises(FileNotFoundError), locked(tmp_path / "gone", OSError("busy")):
         raise AssertionError("there is no folder")
+
+
+def test_a_short_hold_is_waited_for(tmp_path: Path) -> None:
+    held, go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with locked(tmp_path, OSError("busy")):
+            held.set()
+            go.wait(10)
+
+    other = threading.Thread(target=hold)
+    other.start()
+    assert held.wait(10)
+    timer = threading.Timer(0.2, go.set)
+    timer.start()
+    with locked(tmp_path, OSError("busy"), wait=10):
+        assert go.is_set()
+    timer.join()
+    other.join()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a file is locked there")
+def test_a_file_system_without_locks_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fcntl
+
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with (
+        pytest.raises(OutputError, match="No locks available; choose a folder on a file system"),
+        locked(tmp_path, OSError("busy")),
+    ):
+        raise AssertionError("it was not locked")

@@ -419,6 +419,41 @@ def test_a_disk_that_is_full(
         built(tmp_path, numbered(9))
 
 
+def test_what_fails_before_writing_is_no_failure_of_writing(
+    tmp_path: Path, encoders: dict[str, Clusters], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone() -> None:
+        raise ConnectionResetError("the model's process is gone")
+
+    encoders["m"] = Clusters(before=gone)
+    with pytest.raises(ConnectionResetError, match="the model's process"):
+        built(tmp_path, numbered(9))
+
+
+def test_every_encoder_that_was_opened_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Counted] = []
+
+    class Counted(Clusters):
+        left = 1
+
+        def close(self) -> None:
+            self.left -= 1
+
+    def of_name(model: str, options: Any) -> Clusters:
+        opened.append(Counted())
+        return opened[-1]
+
+    monkeypatch.setattr(dense_disk, "passage_encoder", of_name)
+    (tmp_path / "p").mkdir()
+    written = f"dense:q(passages={tmp_path / 'p'})"
+    passages = numbered(30)
+    built(tmp_path, passages, written)
+    assert searched(tmp_path, passages, written, 3) == brute(passages, 3)
+    assert [encoder.left for encoder in opened] == [0, 0, 0]
+
+
 def test_without_faiss_only_the_exact_search_works(
     tmp_path: Path, encoders: dict[str, Clusters], monkeypatch: pytest.MonkeyPatch
 ) -> None:

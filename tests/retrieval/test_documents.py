@@ -152,6 +152,18 @@ def test_titles_of_html(tmp_path: Path, html: str, title: str) -> None:
     assert (entry.title, entry.text) == (title, "Text.")
 
 
+def test_a_page_within_a_form_is_read(tmp_path: Path) -> None:
+    html = """
+        <form id="aspnetForm"><p>The body of the page.</p>
+        <label for="q">Your name</label><input value="x"><select><option>Red</option></select>
+        <textarea>Write here</textarea><button>Send</button></form>
+        <form role="search"><p>Search this site</p></form>
+    """
+    assert [entry.text for entry in read(write(tmp_path / "p.html", html))] == [
+        "The body of the page."
+    ]
+
+
 def test_html_in_its_own_encoding(tmp_path: Path) -> None:
     html = '<meta charset="iso-8859-1"><p>Größe.</p>'.encode("latin-1")
     assert read(write(tmp_path / "p.html", html))[0].text == "Größe."

@@ -21,7 +21,7 @@ HITS = [
     [],
     [Hit(3, 2.0)],
 ]
-GOLD: list[set[int]] = [{30, 9, 55}, {1}, {6}, set()]
+GOLD: list[list[set[int]]] = [[{30}, {9}, {55}], [{1}], [{6}], []]
 
 
 class Fixed:
@@ -49,13 +49,27 @@ def test_values_by_hand() -> None:
     assert found["ndcg@2"][0] == pytest.approx((1 / log2(3)) / (1 + 1 / log2(3)))
 
 
+def test_a_gold_passage_that_stands_several_times_is_found_by_any_hit() -> None:
+    hits = [[Hit(5, 1.0), Hit(6, 1.0), Hit(1, 1.0)], [Hit(2, 1.0)]]
+    # Passages 5 and 6 have the same text; passage 2 holds two gold texts, each also elsewhere.
+    gold = [[{5, 6, 7}, {1}], [{2, 3}, {1, 2}]]
+    names, values = measure(hits, gold, [1, 2, 3])
+    found = dict(zip(names, values.T.tolist(), strict=True))
+    assert found["recall@1"] == [0.5, 1.0]
+    assert found["recall@2"] == [0.5, 1.0]
+    assert found["recall@3"] == [1.0, 1.0]
+    assert found["mrr@3"] == [1.0, 1.0]
+    ideal = 1 + 1 / log2(3)
+    assert found["ndcg@3"] == [pytest.approx((1 + 1 / log2(4)) / ideal), pytest.approx(1)]
+
+
 def test_blocks_do_not_change_the_values() -> None:
     rng = np.random.default_rng(0)
     hits = [[Hit(int(i), 0.0) for i in rng.permutation(30)[:10]] for _ in range(2_100)]
-    gold = [{int(i) for i in rng.integers(0, 30, 3)} for _ in range(2_100)]
+    gold = [[{int(i)} for i in rng.permutation(30)[:3]] for _ in range(2_100)]
     names, values = measure(hits, gold, [5])
     recall = [
-        len({hit.index for hit in some[:5]} & right) / len(right)
+        len({hit.index for hit in some[:5]} & {n for one in right for n in one}) / len(right)
         for some, right in zip(hits, gold, strict=True)
     ]
     assert values[:, names.index("recall@5")] == pytest.approx(recall)
@@ -75,15 +89,15 @@ def test_means_leave_out_queries_without_gold() -> None:
 
 
 def test_nothing_found_and_nothing_gold() -> None:
-    nothing = evaluate(Fixed(), ["2", "2"], [{1}, {2}], [1])
+    nothing = evaluate(Fixed(), ["2", "2"], [[{1}], [{2}]], [1])
     assert nothing.means["mrr@1"].mean == 0
-    no_gold = evaluate(Fixed(), ["0"], [set()], [1])
+    no_gold = evaluate(Fixed(), ["0"], [[]], [1])
     assert (no_gold.means["mrr@1"].mean, no_gold.means["mrr@1"].ci) == (None, None)
 
 
 def test_what_cannot_be_meant() -> None:
     with pytest.raises(UsageError, match="2 queries, 1 golds"):
-        evaluate(Fixed(), ["0", "1"], [{1}], [1])
+        evaluate(Fixed(), ["0", "1"], [[{1}]], [1])
     for ks, top in (([], 5), ([0], 5), ([6], 5)):
         with pytest.raises(UsageError, match="expected each k from 1 to top"):
-            evaluate(Fixed(), ["0"], [{1}], ks, top=top)
+            evaluate(Fixed(), ["0"], [[{1}]], ks, top=top)

@@ -6,18 +6,21 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import orjson
 import pytest
 
-from trueground.errors import InputError, OutputError, UsageError
+from trueground.errors import InputError, OutputError, UsageError, WriteError
 from trueground.net.cache import searches_path
 from trueground.net.upkeep import stats
 from trueground.plugins import Given
-from trueground.retrieval import kinds
+from trueground.retrieval import index as indexes
+from trueground.retrieval import index_building, kinds
 from trueground.retrieval.base import Hit, Kind, Opened, Passages, Progress
 from trueground.retrieval.index import (
     add_retrievers,
@@ -198,22 +201,68 @@ def test_building_goes_on_where_it_stopped(
     assert (out / "passages" / "passages.json").stat().st_mtime_ns == written
 
 
-def test_passages_that_were_whole_before_it_was_noted_are_taken(
-    corpus: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "i"
-    before = build_index(corpus, out, []).signature
+def test_passages_that_were_whole_before_it_was_noted_are_taken(tmp_path: Path) -> None:
+    out, folder = tmp_path / "i", tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.txt").write_text("Some text.")
+    (folder / "empty.txt").write_text(" ")
+    before, notes = (
+        build_index(folder, out, []).signature,
+        [f"{folder / 'empty.txt'} holds no text"],
+    )
+    written = (out / "passages" / "passages.json").stat().st_mtime_ns
     state = orjson.loads((out / "index.json").read_bytes())
-    state["passages"] = None
+    assert state["left_out"] == notes
+    # As the file is while the passages are written.
+    state |= {"passages": None, "left_out": []}
     (out / "index.json").write_bytes(orjson.dumps(state))
     (out / ".passages-0123").mkdir()
     with pytest.raises(InputError, match=r"its passages are not whole\. Go on with"):
         open_index(out)
-    assert build_index(corpus, out, []).signature == before
+    told: list[str] = []
+    assert build_index(folder, out, [], note=told.append).signature == before
+    assert told == notes
+    assert orjson.loads((out / "index.json").read_bytes())["left_out"] == notes
+    assert (out / "passages" / "passages.json").stat().st_mtime_ns == written
     shutil.rmtree(out / "passages")
     (out / "index.json").write_bytes(orjson.dumps(state))
-    assert build_index(corpus, out, []).signature == before
+    assert build_index(folder, out, []).signature == before
     assert not (out / ".passages-0123").exists()
+
+
+@pytest.mark.parametrize("other", ["corpus", "reading"])
+def test_passages_of_another_corpus_are_not_taken(tmp_path: Path, other: str) -> None:
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_text("One text. It has two sentences.")
+    two.write_text("Another one.")
+    out, beside = tmp_path / "i", tmp_path / "beside"
+    build_index(one, out, [])
+    source, reading = (two, Reading()) if other == "corpus" else (one, Reading(words=3))
+    expected = build_index(source, beside, [], reading).signature
+    # As a rebuild leaves it that could remove nothing and was then broken off.
+    state = orjson.loads((beside / "index.json").read_bytes()) | {"passages": None}
+    (out / "index.json").write_bytes(orjson.dumps(state))
+    assert build_index(source, out, [], reading).signature == expected
+    assert sorted(entry.name for entry in out.iterdir()) == ["index.json", "passages"]
+
+
+def test_a_rebuild_that_cannot_move_the_old_away_says_so(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "i"
+    before = build_index(corpus, out, ["letters"])
+    corpus.write_bytes(orjson.dumps(ROWS[0]) + b"\n")
+
+    def refuse(self: Path, _target: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", refuse)
+        with pytest.raises(WriteError, match="cannot be moved away: Permission denied"):
+            build_index(corpus, out, [], rebuild=True)
+    assert indexes.Index(out).signature == before.signature
+    assert len(build_index(corpus, out, [], rebuild=True).passages) == 1
+    assert sorted(entry.name for entry in out.iterdir()) == ["index.json", "passages"]
 
 
 def test_a_retriever_is_added_without_the_corpus(
@@ -364,28 +413,93 @@ def test_rebuilding_leaves_nothing_of_before(corpus: Path, tmp_path: Path) -> No
     assert sorted(entry.name for entry in out.iterdir()) == ["index.json", "passages"]
 
 
-def test_one_process_builds_at_a_time(corpus: Path, tmp_path: Path) -> None:
-    out = tmp_path / "i"
-    out.mkdir()
-    code = (
-        "import sys, pathlib\n"
-        "from trueground.net.locks import locked\n"
-        "with locked(pathlib.Path(sys.argv[1]), OSError('held')):\n"
-        "    print('held', flush=True)\n"
-        "    sys.stdin.read()\n"
-    )
+HOLD = """
+import sys, pathlib
+from trueground.net.locks import locked
+with locked(pathlib.Path(sys.argv[1]), OSError('held')):
+    print('held', flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def held(out: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process holds the folder, until its input ends."""
     with subprocess.Popen(
-        [sys.executable, "-c", code, str(out)],
+        [sys.executable, "-c", HOLD, str(out)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
+        try:
+            yield other
+        finally:
+            other.kill()
+
+
+def test_one_process_builds_at_a_time(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_building, "_WAIT", 0.1)
+    out = tmp_path / "i"
+    out.mkdir()
+    with (
+        held(out),
+        pytest.raises(OutputError, match=r"another process builds the index .*; run again when"),
+    ):
+        build_index(corpus, out, [])
+    with held(out) as other:
+        monkeypatch.setattr(index_building, "_WAIT", 30.0)
+        assert other.stdin is not None
+        timer = threading.Timer(0.2, other.stdin.close)
+        timer.start()
+        assert len(build_index(corpus, out, []).passages) == len(ROWS)
+        timer.join()
+
+
+def test_what_is_whole_is_used_while_another_process_builds(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_building, "_WAIT", 0.1)
+    place, out = ready_index(corpus, ["letters"]).path, tmp_path / "i"
+    build_index(corpus, out, ["letters"])
+    with held(place), held(out):
+        assert ready_index(corpus, ["letters"]).retrievers == ["letters"]
+        assert build_index(corpus, out, ["letters"]).retrievers == ["letters"]
         with pytest.raises(OutputError, match="another process builds the index"):
-            build_index(corpus, out, [])
-        other.kill()
-    assert len(build_index(corpus, out, []).passages) == len(ROWS)
+            ready_index(corpus, ["letters(case=upper)"])
+
+
+def test_an_index_that_is_made_anew_meanwhile_gets_no_old_files(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workshop: Workshop
+) -> None:
+    out, other = tmp_path / "i", tmp_path / "other.jsonl"
+    build_index(corpus, out, [])
+    other.write_bytes(orjson.dumps(ROWS[0]) + b"\n")
+
+    @contextmanager
+    def later(path: Path) -> Iterator[None]:
+        monkeypatch.undo()
+        monkeypatch.setitem(kinds.retrievers, "letters", workshop.kind)
+        build_index(other, out, [], rebuild=True)
+        with index_building.building(path):
+            yield
+
+    monkeypatch.setattr(indexes, "building", later)
+    with pytest.raises(OutputError, match="made anew by another process, from other passages"):
+        add_retrievers(out, ["letters"])
+    assert workshop.built == []
+    assert add_retrievers(out, ["letters"]).retrievers == ["letters"]
+
+
+def test_a_corpus_is_read_through_once_before_it_is_used(corpus: Path) -> None:
+    steps: list[tuple[str, int, int | None]] = []
+    for _ in range(2):
+        steps.clear()
+        ready_index(corpus, [], progress=lambda *step: steps.append(step))
+        assert steps.count(("see", 0, 1)) == 1
 
 
 @pytest.mark.parametrize(
@@ -451,6 +565,10 @@ def test_in_memory_too() -> None:
     for opened in (plain, fused, chained):
         assert opened.retriever.search(["Who was Anna Ruck?"], 1)[0][0].index == 0
         opened.close()
+    stems = open_over("bm25", ["He built cranes.", "A crane was built."])
+    assert len(stems.retriever.search(["cranes"], 5)[0]) == 2
+    exact = open_over("bm25(stem=false)", ["He built cranes.", "A crane was built."])
+    assert len(exact.retriever.search(["cranes"], 5)[0]) == 1
     with pytest.raises(UsageError, match="letters keeps files, and here passages are searched in"):
         open_over("letters", texts)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from trueground.errors import ProtocolError
 from trueground.net.cache import ResponseCache
 from trueground.retrieval import kept
 from trueground.retrieval.base import Hit
@@ -122,3 +123,12 @@ def test_an_entry_that_is_none_is_searched_anew(tmp_path: Path) -> None:
         inner = Counted()
         assert Kept(inner, "p", cache).search(["a"], 2) == Counted().search(["a"], 2)
         assert len(inner.asked) == 1
+
+
+def test_a_retriever_that_answers_another_number_of_queries() -> None:
+    class Short(Counted):
+        def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
+            return super().search(queries[:-1], top)
+
+    with pytest.raises(ProtocolError, match="'counted' gave 1 lists of hits for 2 queries"):
+        Kept(Short(), "p", None).search(["a", "b"], 2)

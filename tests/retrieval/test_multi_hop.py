@@ -87,6 +87,34 @@ def test_a_path_from_which_nothing_is_found_ends() -> None:
     assert made.search(["q"], 0) == [[]]
 
 
+class Deeper(Table):
+    """Finds more when it is asked for more, as approximate search does."""
+
+    def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
+        return [
+            [hit for hit in hits if hit.index < 9 or top >= 4]
+            for hits in super().search(queries, top)
+        ]
+
+
+def test_what_a_query_finds_does_not_depend_on_the_others() -> None:
+    base = Deeper(
+        {
+            "q": [(0, 1.0)],
+            "q a": [(9, 1.0)],
+            "p": [(1, 1.0)],
+            "p b": [(2, 1.0)],
+            "p b c": [(3, 1.0)],
+        }
+    )
+    made = MultiHop(base, list("abcdefghij"), hops=3, beam=2)
+    together = made.search(["q", "p"], 3)
+    assert together == [made.search(["q"], 3)[0], made.search(["p"], 3)[0]]
+    assert [hit.index for hit in together[1]] == [1, 2, 3]
+    # The path that ended in the second hop is not searched on.
+    assert base.calls[2] == (["p b c"], 4)
+
+
 def test_the_second_hop_finds_what_the_question_does_not_name() -> None:
     pytest.importorskip("bm25s", reason="the retrieval extra is not installed")
     question = "From where did the expedition of Anna Ruck set out?"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.judges.rule_endpoint import shown
 import trueground as tg
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
 from trueground.judges.comparing.error_category import CATEGORIES
-from trueground.studies.errors.distribution import FIGURE_3, distribution, render
+from trueground.studies.errors.distribution import distribution, figure_3, render
 from trueground.studies.errors.file import GROUPS, Line
 from trueground.studies.errors.study import NAME, read_errors, sort_errors
 from trueground.types import Status
@@ -103,6 +104,13 @@ def test_a_model_that_was_asked_comes_before_recall(tmp_path: Path) -> None:
     assert sort_errors(run)["correct_by"] == {"human.correct": 1, "llm_correctness": 2}
     run = score(tmp_path / "odd", "f1,recall,llm_correctness", rater="llm:fake:Perhaps")
     assert sort_errors(run)["correct_by"] == {"human.correct": 1, "recall": 1}
+    # Two judges of which neither is the one to ask: as if there were none.
+    packaged = files("trueground.judges.comparing") / "prompts" / "correctness-1.txt"
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(packaged.read_text("utf-8") + name, "utf-8")
+    two = ",".join(f"llm_correctness(prompt={tmp_path / name})" for name in ("a", "b"))
+    run = score(tmp_path / "two", f"f1,recall,{two}", rater="llm:fake:No")
+    assert sort_errors(run)["correct_by"] == {"human.correct": 1, "recall": 1}
 
 
 def test_what_people_corrected_stays(tmp_path: Path) -> None:
@@ -132,6 +140,28 @@ def test_an_item_that_is_not_selected_any_more_keeps_its_category(tmp_path: Path
     assert "left out" in render(found, run / NAME)
     back = sort_errors(run)
     assert (back["n"], back["left_out"], back["corrected_as_proposed"]) == (2, 0, 1)
+
+
+def test_a_note_of_a_person_stays_without_a_category(tmp_path: Path) -> None:
+    run = score(tmp_path / "run")
+    sort_errors(run)
+    changed = [row | {"note": "?"} if row["id"] == "more" else row for row in lines(run / NAME)]
+    (run / NAME).write_text("".join(json.dumps(row) + "\n" for row in changed), "utf-8")
+    for _ in range(2):
+        found = sort_errors(run, max_f1=0.01)
+        assert (found["n"], found["left_out"]) == (1, 1)
+        assert [(row["id"], row.get("note")) for row in lines(run / NAME)] == [
+            ("number", None),
+            ("more", "?"),
+        ]
+    assert sort_errors(run)["left_out"] == 0
+    assert [row.get("note") for row in lines(run / NAME)] == ["?", None]
+    other = rows()
+    other[0]["response"] += " Indeed."
+    kept = (run / NAME).read_bytes()
+    with pytest.raises(OutputError, match=r"what people wrote of other answers .*\(1: more\)"):
+        sort_errors(score(tmp_path / "second", rows=other), out=run / NAME)
+    assert (run / NAME).read_bytes() == kept
 
 
 def test_corrections_of_other_answers_are_not_taken_over(tmp_path: Path) -> None:
@@ -267,22 +297,28 @@ def test_the_papers_division_stands_beside_its_benchmark() -> None:
     assert found["categories"]["incomplete_reference"] == {
         "n": 2,
         "share": 2 / 12,
-        "published": 15.47,
+        "published": 0.1547,
     }
     assert found["categories"]["symbolic_equivalence"]["published"] is None
     text = render(found, Path("errors.jsonl")).splitlines()
     assert "paper: Adlakha et al. 2023, Figure 3" in text
     (row,) = [row for row in text if row.startswith("  more_elaborate_answers")]
     assert row.split() == ["more_elaborate_answers", "1", "8.33", "%", "60.81", "%"]
-    assert distribution([*own, line(None, "faitheval/unanswerable")])["source"] is None
+    for task in ("faitheval/unanswerable", "instruct-qa/questions", "instruct-qa", None):
+        found = distribution([*own, line(None, task)])
+        assert found["source"] is None
+        assert "published" not in found["categories"]["none"]
     assert distribution([])["source"] is None
     assert "0 items correct" in render(distribution([]), Path("x"))
 
 
 def test_the_papers_numbers_have_names_that_exist() -> None:
-    assert set(FIGURE_3) <= {*CATEGORIES, *GROUPS}
-    kinds = sum(v for k, v in FIGURE_3.items() if k.startswith("incomplete_reference/"))
-    assert kinds == pytest.approx(FIGURE_3["incomplete_reference"], abs=1e-9)
+    shares = figure_3()
+    assert len(shares) == 6
+    assert set(shares) <= {*CATEGORIES, *GROUPS}
+    kinds = sum(v for k, v in shares.items() if k.startswith("incomplete_reference/"))
+    assert kinds == pytest.approx(shares["incomplete_reference"], abs=1e-9)
+    assert shares["semantic_equivalence/more_elaborate_answers"] == 0.6081
 
 
 def test_shares_are_of_all_items() -> None:

@@ -77,7 +77,9 @@ class Sources:
 
     `model` is the name of the model that will be asked, where there is one only. `note` is told
     what a user should know, `progress` (what, done, total or None) how long work goes on. `shared`
-    is for what the tasks of one command have in common, such as a corpus that is open.
+    is for what the tasks of one command have in common, such as a corpus that is open. `scratch` is
+    a folder of a dry run, which keeps nothing: it goes when the run has ended, and nothing is
+    written anywhere else. None in a run that asks.
     """
 
     data: Path | None = None
@@ -85,6 +87,7 @@ class Sources:
     model: str | None = None
     note: Callable[[str], None] = say_nothing
     progress: Callable[[str, int, int | None], None] = say_nothing
+    scratch: Path | None = None
     shared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
 

@@ -119,10 +119,10 @@ def _stats_lines(found: Statistics) -> Iterator[str]:
     told = found.published
     yield found.name
     rows: list[tuple[str, float | None, str]] = [
-        ("questions", found.questions, f"{told['questions']:,}" if told else ""),
+        ("questions", found.questions, f"{told['questions']:,.0f}" if told else ""),
         ("words of a question", found.question_words, ""),
         (
-            "words of an answer (all references)",
+            "words of an answer (distinct answers)",
             found.answer_words,
             f"{told['answer_words']}" if told else "",
         ),
@@ -131,7 +131,7 @@ def _stats_lines(found: Statistics) -> Iterator[str]:
         ("questions with gold passages", found.with_gold, ""),
         ("earlier turns of a question", found.turns, ""),
         ("conversations or groups", found.conversations, ""),
-        ("passages", found.passages, f"{told['passages_millions']} million" if told else ""),
+        ("passages", found.passages, f"{told['passages_in_millions']} million" if told else ""),
     ]
     for what, number, published in rows:
         shown = "-" if number is None else f"{number:,.2f}"

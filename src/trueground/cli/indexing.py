@@ -64,7 +64,7 @@ def build(
     no_progress: NoProgress = False,
 ) -> None:
     """Read passages and build retrievers over them (default: bm25); goes on where it stopped."""
-    from trueground.retrieval.index import add_retrievers, build_index, is_index, usual_place
+    from trueground.retrieval.index import add_retrievers, build_index, is_index
     from trueground.retrieval.reading import Reading
 
     reading = Reading(passage_words, passage_overlap, skip_unreadable)
@@ -75,7 +75,6 @@ def build(
             _see_only_added(corpus, rebuild or reading != Reading())
             made = add_retrievers(corpus, wanted, progress)
         else:
-            out = usual_place(corpus, reading) if out is None else out
             made = build_index(
                 corpus, out, wanted, reading, progress, rebuild=rebuild, note=left_out.append
             )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from math import isfinite
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
@@ -41,8 +42,20 @@ def start(benchmark: Benchmark, tasks: Sequence[str], options: Given, **given: A
     _see_numbers(given)
     cache = not given["no_cache"]
     judges = given["judge"] or "lexical"
-    with closing(make_parts(judges, given["decomposer"], given["rater"], cache=cache)) as parts:
-        _start(benchmark, tasks, options, given, _settings(given, parts))
+    made = make_parts(judges, given["decomposer"], given["rater"], cache=cache)
+    with closing(made) as parts, _scratch(given["dry_run"]) as scratch:
+        _start(benchmark, tasks, options, given, _settings(given, parts), scratch)
+
+
+@contextmanager
+def _scratch(dry_run: bool) -> Iterator[Path | None]:
+    """A folder for what a dry run must make to count its prompts; it goes at the end."""
+    if not dry_run:
+        yield None
+        return
+    # Windows keeps what is still mapped into memory.
+    with TemporaryDirectory(prefix="trueground-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 def _start(
@@ -51,6 +64,7 @@ def _start(
     options: Given,
     given: Mapping[str, Any],
     settings: RunSettings,
+    scratch: Path | None,
 ) -> None:
     names = given["model"]
     models = _models(given)
@@ -61,6 +75,7 @@ def _start(
             names[0] if len(names) == 1 else None,
             lambda word: typer.echo(f"trueground: {word}", err=True),
             progress,
+            scratch,
         )
         pairs = pairs_of(variants(benchmark, tasks, options, sources), models)
     name = "-".join([benchmark.name, *(tasks if len(tasks) == 1 else ())])

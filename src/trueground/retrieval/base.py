@@ -60,7 +60,10 @@ class Retriever(Protocol):
     signature: str
 
     def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
-        """For each query at most `top` hits, best first; equal scores in corpus order."""
+        """For each query at most `top` hits, best first.
+
+        Equal scores stand in corpus order, but for multi-hop retrieval: there in that of the hops.
+        """
         ...
 
 

@@ -21,6 +21,7 @@ from trueground.types import Passage
 
 # "Title: Lisztomania [https://en.wikipedia.org/wiki/Lisztomania]"
 _TITLED = re.compile(r"\s*Title:\s*(.*?)\s*(?:\[(\w+://\S+)\])?\s*", re.DOTALL)
+_ID_PREFIX = "wiki:"  # DPR's and TopiOCQA's gold ids have it, the ids in their corpora do not
 _SECTION = "[SEP]"  # TopiOCQA's titles: "Page [SEP] Section"
 # What pyserini and BEIR call the field, where a row has it not under our name.
 _OTHER_NAMES = {"text": ("contents",), "id": ("docid", "_id")}
@@ -144,6 +145,11 @@ class _Searched(Sequence[str]):
 def page_key(name: str) -> str:
     """A page's name or address as it is compared: case, `_` and white space make no difference."""
     return " ".join(unicodedata.normalize("NFC", name).casefold().replace("_", " ").split())
+
+
+def bare_id(id_: str) -> str:
+    """A gold passage's id as corpora write it: "7" for "wiki:7"."""
+    return id_.removeprefix(_ID_PREFIX)
 
 
 def read_title(text: str) -> tuple[str | None, str | None]:

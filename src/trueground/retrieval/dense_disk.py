@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -216,14 +216,19 @@ def _see_same(place: Path, asked: _Asked, vectors: Vectors, questions: PassageEn
             f"{questions.name} makes vectors of {questions.width} dimensions, and those in {place} "
             f"have {about.width}; name the encoder of questions that belongs to {about.model}"
         )
-    spaces: list[Callable[[], str]] = []
+    space = _space(asked, about.similarity, questions)
+    if space not in (None, about.space):
+        raise InputError(
+            f"{place} has vectors of {about.space}, and {asked.passages} now makes those of "
+            f"{space}. Use the model as it was, or remove {place} and build again"
+        )
+
+
+def _space(asked: _Asked, similarity: str, questions: PassageEncoder) -> str | None:
+    """What the vectors of the passages' encoder can be compared with; None if it is not here."""
     if asked.passages == asked.questions:
-        spaces.append(lambda: questions.space)
-    elif Path(asked.passages).expanduser().is_dir():
-        spaces.append(lambda: _encoder(asked.passages, asked, about.similarity).space)
-    for space in spaces:
-        if space() != about.space:
-            raise InputError(
-                f"{place} has vectors of {about.space}, and {asked.passages} now makes those of "
-                f"{space()}. Use the model as it was, or remove {place} and build again"
-            )
+        return questions.space
+    if not Path(asked.passages).expanduser().is_dir():
+        return None
+    with closing(_encoder(asked.passages, asked, similarity)) as encoder:
+        return encoder.space

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,8 @@ from trueground.retrieval.base import Hit, Retriever
 from trueground.stats.bootstrap import Interval, intervals
 
 MEASURES = ("recall", "success", "mrr", "ndcg")
+# A query's gold passages: for each the numbers of the passages that it is, any of which will do.
+Gold = Collection[Collection[int]]
 _BLOCK = 1_000  # queries whose hits ir-measures gets at once
 
 
@@ -45,7 +46,7 @@ class Evaluated:
 def evaluate(
     retriever: Retriever,
     queries: Sequence[str],
-    gold: Sequence[Collection[int]],
+    gold: Sequence[Gold],
     ks: Sequence[int],
     *,
     top: int | None = None,
@@ -56,9 +57,11 @@ def evaluate(
     """Search for the queries and compare the hits with the gold passages' numbers.
 
     recall@k: share of the gold passages among the first k hits; success@k: 1 if any is; mrr@k: 1
-    over the rank of the first, 0 beyond k; ndcg@k: binary gain, discount log2(rank + 1). Percentile
-    bootstrap intervals over the queries. `top` hits are searched for, the largest k unless told.
-    UsageError: no query, another number of golds, a k below 1 or above `top`. MissingExtraError.
+    over the rank of the first, 0 beyond k; ndcg@k: gain 1 for each gold passage where it is first
+    found, discount log2(rank + 1). Where a gold passage stands in the corpus several times, one of
+    its hits is enough. Percentile bootstrap intervals over the queries. `top` hits are searched
+    for, the largest k unless told. UsageError: no query, another number of golds, a k below 1 or
+    above `top`. MissingExtraError.
     """
     top = max(ks, default=0) if top is None else top
     if not queries or len(queries) != len(gold):
@@ -82,20 +85,34 @@ def evaluate(
 
 
 def measure(
-    hits: Sequence[Sequence[Hit]], gold: Sequence[Collection[int]], ks: Sequence[int]
+    hits: Sequence[Sequence[Hit]], gold: Sequence[Gold], ks: Sequence[int]
 ) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     """The measures' names, and their values, shape (queries, measures). MissingExtraError."""
-    wanted = _wanted(ks)
-    names = tuple(wanted)
-    column = {made: number for number, made in enumerate(wanted.values())}
+    ks = sorted(set(ks))
+    names = tuple(f"{measure}@{k}" for measure in MEASURES for k in ks)
     values = np.full((len(hits), len(names)), np.nan)
-    values[[bool(one) for one in gold]] = 0.0
-    calculate = _calculator(list(column))
+    calculate = _calculator(ks)
     for start in range(0, len(hits), _BLOCK):
-        numbers = range(start, min(start + _BLOCK, len(hits)))
-        for query, made, value in calculate(numbers, hits, gold):
-            values[query, column[made]] = value
+        gains: dict[int, list[int]] = {}
+        for query in range(start, min(start + _BLOCK, len(hits))):
+            if gold[query]:
+                gains[query] = found = _gains(hits[query], gold[query])
+                values[query] = 0.0
+                values[query, : len(ks)] = [sum(found[:k]) / len(gold[query]) for k in ks]
+        for query, name, value in calculate(gains, gold):
+            values[query, names.index(name)] = value
     return names, values
+
+
+def _gains(hits: Sequence[Hit], gold: Gold) -> list[int]:
+    """For each hit how many gold passages it is that none before it was."""
+    left = [set(numbers) for numbers in gold]
+    gains = []
+    for hit in hits:
+        still = [numbers for numbers in left if hit.index not in numbers]
+        gains.append(len(left) - len(still))
+        left = still
+    return gains
 
 
 def _mean(column: NDArray[np.float64], interval: Interval | None, level: float) -> Mean:
@@ -104,34 +121,32 @@ def _mean(column: NDArray[np.float64], interval: Interval | None, level: float) 
     return Mean(mean, interval, level, len(column), len(scored))
 
 
-def _wanted(ks: Sequence[int]) -> dict[str, Any]:
-    """The measures of ir-measures by our names."""
+def _calculator(
+    ks: Sequence[int],
+) -> Callable[[Mapping[int, list[int]], Sequence[Gold]], Iterator[tuple[int, str, float]]]:
+    """(query, our name of a measure, value) by ir-measures; recall it cannot count with gains."""
     try:
-        from ir_measures import RR, R, Success, nDCG
+        import ir_measures
+        from ir_measures import RR, Success, nDCG
     except ImportError:
         raise MissingExtraError("evaluating a retriever", "retrieval") from None
-    makers = dict(zip(MEASURES, (R, Success, RR, nDCG), strict=True))
-    return {f"{name}@{k}": maker @ k for name, maker in makers.items() for k in sorted(set(ks))}
-
-
-def _calculator(
-    measures: list[Any],
-) -> Callable[..., Iterator[tuple[int, Any, float]]]:
-    import ir_measures
+    makers = dict(zip(MEASURES[1:], (Success, RR, nDCG), strict=True))
+    names = {maker @ k: f"{name}@{k}" for name, maker in makers.items() for k in ks}
 
     def calculate(
-        numbers: Sequence[int], hits: Sequence[Sequence[Hit]], gold: Sequence[Collection[int]]
-    ) -> Iterator[tuple[int, Any, float]]:
-        relevant = [ir_measures.Qrel(str(i), str(doc), 1) for i in numbers for doc in gold[i]]
-        # The rank stands for the score: equal scores would be put into another order.
-        run = [
-            ir_measures.ScoredDoc(str(i), str(hit.index), -float(rank))
-            for i in numbers
-            if gold[i]
-            for rank, hit in enumerate(hits[i])
-        ]
+        gains: Mapping[int, list[int]], gold: Sequence[Gold]
+    ) -> Iterator[tuple[int, str, float]]:
+        relevant, run = [], []
+        for query, found in gains.items():
+            # A hit goes by its rank, which stands for the score too: equal scores would be put
+            # into another order. What was not found goes by numbers below 0.
+            worth = {rank: gain for rank, gain in enumerate(found) if gain}
+            worth |= {-1 - i: 1 for i in range(len(gold[query]) - sum(found))}
+            q = str(query)
+            relevant += [ir_measures.Qrel(q, str(doc), gain) for doc, gain in worth.items()]
+            run += [ir_measures.ScoredDoc(q, str(r), -float(r)) for r in range(len(found))]
         if relevant and run:
-            for found in ir_measures.iter_calc(measures, relevant, run):
-                yield int(found.query_id), found.measure, found.value
+            for made in ir_measures.iter_calc(list(names), relevant, run):
+                yield int(made.query_id), names[made.measure], made.value
 
     return calculate

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trueground.errors import ProtocolError
 from trueground.net.cache import ResponseCache
 from trueground.retrieval.base import Hit, Progress, Retriever, no_progress
 
@@ -61,7 +62,10 @@ class Kept:
         self._start = hashlib.sha256(f"{_VERSION}\0{passages}\0{inner.signature}\0".encode())
 
     def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
-        """For each query at most `top` hits, best first; equal scores in corpus order."""
+        """For each query at most `top` hits, best first; equal scores in corpus order.
+
+        ProtocolError where the retriever gives another number of lists than there are queries.
+        """
         if top < 1:
             return [[] for _ in queries]
         places: dict[str, list[int]] = {}
@@ -82,13 +86,22 @@ class Kept:
         for start in range(0, len(missing), size):
             self._progress("search", start, len(missing))
             batch = missing[start : start + size]
-            for query, hits in zip(batch, self._inner.search(batch, top), strict=True):
+            for query, hits in zip(batch, self._search(batch, top), strict=True):
                 self._put(query, top, hits)
                 for place in places[query]:
                     out[place] = hits
         if missing:
             self._progress("search", len(missing), len(missing))
         return out
+
+    def _search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
+        found = self._inner.search(queries, top)
+        if len(found) != len(queries):
+            raise ProtocolError(
+                f"the retriever {self.name!r} gave {len(found)} lists of hits for {len(queries)} "
+                "queries; expected one for each: mend the package that it comes from"
+            )
+        return found
 
     def _key(self, query: str, top: int) -> str:
         digest = self._start.copy()

@@ -18,6 +18,7 @@ from trueground.errors import UsageError, unknown_name
 from trueground.plugins import Given, add, load_plugins, read_given
 from trueground.retrieval.base import Kind, Opened, Retriever
 from trueground.retrieval.bm25 import BM25
+from trueground.retrieval.bm25_about import options_of
 from trueground.retrieval.dense import Dense
 from trueground.retrieval.hybrid import DEPTH, Hybrid, K
 from trueground.retrieval.multi_hop import BEAM, HOPS, MultiHop
@@ -185,14 +186,8 @@ class _Named:
 
 
 def _bm25_over(given: Given, texts: Sequence[str]) -> Opened:
-    given.see(("stem", "k1", "b"), model=False)
-    made = BM25(
-        texts,
-        stem=given.text("stem", "false", ("true", "false")) == "true",
-        k1=given.number("k1", 1.5) or 0.0,
-        b=given.number("b", 0.75) or 0.0,
-    )
-    return Opened(made, lambda: None)
+    options = options_of(given)
+    return Opened(BM25(texts, stem=options.stem, k1=options.k1, b=options.b), lambda: None)
 
 
 def _dense_over(given: Given, texts: Sequence[str]) -> Opened:

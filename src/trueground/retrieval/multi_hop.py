@@ -30,11 +30,13 @@ class MultiHop:
     The first hop searches for the question and keeps `beam` passages. Each further hop searches,
     for every path, for the question, one space, and the texts of the path's passages, and goes on
     with `beam` passages that the path does not hold yet; between hops the best `beam` paths are
-    kept. A path from which nothing more is found ends there.
+    kept. A path from which nothing more is found ends there, and keeps its place.
 
     Hits are the passages of the paths, best path first and in the order of the hops, each once and
     with the score of the best path that holds it. If that is fewer than `top`, further passages of
-    the first hop follow with their own score, or that of the last path where it is less.
+    the first hop follow with their own score, or that of the last path where it is less. So hits
+    with equal scores stand in the order of their hops, not in corpus order. What a query finds does
+    not depend on the others that are asked with it.
     """
 
     name = "multi-hop"
@@ -58,30 +60,44 @@ class MultiHop:
         self._hops, self._beam = hops, beam
 
     def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
-        """For each query at most `top` hits, best first; all queries of a hop are asked at once."""
+        """For each query at most `top` hits, best first; equal scores in the order of the hops.
+
+        All queries of a hop are asked at once.
+        """
         if top < 1 or not queries:
             return [[] for _ in queries]
         first = self._base.search(queries, max(self._beam, top))
         paths = [[_Path(hit.score, (hit.index,)) for hit in hits[: self._beam]] for hits in first]
-        for _ in range(1, self._hops):
-            paths = self._next(queries, paths)
+        for hop in range(1, self._hops):
+            paths = self._next(queries, paths, hop)
         return [
             _hits(ranked, hits, top)
             for ranked, hits in zip(map(_ranked, paths), first, strict=True)
         ]
 
-    def _next(self, queries: Sequence[str], paths: Sequence[Sequence[_Path]]) -> list[list[_Path]]:
-        """The paths of each query with one more hop."""
+    def _next(
+        self, queries: Sequence[str], paths: Sequence[Sequence[_Path]], hop: int
+    ) -> list[list[_Path]]:
+        """The paths of each query with one more hop; those with fewer than `hop` have ended."""
         kept = [_ranked(some)[: self._beam] for some in paths]
         asked = [
             " ".join((query, *(self._texts[passage] for passage in path.passages)))
             for query, some in zip(queries, kept, strict=True)
             for path in some
+            if len(path.passages) == hop
         ]
-        longest = max((len(path.passages) for some in kept for path in some), default=0)
-        found = iter(self._base.search(asked, self._beam + longest) if asked else ())
+        # As many for every query, whatever the others have found: some retrievers find other
+        # passages when they are asked for more.
+        found = iter(self._base.search(asked, self._beam + hop) if asked else ())
         return [
-            [grown for path in some for grown in self._grown(path, next(found))] for some in kept
+            [
+                grown
+                for path in some
+                for grown in (
+                    self._grown(path, next(found)) if len(path.passages) == hop else (path,)
+                )
+            ]
+            for some in kept
         ]
 
     def _grown(self, path: _Path, hits: Sequence[Hit]) -> list[_Path]:

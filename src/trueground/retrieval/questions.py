@@ -10,20 +10,8 @@ from typing import Any
 from trueground.errors import InputError
 from trueground.records.plainrows import plain_rows
 from trueground.records.problems import describe
+from trueground.retrieval.gold import GoldPassage, find_gold
 from trueground.retrieval.store import PassageStore
-
-
-@dataclass(frozen=True)
-class GoldPassage:
-    """What is known of a gold passage: any of its id, title and text."""
-
-    id: str | None = None
-    title: str | None = None
-    text: str | None = None
-
-    def __str__(self) -> str:
-        named = {"id": self.id, "title": self.title, "text": self.text}
-        return ", ".join(f"{name} {value[:60]!r}" for name, value in named.items() if value)
 
 
 @dataclass(frozen=True)
@@ -39,9 +27,10 @@ class Question:
 def read_questions(path: Path) -> list[Question]:
     """Rows of question (or query), id?, and gold? or contexts?; a .txt file has one query a line.
 
-    JSON lines, a JSON array, CSV or Parquet, also packed. `gold` lists ids, or objects of id, title
-    or text; without it the contexts with `gold: true` are taken. A row without an id has its number
-    (from 0). InputError names the place: no question, a field of another type.
+    JSON lines, a JSON array, CSV or Parquet, also packed. `gold` lists ids or titles, or objects of
+    id, title or text; without it the contexts with `gold: true` are taken, by text and title. A row
+    without an id has its number (from 0). InputError names the place: no question, a field of
+    another type.
     """
     rows = _lines(path) if path.suffix.lower() == ".txt" else plain_rows(path)
     found = [_question(number, place, row) for number, (place, row) in enumerate(rows)]
@@ -52,65 +41,32 @@ def read_questions(path: Path) -> list[Question]:
 
 def gold_numbers(
     store: PassageStore, questions: Sequence[Question]
-) -> tuple[list[frozenset[int]], list[str]]:
-    """The numbers of each question's gold passages, and what the index does not hold, in words.
+) -> tuple[list[tuple[frozenset[int], ...]], list[str]]:
+    """For each question the numbers that each of its gold passages has in the index (`find_gold`).
 
-    A gold passage is found by its id, else by its text (case and white space make no difference; of
-    the passages with its title where it has one), and a title alone names all passages of its page.
-    A question with a gold passage that is not in the index has no numbers.
+    Several where a text stands in several passages: any of them is that gold passage. Besides, what
+    the index does not hold, in words: a question with a gold passage that is not there has none.
     """
-    by_text = _numbers_of_texts(store, questions)
+    known = find_gold(store, (gold for question in questions for gold in question.gold))
     found, absent = [], []
     for question in questions:
-        numbers: set[int] = set()
-        for passage in question.gold:
-            here = _numbers(store, passage, by_text)
-            if not here:
-                absent.append(f"{question.place}: {passage}")
-                numbers = set()
-                break
-            numbers.update(here)
-        found.append(frozenset(numbers))
+        lacking = next((gold for gold in question.gold if not known[gold]), None)
+        if lacking is not None:
+            absent.append(f"{question.place}: {_told(lacking)}")
+        here = () if lacking is not None else (known[gold] for gold in question.gold)
+        found.append(tuple(dict.fromkeys(here)))
     return found, absent
 
 
-def _numbers(
-    store: PassageStore, passage: GoldPassage, by_text: Mapping[str, Sequence[int]]
-) -> Sequence[int]:
-    number = None if passage.id is None else store.number(passage.id)
-    if number is not None:
-        return [number]
-    if passage.text is None:
-        return [] if passage.title is None else store.numbers_of_title(passage.title)
-    same = by_text.get(_key(passage.text), ())
-    if passage.title is None or not same:
-        return same
-    titled = set(store.numbers_of_title(passage.title))
-    return [number for number in same if number in titled] or same
-
-
-def _numbers_of_texts(store: PassageStore, questions: Sequence[Question]) -> dict[str, list[int]]:
-    """The passages with each text that is looked for; all are read, once, where any is."""
-    wanted: dict[str, list[int]] = {
-        _key(passage.text): []
-        for question in questions
-        for passage in question.gold
-        if passage.text is not None and (passage.id is None or store.number(passage.id) is None)
-    }
-    if wanted:
-        for number, text in enumerate(store.texts):
-            if (key := _key(text)) in wanted:
-                wanted[key].append(number)
-    return wanted
-
-
-def _key(text: str) -> str:
-    return " ".join(text.casefold().split())
+def _told(gold: GoldPassage) -> str:
+    named = {"id": gold.id, "id or title": gold.name, "title": gold.title, "text": gold.text}
+    return ", ".join(f"{name} {value[:60]!r}" for name, value in named.items() if value)
 
 
 def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        # Not splitlines(): it also cuts at signs that may stand within a line, such as U+2028.
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path} cannot be read: {reason}; save it as UTF-8 text") from error
@@ -141,27 +97,31 @@ def _gold(place: str, row: Mapping[str, Any]) -> tuple[GoldPassage, ...]:
         return ()
     if not isinstance(values, list):
         raise InputError(
-            f"{place}, field {field!r}: found {describe(values)}; expected a list of ids, or of "
-            "objects with id, title or text"
+            f"{place}, field {field!r}: found {describe(values)}; expected a list of ids or "
+            "titles, or of objects with id, title or text"
         )
     if field == "contexts":
         values = [one for one in values if isinstance(one, dict) and one.get("gold") is True]
     return tuple(
-        _passage(f"{place}, field '{field}[{number}]'", one) for number, one in enumerate(values)
+        _passage(f"{place}, field '{field}[{number}]'", one, field)
+        for number, one in enumerate(values)
     )
 
 
-def _passage(place: str, value: Any) -> GoldPassage:
+def _passage(place: str, value: Any, field: str) -> GoldPassage:
     if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
-        return GoldPassage(id=str(value))
+        return GoldPassage(name=str(value))
     named: dict[str, str] = {}
     for name in ("id", "title", "text") if isinstance(value, dict) else ():
         found = value.get(name)
         if isinstance(found, str | int) and not isinstance(found, bool) and str(found).strip():
             named[name] = str(found)
+    if field == "contexts" and len(named) > 1:
+        # A context's id is that of the row's own list, and need not mean the same in a corpus.
+        named.pop("id", None)
     if not named:
         raise InputError(
-            f"{place}: found {describe(value)}; expected a passage's id, or an object with its id, "
-            "title or text"
+            f"{place}: found {describe(value)}; expected a passage's id or title, or an object "
+            "with its id, title or text"
         )
-    return GoldPassage(**named)
+    return GoldPassage(named.get("text"), named.get("id"), named.get("title"))

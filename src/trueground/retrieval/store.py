@@ -12,9 +12,16 @@ from typing import overload
 import msgspec
 import numpy as np
 
-from trueground.errors import OutputError, WriteError
+from trueground.errors import InputError, OutputError, WriteError
 from trueground.retrieval.base import Progress, no_progress
-from trueground.retrieval.corpus import Entry, Line, names_of, page_key, searched_text
+from trueground.retrieval.corpus import (
+    Entry,
+    Line,
+    bare_id,
+    names_of,
+    page_key,
+    searched_text,
+)
 from trueground.retrieval.store_files import (
     LINES,
     OFFSETS,
@@ -30,7 +37,6 @@ from trueground.retrieval.store_writing import write_store
 from trueground.types import Passage
 
 _AT_ONCE = 512  # passages that are read together when they are read in order
-_PREFIX = "wiki:"  # DPR's and TopiOCQA's gold ids have it, the ids in their corpora do not
 
 
 class PassageStore:
@@ -57,12 +63,20 @@ class PassageStore:
 
     @classmethod
     def write(
-        cls, folder: Path, entries: Iterable[Entry], progress: Progress = no_progress
+        cls,
+        folder: Path,
+        entries: Iterable[Entry],
+        progress: Progress = no_progress,
+        *,
+        made_from: str = "",
+        notes: Sequence[str] = (),
     ) -> PassageStore:
         """Write the entries to `folder`, which appears when all is written, and open it.
 
-        In memory are one entry at a time, and at the end 30 bytes a passage (60 where pages are not
-        called as their titles). InputError: no entry, a blank text or id, two entries with one id,
+        `made_from` names what they come from; `notes`, looked at when all entries were read, say
+        what was left out of it. Both are kept with the passages. In memory are one
+        entry at a time, and at the end 30 bytes a passage (60 where pages are not called as their
+        titles). InputError: no entry, a blank text or id, two entries with one id,
         a lone surrogate. OutputError: the folder is there and holds something. WriteError: the disk
         is full or may not be written.
         """
@@ -70,7 +84,7 @@ class PassageStore:
         part = folder.parent / f".{folder.name}-{secrets.token_hex(6)}"
         try:
             part.mkdir(parents=True)
-            write_store(part, entries, progress)
+            write_store(part, entries, progress, made_from, notes)
             if folder.is_dir():
                 folder.rmdir()
             part.rename(folder)
@@ -99,6 +113,16 @@ class PassageStore:
         """The digest of all passages in their order."""
         return self._meta.sha256
 
+    @property
+    def made_from(self) -> str:
+        """What the passages were made from; blank where that was not said."""
+        return self._meta.made_from
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What of that is not among them."""
+        return self._meta.notes
+
     def __len__(self) -> int:
         return self._meta.passages
 
@@ -123,7 +147,7 @@ class PassageStore:
 
         "wiki:7", as DPR and TopiOCQA name their gold passages, also finds the passage "7".
         """
-        for asked in (id_, id_.removeprefix(_PREFIX)) if id_.startswith(_PREFIX) else (id_,):
+        for asked in dict.fromkeys((id_, bare_id(id_))):
             for number in self._ids.find(asked):
                 if self.line(number).id == asked:
                     return number
@@ -144,16 +168,25 @@ class PassageStore:
             raise IndexError(f"passage {index} of {n}")
         index %= n
         start, end = int(self._offsets[index]), int(self._offsets[index + 1])
-        return self._decoded(self._lines.read(start, end - start))
+        return self._decoded(self._read(start, end - start))
 
     def lines(self, start: int = 0, stop: int | None = None) -> Iterator[Line]:
         """The passages from `start` to before `stop` (0 ≤ start, stop ≤ len) in order."""
         stop = self._meta.passages if stop is None else stop
         for first in range(start, stop, _AT_ONCE):
             places = self._offsets[first : min(first + _AT_ONCE, stop) + 1].tolist()
-            block = self._lines.read(places[0], places[-1] - places[0])
+            block = self._read(places[0], places[-1] - places[0])
             for a, b in pairwise(places):
                 yield self._decoded(block[a - places[0] : b - places[0]])
+
+    def _read(self, start: int, size: int) -> bytes:
+        try:
+            return self._lines.read(start, size)
+        except OSError as error:
+            raise InputError(
+                f"{self.folder / LINES} cannot be read: {error.strerror or error}; mend that, or "
+                "build the index again elsewhere"
+            ) from error
 
     def _decoded(self, data: bytes) -> Line:
         try:

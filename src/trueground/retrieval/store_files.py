@@ -27,13 +27,18 @@ Numbers = NDArray[np.uint32]
 
 
 class Meta(msgspec.Struct, frozen=True):
-    """What a store holds: passages, bytes of their lines, names of pages, and the lines' digest."""
+    """What a store holds: passages, bytes of their lines, names of pages, and the lines' digest.
+
+    `made_from` names what it was made from, `notes` say what of that is not in it.
+    """
 
     format: int
     passages: int
     bytes: int
     names: int
     sha256: str
+    made_from: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class Sorted:

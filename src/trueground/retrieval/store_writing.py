@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -34,11 +34,17 @@ _BUFFERED = 1 << 16
 _MOST = 1 << 32  # numbers are kept in 4 bytes
 
 
-def write_store(folder: Path, entries: Iterable[Entry], progress: Progress) -> None:
+def write_store(
+    folder: Path,
+    entries: Iterable[Entry],
+    progress: Progress,
+    made_from: str = "",
+    notes: Sequence[str] = (),
+) -> None:
     """Write all files of a store into an empty folder. Raises InputError and OSError.
 
-    In memory are one entry while they are read, and at the end 30 bytes for each passage,
-    or 60 where pages are not called as their titles.
+    `notes` are looked at when all entries were read. In memory are one entry while they are read,
+    and at the end 30 bytes for each passage, or 60 where pages are not called as their titles.
     """
     columns = {name: _Column(folder / f".{name}", code) for name, code in _COLUMNS.items()}
     try:
@@ -52,7 +58,7 @@ def write_store(folder: Path, entries: Iterable[Entry], progress: Progress) -> N
     finally:
         for column in columns.values():
             column.remove()
-    meta = Meta(FORMAT, count, size, len(names), digest)
+    meta = Meta(FORMAT, count, size, len(names), digest, made_from, tuple(notes))
     (folder / META).write_bytes(msgspec.json.encode(meta) + b"\n")
 
 

@@ -92,15 +92,28 @@ def write_vectors(
     with _writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         about = _begun(folder, wanted)
-        file = folder / STORES[store][1]
-        with file.open("r+b" if about.done else "wb") as out:
-            out.truncate(about.done * about.row_bytes)
-            out.seek(0, os.SEEK_END)
-            for part in _encoded(passages, encoder, about, progress):
+        out = _cut_off(folder / STORES[store][1], about)
+    # Reading passages and encoding them may fail too, but not for want of room here.
+    with out:
+        for part in _encoded(passages, encoder, about, progress):
+            with _writing(folder):
                 _append(out, part, about)
                 put_json(folder / BUILDING, about)
+    with _writing(folder):
         put_json(folder / ABOUT, about)
         (folder / BUILDING).unlink(missing_ok=True)
+
+
+def _cut_off(file: Path, about: About) -> BinaryIO:
+    """The file with the rows that are whole, open behind the last of them."""
+    out = file.open("r+b" if about.done else "wb")
+    try:
+        out.truncate(about.done * about.row_bytes)
+        out.seek(0, os.SEEK_END)
+    except OSError:
+        out.close()
+        raise
+    return out
 
 
 def open_vectors(folder: Path, passages: Passages) -> Opened:

@@ -7,18 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from trueground.benchmarks.base import Question
-from trueground.benchmarks.instruct_qa.golden import matches
 from trueground.benchmarks.instruct_qa.history import query
-from trueground.benchmarks.instruct_qa.items import Item
-from trueground.benchmarks.instruct_qa.library import Found, Library, key
+from trueground.benchmarks.instruct_qa.items import Gold, Item
+from trueground.benchmarks.instruct_qa.library import Found, Library
 from trueground.benchmarks.instruct_qa.prompting import Prompting
 from trueground.benchmarks.instruct_qa.settings import Settings
 from trueground.benchmarks.instruct_qa.source import read_items
 from trueground.errors import InputError
+from trueground.retrieval.bm25 import words
+from trueground.retrieval.gold import matches
 from trueground.types import Passage, Record
 
 _BLOCK = 256  # questions that are searched for at once
 _SHOWN = 5
+# What a run writes into `meta` of its own, by setting.
+_WRITTEN = {"retrieved": ("gold_retrieved", "gold_rank"), "irrelevant": ("irrelevant_rank",)}
 
 
 class Questions:
@@ -38,7 +41,7 @@ class Questions:
         self._settings, self._files = settings, files
         self._library, self._prompting = library, prompting
         self._items: list[Item] | None = None
-        self._places: Mapping[str, list[int]] = {}
+        self._places: Mapping[Gold, frozenset[int]] = {}
         self._found: dict[int, list[Found]] = {}
 
     def __call__(self) -> Iterator[Question]:
@@ -57,6 +60,8 @@ class Questions:
     def _checked(self, items: list[Item]) -> list[Item]:
         """The items that can be asked; gold passages that are known by a name are looked up."""
         settings, library = self._settings, self._library
+        for item in items:
+            _see_meta(item, settings)
         if library is not None and (settings.task == "questions" or settings.setting == "gold"):
             self._places = library.look_up(items)
         if settings.setting != "gold":
@@ -74,8 +79,8 @@ class Questions:
             raise InputError(_no_gold(settings, lacking, bool(asked)))
         return asked
 
-    def _has_text(self, gold: Any) -> bool:
-        return gold.text is not None or key(gold) in self._places
+    def _has_text(self, gold: Gold) -> bool:
+        return gold.text is not None or gold in self._places
 
     def _search(self, start: int, block: Sequence[Item]) -> list[Found]:
         settings, library = self._settings, self._library
@@ -89,7 +94,7 @@ class Questions:
 
     def _question(self, item: Item, found: Found) -> Question:
         settings = self._settings
-        answerable = item.answerable if settings.setting == "retrieved" else None
+        answerable = item.answerable
         if settings.setting == "gold":
             contexts, more = self._gold(item), dict[str, Any]()
             answerable = True
@@ -111,7 +116,7 @@ class Questions:
             references=list(item.references) or None,
             answerable=answerable,
             group=item.group,
-            meta={**item.meta, "dataset": settings.task, "setting": settings.setting, **more},
+            meta={"dataset": settings.task, "setting": settings.setting, **item.meta, **more},
         )
         return Question(record, self._prompting.messages(item, contexts))
 
@@ -141,20 +146,35 @@ class Questions:
         return passages
 
     def _gold(self, item: Item) -> list[Passage]:
-        """The gold passages, each once."""
-        contexts: list[Passage] = []
+        """The gold passages, each text once: as the corpus has it, where it was named there."""
+        found: dict[str, tuple[bool, Passage]] = {}
         for gold in item.gold:
-            if gold.text is not None:
-                made = [Passage(gold.text, id=gold.id, title=gold.title)]
-            else:
-                assert self._library is not None
-                passages = self._library.index.passages
-                made = [passages[number] for number in self._places[key(gold)]]
-            for passage in made:
-                passage.gold = True
-                if passage not in contexts:
-                    contexts.append(passage)
-        return contexts
+            named = gold.text is None
+            for passage in self._made(gold):
+                same = " ".join(words(passage.text)) or passage.text
+                if same not in found or named > found[same][0]:
+                    found[same] = named, passage
+        return [passage for _, passage in found.values()]
+
+    def _made(self, gold: Gold) -> list[Passage]:
+        if gold.text is not None:
+            return [Passage(gold.text, id=gold.id, title=gold.title, gold=True)]
+        assert self._library is not None
+        passages = [self._library.index.passages[n] for n in sorted(self._places[gold])]
+        for passage in passages:
+            passage.gold = True
+        return passages
+
+
+def _see_meta(item: Item, settings: Settings) -> None:
+    """InputError where a row has a field of `meta` that says what the run found out."""
+    for name in _WRITTEN.get(settings.setting, ()):
+        if name in item.meta:
+            raise InputError(
+                f"{item.place}, field 'meta.{name}': found one, and a run with --setting "
+                f"{settings.setting} writes what it finds under that name; rename the field, or "
+                "leave it out"
+            )
 
 
 def _count(ids: Sequence[str]) -> str:

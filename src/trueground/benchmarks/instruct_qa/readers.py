@@ -117,6 +117,8 @@ def _gold_passage(fields: Fields) -> tuple[Gold, ...]:
         return ()
     if not isinstance(value, dict):
         raise fields.wrong("Gold_passage", describe(value), '{"id": …, "title": …, "text": …}')
+    if not any(str(value.get(name) or "").strip() for name in ("id", "title", "text")):
+        return ()
     inner = Fields(f"{fields.place}, field 'Gold_passage'", value, _HINT["topiocqa"])
     known = inner.label("id") if value.get("id") is not None else None
     return (Gold(inner.text("text"), id=known, title=inner.maybe("title")),)

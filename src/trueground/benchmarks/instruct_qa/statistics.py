@@ -1,7 +1,8 @@
 """What a set of questions is like: Table 1 for any data.
 
 A word is what stands between white space. The paper does not say whether answers are averaged over
-all references or over the first ones, so both are given.
+all references or over the first ones, so both are given. A reference that a question has twice
+counts once.
 """
 
 from __future__ import annotations
@@ -14,15 +15,10 @@ from pathlib import Path
 from trueground.benchmarks.datasets import all_local_files, get_dataset
 from trueground.benchmarks.instruct_qa.items import Item
 from trueground.benchmarks.instruct_qa.source import DATASETS, READERS
+from trueground.benchmarks.published import published
 from trueground.errors import InputError, UsageError
 from trueground.records.plainrows import data_files, plain_rows
 
-# Table 1: questions, words of an answer, passages in millions.
-PUBLISHED: dict[str, tuple[int, float, float]] = {
-    "nq": (3_610, 2.16, 21.0),
-    "hotpotqa": (7_405, 2.46, 5.2),
-    "topiocqa": (2_514, 10.98, 25.7),
-}
 # By which fields a file shows whose it is; the first that fits.
 _SIGNS = (
     ("topiocqa", {"Conversation_no", "Question"}),
@@ -35,10 +31,11 @@ _SIGNS = (
 class Statistics:
     """Numbers of one set of questions; None where there is nothing to average.
 
-    `answer_words` is the mean over all references, `first_answer_words` over the first of each
-    question, `question_words` over the questions; `references` are those a question has on average.
-    `turns` are the earlier turns of a question on average, `conversations` the groups. `passages`
-    is None without a corpus. `published` are the paper's numbers, where the data are its own.
+    `dataset` is whose fields the file has. `answer_words` is the mean over all references,
+    `first_answer_words` over the first of each question, `question_words` over the questions;
+    `references` are those a question has on average, `turns` the earlier turns, `conversations` the
+    groups. `passages` is None without a corpus. `published` are the paper's numbers: `questions`,
+    `answer_words` and `passages_in_millions`; empty where the data are not its own.
     """
 
     name: str
@@ -79,21 +76,28 @@ def statistics(what: str, corpus: Path | None = None) -> list[Statistics]:
     for file in files:
         part = next((f.name for f in get_dataset(what).files if file.name.startswith(f.name)), "")
         kinds.setdefault(part, []).append(file)
-    return [_of(f"{what} ({part})", some, passages) for part, some in kinds.items()]
+    return [_of(f"{what} ({part})", some, passages, fetched=True) for part, some in kinds.items()]
 
 
 def summarise(
-    name: str, dataset: str, items: Sequence[Item], passages: int | None = None
+    name: str,
+    dataset: str,
+    items: Sequence[Item],
+    passages: int | None = None,
+    *,
+    fetched: bool = False,
 ) -> Statistics:
-    """The numbers of these questions. InputError: there are none."""
+    """The numbers of these questions. InputError: there are none.
+
+    The paper's stand beside those of a dataset that was fetched, and of as many questions as its.
+    """
     if not items:
         raise InputError(f"{name}: found no questions; expected one a row")
-    words = [[len(one.split()) for one in item.references] for item in items]
+    words = [[len(one.split()) for one in dict.fromkeys(item.references)] for item in items]
     every = [count for counts in words for count in counts]
-    published = PUBLISHED.get(dataset)
-    told = dict(
-        zip(("questions", "answer_words", "passages_millions"), published or (), strict=False)
-    )
+    told = table_1(dataset)
+    if not fetched and told.get("questions") != len(items):
+        told = {}
     return Statistics(
         name=name,
         dataset=dataset,
@@ -110,12 +114,21 @@ def summarise(
     )
 
 
-def _of(name: str, files: Sequence[Path], passages: int | None) -> Statistics:
+def table_1(dataset: str) -> dict[str, float]:
+    """What the paper prints of a dataset, by name; empty for any other."""
+    [table] = [table for table in published("instruct-qa") if table.id == "1"]
+    return {one.name: one.value for one in table.numbers if one.task == dataset}
+
+
+def _of(
+    name: str, files: Sequence[Path], passages: int | None, *, fetched: bool = False
+) -> Statistics:
     rows = chain.from_iterable(map(plain_rows, files))
     first = list(islice(rows, 1))
     fields = {field for _, row in first for field in row}
     dataset = next((whose for whose, signs in _SIGNS if signs <= fields), "questions")
-    return summarise(name, dataset, list(READERS[dataset](chain(first, rows))), passages)
+    items = list(READERS[dataset](chain(first, rows)))
+    return summarise(name, dataset, items, passages, fetched=fetched)
 
 
 def _passages(corpus: Path) -> int:

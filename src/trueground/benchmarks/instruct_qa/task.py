@@ -38,7 +38,6 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
     library = None
     if settings.corpus is not None and not settings.closed_book:
         library = Library(settings.corpus, settings, sources)
-    read = [*files, *([library.index.path / "index.json"] if library else [])]
     metrics = _metrics(settings)
     return Task(
         benchmark="instruct-qa",
@@ -48,7 +47,9 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
         headline=metrics[0],
         by=_by(settings),
         params=settings.params,
-        files=tuple(FileInfo.of(str(file), file) for file in read),
+        # The corpus is known by its passages and the retriever by its signature, both options: an
+        # index that has been moved, or to which a retriever was added, asks the same.
+        files=tuple(FileInfo.of(str(file), file) for file in files),
         prompts=prompting.files,
         questions=Questions(settings, _without(files, settings.gold), library, prompting),
         trim=trimmer(settings.post_process),

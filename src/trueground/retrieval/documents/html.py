@@ -1,4 +1,4 @@
-"""HTML files: the text that a reader sees, without scripts and navigation."""
+"""HTML files: the text that a reader sees, without scripts, navigation and form controls."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
 _UNSEEN = (
-    "head, script, style, noscript, template, nav, footer, svg, iframe, object, form, button, "
-    "select, [hidden], [aria-hidden=true], [role=navigation], [role=search], [role=contentinfo]"
+    "head, script, style, noscript, template, nav, footer, svg, iframe, object, search, "
+    # Not forms themselves: ASP.NET wraps the whole page in one.
+    "button, select, datalist, textarea, form label, form legend, "
+    "[hidden], [aria-hidden=true], [role=navigation], [role=search], [role=contentinfo]"
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _INLINE_NAMES = (

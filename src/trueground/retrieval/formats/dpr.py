@@ -12,19 +12,18 @@ from trueground.errors import InputError
 from trueground.records.archives import opened, require_readable
 from trueground.records.clean import clean_text
 from trueground.records.jsonfiles import LARGEST_ROW
-from trueground.records.parts import PACKINGS
 from trueground.records.problems import Problem
+from trueground.retrieval.formats import inner_ending, packing
 
 _COLUMNS = ["id", "text", "title"]
 
 
 def is_dpr(path: Path) -> bool:
     """Does a .tsv file, maybe packed, begin with the header id, text, title? Raises InputError."""
-    packing = _packing(path)
-    if path.with_suffix("" if packing else path.suffix).suffix.lower() != ".tsv":
+    if inner_ending(path) != ".tsv":
         return False
     require_readable(path, str(path))
-    with opened(path, packing, str(path)) as stream:
+    with opened(path, packing(path), str(path)) as stream:
         return _header(stream.readline(1_000)) == _COLUMNS
 
 
@@ -36,7 +35,7 @@ def dpr_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST_ROW))
     name = str(path)
-    with opened(path, _packing(path), name) as stream:
+    with opened(path, packing(path), name) as stream:
         # Broken UTF-8 must reach us as a row, to be named with its place.
         text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
         try:
@@ -79,7 +78,3 @@ def _row(cells: list[str], place: str) -> dict[str, Any]:
 
 def _header(line: bytes) -> list[str]:
     return line.decode("utf-8", "replace").rstrip("\r\n").replace('"', "").split("\t")
-
-
-def _packing(path: Path) -> str:
-    return path.suffix.lower() if path.suffix.lower() in PACKINGS else ""

@@ -18,8 +18,8 @@ from trueground.errors import InputError
 from trueground.records.archives import opened, require_readable
 from trueground.records.jsonfiles import read_array, read_lines
 from trueground.records.jsontext import decode_row
-from trueground.records.parts import PACKINGS
 from trueground.records.problems import Problem, describe
+from trueground.retrieval.formats import inner_ending, packing
 
 Row = tuple[str, dict[str, Any]]
 
@@ -53,11 +53,10 @@ def bz2_rows(path: Path) -> Iterator[Row]:
 
 def is_map(path: Path) -> bool:
     """Is a .json file, maybe packed, one object from id to {title, text} or [title, text]?"""
-    packing = _packing(path)
-    if path.with_suffix("" if packing else path.suffix).suffix.lower() != ".json":
+    if inner_ending(path) != ".json":
         return False
     require_readable(path, str(path))
-    with opened(path, packing, str(path)) as stream:
+    with opened(path, packing(path), str(path)) as stream:
         start = stream.peek(1)[:1]
         while start.isspace():
             stream.read(1)
@@ -74,7 +73,7 @@ def is_map(path: Path) -> bool:
 def map_rows(path: Path) -> Iterator[Row]:
     """(place, row) of an object from id to page, one page in memory at a time. InputError."""
     name = str(path)
-    with opened(path, _packing(path), name) as stream:
+    with opened(path, packing(path), name) as stream:
         for id_, value in _members(stream, name):
             place = f"{name}, entry {id_!r}"
             page = _page(value)
@@ -166,7 +165,3 @@ def _joined(place: str, sentences: Any) -> str | None:
 
 def _or_none(text: str | None) -> str | None:
     return text if text and not text.isspace() else None
-
-
-def _packing(path: Path) -> str:
-    return path.suffix.lower() if path.suffix.lower() in PACKINGS else ""

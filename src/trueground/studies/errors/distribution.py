@@ -7,40 +7,43 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from trueground.benchmarks.published import published
 from trueground.judges.comparing.error_category import CATEGORIES
 from trueground.reports.terminal import table
 from trueground.studies.errors.file import Line
 from trueground.types import Status
 
 SOURCE = "Adlakha et al. 2023, Figure 3"
-# Percentages of 448 responses; the paper gives no number for the other categories.
-FIGURE_3 = {
-    "semantic_equivalence": 63.77,
-    "semantic_equivalence/more_elaborate_answers": 60.81,
-    "incomplete_reference": 15.47,
-    "incomplete_reference/open_ended_questions": 10.81,
-    "incomplete_reference/list_of_named_entities": 4.66,
-    "enumeration_of_references": 7.84,
+_BENCHMARK, _FIGURE = "instruct-qa", "fig3"
+# The runs whose questions are the paper's.
+_TASKS = ("nq", "hotpotqa", "topiocqa")
+_PREFIX = "error_category."
+# Names of the published numbers that are not those of the categories.
+_CALLED = {
+    "semantic_equivalence.elaborate": "semantic_equivalence/more_elaborate_answers",
+    "incomplete_reference.open_ended": "incomplete_reference/open_ended_questions",
+    "incomplete_reference.list": "incomplete_reference/list_of_named_entities",
+    "enumeration": "enumeration_of_references",
 }
-_BENCHMARKS = ("instruct_qa", "instruct-qa")
 
 
 def distribution(lines: Sequence[Line]) -> dict[str, Any]:
     """Counts and shares by category and by group, over the items that are selected.
 
-    `published` (percent) stands beside them where the items are of instruct-qa.
+    `published`, a share too, stands beside them where all items are of the paper's datasets.
     """
     chosen = [line for line in lines if line.selected]
     n = len(chosen)
     counts = Counter(line.counts for line in chosen)
     people = [line for line in chosen if line.category]
     paper = bool(chosen) and all(_of_the_paper(line) for line in chosen)
-    categories = {}
+    shares = figure_3() if paper else {}
+    categories: dict[str, dict[str, float | None]] = {}
     for name in _names():
         found = sum(k for c, k in counts.items() if c and (c == name or c.startswith(f"{name}/")))
         categories[name] = {"n": found, "share": found / n if n else None}
         if paper:
-            categories[name]["published"] = FIGURE_3.get(name)
+            categories[name]["published"] = shares.get(name)
     unread = Counter(line.status for line in chosen if line.counts is None)
     return {
         "n": n,
@@ -55,6 +58,13 @@ def distribution(lines: Sequence[Line]) -> dict[str, Any]:
     }
 
 
+def figure_3() -> dict[str, float]:
+    """The paper's shares by category and group; it prints none for the others."""
+    [table] = [table for table in published(_BENCHMARK) if table.id == _FIGURE]
+    found = {one.name.removeprefix(_PREFIX): one.value for one in table.numbers}
+    return {_CALLED.get(name, name): value for name, value in found.items()}
+
+
 def _names() -> list[str]:
     """Every category after its group."""
     names: list[str] = []
@@ -65,7 +75,8 @@ def _names() -> list[str]:
 
 
 def _of_the_paper(line: Line) -> bool:
-    return (line.task or "").partition("/")[0] in _BENCHMARKS
+    benchmark, _, task = (line.task or "").partition("/")
+    return benchmark.replace("_", "-") == _BENCHMARK and task in _TASKS
 
 
 def render(found: Mapping[str, Any], path: Path) -> str:
@@ -81,7 +92,7 @@ def render(found: Mapping[str, Any], path: Path) -> str:
         same = f"{found['corrected_as_proposed']:,} as proposed"
         head.append(f"by people    {found['corrected']:,} ({same})")
     if found["left_out"]:
-        head.append(f"left out     {found['left_out']:,} sorted by people, not selected any more")
+        head.append(f"left out     {found['left_out']:,} kept for people, not selected any more")
     blocks = ["\n".join(head)]
     if n:
         blocks.append(_table(found))
@@ -98,8 +109,8 @@ def _table(found: Mapping[str, Any]) -> str:
     for name, one in found["categories"].items():
         group, _, kind = name.partition("/")
         shown = f"  {kind}" if kind else group
-        percent = one.get("published")
-        told = ["–" if percent is None else f"{percent:.2f} %"] if paper else []
+        share = one.get("published")
+        told = ["–" if share is None else f"{100 * share:.2f} %"] if paper else []
         rows.append((shown, f"{one['n']:,}", f"{100 * one['share']:.2f} %", *told))
     for status, k in found["without"].items():
         row = (f"({status})", f"{k:,}", f"{100 * k / found['n']:.2f} %")

@@ -26,7 +26,8 @@ class Line(msgspec.Struct, kw_only=True):
 
     `proposed` is null where `status` is not `scored`; `reply` is then the model's raw reply.
     `by` is who proposed, `correct_by` who found the response correct. `selected` is False for an
-    item that a person sorted and that is no longer among the correct ones with a low F1.
+    item that a person wrote something into, and that is no longer among the correct ones with a low
+    F1.
     """
 
     id: str
@@ -90,22 +91,23 @@ def _twice(ids: Iterable[str]) -> str | None:
 
 
 def merge(path: Path, lines: list[Line], old: Read) -> list[dict[str, Any]]:
-    """The new lines with people's categories and own fields; lines that only people keep, last.
+    """The new lines with people's categories and own fields.
 
-    OutputError where a category was given to another answer than the one that stands there now.
+    Lines that are not among the new ones come last, where people wrote something into them.
+    OutputError where they wrote of another answer than the one that stands there now.
     """
     before = {line.id: (line, fields) for line, fields in old}
     changed = [
         line.id
         for line in lines
         if line.id in before
-        and before[line.id][0].category
+        and _touched(*before[line.id])
         and any(getattr(line, f) != getattr(before[line.id][0], f) for f in _SAME)
     ]
     if changed:
         shown = ", ".join(changed[:_NAMED]) + (" …" if len(changed) > _NAMED else "")
         raise OutputError(
-            f"{path} holds people's categories for other answers than this run's "
+            f"{path} holds what people wrote of other answers than this run's "
             f"({len(changed):,}: {shown}), so it stays as it is; choose another --out"
         )
     merged = []
@@ -117,8 +119,13 @@ def merge(path: Path, lines: list[Line], old: Read) -> list[dict[str, Any]]:
             fields["category"] = kept.category
         merged.append(fields)
     now = {line.id for line in lines}
-    left = [own | {"selected": False} for line, own in old if line.id not in now and line.category]
-    return merged + left
+    left = [own for line, own in old if line.id not in now and _touched(line, own)]
+    return merged + [own | {"selected": False} for own in left]
+
+
+def _touched(line: Line, fields: dict[str, Any]) -> bool:
+    """Whether a person gave a category, or a field that is not ours."""
+    return bool(line.category) or not fields.keys() <= set(Line.__struct_fields__)
 
 
 def write_file(path: Path, rows: Iterable[dict[str, Any]]) -> None:

@@ -69,17 +69,20 @@ def choose(path: Path, max_f1: float) -> Chosen:
 
 
 def _key(run: FinishedRun, name: str, needed: bool = True) -> str | None:
-    """The metric as the run names it: with that name, or the only one with options behind it."""
+    """The metric as the run names it: with that name, or the only one with options behind it.
+
+    None where one that is not needed is not there, or cannot be told from another.
+    """
     near = [key for key in run.signatures if key.partition("(")[0] == name]
     if name in near:
         return name
-    if len(near) > 1:
+    if len(near) > 1 and needed:
         raise UsageError(
             f"{run.path} has {len(near)} metrics of the name {name}: {', '.join(near)}; score "
             f"again with {name} alone"
         )
-    if near or not needed:
-        return near[0] if near else None
+    if len(near) == 1 or not needed:
+        return near[0] if len(near) == 1 else None
     raise InputError(
         f"{run.path} has no {name}; it has {', '.join(run.signatures) or 'no metrics'}. Score with "
         "--metrics f1,recall (and others), or run the benchmark with them"

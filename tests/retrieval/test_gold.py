@@ -1,0 +1,115 @@
+"""Gold passages: read from a file of questions, and found in a corpus by id, title and text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trueground.errors import InputError
+from trueground.retrieval.corpus import Entry
+from trueground.retrieval.gold import GoldPassage, find_gold, is_gold, same_text
+from trueground.retrieval.questions import gold_numbers, read_questions
+from trueground.retrieval.store import PassageStore
+
+LONG = "The Brenta expedition set out from Korvik in May and reached the island of Ulm in June."
+ENTRIES = [
+    Entry("Bees make honey.", "0", "Bees", "Bees"),
+    Entry("He was born in Korvik.", "1", "Anna Ruck", "Anna Ruck"),
+    Entry("He was born in Korvik.", "2", "Otto Lund", "Otto Lund"),
+    Entry(LONG, "3", "Brenta", "Brenta"),
+    Entry("Honig ist su\u0308\u00df; 蜜蜂酿蜜。", "4", "Bees", "Bees"),
+    Entry("Bees make honey.", "5", "Honey", "Honey"),
+]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> PassageStore:
+    return PassageStore.write(tmp_path / "s", ENTRIES)
+
+
+def numbers(store: PassageStore, gold: GoldPassage) -> list[int]:
+    return sorted(find_gold(store, [gold])[gold])
+
+
+@pytest.mark.parametrize(
+    ("gold", "expected"),
+    [
+        (GoldPassage(id="3"), [3]),
+        (GoldPassage(id="wiki:3"), [3]),
+        (GoldPassage(id="9", text="bees MAKE honey"), [0, 5]),
+        (GoldPassage(id="9"), []),
+        (GoldPassage(name="3"), [3]),
+        (GoldPassage(name="bees"), [0, 4]),
+        (GoldPassage(title="Bees"), [0, 4]),
+        (GoldPassage("Bees make honey.", title="Bees", page=True), [0, 4]),
+        (GoldPassage("Bees make honey."), [0, 5]),
+        (GoldPassage("He was born in Korvik", title="Otto_Lund"), [2]),
+        (GoldPassage("He was born in Korvik", title="Somebody"), [1, 2]),
+        (GoldPassage("set out from Korvik in May, and reached"), [3]),
+        (GoldPassage(f"At last! {LONG} There they met bees."), [3]),
+        (GoldPassage("They met him. He was born in Korvik. He was a sailor."), []),
+        (GoldPassage("s\u00fcss"), [4]),
+        (GoldPassage("酿蜜"), [4]),
+        (GoldPassage("bee"), []),
+        (GoldPassage("?!"), []),
+    ],
+)
+def test_by_what_gold_passages_are_found(
+    store: PassageStore, gold: GoldPassage, expected: list[int]
+) -> None:
+    assert numbers(store, gold) == expected
+
+
+def test_a_search_for_texts_finds_what_each_comparison_does(store: PassageStore) -> None:
+    texts = [*store.texts, LONG[10:60], f"Well: {LONG} Yes.", "in", "korvik", "Bees make"]
+    for text in texts:
+        gold = GoldPassage(text)
+        one_by_one = [i for i in range(len(store)) if same_text(text, store[i].text)]
+        assert numbers(store, gold) == one_by_one
+        assert one_by_one == [i for i in range(len(store)) if is_gold(store, i, gold)]
+
+
+def questions(tmp_path: Path, *rows: dict[str, Any]) -> Path:
+    path = tmp_path / "q.jsonl"
+    path.write_text("".join(json.dumps({"question": "?"} | row) + "\n" for row in rows))
+    return path
+
+
+def test_the_ids_of_contexts_are_not_those_of_the_corpus(
+    tmp_path: Path, store: PassageStore
+) -> None:
+    context = {"id": "0", "title": "Brenta", "text": LONG, "gold": True}
+    noise = {"id": "1", "text": "Bees make honey."}
+    rows: list[dict[str, Any]] = [
+        {"contexts": [noise, context]},
+        {"gold": [{"id": "0", "text": LONG}]},
+        {"contexts": [{"id": "4", "gold": True}]},
+    ]
+    asked = read_questions(questions(tmp_path, *rows))
+    found, absent = gold_numbers(store, asked)
+    assert [sorted(one) for (one,) in found] == [[3], [0], [4]]
+    assert not absent
+
+
+def test_a_text_that_stands_several_times_is_one_gold_passage(
+    tmp_path: Path, store: PassageStore
+) -> None:
+    twice = [{"text": "Bees make honey."}, {"text": "bees make  honey"}, "3"]
+    asked = read_questions(questions(tmp_path, {"gold": twice}, {"gold": ["nobody", "3"]}, {}))
+    found, absent = gold_numbers(store, asked)
+    assert [[sorted(one) for one in some] for some in found] == [[[0, 5], [3]], [], []]
+    assert absent == [f"{tmp_path / 'q.jsonl'}, line 2: id or title 'nobody'"]
+
+
+def test_a_text_file_has_one_query_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "q.txt"
+    path.write_bytes("\ufeffWhere is Korvik?\r\n\r\none\u2028two\u0085three\n".encode())
+    asked = read_questions(path)
+    assert [one.query for one in asked] == ["Where is Korvik?", "one\u2028two\u0085three"]
+    assert [one.place for one in asked] == [f"{path}, line 1", f"{path}, line 3"]
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="save it as UTF-8 text"):
+        read_questions(path)
