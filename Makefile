@@ -16,7 +16,8 @@ test: $(VENV)/test.done lint  ## lint, types, tests
 	$(BIN)/python -m pytest
 
 test-hf: $(VENV)/hf.done  ## the tests that need torch or ONNX runtime: models on this machine
-	$(BIN)/python -m pytest tests/models tests/encoders tests/judges
+	$(BIN)/python -m pytest tests/models tests/encoders tests/judges tests/metrics tests/retrieval \
+	  tests/benchmarks/test_truly_ground_distractors.py tests/benchmarks/test_instruct_qa_dry_run.py
 
 lint: $(VENV)/test.done
 	$(BIN)/ruff check .

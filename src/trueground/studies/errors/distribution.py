@@ -18,13 +18,6 @@ _BENCHMARK, _FIGURE = "instruct-qa", "fig3"
 # The runs whose questions are the paper's.
 _TASKS = ("nq", "hotpotqa", "topiocqa")
 _PREFIX = "error_category."
-# Names of the published numbers that are not those of the categories.
-_CALLED = {
-    "semantic_equivalence.elaborate": "semantic_equivalence/more_elaborate_answers",
-    "incomplete_reference.open_ended": "incomplete_reference/open_ended_questions",
-    "incomplete_reference.list": "incomplete_reference/list_of_named_entities",
-    "enumeration": "enumeration_of_references",
-}
 
 
 def distribution(lines: Sequence[Line]) -> dict[str, Any]:
@@ -61,8 +54,7 @@ def distribution(lines: Sequence[Line]) -> dict[str, Any]:
 def figure_3() -> dict[str, float]:
     """The paper's shares by category and group; it prints none for the others."""
     [table] = [table for table in published(_BENCHMARK) if table.id == _FIGURE]
-    found = {one.name.removeprefix(_PREFIX): one.value for one in table.numbers}
-    return {_CALLED.get(name, name): value for name, value in found.items()}
+    return {one.name.removeprefix(_PREFIX): one.value for one in table.numbers}
 
 
 def _names() -> list[str]:
