@@ -10,6 +10,7 @@ from trueground.reports.leaderboard.runs import DATASET
 from trueground.runs.directory import REPORT
 
 _MOST_VALUES = 6
+_NONE = "(none)"  # the value of items that lack a field (evaluate.scorer)
 
 
 def render(summary: Mapping[str, Any], path: Path | None) -> str:
@@ -20,7 +21,11 @@ def render(summary: Mapping[str, Any], path: Path | None) -> str:
     head = ("metric", "mean", f"{level:.0%} interval", "scored", "not scored")
     blocks.append(table([head, *(_row(k, m) for k, m in summary["metrics"].items())]))
     averages = summary["averages"]
-    blocks += [_breakdown(field, by, averages[field]) for field, by in summary["by"].items()]
+    blocks += [
+        _breakdown(field, by, averages[field])
+        for field, by in summary["by"].items()
+        if by.keys() != {_NONE}  # no item has the field
+    ]
     blocks.append(_abstention(summary))
     if summary.get("judge_agreement"):
         blocks.append(_agreement(summary["judge_agreement"]))
