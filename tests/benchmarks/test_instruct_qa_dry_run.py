@@ -104,7 +104,9 @@ def test_vectors_are_not_made_to_be_thrown_away(tmp_path: Path, as_index: bool) 
         assert str(done.exception).endswith(step)
     assert listing(tmp_path) == before
     if not as_index:
-        done = dry(data, corpus, "--retriever", "dense:some/model", "--passage-words", 50)
+        folder = documents(tmp_path / "docs")
+        before = listing(tmp_path)
+        done = dry(data, folder, "--retriever", "dense:some/model", "--passage-words", 50)
         assert str(done.exception).endswith("dense:some/model --passage-words 50")
         assert listing(tmp_path) == before
 

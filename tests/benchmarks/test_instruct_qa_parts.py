@@ -103,4 +103,4 @@ def test_texts_are_the_same_if_one_stands_in_the_other(gold: str, passage: str, 
 def test_passages_are_a_titled_list() -> None:
     passages = [Passage("One.\n", title="A"), Passage(" Two. ")]
     assert listed(passages) == "- Title: A\nOne.\n\n- Two."
-    assert listed([]) == ""
+    assert listed([]) == "(The search found no passage.)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -183,10 +184,10 @@ def test_gold_passages_that_are_not_in_the_index_are_told(built: Path, tmp_path:
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ({"gold": ["ruck"]}, "line 1, field 'question': found null; expected the question"),
+        ({"gold": ["ruck"]}, "field 'question': found no such field in object"),
         ({"question": "  "}, "found str"),
         ({"query": 3}, "field 'query': found int 3"),
-        ({"question": "q", "gold": "ruck"}, "field 'gold': found str \"ruck\"; expected a list"),
+        ({"question": "q", "gold": 1.5}, "field 'gold': found float 1.5; expected a passage"),
         ({"question": "q", "gold": [{}]}, r"field 'gold[0]': found object {}; expected a passage"),
         ({"question": "q", "id": 1.5}, "field 'id': found float 1.5"),
     ],
@@ -213,6 +214,34 @@ def test_what_cannot_be_meant(built: Path, corpus: Path, questions: Path, tmp_pa
     corpus.write_text(json.dumps(ROWS[0]) + "\n")
     assert "passages.jsonl has changed" in refused(InputError, "search", built, "x")
     assert run("build", corpus, "--out", built, "--rebuild").stdout.endswith("1 passages; bm25\n")
+
+
+def test_files_that_are_gone_are_built_again(built: Path, corpus: Path) -> None:
+    assert run("build", built, "--retriever", "bm25(stem=false)").exit_code == 0
+    for words in (("build", built, "--retriever", "bm25"), ("build", corpus, "--out", built)):
+        shutil.rmtree(built / "bm25")
+        assert "build it again" in refused(InputError, "search", built, "bees", "--no-cache")
+        other = run("build", built, "--retriever", "bm25(stem=false)", "--format", "json")
+        assert json.loads(other.stdout)["retrievers"] == ["bm25(stem=false)"]
+        assert "bm25 are damaged or gone; build them again with: trueg" in other.stderr
+        done = run(*words)
+        assert done.stderr == ""
+        assert done.stdout.splitlines()[1] == "4 passages; bm25, bm25(stem=false)"
+        assert "Bees make honey." in run("search", built, "bees", "--no-cache").stdout
+
+
+def test_messages_name_what_is_wrong(built: Path, corpus: Path, tmp_path: Path) -> None:
+    other = lines(tmp_path / "other.jsonl", ROWS[:1])
+    words = refused(InputError, "build", other, "--out", built)
+    assert f"was made from {corpus}, and {other} is another. Make it anew" in words
+    words = refused(UsageError, "build", built, "--out", tmp_path / "new")
+    assert f"{built} is an index, not a corpus: leave --out away" in words
+    words = refused(InputError, "search", built, "--queries", tmp_path / "none.txt")
+    assert "none.txt cannot be read: No such file or directory; mend that, or name" in words
+    other.write_text("[1]\n")
+    for made in (("build", other), ("evaluate", built, "--queries", other)):
+        words = refused(InputError, *made)
+        assert "line 1: found list of 1; expected one JSON object; a file that" in words
 
 
 def test_from_a_shell(built: Path) -> None:

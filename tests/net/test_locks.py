@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import sys
 import threading
 from pathlib import Path
@@ -50,6 +51,26 @@ def test_a_short_hold_is_waited_for(tmp_path: Path) -> None:
         assert go.is_set()
     timer.join()
     other.join()
+
+
+def test_what_is_raised_while_waiting_ends_it(tmp_path: Path) -> None:
+    waited: list[float] = []
+
+    def waiting(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == 3:
+            raise KeyboardInterrupt
+
+    busy = OSError("busy")
+    with (
+        locked(tmp_path, busy),
+        pytest.raises(KeyboardInterrupt),
+        locked(tmp_path, busy, math.inf, waiting),
+    ):
+        raise AssertionError("the folder was held")
+    assert waited == sorted(waited)
+    with locked(tmp_path, busy):
+        assert len(waited) == 3
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a file is locked there")

@@ -401,8 +401,23 @@ def contents_of(folder: Path, texts: Sequence[str]) -> dict[str, bytes]:
 
 def test_where_nothing_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(WriteError, match=r"could not be written.*make room"):
+    with pytest.raises(WriteError, match=r"could not be written.*Not a directory.*mend that"):
         build_bm25(tmp_path / "file" / "bm25", Listed(["a"]), Options(), no_progress)
+
+
+def test_passages_that_cannot_be_read_are_no_trouble_of_the_index(
+    tmp_path: Path,
+) -> None:
+    class Torn(_OneByOne):
+        def __iter__(self) -> Iterator[str]:
+            yield "a"
+            raise OSError(5, "Input/output error")
+
+    passages = Listed(["a"])
+    passages.searched = Torn(["a"])
+    with pytest.raises(InputError, match="passages for bm25 cannot be read: Input/output error"):
+        build_bm25(tmp_path / "bm25", passages, Options(), no_progress)
+    assert not (tmp_path / "bm25").exists()
 
 
 def test_without_pystemmer_the_install_line_is_shown(

@@ -478,3 +478,28 @@ def test_faiss_gets_its_settings_back(tmp_path: Path, encoders: dict[str, Cluste
     assert state() == before
     read: Callable[[], Any] = faiss_files.library
     assert read() is faiss
+
+
+@pytest.mark.parametrize("written", ["dense:m", HNSW])
+def test_damaged_files_are_told_without_a_model(
+    tmp_path: Path,
+    encoders: dict[str, Clusters],
+    monkeypatch: pytest.MonkeyPatch,
+    written: str,
+) -> None:
+    passages, given = numbered(300), read_given("retriever", written)
+    if written == HNSW:
+        pytest.importorskip("faiss", reason="the retrieval extra is not installed")
+    folder = built(tmp_path, passages, written)
+    before = searched(tmp_path, passages, written)
+    assert DENSE_KIND.check is not None
+    name = "vectors.f32" if written == "dense:m" else "index.faiss"
+    for damage in (lambda file: os.truncate(file, 1_000), Path.unlink):
+        with monkeypatch.context() as patched:
+            patched.setattr(dense_disk, "passage_encoder", None)
+            DENSE_KIND.check(folder, passages, given)
+            damage(folder / name)
+            with pytest.raises(InputError, match=r"cut off or damaged|no whole index hnsw"):
+                DENSE_KIND.check(folder, passages, given)
+        built(tmp_path, passages, written)
+        assert searched(tmp_path, passages, written) == before

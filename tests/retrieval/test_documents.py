@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import logging
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -244,6 +246,15 @@ def test_pdf(tmp_path: Path) -> None:
         )
     ]
     assert read(write(tmp_path / "plain.pdf", pdf(["Text."])))[0].title == "plain"
+
+
+def test_what_pypdf_logs_is_not_shown(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It names no file."""
+    wrong = re.sub(rb"startxref\s+\d+", b"startxref 7", pdf(["Text."]))
+    assert [one.text for one in read(write(tmp_path / "w.pdf", wrong))] == ["Text."]
+    assert caplog.records == []
+    logging.getLogger("pypdf").warning("mine")
+    assert [one.message for one in caplog.records] == ["mine"]
 
 
 def test_pdf_pages_without_text_are_noted(tmp_path: Path) -> None:

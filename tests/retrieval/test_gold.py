@@ -10,7 +10,7 @@ import pytest
 
 from trueground.errors import InputError
 from trueground.retrieval.corpus import Entry
-from trueground.retrieval.gold import GoldPassage, find_gold, is_gold, same_text
+from trueground.retrieval.gold import GoldPassage, find_gold, is_gold, read_gold, same_text
 from trueground.retrieval.questions import gold_numbers, read_questions
 from trueground.retrieval.store import PassageStore
 
@@ -72,6 +72,74 @@ def test_a_search_for_texts_finds_what_each_comparison_does(store: PassageStore)
         assert one_by_one == [i for i in range(len(store)) if is_gold(store, i, gold)]
 
 
+@pytest.mark.parametrize(
+    ("gold", "expected"),
+    [
+        (GoldPassage(name="3"), [3]),
+        (GoldPassage(name="bees"), [0, 4]),
+        (GoldPassage(name="Otto Lund"), [2]),
+        (GoldPassage(title="Bees"), [0, 4]),
+        (GoldPassage(id="3", title="Bees"), [3]),
+        (GoldPassage(id="0", title="Brenta"), [0]),
+        (GoldPassage(id="none", title="Brenta"), [3]),
+        (GoldPassage(id="none"), []),
+        (GoldPassage(name="2"), [2]),
+    ],
+)
+def test_what_is_found_and_what_is_gold_are_the_same(
+    tmp_path: Path, gold: GoldPassage, expected: list[int]
+) -> None:
+    # The last is called as another's id.
+    corpus = PassageStore.write(tmp_path / "s", [*ENTRIES, Entry("Two.", "6", "2", "2")])
+    assert numbers(corpus, gold) == expected
+    assert [i for i in range(len(corpus)) if is_gold(corpus, i, gold)] == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({}, []),
+        ({"gold": None, "contexts": "A text."}, []),
+        ({"gold": []}, []),
+        ({"gold": " bees "}, [GoldPassage(name="bees")]),
+        ({"gold": 7}, [GoldPassage(name="7")]),
+        ({"gold": ["manual.pdf", 7]}, [GoldPassage(name="manual.pdf"), GoldPassage(name="7")]),
+        ({"gold": '["a", "b"]'}, [GoldPassage(name="a"), GoldPassage(name="b")]),
+        ({"gold": "[a"}, [GoldPassage(name="[a")]),
+        ({"gold": {"id": 7}}, [GoldPassage(id="7")]),
+        (
+            {
+                "gold": [
+                    {"id": "a", "title": "T", "text": "x", "more": 1},
+                    {"title": "T", "id": None},
+                ]
+            },
+            [GoldPassage("x", "a", "T"), GoldPassage(title="T")],
+        ),
+        (
+            {"gold": "a", "contexts": [{"text": "x", "id": "9", "gold": True}, {"text": "y"}, "z"]},
+            [GoldPassage("x"), GoldPassage(name="a")],
+        ),
+    ],
+)
+def test_how_gold_passages_are_written(row: dict[str, Any], expected: list[GoldPassage]) -> None:
+    assert list(read_gold("here", row)) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"gold": True}, "here, field 'gold': found bool"),
+        ({"gold": ["a", " "]}, r"here, field 'gold\[1\]': found str"),
+        ({"gold": [{"name": "a"}]}, r"here, field 'gold\[0\]': found object .*id, title or text"),
+        ({"contexts": [{"text": " ", "gold": True}]}, r"here, field 'contexts\[0\]': found object"),
+    ],
+)
+def test_gold_passages_that_cannot_be_read(row: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        read_gold("here", row)
+
+
 def questions(tmp_path: Path, *rows: dict[str, Any]) -> Path:
     path = tmp_path / "q.jsonl"
     path.write_text("".join(json.dumps({"question": "?"} | row) + "\n" for row in rows))
@@ -113,3 +181,5 @@ def test_a_text_file_has_one_query_a_line(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="save it as UTF-8 text"):
         read_questions(path)
+    with pytest.raises(InputError, match=r"No such file or directory; mend that, or name another"):
+        read_questions(tmp_path / "none.txt")

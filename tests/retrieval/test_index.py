@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -74,7 +74,7 @@ class Workshop:
 
     def kind(self) -> Kind:
         """Letters in common."""
-        return Kind(self.folder, self.build, self.open)
+        return Kind(self.folder, self.build, self.open, self.check)
 
     def folder(self, given: Given) -> str:
         given.see(("case", "weight"), model=False)
@@ -90,6 +90,10 @@ class Workshop:
         texts = [t.upper() if upper else t.lower() for t in passages.searched]
         (folder / "texts.json").write_bytes(orjson.dumps(texts))
         progress("letters", len(texts), len(texts))
+
+    def check(self, folder: Path, _passages: Passages, _given: Given) -> None:
+        if not (folder / "texts.json").exists():
+            raise InputError(f"{folder} is damaged")
 
     def open(self, folder: Path, _passages: Passages, given: Given) -> Opened:
         self.opened.append(Letters(folder / "texts.json", given.number("weight", 1.0) or 0.0))
@@ -314,11 +318,13 @@ def test_an_index_of_another_corpus_or_reading_is_not_touched(tmp_path: Path) ->
     two.write_text("Another one.")
     out = tmp_path / "i"
     build_index(one, out, [])
-    with pytest.raises(InputError, match=r"was made from .*one\.txt, and"):
+    with pytest.raises(InputError, match=r"from .*one\.txt, and .*two\.txt is another\. Make"):
         build_index(two, out, [])
+    with pytest.raises(UsageError, match=r"i is an index, not a corpus: leave --out .*one\.txt"):
+        build_index(out, tmp_path / "new", [])
     with pytest.raises(UsageError, match=r"was made with reading-.*words=7.* is asked"):
         build_index(one, out, [], Reading(words=7))
-    with pytest.raises(UsageError, match="words=7"):
+    with pytest.raises(UsageError, match=r"words=7.* or name the corpus .* in place of its index"):
         ready_index(out, [], Reading(words=7))
 
 
@@ -390,8 +396,10 @@ def test_files_that_are_no_index_of_ours(corpus: Path, tmp_path: Path) -> None:
         open_index(out)
     state["passages"]["sha256"] = "0"
     (out / "index.json").write_bytes(orjson.dumps(state))
-    with pytest.raises(InputError, match="holds other passages"):
+    with pytest.raises(InputError, match=r"holds other passages .*: trueground index build "):
         open_index(out)
+    add_retrievers(out, [])
+    open_index(out)
 
 
 def test_rebuilding_removes_nothing_outside(corpus: Path, tmp_path: Path) -> None:
@@ -439,37 +447,75 @@ def held(out: Path) -> Iterator[subprocess.Popen[str]]:
             other.kill()
 
 
-def test_one_process_builds_at_a_time(
+def test_another_process_is_waited_for(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_building, "_WAIT", 0.1)
+    monkeypatch.setattr(index_building, "_TOLD_AFTER", 1)
+    out = tmp_path / "i"
+    out.mkdir()
+    told: list[str] = []
+    steps: list[tuple[str, int, int | None]] = []
+    with held(out) as other:
+        assert other.stdin is not None
+        end = other.stdin.close
+
+        def note(said: str) -> None:
+            told.append(said)
+            end()
+
+        made = build_index(corpus, out, [], progress=lambda *step: steps.append(step), note=note)
+        assert len(made.passages) == len(ROWS)
+    [words] = told
+    assert words.startswith(f"another process builds the index {out}; this one goes on when")
+    assert [step for step in steps if step[0] == "wait for another"][:2] == [
+        ("wait for another", 0, None),
+        ("wait for another", 1, None),
+    ]
+
+
+WAIT = """
+import sys, pathlib
+from trueground.retrieval.index import build_index
+build_index(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), [], note=print)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot be interrupted alone there")
+def test_ctrl_c_ends_the_waiting(corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "i"
     out.mkdir()
     with (
         held(out),
-        pytest.raises(OutputError, match=r"another process builds the index .*; run again when"),
+        subprocess.Popen(
+            [sys.executable, "-u", "-c", WAIT, str(corpus), str(out)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as waiting,
     ):
-        build_index(corpus, out, [])
-    with held(out) as other:
-        monkeypatch.setattr(index_building, "_WAIT", 30.0)
-        assert other.stdin is not None
-        timer = threading.Timer(0.2, other.stdin.close)
-        timer.start()
-        assert len(build_index(corpus, out, []).passages) == len(ROWS)
-        timer.join()
+        assert waiting.stdout is not None
+        assert "another process builds" in waiting.stdout.readline()
+        waiting.send_signal(signal.SIGINT)
+        _, words = waiting.communicate(timeout=10)
+    assert "KeyboardInterrupt" in words
+    assert not (out / "index.json").exists()
 
 
 def test_what_is_whole_is_used_while_another_process_builds(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_building, "_WAIT", 0.1)
+    monkeypatch.setattr(index_building, "_TOLD_AFTER", 0)
     place, out = ready_index(corpus, ["letters"]).path, tmp_path / "i"
     build_index(corpus, out, ["letters"])
     with held(place), held(out):
         assert ready_index(corpus, ["letters"]).retrievers == ["letters"]
         assert build_index(corpus, out, ["letters"]).retrievers == ["letters"]
-        with pytest.raises(OutputError, match="another process builds the index"):
-            ready_index(corpus, ["letters(case=upper)"])
+
+        def give_up(said: str) -> None:
+            raise LookupError(said)
+
+        with pytest.raises(LookupError, match="another process builds the index"):
+            ready_index(corpus, ["letters(case=upper)"], note=give_up)
 
 
 def test_an_index_that_is_made_anew_meanwhile_gets_no_old_files(
@@ -480,7 +526,7 @@ def test_an_index_that_is_made_anew_meanwhile_gets_no_old_files(
     other.write_bytes(orjson.dumps(ROWS[0]) + b"\n")
 
     @contextmanager
-    def later(path: Path) -> Iterator[None]:
+    def later(path: Path, *_: object) -> Iterator[None]:
         monkeypatch.undo()
         monkeypatch.setitem(kinds.retrievers, "letters", workshop.kind)
         build_index(other, out, [], rebuild=True)
@@ -526,6 +572,9 @@ def test_the_parts_that_keep_files(written: str, found: list[str]) -> None:
         ("hybrid:'letters'", "joins two or more, and was given 1"),
         ("hybrid:'letters + '", "found nothing on one side|joins two or more"),
         ("hybrid:'letters +  + letters'", "found nothing on one side"),
+        ("hybrid:'letters+letters'", "expected a blank on each side of the \\+ between"),
+        ("hybrid:'letters(weight=2) +letters'", "expected a blank on each side of the \\+"),
+        ("hybrid:'dense:a+letters'", "was given 1; .* with a blank on each side of the"),
         ("hybrid:'letters + letters'(depth=0)", "depth='0'; expected a whole number, 1 or more"),
         ("hybrid:'letters + letters'(k=-1)", "k='-1'; expected a number, 0 or more"),
         ("multi-hop:'letters + letters'", "searches with one retriever, and was given 2"),

@@ -51,7 +51,8 @@ class Task:
     every row and raises InputError. `options` are all options that fix the questions, with the
     values that were settled. `headline` is the metric by which models are ranked; `by` are the
     breakdown fields; `params` what the task's scheme asks of the model, before the user's own.
-    `trim` makes of a reply the response that is scored; the log keeps the reply.
+    `trim` makes of a reply the response that is scored; the log keeps the reply. `unused` are the
+    options that were given and have no effect on this task.
     """
 
     benchmark: str
@@ -65,6 +66,7 @@ class Task:
     prompts: tuple[PromptFile, ...]
     questions: Callable[[], Iterator[Question]]
     trim: Callable[[str], str] | None = None
+    unused: tuple[str, ...] = ()
 
 
 def say_nothing(*_words: object) -> None:
@@ -79,7 +81,8 @@ class Sources:
     what a user should know, `progress` (what, done, total or None) how long work goes on. `shared`
     is for what the tasks of one command have in common, such as a corpus that is open. `scratch` is
     a folder of a dry run, which keeps nothing: it goes when the run has ended, and nothing is
-    written anywhere else. None in a run that asks.
+    written anywhere else. None in a run that asks. `cache` False: what was found earlier is not
+    read, and what is found is not kept; an index of a corpus is.
     """
 
     data: Path | None = None
@@ -88,7 +91,15 @@ class Sources:
     note: Callable[[str], None] = say_nothing
     progress: Callable[[str, int, int | None], None] = say_nothing
     scratch: Path | None = None
+    cache: bool = True
     shared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def note_once(self, word: str) -> None:
+        """Tell it, unless a task of the same command has told it before."""
+        told: set[str] = self.shared.setdefault("told", set())
+        if word not in told:
+            told.add(word)
+            self.note(word)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -69,28 +70,34 @@ def build(
 
     reading = Reading(passage_words, passage_overlap, skip_unreadable)
     wanted = retriever or ["bm25"]
-    left_out: list[str] = []
+
+    def note(said: str) -> None:
+        _warn(said, quiet)
+
     with progress_bar(quiet or no_progress) as progress:
         if out is None and is_index(corpus):
             _see_only_added(corpus, rebuild or reading != Reading())
-            made = add_retrievers(corpus, wanted, progress)
+            made = add_retrievers(corpus, wanted, progress, note=note)
         else:
-            made = build_index(
-                corpus, out, wanted, reading, progress, rebuild=rebuild, note=left_out.append
-            )
-    for note in left_out:
-        _warn(note, quiet)
+            made = build_index(corpus, out, wanted, reading, progress, rebuild=rebuild, note=note)
+    damaged = made.damaged()
+    for written in damaged:
+        note(
+            f"the files of {written} are damaged or gone; build them again with: trueground index "
+            f"build {made.path} --retriever {quote(written)}"
+        )
+    whole = [written for written in made.retrievers if written not in damaged]
     if format_ is Format.JSON:
         _echo_json(
             {
                 "index": str(made.path),
                 "passages": len(made.passages),
                 "signature": made.signature,
-                "retrievers": made.retrievers,
+                "retrievers": whole,
             }
         )
     elif not quiet:
-        typer.echo(f"{made.path}\n{len(made.passages):,} passages; {', '.join(made.retrievers)}")
+        typer.echo(f"{made.path}\n{len(made.passages):,} passages; {', '.join(whole)}")
 
 
 @index.command("search")

@@ -104,7 +104,8 @@ def _named(
         tasks = ", ".join(f"{name}/{known}" for known in found.tasks)
         raise UsageError(f"{benchmark!r} names no single task; tasks are: {tasks}")
     name_of = model if isinstance(model, str) else None
-    sources = Sources(Path(data) if data else None, Path(prompt) if prompt else None, name_of)
+    paths = (Path(data) if data else None, Path(prompt) if prompt else None)
+    sources = Sources(*paths, name_of, cache=bool(settings.get("cache", True)))
     prepared = found.prepare(task, options or {}, sources)
     chat = make_model(model, model_options or ModelOptions()) if isinstance(model, str) else model
     return prepared, chat, RunSettings(**settings)

@@ -11,19 +11,22 @@ from trueground.records.clean import clean
 from trueground.records.problems import Problem, describe, known_id
 
 _decode = msgspec.json.Decoder().decode
-_OBJECT = 'one JSON object such as {"response": "…"}'
+RECORD = 'one JSON object such as {"response": "…"}'
 
 
-def decode_row(data: bytes) -> dict[str, Any]:
-    """A JSON object as a dict. Problem: broken UTF-8 or JSON, NaN, NUL, cut surrogates."""
-    row = decode(data)
+def decode_row(data: bytes, expected: str = RECORD) -> dict[str, Any]:
+    """A JSON object as a dict. Problem: broken UTF-8 or JSON, NaN, NUL, cut surrogates.
+
+    `expected` says what a row is, where it is none of ours.
+    """
+    row = decode(data, expected)
     if type(row) is not dict:
         hint = "; a file that is one JSON array must end in .json" if type(row) is list else ""
-        raise Problem(None, describe(row), _OBJECT + hint)
+        raise Problem(None, describe(row), expected + hint)
     return row
 
 
-def decode(data: bytes | str) -> Any:
+def decode(data: bytes | str, expected: str = RECORD) -> Any:
     """Any JSON value. The slow account is only made where the fast decoder stumbles."""
     try:
         value = _decode(data)
@@ -32,10 +35,10 @@ def decode(data: bytes | str) -> Any:
     except RecursionError:
         raise too_deep() from None
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return _explain(data)
+        return _explain(data, expected)
 
 
-def _explain(data: bytes | str) -> Any:
+def _explain(data: bytes | str, expected: str) -> Any:
     """Raises the Problem of a text that the fast decoder refuses, or gives its value after all."""
     try:
         text = data if isinstance(data, str) else data.decode()
@@ -55,7 +58,7 @@ def _explain(data: bytes | str) -> Any:
         line = f"line {error.lineno} of the record, " if error.lineno > 1 else ""
         at = f"{line}column {error.colno}"
         reason = error.msg.removesuffix(" at").removesuffix(" starting")
-        raise Problem(None, f"a JSON syntax error at {at}: {reason}", _OBJECT) from None
+        raise Problem(None, f"a JSON syntax error at {at}: {reason}", expected) from None
     except RecursionError:
         raise too_deep() from None
     except ValueError:

@@ -63,7 +63,7 @@ def _row(part: Part, place: str, value: Any) -> dict[str, Any]:
     try:
         if isinstance(value, Problem):
             raise value
-        row = decode_row(value) if isinstance(value, bytes) else value
+        row = decode_row(value, "one JSON object") if isinstance(value, bytes) else value
         row = part.tidy(row) if part.tidy else row
         return part.cells(row) if part.cells else row
     except Problem as problem:

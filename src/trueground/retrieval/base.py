@@ -83,8 +83,14 @@ class Kind:
     returns at once where all is there. `open` reads it, memory-mapped. All raise UsageError,
     InputError and MissingExtraError; `build` also WriteError, `open` InputError where files are
     missing or were made for other passages.
+
+    `check` raises InputError where files are missing or damaged, without loading a model. Without
+    it, opening is the check of what is written without a model, and of others it is only seen that
+    the folder is there. Damaged files that need no model are removed before `build` is called; what
+    a model made may be hours of work, and is left to `build`, which mends it.
     """
 
     folder: Callable[[Given], str]
     build: Callable[[Path, Passages, Given, Progress], None]
     open: Callable[[Path, Passages, Given], Opened]
+    check: Callable[[Path, Passages, Given], None] | None = None

@@ -7,7 +7,7 @@ import hashlib
 import multiprocessing
 import shutil
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
@@ -31,6 +31,7 @@ from trueground.retrieval.bm25_about import (
 from trueground.retrieval.bm25_blocks import BLOCK, blocks
 from trueground.retrieval.bm25_build import RANGE, write_index
 from trueground.retrieval.bm25_search import Found, Searcher
+from trueground.retrieval.disk import step
 
 # Fewer are done before a process has started.
 _WORTH_READERS = 20_000  # passages
@@ -160,7 +161,8 @@ def build_bm25(
     """Write the index, the same bytes for any `workers`, `block` (passages) and `span` (postings).
 
     It stands in the folder when it is complete. What a build has left that was broken off is
-    thrown away. InputError: another index stands there. WriteError, WorkerError, MissingExtraError.
+    thrown away. InputError: another index stands there, or passages that cannot be
+    read. WriteError, WorkerError, MissingExtraError.
     """
     stemmer = stemmer_here() if options.stem else None
     if folder.exists():
@@ -173,7 +175,7 @@ def build_bm25(
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        made = blocks(passages.searched, options.stem, workers, block)
+        made = blocks(_readable(passages.searched), options.stem, workers, block)
         with contextlib.closing(made):
             written = write_index(
                 unfinished, made, total, k1=options.k1, b=options.b, progress=progress, span=span
@@ -185,7 +187,18 @@ def build_bm25(
         shutil.rmtree(unfinished, ignore_errors=True)
         raise WriteError(
             f"{folder}: the bm25 index could not be written ({error.strerror or error}); "
-            "make room or choose another place, and build it again"
+            f"{step(error)} or choose another place, and build it again"
+        ) from error
+
+
+def _readable(texts: Iterable[str]) -> Iterator[str]:
+    """The texts. InputError where they cannot be read, which is no trouble of the index."""
+    try:
+        yield from texts
+    except OSError as error:
+        raise InputError(
+            f"the passages for bm25 cannot be read: {error.strerror or error}; mend that, and "
+            "build again: nothing of it is kept"
         ) from error
 
 

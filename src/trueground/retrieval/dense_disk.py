@@ -23,7 +23,13 @@ from trueground.errors import InputError, ProtocolError, UsageError
 from trueground.plugins import Given
 from trueground.retrieval.base import Hit, Kind, Opened, Passages, Progress
 from trueground.retrieval.exact import exactly, nearest, slack
-from trueground.retrieval.faiss_files import Structure, Structured, build_structure, library
+from trueground.retrieval.faiss_files import (
+    Structure,
+    Structured,
+    build_structure,
+    library,
+    see_structure,
+)
 from trueground.retrieval.vectors_file import STORES, are_whole, open_vectors, write_vectors
 from trueground.retrieval.vectors_file import Opened as Vectors
 
@@ -137,7 +143,15 @@ def _open(folder: Path, passages: Passages, given: Given) -> Opened:
         return Opened(DiskDense(vectors, questions, structured, how), stack.pop_all().close)
 
 
-DENSE_KIND = Kind(_folder, _build, _open)
+def _check(folder: Path, passages: Passages, given: Given) -> None:
+    """InputError: vectors or the structure over them are missing, cut off, or of other passages."""
+    asked = _read(given)
+    vectors = open_vectors(folder.parent / _vectors_folder(given, asked), passages)
+    if asked.structure.kind != "flat":
+        see_structure(folder, vectors, asked.structure)
+
+
+DENSE_KIND = Kind(_folder, _build, _open, _check)
 
 
 def _read(given: Given) -> _Asked:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
+import orjson
+
+from trueground.errors import InputError
+from trueground.records.problems import describe
 from trueground.retrieval.base import Passages
 from trueground.retrieval.bm25 import words
 from trueground.retrieval.corpus import bare_id, page_key
@@ -14,6 +20,7 @@ from trueground.retrieval.store import PassageStore
 
 # A shorter passage may stand within a gold text by chance.
 _LEAST_WORDS = 8
+_FIELDS = ("id", "title", "text")
 _SAMPLE = 2_000  # passages by which rare words are told
 
 
@@ -35,6 +42,54 @@ class GoldPassage:
         return repr(self.name or self.id or self.title or (self.text or "")[:60])
 
 
+def read_gold(place: str, row: Mapping[str, Any]) -> tuple[GoldPassage, ...]:
+    """What a user's row names as gold: its field `gold`, and the `contexts` with `gold: true`.
+
+    `gold` is one or a list of: an id, or else a title or the name of a page or document, as text or
+    whole number; an object with id, title or text. In a cell of CSV the list is JSON. A context is
+    known by its text and title: its id is that of the row's own list. InputError names the place.
+    """
+    flagged = (
+        _read(f"{place}, field '{field}'", one, of_corpus=False)
+        for field, one in _each("contexts", row.get("contexts"))
+        if isinstance(one, dict) and one.get("gold") is True
+    )
+    named = (
+        _read(f"{place}, field '{field}'", one) for field, one in _each("gold", row.get("gold"))
+    )
+    return (*flagged, *named)
+
+
+def _each(field: str, value: Any) -> list[tuple[str, Any]]:
+    """(field, value) of each that is given, be it a list or one."""
+    if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+        with suppress(orjson.JSONDecodeError):
+            value = orjson.loads(value)
+    if isinstance(value, list):
+        return [(f"{field}[{i}]", one) for i, one in enumerate(value)]
+    return [] if value is None else [(field, value)]
+
+
+def _read(place: str, value: Any, *, of_corpus: bool = True) -> GoldPassage:
+    if _named(value):
+        return GoldPassage(name=str(value).strip())
+    given = value if isinstance(value, dict) else {}
+    named = {name: str(given[name]) for name in _FIELDS if _named(given.get(name))}
+    if not of_corpus and len(named) > 1:
+        named.pop("id", None)
+    if not named:
+        raise InputError(
+            f"{place}: found {describe(value)}; expected a passage's id or title, or an object "
+            "with its id, title or text"
+        )
+    return GoldPassage(named.get("text"), named.get("id"), named.get("title"))
+
+
+def _named(value: Any) -> bool:
+    """Whether it is a text that is not blank, or a whole number."""
+    return isinstance(value, str | int) and not isinstance(value, bool) and bool(str(value).strip())
+
+
 def matches(
     passages: Sequence[int], corpus: Passages, golds: Sequence[GoldPassage]
 ) -> list[list[int]]:
@@ -43,16 +98,28 @@ def matches(
 
 
 def is_gold(corpus: Passages, number: int, gold: GoldPassage) -> bool:
-    """By id or title where the gold passage is known by these, and by text (`same_text`)."""
+    """By its id, or else its title or page, where it is known by these; by text (`same_text`)."""
     if gold.page and gold.title is not None:
         return page_key(gold.title) in corpus.page_keys(number)
     passage = corpus[number]
     known = None if passage.id is None else str(passage.id)
     if gold.name is not None:
+        at = corpus.number(gold.name) if isinstance(corpus, PassageStore) else None
+        if at is not None:
+            return at == number
         return gold.name == known or page_key(gold.name) in corpus.page_keys(number)
     if gold.id is not None and known is not None and bare_id(gold.id) == bare_id(known):
         return True
-    return gold.text is not None and same_text(gold.text, passage.text)
+    if gold.text is not None:
+        return same_text(gold.text, passage.text)
+    if gold.title is None:
+        return False
+    elsewhere = (
+        gold.id is not None
+        and isinstance(corpus, PassageStore)
+        and corpus.number(gold.id) is not None
+    )
+    return not elsewhere and page_key(gold.title) in corpus.page_keys(number)
 
 
 def same_text(gold: str, passage: str) -> bool:

@@ -30,7 +30,7 @@ class Hybrid:
         if len(parts) < 2:
             raise UsageError(
                 f"the retriever hybrid joins two or more, and was given {len(parts)}; write "
-                'hybrid:"bm25 + dense:MODEL"'
+                'hybrid:"bm25 + dense:MODEL", with a blank on each side of the +'
             )
         if not (isfinite(k) and k >= 0 and depth >= 1):
             raise UsageError(

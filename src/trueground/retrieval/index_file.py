@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from trueground._version import __version__
 from trueground.errors import InputError, WriteError
+from trueground.retrieval.disk import step
 from trueground.retrieval.sources import SourceFile
 
 INDEX = "index.json"
@@ -57,11 +59,17 @@ class IndexFile(msgspec.Struct, kw_only=True):
             unfinished.replace(path)
         except OSError as error:
             raise WriteError(
-                f"writing {path} failed: {error.strerror or error}. Make room, then run again: "
+                f"writing {path} failed: {error.strerror or error}; {step(error)}, then run again: "
                 "what is finished stays"
             ) from error
         finally:
-            unfinished.unlink(missing_ok=True)
+            with suppress(OSError):
+                unfinished.unlink(missing_ok=True)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing in it is whole."""
+        return self.passages is None and not any(p.complete for p in self.retrievers.values())
 
 
 def is_index(path: Path) -> bool:
@@ -86,7 +94,7 @@ def read_index_file(folder: Path) -> IndexFile:
     try:
         version = msgspec.json.decode(content, type=_Version).trueground_index
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}; build the index again") from error
+        raise _unreadable(path, error) from error
     if version != _FORMAT:
         raise InputError(
             f"{path}: found an index of format {version}; this trueground reads format {_FORMAT}. "
@@ -95,7 +103,14 @@ def read_index_file(folder: Path) -> IndexFile:
     try:
         return msgspec.json.decode(content, type=IndexFile)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}; build the index again") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    return InputError(
+        f"{path} cannot be read: {error}; build the index again in another folder, or delete "
+        f"{path.parent} first"
+    )
 
 
 class _Version(msgspec.Struct):

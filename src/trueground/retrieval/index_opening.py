@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from trueground.errors import InputError
+from trueground.errors import InputError, MissingExtraError, UsageError
 from trueground.net.cache import ResponseCache, searches_path
 from trueground.plugins import Given, read_given
 from trueground.retrieval.base import Kind, Opened, Progress, no_progress
-from trueground.retrieval.index_file import PASSAGES, read_index_file
+from trueground.retrieval.index_file import PASSAGES, IndexFile, read_index_file
 from trueground.retrieval.kept import Kept
 from trueground.retrieval.kinds import Shown, bases, compose, kind_of
 from trueground.retrieval.sources import difference
 from trueground.retrieval.store import PassageStore
+from trueground.retrieval.store_files import TornError
 from trueground.retrieval.written import as_written
 
 
 class Index:
     """A folder of passages that can be searched.
 
-    `signature` stands for the passages, wherever the index lies. `retrievers` are those whose files
-    are whole, as they were written when they were added.
+    `signature` stands for the passages, wherever the index lies. `retrievers` are those that were
+    built to the end, as they were written when they were added.
     """
 
     def __init__(self, path: Path) -> None:
@@ -35,15 +36,22 @@ class Index:
                 f"the index {path} is not finished: its passages are not whole. Go on with: "
                 f"trueground index build {state.corpus} --out {path}"
             )
-        self.passages = PassageStore(path / PASSAGES)
+        anew = f"make them anew from the corpus with: trueground index build {path}"
+        try:
+            self.passages = PassageStore(path / PASSAGES)
+        except TornError as error:
+            raise InputError(
+                f"the index {path} cannot be used: {str(error).rpartition('; ')[0]}; {anew}"
+            ) from error
         if self.passages.sha256 != state.passages.sha256:
             raise InputError(
-                f"{path / PASSAGES} holds other passages than {path} was made with; build the "
-                "index again with --rebuild"
+                f"{path / PASSAGES} holds other passages than {path} was made with; {anew}"
             )
         self.signature = f"passages:{self.passages.sha256}"
-        self.retrievers = [part.written for part in state.retrievers.values() if part.complete]
-        self._whole = {folder for folder, part in state.retrievers.items() if part.complete}
+        self._made = {
+            folder: part.written for folder, part in state.retrievers.items() if part.complete
+        }
+        self.retrievers = list(self._made.values())
         self._caches: list[ResponseCache] = []
 
     @property
@@ -52,12 +60,45 @@ class Index:
         return next((cache.problem for cache in self._caches if cache.problem), None)
 
     def missing(self, retrievers: Iterable[str]) -> list[str]:
-        """The parts of these retrievers whose files are not here, or not whole. UsageError."""
-        return [part.written for part in parts_of(retrievers) if part.folder not in self._whole]
+        """The parts of these retrievers whose files are not here, or not whole.
+
+        What was built to the end is looked at, without loading a model. UsageError,
+        MissingExtraError.
+        """
+        return [part.written for part in parts_of(retrievers) if not self.has(part)]
+
+    def has(self, part: Part) -> bool:
+        """Whether the part was built to the end, and its files are still whole. Errors as above."""
+        if part.folder not in self._made:
+            return False
+        folder, kind = self.path / part.folder, part.kind
+        try:
+            if kind.check is not None:
+                kind.check(folder, self.passages, part.given)
+            elif part.given.model is None:
+                kind.open(folder, self.passages, part.given).close()
+            else:
+                return folder.is_dir()
+        except (InputError, OSError):
+            return False
+        return True
+
+    def damaged(self) -> list[str]:
+        """The retrievers that were built to the end and whose files are no longer whole.
+
+        Those of packages that are not here are left out.
+        """
+        found = []
+        for folder, written in self._made.items():
+            with suppress(UsageError, MissingExtraError):
+                found += [
+                    p.written for p in parts_of([written]) if p.folder == folder and not self.has(p)
+                ]
+        return found
 
     def see(self, written: str) -> None:
         """See that a retriever can be opened. UsageError; InputError: no files for it here."""
-        if missing := self.missing([written]):
+        if missing := [p.written for p in parts_of([written]) if p.folder not in self._made]:
             named = " ".join(f"--retriever '{part}'" for part in missing)
             raise InputError(
                 f"the index {self.path} holds nothing for {', '.join(missing)}; there is "
@@ -118,6 +159,12 @@ def open_index(path: Path) -> Index:
 
     A corpus that is no longer there is no error: the index holds all that is needed.
     """
+    see_current(path)
+    return Index(path)
+
+
+def see_current(path: Path) -> IndexFile:
+    """What index.json says. InputError: no index, or its corpus has changed since."""
     state = read_index_file(path)
     changed = difference(Path(state.corpus), state.files)
     if changed is not None:
@@ -125,4 +172,4 @@ def open_index(path: Path) -> Index:
             f"the index {path} is out of date: {changed}. Make it anew with: trueground index "
             f"build {state.corpus} --out {path} --rebuild"
         )
-    return Index(path)
+    return state

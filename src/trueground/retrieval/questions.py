@@ -10,7 +10,7 @@ from typing import Any
 from trueground.errors import InputError
 from trueground.records.plainrows import plain_rows
 from trueground.records.problems import describe
-from trueground.retrieval.gold import GoldPassage, find_gold
+from trueground.retrieval.gold import GoldPassage, find_gold, read_gold
 from trueground.retrieval.store import PassageStore
 
 
@@ -25,11 +25,10 @@ class Question:
 
 
 def read_questions(path: Path) -> list[Question]:
-    """Rows of question (or query), id?, and gold? or contexts?; a .txt file has one query a line.
+    """Rows of question (or query), id?, gold? and contexts?; a .txt file has one query a line.
 
-    JSON lines, a JSON array, CSV or Parquet, also packed. `gold` lists ids or titles, or objects of
-    id, title or text; without it the contexts with `gold: true` are taken, by text and title. A row
-    without an id has its number (from 0). InputError names the place: no question, a field of
+    JSON lines, a JSON array, CSV or Parquet, also packed. Gold passages are read by `read_gold`. A
+    row without an id has its number (from 0). InputError names the place: no question, a field of
     another type.
     """
     rows = _lines(path) if path.suffix.lower() == ".txt" else plain_rows(path)
@@ -67,9 +66,12 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         # Not splitlines(): it also cuts at signs that may stand within a line, such as U+2028.
         lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{path} cannot be read: {reason}; save it as UTF-8 text") from error
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror or error}; mend that, or name another file"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} cannot be read: {error}; save it as UTF-8 text") from error
     for number, line in enumerate(lines, 1):
         if line.strip():
             yield f"{path}, line {number}", {"question": line.strip()}
@@ -79,49 +81,11 @@ def _question(number: int, place: str, row: Mapping[str, Any]) -> Question:
     name = "question" if "question" in row or "query" not in row else "query"
     query = row.get(name)
     if not isinstance(query, str) or not query.strip():
-        raise InputError(
-            f"{place}, field {name!r}: found {describe(query)}; expected the question as text"
-        )
+        found = describe(query) if name in row else f"no such field in {describe(dict(row))}"
+        raise InputError(f"{place}, field {name!r}: found {found}; expected the question as text")
     id_ = row.get("id")
     if id_ is not None and (not isinstance(id_, str | int) or isinstance(id_, bool)):
         raise InputError(
             f"{place}, field 'id': found {describe(id_)}; expected a text or a whole number"
         )
-    return Question(str(number if id_ is None else id_), query, place, _gold(place, row))
-
-
-def _gold(place: str, row: Mapping[str, Any]) -> tuple[GoldPassage, ...]:
-    field = "gold" if row.get("gold") is not None else "contexts"
-    values = row.get(field)
-    if values is None:
-        return ()
-    if not isinstance(values, list):
-        raise InputError(
-            f"{place}, field {field!r}: found {describe(values)}; expected a list of ids or "
-            "titles, or of objects with id, title or text"
-        )
-    if field == "contexts":
-        values = [one for one in values if isinstance(one, dict) and one.get("gold") is True]
-    return tuple(
-        _passage(f"{place}, field '{field}[{number}]'", one, field)
-        for number, one in enumerate(values)
-    )
-
-
-def _passage(place: str, value: Any, field: str) -> GoldPassage:
-    if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
-        return GoldPassage(name=str(value))
-    named: dict[str, str] = {}
-    for name in ("id", "title", "text") if isinstance(value, dict) else ():
-        found = value.get(name)
-        if isinstance(found, str | int) and not isinstance(found, bool) and str(found).strip():
-            named[name] = str(found)
-    if field == "contexts" and len(named) > 1:
-        # A context's id is that of the row's own list, and need not mean the same in a corpus.
-        named.pop("id", None)
-    if not named:
-        raise InputError(
-            f"{place}: found {describe(value)}; expected a passage's id or title, or an object "
-            "with its id, title or text"
-        )
-    return GoldPassage(named.get("text"), named.get("id"), named.get("title"))
+    return Question(str(number if id_ is None else id_), query, place, read_gold(place, row))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from trueground.retrieval.formats.wikipedia import bz2_rows, is_map, map_rows
 
 _BZ2 = ".bz2"
 _VERSION = 1  # of the way documents are read and cut
+_SIGNATURE = re.compile(r"reading-\d+:words=([1-9]\d*),overlap=(\d+)(,skip_unreadable)?")
 Row = tuple[str, dict[str, Any]]
 Note = Callable[[str], None]
 
@@ -47,6 +49,15 @@ class Reading:
         """What the passages of the same documents depend on."""
         skip = ",skip_unreadable" if self.skip_unreadable else ""
         return f"reading-{_VERSION}:words={self.words},overlap={self.overlap}{skip}"
+
+
+def reading_of(signature: str) -> Reading | None:
+    """The reading with this signature; None where this version has none."""
+    match = _SIGNATURE.fullmatch(signature)
+    if match is None:
+        return None
+    reading = Reading(int(match[1]), int(match[2]), match[3] is not None)
+    return reading if reading.signature == signature else None
 
 
 def no_note(_note: str) -> None:

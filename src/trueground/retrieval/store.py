@@ -22,6 +22,7 @@ from trueground.retrieval.corpus import (
     page_key,
     searched_text,
 )
+from trueground.retrieval.disk import step
 from trueground.retrieval.store_files import (
     LINES,
     OFFSETS,
@@ -92,7 +93,7 @@ class PassageStore:
             _see_free(folder)
             raise WriteError(
                 f"the passages could not be written to {folder}: {error.strerror or error}; "
-                "make room there, or choose another folder"
+                f"{step(error)}, or choose another folder"
             ) from error
         finally:
             shutil.rmtree(part, ignore_errors=True)

@@ -97,7 +97,7 @@ def read_meta(folder: Path) -> Meta:
     try:
         meta = msgspec.json.decode((folder / META).read_bytes(), type=Meta)
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError(
+        raise TornError(
             f"{folder} holds no passages: there is no {META} in it; name the folder of an index, "
             "or build one"
         ) from None
@@ -106,14 +106,18 @@ def read_meta(folder: Path) -> Meta:
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise torn(folder, f"{META}: {error}") from None
     if meta.format != FORMAT:
-        raise InputError(
+        raise TornError(
             f"{folder}: found passages of format {meta.format}, expected {FORMAT}; build it again"
         )
     return meta
 
 
-def torn(folder: Path, reason: str) -> InputError:
-    return InputError(
+class TornError(InputError):
+    """A store that is not there, not whole, or of another version: it can only be made anew."""
+
+
+def torn(folder: Path, reason: str) -> TornError:
+    return TornError(
         f"{folder}: the files of the passages are damaged or incomplete ({reason}); "
         "remove the folder and build it again"
     )

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from trueground.encoders.base import Floats, PassageEncoder
 from trueground.errors import InputError, ProtocolError, WriteError
 from trueground.retrieval.base import Passages, Progress
+from trueground.retrieval.disk import step
 from trueground.retrieval.exact import Vectors
 
 FORMAT = 1
@@ -247,5 +248,5 @@ def _writing(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise WriteError(
             f"{folder}: writing the vectors failed: {error.strerror or error}. What was finished "
-            "is kept; make room and build again"
+            f"is kept; {step(error)}, and build again"
         ) from error

@@ -9,6 +9,8 @@ from trueground.errors import UsageError
 from trueground.plugins import Given
 
 _PLUS = re.compile(r"\s\+\s")
+# A name, with or without options, and a + right behind it: no retriever is so called.
+_TIGHT = re.compile(r"[A-Za-z_][\w-]*\s*(?:\([^()]*\))?\s*\+")
 _NEEDS_QUOTES = re.compile(r"[\s,()\"'+]")
 
 
@@ -33,6 +35,11 @@ def parts_of(given: Given, example: str) -> list[str]:
         raise UsageError(
             f"the retriever {given.name}: found nothing on one side of a + in {given.model!r}; "
             f'write {given.name}:"{example}"'
+        )
+    if tight := [part for part in parts if _TIGHT.match(part)]:
+        raise UsageError(
+            f"the retriever {given.name}: found {tight[0]!r}; expected a blank on each side of the "
+            f'+ between two retrievers; write {given.name}:"{example}"'
         )
     return parts
 

@@ -41,6 +41,8 @@ def variants(
     }
     names = {name: folders(map(str, values)) for name, values in several.items()}
     found: list[Variant] = []
+    # For each value of an option, whatever the others, which task stands for it.
+    standing: dict[tuple[str, int], list[int]] = {}
     for task in tasks:
         for places in product(*(range(len(values)) for values in several.values())):
             chosen = dict(zip(several, places, strict=True))
@@ -48,9 +50,35 @@ def variants(
             told = [names[name][place] for name, place in chosen.items() if len(names[name]) > 1]
             words = [safe_name(task)] * (len(tasks) > 1) + told
             prepared = benchmark.prepare(task, {**options, **single}, sources)  # type: ignore[dict-item]
-            if not any(_same(prepared, variant.task) for variant in found):
+            same = [at for at, one in enumerate(found) if _same(prepared, one.task)]
+            if not same:
                 found.append(Variant("-".join(words), prepared))
+            for value in chosen.items():
+                standing.setdefault(value, []).append(same[0] if same else len(found) - 1)
+    _tell(several, standing, found, sources)
     return found
+
+
+def _tell(
+    several: Mapping[str, Sequence[Value]],
+    standing: Mapping[tuple[str, int], Sequence[int]],
+    found: Sequence[Variant],
+    sources: Sources,
+) -> None:
+    """Note values that are the same in all that is asked, and options without any effect."""
+    for name, values in several.items():
+        alike: dict[tuple[int, ...], list[str]] = {}
+        for place, value in enumerate(values):
+            alike.setdefault(tuple(standing[name, place]), []).append(str(value))
+        for equal in alike.values():
+            if len(equal) > 1:
+                sources.note(
+                    f"--{name}: {' and '.join(equal)} ask the same here; one run stands for them"
+                )
+    first = found[0].task.unused if found else ()
+    if idle := [n for n in first if all(n in one.task.unused for one in found)]:
+        given = ", ".join(f"--{name}" for name in idle)
+        sources.note(f"without effect on what is asked here: {given}")
 
 
 def _same(a: Task, b: Task) -> bool:

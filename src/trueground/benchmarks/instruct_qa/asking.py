@@ -13,6 +13,7 @@ from trueground.benchmarks.instruct_qa.library import Found, Library
 from trueground.benchmarks.instruct_qa.prompting import Prompting
 from trueground.benchmarks.instruct_qa.settings import Settings
 from trueground.benchmarks.instruct_qa.source import read_items
+from trueground.benchmarks.instruct_qa.tally import Tally
 from trueground.errors import InputError
 from trueground.retrieval.bm25 import words
 from trueground.retrieval.gold import matches
@@ -21,7 +22,10 @@ from trueground.types import Passage, Record
 _BLOCK = 256  # questions that are searched for at once
 _SHOWN = 5
 # What a run writes into `meta` of its own, by setting.
-_WRITTEN = {"retrieved": ("gold_retrieved", "gold_rank"), "irrelevant": ("irrelevant_rank",)}
+_WRITTEN = {
+    "retrieved": ("gold_retrieved", "gold_rank"),
+    "irrelevant": ("irrelevant_rank", "irrelevant_found"),
+}
 
 
 class Questions:
@@ -47,14 +51,17 @@ class Questions:
     def __call__(self) -> Iterator[Question]:
         if self._items is None:
             self._items = self._checked(read_items(self._settings, self._files))
-        items = self._items
+        items, tally = self._items, Tally(self._settings)
         try:
             for start in range(0, len(items), _BLOCK):
                 block = items[start : start + _BLOCK]
                 for item, found in zip(block, self._search(start, block), strict=True):
-                    yield self._question(item, found)
+                    if not tally.leaves_out(found):
+                        yield self._question(item, found)
+            tally.see_any(self._settings.corpus)
         finally:
             if self._library is not None:
+                tally.tell(self._library.note)
                 self._library.close()
 
     def _checked(self, items: list[Item]) -> list[Item]:
@@ -99,8 +106,9 @@ class Questions:
             contexts, more = self._gold(item), dict[str, Any]()
             answerable = True
         elif settings.setting == "irrelevant":
-            contexts, more = self._passages(found, [[]]), {"irrelevant_rank": found.rank}
-            answerable = False if contexts else None
+            contexts = self._passages(found, [[]])
+            more = {"irrelevant_rank": found.rank, "irrelevant_found": found.rank is not None}
+            answerable = False
         elif settings.setting == "retrieved":
             contexts, more = self._retrieved(item, found)
             if item.gold:  # a passage that is not gold may hold the answer too

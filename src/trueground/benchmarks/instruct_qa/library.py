@@ -7,35 +7,43 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from trueground.benchmarks.base import Sources
+from trueground.benchmarks.instruct_qa.irrelevant import after_rank, not_found
 from trueground.benchmarks.instruct_qa.items import Gold, Item
 from trueground.benchmarks.instruct_qa.settings import Settings
 from trueground.errors import InputError, UsageError
-from trueground.retrieval.gold import find_gold, is_gold
+from trueground.retrieval.gold import find_gold
 
 if TYPE_CHECKING:
     from trueground.retrieval.base import Opened
     from trueground.retrieval.index import Index
+    from trueground.retrieval.reading import Reading
 
 # How many passages behind the wanted rank are looked at, where the first ones are gold.
 _SPARE = 100
 
 
 class Found(NamedTuple):
-    """Passages of one question in rank order, by number; `rank` is that of an irrelevant one."""
+    """Passages of one question in rank order, by number.
+
+    `rank` is that of an irrelevant one; None for one that the search did not find.
+    """
 
     numbers: tuple[int, ...]
     rank: int | None = None
 
 
 class Library:
-    """A corpus that is ready to be searched; `close` gives the retriever's memory back."""
+    """A corpus that is ready to be searched; `close` gives the retriever's memory back.
+
+    `note` tells a user what he should know, once a command.
+    """
 
     def __init__(self, source: Path, settings: Settings, sources: Sources) -> None:
         """Builds the index where there is none; in a dry run only for its time.
 
         UsageError, InputError, MissingExtraError.
         """
-        self._source, self._written, self._sources = source, settings.retriever, sources
+        self._source, self._written, self.note = source, settings.retriever, sources.note_once
         wanted = [settings.retriever] if settings.searches else []
         self.index, self._open = _ready(source, wanted, settings.passage_words, sources)
         self.signature = self._signature() if settings.searches else None
@@ -61,10 +69,8 @@ class Library:
             close, self._searching = self._searching.close, None
             close()
         # Once a command, though every task has a cache of its own.
-        told: set[str] = self._sources.shared.setdefault("told", set())
-        if (problem := self.index.problem) and problem not in told:
-            told.add(problem)
-            self._sources.note(problem)
+        if problem := self.index.problem:
+            self.note(problem)
 
     def find(
         self, items: Sequence[Item], queries: Sequence[str], settings: Settings
@@ -76,14 +82,13 @@ class Library:
         return [self._irrelevant(*pair, settings) for pair in zip(items, ranked, strict=True)]
 
     def _irrelevant(self, item: Item, ranked: Sequence[int], settings: Settings) -> Found:
-        """The first passage after the rank that is not gold, or else the last one before it."""
-        rank = settings.irrelevant_rank
-        places = [*range(rank, len(ranked)), *reversed(range(min(rank, len(ranked))))]
-        for place in places:
-            number = ranked[place]
-            if not any(is_gold(self.index.passages, number, gold) for gold in item.gold):
-                return Found((number,), place + 1)
-        return Found(())
+        """One behind the rank, or else one that was not found; none where there is neither."""
+        passages = self.index.passages
+        if (ranking := after_rank(item, ranked, settings.irrelevant_rank, passages)) is not None:
+            number, rank = ranking
+            return Found((number,), rank)
+        drawn = not_found(item, ranked, passages)
+        return Found(() if drawn is None else (drawn,))
 
     def look_up(self, items: Iterable[Item]) -> dict[Gold, frozenset[int]]:
         """The passages of each gold passage that comes without a text.
@@ -117,11 +122,14 @@ class Library:
 def _ready(
     source: Path, wanted: Sequence[str], words: int | None, sources: Sources
 ) -> tuple[Index, Callable[[str], Opened]]:
-    """The index of a corpus, and what opens its retrievers."""
+    """The index of a corpus, and what opens its retrievers. UsageError: nothing to cut."""
+    from trueground.benchmarks.instruct_qa.opening import open_kept, open_unkept
     from trueground.benchmarks.instruct_qa.trial import Trial
     from trueground.retrieval.index import add_retrievers, ready_index
     from trueground.retrieval.reading import Reading
 
+    if words is not None:
+        _see_cut(source, Reading(words=words))
     reading = Reading() if words is None else Reading(words=words)
     # The files of a corpus are read through once a command, however many tasks search it.
     key = source, words
@@ -138,4 +146,30 @@ def _ready(
     else:
         index = ready_index(source, wanted, reading, sources.progress, note=sources.note)
         known[key] = index.path
-    return index, index.open
+    if sources.cache:
+        return index, lambda written: open_kept(index, written, sources.note_once)
+    return index, lambda written: open_unkept(
+        written, index.passages, lambda part: index.path / part.folder
+    )
+
+
+def _see_cut(source: Path, reading: Reading) -> None:
+    """UsageError where there are no documents to cut."""
+    from trueground.retrieval.documents import ENDINGS
+    from trueground.retrieval.index_file import is_index, read_index_file
+    from trueground.retrieval.reading import corpus_files
+
+    option = f"--passage-words {reading.words}"
+    if is_index(source):
+        state = read_index_file(source)
+        if state.reading != reading.signature:
+            raise UsageError(
+                f"{option}: the corpus {source} is an index, whose passages are cut already "
+                f"({state.reading}); leave the option out, or name the documents themselves with "
+                "--corpus"
+            )
+    elif corpus_files(source)[0].suffix.lower() not in ENDINGS:
+        raise UsageError(
+            f"{option} is for documents, which are cut into passages; the corpus {source} has "
+            "passages already: leave the option out"
+        )

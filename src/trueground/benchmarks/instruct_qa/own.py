@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from trueground.benchmarks.instruct_qa.fields import Fields
-from trueground.benchmarks.instruct_qa.items import Gold, Item
+from trueground.benchmarks.instruct_qa.items import Item
 from trueground.benchmarks.instruct_qa.readers import Rows
 from trueground.errors import InputError
 from trueground.records.problems import Problem
 from trueground.records.shape import to_record
-from trueground.types import Passage, Record
+from trueground.retrieval.gold import read_gold
+from trueground.types import Record
 
 # What is said of an answer that another model gave.
 _OF_ANSWERS = ("response", "response_facts", "model", "human", "failure")
@@ -24,7 +25,6 @@ def read_own(rows: Rows) -> Iterator[Item]:
         fields = Fields(place, row, _HINT)
         question = fields.text("question")
         record = _record(place, row, number)
-        names = fields.texts("gold", empty=True) if row.get("gold") is not None else ()
         for i, one in enumerate(record.references or ()):
             fields.as_text(f"references[{i}]", one)
         yield Item(
@@ -33,7 +33,7 @@ def read_own(rows: Rows) -> Iterator[Item]:
             question,
             tuple(record.references or ()),
             tuple(record.history or ()),
-            (*filter(None, map(_gold, record.contexts or ())), *(Gold(name=n) for n in names)),
+            read_gold(place, row),
             record.group,
             record.answerable,
             record.meta or {},
@@ -48,10 +48,3 @@ def _record(place: str, row: dict[str, Any], number: int) -> Record:
         raise InputError(
             f"{place}, field {problem.field!r}: found {problem.found}; expected {problem.expected}"
         ) from None
-
-
-def _gold(context: Passage) -> Gold | None:
-    if not context.gold or not context.text.strip():
-        return None
-    # Its id is that of the row's own list, and need not mean the same in a corpus.
-    return Gold(context.text, title=context.title)

@@ -13,6 +13,8 @@ from trueground.models.base import Message
 from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
 from trueground.types import Passage
 
+# In the place of passages, so that no prompt speaks of passages and shows none.
+_NOTHING = "(The search found no passage.)"
 _PACKAGE = "trueground.benchmarks.instruct_qa"
 
 
@@ -73,7 +75,12 @@ class Prompting:
 
 
 def listed(passages: Sequence[Passage]) -> str:
-    """The passages as a titled list, a free line between them; one without a title is its text."""
+    """The passages as a titled list, a free line between them; one without a title is its text.
+
+    Where there are none, it says so.
+    """
+    if not passages:
+        return _NOTHING
     return "\n\n".join(
         f"- Title: {one.title}\n{one.text.strip()}" if one.title else f"- {one.text.strip()}"
         for one in passages

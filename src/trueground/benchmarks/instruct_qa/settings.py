@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueground.benchmarks.base import Value
+from trueground.benchmarks.instruct_qa.options import OPTIONS
 from trueground.benchmarks.values import number_of, path_of, text_of
-from trueground.errors import UsageError
+from trueground.errors import InputError, UsageError
 from trueground.models.base import Params
 
 _PASSAGES = {"topiocqa": 4}
@@ -22,6 +23,24 @@ _PRESETS = {
 _SPECIAL: dict[str, tuple[Value, str]] = {
     "gold": (None, "nq"),
     "variant": ("distractor", "hotpotqa"),
+}
+# The options that have no say in a setting, or in a task whose questions have no history.
+_NO_SAY: dict[str, tuple[str, ...]] = {
+    "retrieved": ("irrelevant-rank", "without-gold"),
+    "gold": ("retriever", "passages", "irrelevant-rank", "gold-needed"),
+    "irrelevant": ("passages", "gold-needed", "without-gold"),
+    "closed-book": (
+        "instruction",
+        "retriever",
+        "corpus",
+        "passages",
+        "irrelevant-rank",
+        "gold-needed",
+        "without-gold",
+        "passage-words",
+    ),
+    "nq": ("history-turns",),
+    "hotpotqa": ("history-turns",),
 }
 
 
@@ -93,3 +112,30 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
         variant=str(options["variant"]),
         passage_words=number_of(options, "passage-words", 1),
     )
+
+
+def unused(
+    settings: Settings, options: Mapping[str, Value], *, own_prompt: bool
+) -> tuple[str, ...]:
+    """The options that were given, other than by default, and have no effect on the questions."""
+    defaults = {option.name: option.default for option in OPTIONS}
+    silent = (*_NO_SAY[settings.setting], *_NO_SAY.get(settings.task, ()))
+    silent += ("instruction",) * own_prompt
+    silent += ("passage-words",) * (settings.corpus is None)
+    return tuple(n for n in dict.fromkeys(silent) if options[n] != defaults[n])
+
+
+def see_parts(settings: Settings) -> None:
+    """See also what nothing is searched with: a mistake in it would show in the next run only.
+
+    UsageError: a retriever that cannot be meant. InputError: no corpus where one is named.
+    """
+    if settings.retriever != "bm25":
+        from trueground.retrieval.kinds import bases
+
+        bases(settings.retriever)
+    if settings.corpus is not None and not settings.corpus.exists():
+        raise InputError(
+            f"--corpus {settings.corpus} does not exist; name a folder of documents, a file of "
+            "passages or an index"
+        )

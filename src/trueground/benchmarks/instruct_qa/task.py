@@ -9,7 +9,12 @@ from trueground.benchmarks.base import Sources, Task, Value
 from trueground.benchmarks.instruct_qa.asking import Questions
 from trueground.benchmarks.instruct_qa.library import Library
 from trueground.benchmarks.instruct_qa.prompting import Prompting
-from trueground.benchmarks.instruct_qa.settings import Settings, read_settings
+from trueground.benchmarks.instruct_qa.settings import (
+    Settings,
+    read_settings,
+    see_parts,
+    unused,
+)
 from trueground.benchmarks.instruct_qa.source import see_data, task_files
 from trueground.benchmarks.instruct_qa.trimming import trimmer
 from trueground.errors import InputError
@@ -28,6 +33,7 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
     """
     see_data(task, sources.data)
     settings = read_settings(task, options)
+    see_parts(settings)
     prompting = Prompting(settings, sources.prompt)
     files = task_files(settings, sources.data)
     if settings.gold is not None:
@@ -53,6 +59,7 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
         prompts=prompting.files,
         questions=Questions(settings, _without(files, settings.gold), library, prompting),
         trim=trimmer(settings.post_process),
+        unused=unused(settings, options, own_prompt=sources.prompt is not None),
     )
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 
+from trueground.benchmarks.instruct_qa.opening import open_unkept
 from trueground.errors import UsageError
-from trueground.plugins import Given
 from trueground.retrieval.base import Opened, Progress
 from trueground.retrieval.index import (
     Index,
@@ -19,9 +18,7 @@ from trueground.retrieval.index import (
 )
 from trueground.retrieval.index_file import read_index_file
 from trueground.retrieval.index_opening import Part, parts_of
-from trueground.retrieval.kinds import Shown, compose
 from trueground.retrieval.reading import Note, Reading
-from trueground.retrieval.written import as_written
 
 
 class Trial:
@@ -65,14 +62,12 @@ class Trial:
 
         Errors as of Index.open.
         """
-        passages = self.index.passages
 
-        def open_base(given: Given) -> Opened:
-            [part] = parts_of([as_written(given)])
-            where = self._folder if self.index.missing([part.written]) else self.index.path
-            return part.kind.open(where / part.folder, passages, replace(given, cache=False))
+        def place(part: Part) -> Path:
+            lacks = self.index.missing([part.written])
+            return (self._folder if lacks else self.index.path) / part.folder
 
-        return compose(written, open_base, Shown(passages.texts, passages.searched))
+        return open_unkept(written, self.index.passages, place)
 
     def _see_cheap(self, parts: Iterable[Part]) -> None:
         for part in parts:

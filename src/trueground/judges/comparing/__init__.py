@@ -102,7 +102,7 @@ def make_comparer(written: str, rater: Given | None = None, *, cache: bool = Tru
     if given.name in _ON_LANGUAGE_MODELS:
         if rater is None or rater.model is None:
             raise UsageError(
-                f"{given.name} asks a language model, and none is named; add "
+                f"{given.name.replace('-', '_')} asks a language model, and none is named; add "
                 '--rater "llm:MODEL(base_url=URL)"'
             )
         options = {**rater.options, **given.options}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +35,7 @@ def read_pdf(path: Path) -> Document:
         raise MissingExtraError("reading PDF files", "documents") from None
     texts: list[str] = []
     try:
-        with PdfReader(path) as reader:
+        with _silent(), PdfReader(path) as reader:
             _unlock(reader, path)
             for page in reader.pages:
                 texts.append(_plain(page.extract_text()))  # noqa: PERF401 - errors name the page
@@ -48,6 +51,18 @@ def read_pdf(path: Path) -> Document:
             "anew, or leave it out"
         ) from error
     return _document(path, texts, title)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Without pypdf's own log, whose lines name no file; what ends in an error is told by that."""
+    log = logging.getLogger("pypdf")
+    before = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 def _document(path: Path, texts: list[str], title: str) -> Document:
