@@ -192,8 +192,8 @@ def _timed(work: Callable[[], object]) -> float:
 
 def _stemmed_words() -> Callable[[str], list[str]]:
     """Our words, each stemmed once."""
-    from trueground.retrieval.bm25 import words
-    from trueground.retrieval.bm25_blocks import term_of
+    from trueground.retrieval.bm25.blocks import term_of
+    from trueground.retrieval.bm25.memory import words
 
     key = term_of(True)
     known: dict[str, str] = {}
@@ -233,8 +233,8 @@ def _build(role: str, folder: Path) -> dict[str, float]:
 
     def ours() -> None:
         from trueground.retrieval.base import no_progress
-        from trueground.retrieval.bm25_about import Options
-        from trueground.retrieval.bm25_disk import build_bm25
+        from trueground.retrieval.bm25.about import Options
+        from trueground.retrieval.bm25.disk import build_bm25
 
         build_bm25(folder / "ours", Texts(texts), Options(), no_progress, workers=2)  # type: ignore[arg-type]
 
@@ -277,8 +277,8 @@ def _with_bm25s(folder: Path, threads: int) -> Run:
 
 
 def _with_ours(folder: Path, workers: int) -> Run:
-    from trueground.retrieval.bm25_about import Options, see_about
-    from trueground.retrieval.bm25_disk import BM25OnDisk
+    from trueground.retrieval.bm25.about import Options, see_about
+    from trueground.retrieval.bm25.disk import BM25OnDisk
 
     lengths = Texts([""] * PASSAGES)
     about = see_about(folder / "ours", lengths, Options())  # type: ignore[arg-type]

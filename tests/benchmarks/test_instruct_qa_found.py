@@ -23,7 +23,7 @@ from trueground.benchmarks.registry import get_benchmark
 from trueground.cli.app import app
 from trueground.errors import InputError, UsageError
 from trueground.judges.comparing import make_comparer
-from trueground.retrieval.bm25 import words
+from trueground.retrieval.bm25.memory import words
 from trueground.retrieval.index import build_index
 from trueground.studies.variants import variants
 from trueground.types import Record

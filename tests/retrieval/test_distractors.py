@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from trueground.errors import UsageError
 from trueground.retrieval.base import Hit, Retriever
-from trueground.retrieval.bm25 import BM25
-from trueground.retrieval.corpus import Corpus, Entry, page_key, read_published, read_title
+from trueground.retrieval.bm25.memory import BM25
+from trueground.retrieval.corpora.corpus import Corpus, Entry, page_key, read_published, read_title
 from trueground.retrieval.distractors import Gold, fill, mine
 
 for library in ("bm25s", "Stemmer"):

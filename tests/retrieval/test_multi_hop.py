@@ -8,7 +8,7 @@ import pytest
 
 from trueground.errors import UsageError
 from trueground.retrieval.base import Hit
-from trueground.retrieval.bm25 import BM25
+from trueground.retrieval.bm25.memory import BM25
 from trueground.retrieval.multi_hop import MultiHop
 
 TEXTS = [

@@ -14,7 +14,7 @@ import orjson
 from trueground.errors import InputError
 from trueground.models.prompts import PromptFile
 from trueground.records.problems import describe
-from trueground.retrieval.bm25 import BM25
+from trueground.retrieval.bm25.memory import BM25
 
 NONE = "NONE"
 _SHAPE = '{"sentence": "…", "facts": ["…", …]}'

@@ -65,8 +65,8 @@ def build(
     no_progress: NoProgress = False,
 ) -> None:
     """Read passages and build retrievers over them (default: bm25); goes on where it stopped."""
+    from trueground.retrieval.corpora.reading import Reading
     from trueground.retrieval.index import add_retrievers, build_index, is_index
-    from trueground.retrieval.reading import Reading
 
     reading = Reading(passage_words, passage_overlap, skip_unreadable)
     wanted = retriever or ["bm25"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from trueground.errors import UsageError
 from trueground.retrieval.base import Hit, Retriever
-from trueground.retrieval.corpus import Corpus, page_key
+from trueground.retrieval.corpora.corpus import Corpus, page_key
 
 TOP = 40
 

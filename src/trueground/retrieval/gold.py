@@ -14,9 +14,9 @@ import orjson
 from trueground.errors import InputError
 from trueground.records.problems import describe
 from trueground.retrieval.base import Passages
-from trueground.retrieval.bm25 import words
-from trueground.retrieval.corpus import bare_id, page_key
-from trueground.retrieval.store import PassageStore
+from trueground.retrieval.bm25.memory import words
+from trueground.retrieval.corpora.corpus import bare_id, page_key
+from trueground.retrieval.corpora.store import PassageStore
 
 # A shorter passage may stand within a gold text by chance.
 _LEAST_WORDS = 8

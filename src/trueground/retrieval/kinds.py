@@ -17,9 +17,9 @@ from trueground.encoders.options import encoder_options
 from trueground.errors import UsageError, unknown_name
 from trueground.plugins import Given, add, load_plugins, read_given
 from trueground.retrieval.base import Kind, Opened, Retriever
-from trueground.retrieval.bm25 import BM25
-from trueground.retrieval.bm25_about import options_of
-from trueground.retrieval.dense import Dense
+from trueground.retrieval.bm25.about import options_of
+from trueground.retrieval.bm25.memory import BM25
+from trueground.retrieval.dense.memory import Dense
 from trueground.retrieval.hybrid import DEPTH, Hybrid, K
 from trueground.retrieval.multi_hop import BEAM, HOPS, MultiHop
 from trueground.retrieval.written import as_written, parts_of
@@ -38,14 +38,14 @@ class Shown:
 
 def _bm25() -> Kind:
     """Words in common, weighted by how rare they are (BM25)."""
-    from trueground.retrieval.bm25_disk import BM25_KIND
+    from trueground.retrieval.bm25.disk import BM25_KIND
 
     return BM25_KIND
 
 
 def _dense() -> Kind:
     """Vectors that an encoder makes: DPR, Contriever, sentence-transformers."""
-    from trueground.retrieval.dense_disk import DENSE_KIND
+    from trueground.retrieval.dense.disk import DENSE_KIND
 
     return DENSE_KIND
 

@@ -10,8 +10,8 @@ from typing import Any
 from trueground.errors import InputError
 from trueground.records.plainrows import plain_rows
 from trueground.records.problems import describe
+from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.gold import GoldPassage, find_gold, read_gold
-from trueground.retrieval.store import PassageStore
 
 
 @dataclass(frozen=True)

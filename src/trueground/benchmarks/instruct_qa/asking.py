@@ -15,7 +15,7 @@ from trueground.benchmarks.instruct_qa.settings import Settings
 from trueground.benchmarks.instruct_qa.source import read_items
 from trueground.benchmarks.instruct_qa.tally import Tally
 from trueground.errors import InputError
-from trueground.retrieval.bm25 import words
+from trueground.retrieval.bm25.memory import words
 from trueground.retrieval.gold import matches
 from trueground.types import Passage, Record
 

@@ -8,7 +8,7 @@ from math import gcd
 
 from trueground.benchmarks.instruct_qa.items import Item
 from trueground.retrieval.base import Passages
-from trueground.retrieval.bm25 import words
+from trueground.retrieval.bm25.memory import words
 from trueground.retrieval.gold import is_gold
 
 

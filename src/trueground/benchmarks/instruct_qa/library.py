@@ -15,8 +15,8 @@ from trueground.retrieval.gold import find_gold
 
 if TYPE_CHECKING:
     from trueground.retrieval.base import Opened
+    from trueground.retrieval.corpora.reading import Reading
     from trueground.retrieval.index import Index
-    from trueground.retrieval.reading import Reading
 
 # How many passages behind the wanted rank are looked at, where the first ones are gold.
 _SPARE = 100
@@ -125,8 +125,8 @@ def _ready(
     """The index of a corpus, and what opens its retrievers. UsageError: nothing to cut."""
     from trueground.benchmarks.instruct_qa.opening import open_kept, open_unkept
     from trueground.benchmarks.instruct_qa.trial import Trial
+    from trueground.retrieval.corpora.reading import Reading
     from trueground.retrieval.index import add_retrievers, ready_index
-    from trueground.retrieval.reading import Reading
 
     if words is not None:
         _see_cut(source, Reading(words=words))
@@ -142,7 +142,7 @@ def _ready(
         return trials[key].index, trials[key].open
     known: dict[tuple[Path, int | None], Path] = sources.shared.setdefault("corpora", {})
     if key in known:
-        index = add_retrievers(known[key], wanted, sources.progress)
+        index = add_retrievers(known[key], wanted, sources.progress, note=sources.note)
     else:
         index = ready_index(source, wanted, reading, sources.progress, note=sources.note)
         known[key] = index.path
@@ -155,9 +155,9 @@ def _ready(
 
 def _see_cut(source: Path, reading: Reading) -> None:
     """UsageError where there are no documents to cut."""
-    from trueground.retrieval.documents import ENDINGS
-    from trueground.retrieval.index_file import is_index, read_index_file
-    from trueground.retrieval.reading import corpus_files
+    from trueground.retrieval.corpora.documents import ENDINGS
+    from trueground.retrieval.corpora.reading import corpus_files
+    from trueground.retrieval.index.file import is_index, read_index_file
 
     option = f"--passage-words {reading.words}"
     if is_index(source):

@@ -9,10 +9,10 @@ from pathlib import Path
 from trueground.errors import UsageError
 from trueground.plugins import Given
 from trueground.retrieval.base import Opened
+from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.index import Index
-from trueground.retrieval.index_opening import Part, parts_of
+from trueground.retrieval.index.opening import Part, parts_of
 from trueground.retrieval.kinds import Shown, compose
-from trueground.retrieval.store import PassageStore
 from trueground.retrieval.written import as_written
 
 

@@ -9,6 +9,7 @@ from shlex import quote
 from trueground.benchmarks.instruct_qa.opening import open_unkept
 from trueground.errors import UsageError
 from trueground.retrieval.base import Opened, Progress
+from trueground.retrieval.corpora.reading import Note, Reading
 from trueground.retrieval.index import (
     Index,
     build_index,
@@ -16,9 +17,8 @@ from trueground.retrieval.index import (
     ready_index,
     usual_place,
 )
-from trueground.retrieval.index_file import read_index_file
-from trueground.retrieval.index_opening import Part, parts_of
-from trueground.retrieval.reading import Note, Reading
+from trueground.retrieval.index.file import read_index_file
+from trueground.retrieval.index.opening import Part, parts_of
 
 
 class Trial:

@@ -29,7 +29,7 @@ from trueground.benchmarks.truly_ground.source import (
 )
 from trueground.errors import InputError, UsageError
 from trueground.records.plainrows import data_files
-from trueground.retrieval.corpus import Corpus, read_corpus, read_published
+from trueground.retrieval.corpora.corpus import Corpus, read_corpus, read_published
 from trueground.retrieval.distractors import Gold, mine
 from trueground.types import Passage
 

@@ -1,0 +1,1 @@
+"""BM25: over texts in memory, and over an index on disk."""

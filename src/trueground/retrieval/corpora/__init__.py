@@ -1,0 +1,1 @@
+"""Passages: read from files and documents, kept in memory or on disk."""

@@ -1,0 +1,80 @@
+"""Tab-separated passages as DPR and TopiOCQA publish them: id, text, title."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from trueground.errors import InputError
+from trueground.records.archives import opened, require_readable
+from trueground.records.clean import clean_text
+from trueground.records.jsonfiles import LARGEST_ROW
+from trueground.records.problems import Problem
+from trueground.retrieval.corpora.formats import inner_ending, packing
+
+_COLUMNS = ["id", "text", "title"]
+
+
+def is_dpr(path: Path) -> bool:
+    """Does a .tsv file, maybe packed, begin with the header id, text, title? Raises InputError."""
+    if inner_ending(path) != ".tsv":
+        return False
+    require_readable(path, str(path))
+    with opened(path, packing(path), str(path)) as stream:
+        return _header(stream.readline(1_000)) == _COLUMNS
+
+
+def dpr_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(place, row) of psgs_w100.tsv, full_wiki_segments.tsv and files of that shape.
+
+    Quoted cells are read as the publishers' own code does (Python's csv with its defaults): what
+    stands after a closing quotation mark still belongs to the cell. InputError names the row.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), LARGEST_ROW))
+    name = str(path)
+    with opened(path, packing(path), name) as stream:
+        # Broken UTF-8 must reach us as a row, to be named with its place.
+        text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
+        try:
+            for number, cells in enumerate(_cells(text, name)):
+                if number and cells:
+                    place = f"{name}, row {number}"
+                    yield place, _row(cells, place)
+        finally:
+            text.detach()
+
+
+def _cells(text: io.TextIOWrapper, name: str) -> Iterator[list[str]]:
+    rows = csv.reader(text, delimiter="\t")
+    try:
+        yield from rows
+    except csv.Error as error:
+        raise InputError(
+            f"{name}, line {rows.line_num}: {error}; a quotation mark is probably missing there"
+        ) from None
+
+
+def _row(cells: list[str], place: str) -> dict[str, Any]:
+    if len(cells) != len(_COLUMNS):
+        raise InputError(
+            f"{place}: found {len(cells)} cells; expected 3: id, text and title, with tabs between "
+            "(is the file cut off, or a quotation mark not closed?)"
+        )
+    for column, cell in zip(_COLUMNS, cells, strict=True):
+        if cell.isascii() and "\0" not in cell:
+            continue
+        try:
+            clean_text(cell, column)
+        except Problem as problem:
+            raise InputError(
+                f"{place}, field {column!r}: found {problem.found} or broken UTF-8; expected "
+                "UTF-8 text"
+            ) from None
+    return dict(zip(_COLUMNS, cells, strict=True))
+
+
+def _header(line: bytes) -> list[str]:
+    return line.decode("utf-8", "replace").rstrip("\r\n").replace('"', "").split("\t")

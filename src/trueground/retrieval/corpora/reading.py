@@ -1,0 +1,207 @@
+"""A corpus from the files it comes in: which files, in which format, and all their passages."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trueground.errors import InputError, UsageError
+from trueground.records.parts import KINDS, PACKINGS
+from trueground.records.plainrows import data_files, plain_rows
+from trueground.retrieval.corpora.corpus import Entry, row_entries
+from trueground.retrieval.corpora.documents import ENDINGS, read_document
+from trueground.retrieval.corpora.documents.cutting import cut
+from trueground.retrieval.corpora.formats.dpr import dpr_rows, is_dpr
+from trueground.retrieval.corpora.formats.wikipedia import bz2_rows, is_map, map_rows
+
+_BZ2 = ".bz2"
+_VERSION = 1  # of the way documents are read and cut
+_SIGNATURE = re.compile(r"reading-\d+:words=([1-9]\d*),overlap=(\d+)(,skip_unreadable)?")
+Row = tuple[str, dict[str, Any]]
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How documents become passages; data files, whose rows are passages, are read as they are.
+
+    A passage has about `words` words and begins with the last `overlap` sentences of the one
+    before. With `skip_unreadable` documents that cannot be read are noted and left out. UsageError:
+    less than 1 word, less than 0 sentences.
+    """
+
+    words: int = 100
+    overlap: int = 0
+    skip_unreadable: bool = False
+
+    def __post_init__(self) -> None:
+        if self.words < 1:
+            raise UsageError(f"passages of {self.words} words; expected 1 or more, such as 100")
+        if self.overlap < 0:
+            raise UsageError(f"an overlap of {self.overlap} sentences; expected 0 or more")
+
+    @property
+    def signature(self) -> str:
+        """What the passages of the same documents depend on."""
+        skip = ",skip_unreadable" if self.skip_unreadable else ""
+        return f"reading-{_VERSION}:words={self.words},overlap={self.overlap}{skip}"
+
+
+def reading_of(signature: str) -> Reading | None:
+    """The reading with this signature; None where this version has none."""
+    match = _SIGNATURE.fullmatch(signature)
+    if match is None:
+        return None
+    reading = Reading(int(match[1]), int(match[2]), match[3] is not None)
+    return reading if reading.signature == signature else None
+
+
+def no_note(_note: str) -> None:
+    """Say nothing."""
+
+
+def read_entries(
+    path: Path,
+    reading: Reading = Reading(),
+    note: Note = no_note,
+) -> Iterator[Entry]:
+    """The passages of a file, or of all files of a folder and below it, in name order.
+
+    `note` is told what was left out: pages of Wikipedia without text, documents without text or,
+    if `reading` says so, unreadable ones. Kept in memory are one document or row at a time, and 8
+    bytes a row. InputError names file and place; MissingExtraError: PDF and HTML need packages.
+    """
+    files = corpus_files(path)
+    if _kind(files[0]) == "document":
+        root = path if path.is_dir() else path.parent
+        yield from _document_entries(files, root, reading, note)
+        return
+    bare = _Bare()
+    yield from row_entries(lambda: bare.rows(files))
+    if bare.count:
+        note(f"{path}: {bare.count} pages without text were left out, first {bare.first}")
+
+
+def corpus_files(path: Path) -> list[Path]:
+    """All files that hold the corpus, in the order in which they are read.
+
+    Hidden files and folders, and files of other kinds, are left out of a folder. InputError: no
+    such path, no file that can be read, both data files and documents.
+    """
+    if not path.is_dir():
+        return data_files(path)
+    first: dict[str, Path] = {}
+    found = []
+    for file in sorted(_below(path)):
+        kind = _kind(file)
+        if kind and file.is_file():
+            found.append(file)
+            first.setdefault(kind, file)
+    if not found:
+        raise InputError(f"{path} holds no file of a corpus; expected names that end in {_ENDINGS}")
+    if "document" in first and len(first) > 1:
+        data = first.get("data") or first["bz2"]
+        raise InputError(
+            f"{path} holds both documents ({first['document']}) and data files ({data}); put them "
+            "in folders of their own, or name one file"
+        )
+    return found
+
+
+def _document_entries(
+    files: Iterable[Path], root: Path, reading: Reading, note: Note
+) -> Iterator[Entry]:
+    found = False
+    for file in files:
+        try:
+            document = read_document(file)
+        except InputError as error:
+            if not reading.skip_unreadable:
+                raise
+            note(f"left out: {error}")
+            continue
+        for said in document.notes:
+            note(said)
+        page = file.relative_to(root).as_posix()
+        number = -1
+        for number, (title, text) in enumerate(
+            cut(document, file.stem, reading.words, reading.overlap)
+        ):
+            yield Entry(text, f"{page}#{number}", title, page)
+        found = found or number >= 0
+        if number < 0:
+            note(f"{file} holds no text")
+    if not found:
+        raise InputError(f"{root}: no document in it holds any text; name others")
+
+
+class _Bare:
+    """The rows of data files. Pages of Wikipedia without text are left out and counted."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first = ""
+
+    def rows(self, files: Iterable[Path]) -> Iterator[Row]:
+        """All rows of all files in turn."""
+        self.count = 0
+        for file in files:
+            if _kind(file) == "bz2":
+                yield from self._with_text(bz2_rows(file))
+            elif is_dpr(file):
+                yield from dpr_rows(file)
+            elif is_map(file):
+                yield from self._with_text(map_rows(file))
+            else:
+                if _kind(file) is None:
+                    _see_json(file)
+                yield from plain_rows(file)
+
+    def _with_text(self, rows: Iterable[Row]) -> Iterator[Row]:
+        for place, row in rows:
+            if row["text"] is not None:
+                yield place, row
+                continue
+            self.first = self.first if self.count else place
+            self.count += 1
+
+
+def _see_json(file: Path) -> None:
+    """InputError unless a file with an unknown ending begins as JSON does."""
+    with file.open("rb") as stream:
+        start = stream.read(4_096).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    if start not in (b"[", b"{"):
+        raise InputError(f"{file}: cannot tell its format; expected a name that ends in {_ENDINGS}")
+
+
+def _kind(file: Path) -> str | None:
+    """What a file's ending says: "document", "data", "bz2", None for others."""
+    ending = file.suffix.lower()
+    if ending in ENDINGS:
+        return "document"
+    if ending == _BZ2:
+        return "bz2"
+    bare = file.with_suffix("") if ending in PACKINGS else file
+    return "data" if bare.suffix.lower() in KINDS else None
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    def refuse(error: OSError) -> None:
+        raise InputError(
+            f"{error.filename} cannot be read: {error.strerror or error}; mend that, or name "
+            "another path"
+        ) from error
+
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(place, name) for name in names if not name.startswith("."))
+
+
+_ENDINGS = (
+    f"{', '.join(ENDINGS)} (documents) or {', '.join(KINDS)} (passages, each also with "
+    f"{' or '.join(PACKINGS)}) or {_BZ2}"
+)

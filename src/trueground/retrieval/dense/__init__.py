@@ -1,0 +1,1 @@
+"""Search by vectors: over texts in memory, and over vectors on disk, exact or through faiss."""
