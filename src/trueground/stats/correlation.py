@@ -1,4 +1,4 @@
-"""Pearson and Spearman correlation of paired numbers, with bootstrap intervals over the pairs."""
+"""Pearson, Spearman and Kendall correlation of pairs; bootstrap intervals over the pairs."""
 
 from __future__ import annotations
 
@@ -55,6 +55,29 @@ def spearman(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> float 
     return pearson(average_ranks(x), average_ranks(y))
 
 
+def kendall(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> float | None:
+    """Kendall's τ-b: concordant less discordant pairs, over those that do not tie.
+
+    (C - D) / √((n₀ - n₁)(n₀ - n₂)) with n₀ = n(n - 1)/2 and n₁, n₂ the pairs that tie in x and in y
+    (Kendall 1945). None where either sample is constant. Raises ValueError where the samples are
+    not equally long. Takes n · log² n steps.
+    """
+    a, b = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if len(a) != len(b):
+        raise ValueError(f"{len(a)} and {len(b)} numbers are no pairs")
+    order = np.lexsort((b, a))  # by x, and by y within equal x: such pairs are no inversions
+    a, b = a[order], b[order]
+    pairs = len(a) * (len(a) - 1) // 2
+    in_a, in_b = _tied(a), _tied(np.sort(b))
+    if in_a == pairs or in_b == pairs:
+        return None
+    both = _tied(a * 0, (a[1:] != a[:-1]) | (b[1:] != b[:-1]))
+    # Pairs that tie in neither are concordant or, where y is inverted, discordant.
+    difference = pairs - in_a - in_b + both - 2 * _inversions(b)
+    value = difference / np.sqrt(float(pairs - in_a) * float(pairs - in_b))
+    return float(np.clip(value, -1.0, 1.0))
+
+
 def correlation(
     x: Sequence[float],
     y: Sequence[float],
@@ -83,6 +106,27 @@ def correlation(
     drawn = a[draws], b[draws]
     found = _pearson(*(map(_ranks, drawn) if ranked else drawn))
     return Correlation(value, percentiles(found, level), level, n)
+
+
+def _tied(ordered: Floats, changes: NDArray[np.bool_] | None = None) -> int:
+    """Pairs of equal values; `changes` (n - 1,) says where a new value begins."""
+    if changes is None:
+        changes = ordered[1:] != ordered[:-1]
+    runs = np.diff(np.flatnonzero(np.concatenate(([True], changes, [True]))))
+    return int((runs * (runs - 1) // 2).sum())
+
+
+def _inversions(values: Floats) -> int:
+    """Pairs of which the first is greater, counted while the values are merged in order."""
+    merged, found, width = values.copy(), 0, 1
+    while width < len(merged):
+        for start in range(0, len(merged) - width, 2 * width):
+            left = merged[start : start + width]
+            right = merged[start + width : start + 2 * width]
+            found += len(left) * len(right) - int(np.searchsorted(left, right, "right").sum())
+            merged[start : start + 2 * width] = np.sort(merged[start : start + 2 * width])
+        width *= 2
+    return found
 
 
 def _ranks(rows: Floats) -> Floats:
