@@ -83,7 +83,7 @@ def _parameter(option: BenchmarkOption) -> inspect.Parameter:
     """A benchmark's option as a parameter that typer understands."""
     flag = isinstance(option.default, bool)
     allowed = f" [{'|'.join(option.allowed)}]" if option.allowed else ""
-    several = " Repeatable: each is a run of its own." if option.varied else ""
+    several = ". Repeatable: each is a run of its own" if option.varied else ""
     said = typer.Option(
         f"--{option.name}", help=option.doc + allowed + several, show_default=not flag
     )

@@ -10,7 +10,7 @@ OPTIONS = (
         "setting",
         "retrieved",
         "what the model is given: passages that a retriever finds, the gold ones, one that is "
-        "irrelevant, or none. Repeatable",
+        "irrelevant, or none",
         SETTINGS,
         varied=True,
     ),
@@ -18,14 +18,14 @@ OPTIONS = (
         "instruction",
         "v1",
         'v1: answer, given the passages; v2: say "I don\'t know" where they do not hold the '
-        "answer. Repeatable",
+        "answer",
         INSTRUCTIONS,
         varied=True,
     ),
     BenchmarkOption(
         "retriever",
         "bm25",
-        'bm25, dense:MODEL, hybrid:"bm25 + dense:MODEL", multi-hop:"dense:MODEL". Repeatable',
+        'bm25, dense:MODEL, hybrid:"bm25 + dense:MODEL", multi-hop:"dense:MODEL"',
         varied=True,
     ),
     BenchmarkOption(
