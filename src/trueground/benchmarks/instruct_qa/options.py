@@ -17,8 +17,7 @@ OPTIONS = (
     BenchmarkOption(
         "instruction",
         "v1",
-        'v1: answer, given the passages; v2: say "I don\'t know" where they do not hold the '
-        "answer",
+        'v1: answer, given the passages; v2: say "I don\'t know" where they do not hold the answer',
         INSTRUCTIONS,
         varied=True,
     ),
