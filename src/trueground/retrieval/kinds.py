@@ -80,7 +80,7 @@ _COMPOUNDS: dict[str, Callable[[Given, Sequence[Retriever], Shown], Retriever]] 
 _EXAMPLES = {"hybrid": "bm25 + dense:MODEL", "multi-hop": "dense:MODEL"}
 _SHOWN: dict[str, dict[str, Any]] = {
     "bm25": {"name": "bm25", "extra": "retrieval"},
-    "dense": {"name": "dense:MODEL", "extra": "retrieval and onnx or hf"},
+    "dense": {"name": "dense:MODEL", "extra": "onnx or hf; retrieval for hnsw and ivf"},
     "hybrid": {"name": 'hybrid:"A + B"'},
     "multi-hop": {"name": 'multi-hop:"A"'},
 }

@@ -1,1 +1,1 @@
-"""Comparisons over several finished runs."""
+"""Studies over finished runs and labelled data: sweeps, comparison, calibration, errors."""

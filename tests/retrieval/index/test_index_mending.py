@@ -15,7 +15,6 @@ from trueground.plugins import Given
 from trueground.retrieval import kinds
 from trueground.retrieval.base import Hit, Kind, Opened, Passages, Progress
 from trueground.retrieval.corpora.reading import Reading, reading_of
-from trueground.retrieval.disk import step
 from trueground.retrieval.index import (
     Index,
     add_retrievers,
@@ -26,6 +25,7 @@ from trueground.retrieval.index import (
     usual_place,
 )
 from trueground.retrieval.index.file import read_index_file
+from trueground.retrieval.writing import step
 
 ROWS = [{"id": str(i), "text": f"Bees make honey number {i}."} for i in range(5)]
 Mend = Callable[[Path, Path], Index]

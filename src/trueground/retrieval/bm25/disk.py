@@ -31,7 +31,7 @@ from trueground.retrieval.bm25.about import (
 from trueground.retrieval.bm25.blocks import BLOCK, blocks
 from trueground.retrieval.bm25.build import RANGE, write_index
 from trueground.retrieval.bm25.search import Found, Searcher
-from trueground.retrieval.disk import step
+from trueground.retrieval.writing import step
 
 # Fewer are done before a process has started.
 _WORTH_READERS = 20_000  # passages
@@ -40,7 +40,7 @@ _TOGETHER = 250  # queries that a process gets at once
 
 
 class BM25OnDisk:
-    """BM25 (see `bm25.BM25`) over an index in a folder, memory-mapped.
+    """BM25 (see `memory.BM25`) over an index in a folder, memory-mapped.
 
     Hits and scores are those of a search in memory, for any number of processes. Many queries at
     once are shared out among as many processes as there are cores; they stay until `close`.

@@ -34,7 +34,7 @@ from trueground.retrieval.corpora.store_files import (
     torn,
 )
 from trueground.retrieval.corpora.store_writing import write_store
-from trueground.retrieval.disk import step
+from trueground.retrieval.writing import step
 from trueground.types import Passage
 
 _AT_ONCE = 512  # passages that are read together when they are read in order

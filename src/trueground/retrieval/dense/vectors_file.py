@@ -22,7 +22,7 @@ from trueground.encoders.base import Floats, PassageEncoder
 from trueground.errors import InputError, ProtocolError, WriteError
 from trueground.retrieval.base import Passages, Progress
 from trueground.retrieval.dense.exact import Vectors
-from trueground.retrieval.disk import step
+from trueground.retrieval.writing import step
 
 FORMAT = 1
 ABOUT, BUILDING = "vectors.json", "building.json"

@@ -20,7 +20,6 @@ from trueground.retrieval.corpora.corpus import Entry
 from trueground.retrieval.corpora.reading import Note, Reading, no_note, read_entries
 from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.corpora.store_files import TornError
-from trueground.retrieval.disk import step
 from trueground.retrieval.index.file import (
     INDEX,
     PASSAGES,
@@ -30,6 +29,7 @@ from trueground.retrieval.index.file import (
     read_index_file,
 )
 from trueground.retrieval.index.sources import Seen, SourceFile, content_key, difference
+from trueground.retrieval.writing import step
 
 _GONE = ".gone-"  # what was moved away, and is removed
 _UNFINISHED = f".{PASSAGES}-"  # what a process has left that was killed

@@ -10,8 +10,8 @@ import msgspec
 
 from trueground._version import __version__
 from trueground.errors import InputError, WriteError
-from trueground.retrieval.disk import step
 from trueground.retrieval.index.sources import SourceFile
+from trueground.retrieval.writing import step
 
 INDEX = "index.json"
 PASSAGES = "passages"
