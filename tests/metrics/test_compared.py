@@ -215,6 +215,7 @@ def test_from_the_command_line(models: Path, tmp_path: Path) -> None:
     file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     metric = _metrics(models)["bertscore_f1"]
     command = ["score", str(file), "--metrics", metric, "--format", "json", "--quiet"]
+    command += ["--out", str(tmp_path / "run")]
     done = subprocess.run(
         [sys.executable, "-m", "trueground", *command], capture_output=True, text=True, check=False
     )
