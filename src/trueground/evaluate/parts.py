@@ -28,8 +28,8 @@ class Parts:
 
     `names` is None where that cannot be done: for parts handed in as objects, and for those that
     hold a model in memory or ask one. `own` are those that were made here and are closed here.
-    `rates` is what was written of the rater, where it was named. Comparers are made when a metric
-    names them.
+    `rater_given` is what was written of the rater, where it was named. Comparers are made when a
+    metric names them.
     """
 
     judges: tuple[Judge, ...]
@@ -37,7 +37,7 @@ class Parts:
     rater: Rater | None = None
     names: tuple[tuple[str, ...], str] | None = None
     own: tuple[Any, ...] = field(default=(), repr=False)
-    rates: Given | None = None
+    rater_given: Given | None = None
     cache: bool = True
     comparers: dict[str, Comparer] = field(default_factory=dict, repr=False)
 
@@ -47,7 +47,7 @@ class Parts:
         UsageError: an unknown name or option, no language model where one is needed. InputError.
         """
         if written not in self.comparers:
-            self.comparers[written] = make_comparer(written, self.rates, cache=self.cache)
+            self.comparers[written] = make_comparer(written, self.rater_given, cache=self.cache)
         return self.comparers[written]
 
     @property

@@ -49,7 +49,7 @@ class Plan:
         known = any(spec.key == ABSTAINED for spec in self.specs)
         hidden = () if known else (make_spec(get_metric(ABSTAINED), {}),)
         object.__setattr__(self, "hidden", hidden)
-        for spec in self.chosen:
+        for spec in self.chosen:  # made now: a name that cannot be used is told before any work
             if spec.metric.comparer:
                 self.parts.comparer(spec.metric.comparer(spec.options))
         unrated = [spec.key for spec in self.chosen if spec.metric.rubric]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from trueground.errors import ProtocolError
+from trueground.judges.once import each_once
 from trueground.types import JudgeRequest, Verdict
 
 
@@ -48,18 +49,10 @@ def ask(judge: Judge, requests: Sequence[JudgeRequest]) -> list[Verdict]:
     Equal requests share one verdict object. Raises ProtocolError where the judge gives another
     number of verdicts, or names a text that is not there.
     """
-    places: dict[JudgeRequest, int] = {}
-    order = [places.setdefault(request, len(places)) for request in requests]
-    asked = list(places)
-    verdicts = judge.judge(asked) if asked else []
-    if len(verdicts) != len(asked):
-        raise ProtocolError(
-            f"the judge {judge.name!r} gave {len(verdicts)} verdicts for {len(asked)} requests; "
-            "it must give one for each, in their order"
-        )
-    for request, verdict in zip(asked, verdicts, strict=True):
+    verdicts, different = each_once(f"the judge {judge.name!r}", "verdicts", judge.judge, requests)
+    for request, verdict in different:
         if verdict.text is not None and not 0 <= verdict.text < len(request.texts):
             raise ProtocolError(
                 f"the judge {judge.name!r} names text {verdict.text} of {len(request.texts)}"
             )
-    return [verdicts[place] for place in order]
+    return verdicts

@@ -30,8 +30,8 @@ from trueground.retrieval.index import (
     ready_index,
     usual_place,
 )
-from trueground.retrieval.index import building as index_building
-from trueground.retrieval.index import index as indexes
+from trueground.retrieval.index import building as indexes
+from trueground.retrieval.index import steps as index_steps
 from trueground.retrieval.kinds import bases, compose, open_over
 from trueground.retrieval.kinds import kinds as all_kinds
 
@@ -451,7 +451,7 @@ def held(out: Path) -> Iterator[subprocess.Popen[str]]:
 def test_another_process_is_waited_for(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_building, "_TOLD_AFTER", 1)
+    monkeypatch.setattr(index_steps, "_TOLD_AFTER", 1)
     out = tmp_path / "i"
     out.mkdir()
     told: list[str] = []
@@ -505,7 +505,7 @@ def test_ctrl_c_ends_the_waiting(corpus: Path, tmp_path: Path) -> None:
 def test_what_is_whole_is_used_while_another_process_builds(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_building, "_TOLD_AFTER", 0)
+    monkeypatch.setattr(index_steps, "_TOLD_AFTER", 0)
     place, out = ready_index(corpus, ["letters"]).path, tmp_path / "i"
     build_index(corpus, out, ["letters"])
     with held(place), held(out):
@@ -531,7 +531,7 @@ def test_an_index_that_is_made_anew_meanwhile_gets_no_old_files(
         monkeypatch.undo()
         monkeypatch.setitem(kinds.retrievers, "letters", workshop.kind)
         build_index(other, out, [], rebuild=True)
-        with index_building.building(path):
+        with index_steps.building(path):
             yield
 
     monkeypatch.setattr(indexes, "building", later)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from trueground.errors import ProtocolError
-from trueground.types import Comparison, ComparisonRequest
+from trueground.judges.once import each_once
+from trueground.types import Comparison, ComparisonRequest, Status
 
 
 @runtime_checkable
@@ -40,15 +41,16 @@ class Comparer(Protocol):
 def compare(comparer: Comparer, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
     """Ask every different request once; one comparison for each request, in their order.
 
-    Raises ProtocolError where the comparer gives another number of comparisons.
+    Raises ProtocolError where the comparer gives another number of comparisons, or a scored one
+    with other values than it declares.
     """
-    places: dict[ComparisonRequest, int] = {}
-    order = [places.setdefault(request, len(places)) for request in requests]
-    asked = list(places)
-    given = comparer.compare(asked) if asked else []
-    if len(given) != len(asked):
-        raise ProtocolError(
-            f"the comparer {comparer.name!r} gave {len(given)} comparisons for {len(asked)} "
-            "requests; it must give one for each, in their order"
-        )
-    return [given[place] for place in order]
+    who = f"the comparer {comparer.name!r}"
+    comparisons, different = each_once(who, "comparisons", comparer.compare, requests)
+    for _, found in different:
+        expected = set(comparer.values) if found.status is Status.SCORED else set()
+        if set(found.values) != expected:
+            raise ProtocolError(
+                f"{who} gave the values {sorted(found.values)} with the status {found.status}; "
+                f"it must give {sorted(expected)}"
+            )
+    return comparisons
