@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trueground.cli.options import Format
+from trueground.cli.options import Format, FormatOption
 
 if TYPE_CHECKING:
     from trueground.net.upkeep import CacheStats
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 cache = typer.Typer(name="cache", help="What is kept of earlier runs: count and clear.")
 _LONGEST_DAYS = 100_000
 _NOUNS = {"encoders": "results of encoders", "searches": "searches"}
-FormatOption = Annotated[Format, typer.Option("--format", help="text or json.")]
 
 
 @cache.command("stats")

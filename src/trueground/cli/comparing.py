@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trueground.cli.options import Format
+from trueground.cli.options import Format, FormatOption, Quiet
 
 Runs = Annotated[
     list[Path], typer.Argument(help="Run directories; every later one is compared with the first.")
@@ -41,11 +41,8 @@ def compare(
     allow_mismatch: AllowMismatch = False,
     flips: Flips = 20,
     out: Out = None,
-    format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
-    quiet: Annotated[
-        bool,
-        typer.Option("--quiet", help="No table on screen; errors and JSON still print."),
-    ] = False,
+    format_: FormatOption = Format.TEXT,
+    quiet: Quiet = False,
 ) -> None:
     """Compare runs item by item: differences, intervals, tests, and which items changed."""
     from trueground.metrics.registry import split_specs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trueground.cli.options import Format
+from trueground.cli.options import Format, FormatOption, NoProgress, Quiet
 
 if TYPE_CHECKING:
     from trueground.benchmarks.fetching import Fetched, Progress
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 data = typer.Typer(name="data", help="Benchmarks' data: fetch, verify, and count.")
 
 NAME_HELP = "A dataset; `trueground list datasets` shows them."
-FormatOption = Annotated[Format, typer.Option("--format", help="text or json.")]
 
 
 @data.command("fetch")
@@ -29,8 +28,8 @@ def fetch(
         Path | None, typer.Option("--from", help="Take a copy on disk: a folder or a file.")
     ] = None,
     format_: FormatOption = Format.TEXT,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Only errors and JSON.")] = False,
-    no_progress: Annotated[bool, typer.Option("--no-progress", help="No progress bar.")] = False,
+    quiet: Quiet = False,
+    no_progress: NoProgress = False,
 ) -> None:
     """Download a benchmark's data, and record revision and checksum of each file."""
     from trueground.benchmarks.datasets import get_dataset

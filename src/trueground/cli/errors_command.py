@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trueground.cli.options import Format
+from trueground.cli.options import Format, FormatOption, NoProgress, Quiet
 
 Source = Annotated[
     Path,
@@ -34,9 +34,9 @@ def errors(
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Use no reply that was paid for before.")
     ] = False,
-    format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Only errors and JSON.")] = False,
-    no_progress: Annotated[bool, typer.Option("--no-progress", help="No progress bar.")] = False,
+    format_: FormatOption = Format.TEXT,
+    quiet: Quiet = False,
+    no_progress: NoProgress = False,
 ) -> None:
     """Sort correct answers with a low F1 by why it is low; what people corrected is kept."""
     from trueground.cli.progress import progress_bar

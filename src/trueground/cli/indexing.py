@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trueground.cli.index_shown import means_as_json, show_hits, show_means, told_absent
-from trueground.cli.options import Format
+from trueground.cli.options import Format, FormatOption, NoProgress, Quiet
 from trueground.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ Retrievers = Annotated[
         "bm25(k1=0.9). Repeatable.",
     ),
 ]
-FormatOption = Annotated[Format, typer.Option("--format", help="text or json.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Only errors and JSON.")]
-NoProgress = Annotated[bool, typer.Option("--no-progress", help="No progress bar.")]
 NoCache = Annotated[
     bool, typer.Option("--no-cache", help="Search again, and keep nothing of what is found.")
 ]
@@ -114,7 +111,7 @@ def search(
     top: Annotated[int, typer.Option(min=1, help="Hits for each query.")] = 8,
     no_cache: NoCache = False,
     format_: FormatOption = Format.TEXT,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no warnings.")] = False,
+    quiet: Quiet = False,
     no_progress: NoProgress = False,
 ) -> None:
     """Show the passages that are nearest to each query; json: one line for each query."""

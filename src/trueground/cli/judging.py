@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trueground.cli.options import Format, OnBadRow
+from trueground.cli.options import Format, FormatOption, NoProgress, OnBadRow, Quiet
 
 judge = typer.Typer(name="judge", help="Judges: calibrate one against human labels.")
 
@@ -72,9 +72,9 @@ def calibrate(
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Use no reply that was paid for before.")
     ] = False,
-    format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Only errors and JSON.")] = False,
-    no_progress: Annotated[bool, typer.Option("--no-progress", help="No progress bar.")] = False,
+    format_: FormatOption = Format.TEXT,
+    quiet: Quiet = False,
+    no_progress: NoProgress = False,
 ) -> None:
     """Choose a judge's threshold, and fit its probabilities, by human labels."""
     from trueground.cli.progress import progress_bar

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trueground.cli.options import Format
+from trueground.cli.options import Format, FormatOption
 
 KINDS = (
     "metrics",
@@ -25,7 +25,7 @@ def list_(
     kind: Annotated[
         str, typer.Argument(help=f"One of: {', '.join(KINDS)}. Without it: all of them.")
     ] = "",
-    format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
+    format_: FormatOption = Format.TEXT,
 ) -> None:
     """Show metrics, judges, benchmarks, retrievers, models …, with what each needs."""
     import orjson

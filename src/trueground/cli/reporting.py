@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trueground.cli.options import Format
+from trueground.cli.options import Format, FormatOption, Quiet
 
 DEFAULT_OUT = Path("leaderboard.html")
 MAX_ITEMS = 20_000
@@ -40,10 +40,8 @@ def report(
     max_items: Annotated[
         int | None, typer.Option(min=0, help=f"Items on one run's page. Default: {MAX_ITEMS:,}")
     ] = None,
-    format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="Draw only; notes, errors and JSON still print.")
-    ] = False,
+    format_: FormatOption = Format.TEXT,
+    quiet: Quiet = False,
 ) -> None:
     """Draw one run's page again; several runs, or --with-published, make a leaderboard."""
     from trueground.reports.leaderboard.runs import is_run

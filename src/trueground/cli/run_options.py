@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-from trueground.cli.options import Decomposer, Format, Judges, Rater
+from trueground.cli.options import (
+    Decomposer,
+    Format,
+    FormatOption,
+    Judges,
+    NoProgress,
+    Quiet,
+    Rater,
+)
 
 
 class Api(StrEnum):
@@ -125,10 +133,8 @@ def common(
     no_records: Annotated[
         bool, typer.Option("--no-records", help="Do not keep the records with the run.")
     ] = False,
-    format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="No summary on screen; errors and JSON still print.")
-    ] = False,
-    no_progress: Annotated[bool, typer.Option("--no-progress", help="No progress bar.")] = False,
+    format_: FormatOption = Format.TEXT,
+    quiet: Quiet = False,
+    no_progress: NoProgress = False,
 ) -> None:
     """A signature only: what `trueground run BENCHMARK` takes."""

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trueground.cli.options import Decomposer, Format, Judges, OnBadRow, Rater
+from trueground.cli.options import (
+    Decomposer,
+    Format,
+    FormatOption,
+    Judges,
+    NoProgress,
+    OnBadRow,
+    Quiet,
+    Rater,
+)
 
 if TYPE_CHECKING:
     from trueground.evaluate.gates import GateOutcome
@@ -53,18 +62,15 @@ def score(
     on_bad_row: Annotated[OnBadRow, typer.Option(help="stop, or skip.")] = OnBadRow.STOP,
     fail_under: FailUnder = None,
     min_coverage: MinCoverage = 0.0,
-    format_: Annotated[Format, typer.Option("--format", help="text or json.")] = Format.TEXT,
+    format_: FormatOption = Format.TEXT,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N records.")] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the intervals.")] = 0,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes. Default: by size.")] = None,
     no_records: Annotated[
         bool, typer.Option("--no-records", help="Do not keep the records with the run.")
     ] = False,
-    quiet: Annotated[
-        bool,
-        typer.Option("--quiet", help="No summary on screen; errors and JSON still print."),
-    ] = False,
-    no_progress: Annotated[bool, typer.Option("--no-progress", help="No progress bar.")] = False,
+    quiet: Quiet = False,
+    no_progress: NoProgress = False,
 ) -> None:
     """Score a file of answers: item by item and as a whole, in a folder with a page."""
     from trueground.cli.progress import progress_bar
