@@ -2,66 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.reports.browser import (
+    CONTRAST,
+    OVERLAP,
+    WIDE,
+    browser,
+    emulate,
+    needs_a_browser,
+    opened,
+    resize,
+)
 from tests.reports.leaderboard_fixture import MODELS, benchmark_run, sweep
 
 from trueground.reports.leaderboard.page import write_leaderboard
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (BROWSER and DRIVER), reason="no chromium (or google-chrome) with chromedriver here"
-)
-FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run "
-    "--disable-background-networking --disable-component-update --disable-sync"
-)
-WIDE = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
-# Relative luminance by WCAG 2; transparent backgrounds show what lies below them.
-CONTRAST = """
-  const canvas = Object.assign(document.createElement('canvas'), {width: 1, height: 1});
-  const context = canvas.getContext('2d', {willReadFrequently: true});
-  const rgb = (colour) => {
-    context.clearRect(0, 0, 1, 1); context.fillStyle = colour; context.fillRect(0, 0, 1, 1);
-    return [...context.getImageData(0, 0, 1, 1).data];
-  };
-  const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)
-    .map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, c, k) => sum + c * [0.2126, 0.7152, 0.0722][k], 0);
-  const behind = (element) => {
-    for (let e = element; e; e = e.parentElement) {
-      const found = rgb(getComputedStyle(e).backgroundColor);
-      if (found[3] === 255) return found;
-    }
-    throw new Error('no background');
-  };
-  const elements = document.querySelectorAll(
-    'th, td, caption span, .quiet, .tag, .scale span, p, li, figcaption, code');
-  return Math.min(...[...elements].map((e) => {
-    const pair = [light(rgb(getComputedStyle(e).color)), light(behind(e))].sort((a, b) => b - a);
-    return (pair[0] + 0.05) / (pair[1] + 0.05);
-  }));
-"""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in FLAGS.split():
-        options.add_argument(flag)
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
-    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+__all__ = ["browser", "opened"]  # fixtures
+pytestmark = needs_a_browser
 
 
 @pytest.fixture(scope="module")
@@ -71,25 +31,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     benchmark_run(folder / "more", "gpt-4o", "unanswerable", 0.5, limit=10, n=10)
     runs = [folder / "runs", folder / "more"]
     return write_leaderboard(runs, folder / "leaderboard.html", with_published=True)
-
-
-@pytest.fixture
-def opened(browser: Any, page: Path) -> Any:
-    resize(browser, 1200)
-    browser.get("about:blank")
-    browser.get(page.as_uri())
-    yield browser
-    assert browser.get_log("browser") == []
-
-
-def resize(browser: Any, width: int) -> None:
-    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-
-
-def emulate(browser: Any, scheme: str = "", media: str = "") -> None:
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
 
 
 def column(browser: Any, number: int) -> list[str]:
@@ -192,18 +133,9 @@ def test_theme_turns(opened: Any) -> None:
 
 
 def test_numbers_in_scatters_do_not_overlap(opened: Any) -> None:
-    """Boxes of text overlap by more than their own air only where one hides the other."""
-    script = """
-        return [...document.querySelectorAll('svg.scatter')].flatMap((chart) => {
-          const boxes = [...chart.querySelectorAll('.number')]
-            .map((text) => text.getBoundingClientRect());
-          return boxes.flatMap((a, k) => boxes.slice(k + 1).map((b) => [
-            Math.min(a.right, b.right) - Math.max(a.left, b.left),
-            Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)]));
-        }).filter(([x, y]) => x > 2 && y > 5).length"""
     for width in (390, 1200):
         resize(opened, width)
-        assert opened.execute_script(script) == 0
+        assert opened.execute_script(OVERLAP) == 0
 
 
 def test_print_fits_the_sheet(opened: Any) -> None:

@@ -6,14 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.reports.test_leaderboard_browser import CONTRAST, WIDE, browser, emulate, resize
-from tests.reports.test_leaderboard_browser import pytestmark as _needs_a_browser
+from tests.reports.browser import (
+    CONTRAST,
+    OVERLAP,
+    STICKING_OUT,
+    WIDE,
+    browser,
+    emulate,
+    needs_a_browser,
+    opened,
+    resize,
+)
 from tests.reports.truly_ground_fixture import OUTSIDE, four_versions, length_and_position
 
 from trueground.reports.leaderboard.page import write_leaderboard
 
-__all__ = ["browser"]  # the fixture
-pytestmark = _needs_a_browser
+__all__ = ["browser", "opened"]  # fixtures
+pytestmark = needs_a_browser
 
 
 @pytest.fixture(scope="module")
@@ -25,15 +34,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_leaderboard(
         runs, folder / "leaderboard.html", baseline="tulu-2-7b", outside=scores
     )
-
-
-@pytest.fixture
-def opened(browser: Any, page: Path) -> Any:
-    resize(browser, 1200)
-    browser.get("about:blank")
-    browser.get(page.as_uri())
-    yield browser
-    assert browser.get_log("browser") == []
 
 
 def test_every_section_is_there(opened: Any) -> None:
@@ -56,10 +56,7 @@ def test_every_section_is_there(opened: Any) -> None:
 def test_only_tables_scroll_sideways(opened: Any, width: int) -> None:
     resize(opened, width)
     assert opened.execute_script(WIDE) == 0
-    outside = """return [...document.querySelectorAll('svg.scatter text, figcaption, figure p')]
-        .filter((e) => e.getBoundingClientRect().right > innerWidth + 1
-          || e.getBoundingClientRect().left < -1).length"""
-    assert opened.execute_script(outside) == 0
+    assert opened.execute_script(STICKING_OUT) == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -81,17 +78,9 @@ def test_every_picture_has_words_and_a_table_beside_it(opened: Any) -> None:
 
 
 def test_numbers_of_the_points_do_not_overlap(opened: Any) -> None:
-    script = """
-        return [...document.querySelectorAll('svg.scatter')].flatMap((chart) => {
-          const boxes = [...chart.querySelectorAll('.number')]
-            .map((text) => text.getBoundingClientRect());
-          return boxes.flatMap((a, k) => boxes.slice(k + 1).map((b) => [
-            Math.min(a.right, b.right) - Math.max(a.left, b.left),
-            Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)]));
-        }).filter(([x, y]) => x > 2 && y > 5).length"""
     for width in (390, 1200):
         resize(opened, width)
-        assert opened.execute_script(script) == 0
+        assert opened.execute_script(OVERLAP) == 0
 
 
 def test_drops_sort_by_the_share_lost(opened: Any) -> None:

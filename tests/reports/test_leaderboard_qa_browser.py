@@ -6,14 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.reports.browser import (
+    CONTRAST,
+    OVERLAP,
+    STICKING_OUT,
+    WIDE,
+    browser,
+    emulate,
+    needs_a_browser,
+    opened,
+    resize,
+)
 from tests.reports.instruct_qa_fixture import retriever_study, study
-from tests.reports.test_leaderboard_browser import CONTRAST, WIDE, browser, emulate, resize
-from tests.reports.test_leaderboard_browser import pytestmark as _needs_a_browser
 
 from trueground.reports.leaderboard.page import write_leaderboard
 
-__all__ = ["browser"]  # the fixture
-pytestmark = _needs_a_browser
+__all__ = ["browser", "opened"]  # fixtures
+pytestmark = needs_a_browser
 
 SECTIONS = ("plane", "abstention", "retrievers", "instructions")
 
@@ -23,15 +32,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("qa")
     runs = [study(folder / "nq"), retriever_study(folder / "retrievers")]
     return write_leaderboard(runs, folder / "leaderboard.html", with_published=True)
-
-
-@pytest.fixture
-def opened(browser: Any, page: Path) -> Any:
-    resize(browser, 1200)
-    browser.get("about:blank")
-    browser.get(page.as_uri())
-    yield browser
-    assert browser.get_log("browser") == []
 
 
 def test_every_section_is_there(opened: Any) -> None:
@@ -44,10 +44,7 @@ def test_every_section_is_there(opened: Any) -> None:
 def test_only_tables_scroll_sideways(opened: Any, width: int) -> None:
     resize(opened, width)
     assert opened.execute_script(WIDE) == 0
-    outside = """return [...document.querySelectorAll('svg.scatter text, figcaption, figure p')]
-        .filter((e) => e.getBoundingClientRect().right > innerWidth + 1
-          || e.getBoundingClientRect().left < -1).length"""
-    assert opened.execute_script(outside) == 0
+    assert opened.execute_script(STICKING_OUT) == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -78,17 +75,9 @@ def test_marks_stand_inside_their_pictures(opened: Any) -> None:
 
 
 def test_numbers_of_the_points_do_not_overlap(opened: Any) -> None:
-    script = """
-        return [...document.querySelectorAll('svg.scatter')].flatMap((chart) => {
-          const boxes = [...chart.querySelectorAll('.number')]
-            .map((text) => text.getBoundingClientRect());
-          return boxes.flatMap((a, k) => boxes.slice(k + 1).map((b) => [
-            Math.min(a.right, b.right) - Math.max(a.left, b.left),
-            Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)]));
-        }).filter(([x, y]) => x > 2 && y > 5).length"""
     for width in (390, 1200):
         resize(opened, width)
-        assert opened.execute_script(script) == 0
+        assert opened.execute_script(OVERLAP) == 0
 
 
 def test_tables_sort(opened: Any) -> None:

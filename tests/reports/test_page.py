@@ -19,7 +19,7 @@ from trueground.reports.charts import Scale, distribution, scale_for
 from trueground.reports.items import field_text
 from trueground.reports.page import write_page
 from trueground.reports.selection import choose_items, headline_metric, read_numbers
-from trueground.reports.view import input_names
+from trueground.reports.view import asked, input_names
 from trueground.types import Record
 
 
@@ -219,3 +219,18 @@ def test_foreign_or_broken_records_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be unpacked"):
         write_page(run)
     assert not list(run.glob(".report*"))
+
+
+def test_checksums_among_the_options_are_cut() -> None:
+    manifest = {
+        "kind": "run",
+        "benchmark": {
+            "name": "b",
+            "task": "t",
+            "options": {"corpus": "0a" * 32, "setting": "gold"},
+        },
+        "model": {"name": "m"},
+    }
+    found = asked(manifest)
+    assert found is not None
+    assert found["how"] == "corpus 0a0a0a0a0a0a…, setting gold"

@@ -38,5 +38,7 @@ Rater = Annotated[
     typer.Option(help="Who rates fluency and the like: llm:MODEL(option=value)."),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="text or json.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No summary, no progress; errors and JSON still print.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="No summary, no progress; errors and JSON still print.")
+]
 NoProgress = Annotated[bool, typer.Option("--no-progress", help="No progress bar.")]

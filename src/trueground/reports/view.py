@@ -19,6 +19,7 @@ from trueground.reports.charts import (
     interval,
     scale_for,
 )
+from trueground.reports.leaderboard.short import short_checksums
 from trueground.reports.verdicts import judges
 from trueground.types import Status
 
@@ -173,7 +174,7 @@ def asked(manifest: dict[str, Any]) -> dict[str, Any] | None:
     return {
         "model": manifest["model"]["name"],
         "task": f"{benchmark['name']}/{benchmark['task']}",
-        "how": ", ".join(f"{name} {value}" for name, value in options.items()),
+        "how": short_checksums(", ".join(f"{name} {value}" for name, value in options.items())),
         "prompts": ", ".join(prompt["id"] for prompt in manifest.get("prompts") or []),
     }
 

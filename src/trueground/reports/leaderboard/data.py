@@ -157,9 +157,9 @@ def _rows(board: Board, facts: dict[str, Facts]) -> list[Row]:
 
 
 def _best(column: Column, cells: list[dict[str, Cell]]) -> set[float | None]:
-    """The best mean of a column; nothing where there is no choice or no direction."""
+    """The best mean of a column; nothing where all are the same, or there is no direction."""
     means = [own[column.id].mean for own in cells if column.id in own]
     known = [mean for mean in means if mean is not None]
-    if len(known) < 2 or column.higher_is_better is None:
+    if len(set(known)) < 2 or column.higher_is_better is None:
         return set()
     return {max(known) if column.higher_is_better else min(known)}

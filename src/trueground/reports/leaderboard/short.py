@@ -30,3 +30,8 @@ def _short(value: str, others: set[str]) -> str:
         if not any(other.startswith(value[:cut]) for other in others):
             return value[:cut]
     return value
+
+
+def short_checksums(text: str) -> str:
+    """The text with the beginning of each checksum only."""
+    return _CHECKSUM.sub(lambda match: f"{match[0][:_FEW]}…", text)
