@@ -16,7 +16,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("plugins", "text"),
     ("metrics", "stats", "net"),
     ("records", "models", "encoders"),
-    ("retrieval",),
+    ("retrieval", "graph"),
     ("claims",),
     ("judges",),
     ("benchmarks", "runs"),

@@ -8,6 +8,7 @@ TruegroundError                exit code
 ├── OutputError                2   the output folder cannot be used (nothing was begun)
 ├── WriteError                 5   writing failed after work had begun (what was finished is kept)
 ├── WorkerError                5   a process that did the work is gone (what was finished is kept)
+├── GraphError                 2   a knowledge graph that cannot be read or queried
 ├── UnreachableError           4   a model or judge that could not be reached at all
 ├── ProtocolError              2   a judge or another part from outside broke its promise
 └── RunInterrupted             130 Ctrl-C; what was finished is kept
@@ -95,6 +96,10 @@ class WorkerError(TruegroundError):
     """A process that did part of the work could not start or is gone; what was finished is kept."""
 
     exit_code = 5
+
+
+class GraphError(TruegroundError):
+    """A knowledge graph that cannot be opened, read or queried."""
 
 
 class UnreachableError(TruegroundError):

@@ -52,7 +52,8 @@ class Task:
     values that were settled. `headline` is the metric by which models are ranked; `by` are the
     breakdown fields; `params` what the task's scheme asks of the model, before the user's own.
     `trim` makes of a reply the response that is scored; the log keeps the reply. `unused` are the
-    options that were given and have no effect on this task.
+    options that were given and have no effect on this task. `notices` are short sentences that
+    every page of the run must show, such as that something in it is made up.
     """
 
     benchmark: str
@@ -67,6 +68,7 @@ class Task:
     questions: Callable[[], Iterator[Question]]
     trim: Callable[[str], str] | None = None
     unused: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 def say_nothing(*_words: object) -> None:

@@ -12,6 +12,7 @@ from trueground.claims import Decomposed, Decomposer
 from trueground.claims.clean import fact_key
 from trueground.judges import Judge, ask
 from trueground.metrics.batch import Batch
+from trueground.metrics.citations.asked import MAKERS, Asked
 from trueground.metrics.evidence import Checked
 from trueground.text.refusal import refusal
 from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
@@ -71,6 +72,8 @@ class Checker:
     def __call__(self, batch: Batch, kind: str) -> list[Checked]:
         """The checks of one kind (see Evidence.checks) for each item of the batch."""
         what, *rest = kind.split(":")
+        if what in MAKERS:
+            return self._asked(MAKERS[what](batch, ":".join(rest)))
         variant = next((word for word in rest if word not in ("input", "gold")), "")
         asked = [""] * len(batch)
         if what == "facts":
@@ -99,6 +102,16 @@ class Checker:
             )
             for i, item in enumerate(claims)
         ]
+
+    def _asked(self, items: Sequence[Sequence[Asked]]) -> list[Checked]:
+        """The checks of a kind that brings its own requests."""
+        requests = [a.request for item in items for a in item if a.request is not None]
+        given = iter(ask(self._judge, requests))
+
+        def verdict(one: Asked) -> Verdict:
+            return next(given) if one.verdict is None else one.verdict
+
+        return [Checked([a.claim for a in item], [verdict(a) for a in item]) for item in items]
 
     def _what(self, batch: Batch, what: str) -> Sequence[Decomposed]:
         """What is checked of each item: gold facts, the whole response, or its claims."""
@@ -137,6 +150,14 @@ def as_json(checked: Checked, kind: str) -> dict[str, Any]:
     if not checked.claims:
         return {}
     pairs = zip(checked.claims, checked.verdicts, strict=True)
+    if (what := kind.partition(":")[0]) in MAKERS:
+        return {
+            what: [
+                {"text": c.text, "start": c.start, "end": c.end, "sentence": c.sentence}
+                | _verdict_json(v)
+                for c, v in pairs
+            ]
+        }
     if kind.startswith("facts"):
         return {"facts": [{"text": c.text, **_verdict_json(v)} for c, v in pairs]}
     if kind.startswith("response"):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from trueground.errors import UsageError
 from trueground.evaluate.result import Summary
+from trueground.evaluate.run_level import macro_key, micro_key
 from trueground.metrics.registry import parse_spec
 
 
@@ -41,7 +42,14 @@ def parse_gate(text: str) -> Gate:
             f"--fail-under {text!r} cannot be read; write METRIC=NUMBER, as in k_precision=0.8"
         ) from None
     plain, label = _by_judge(name)
-    return Gate(parse_spec(plain).key + label, least)
+    return Gate(_key(plain) + label, least)
+
+
+def _key(name: str) -> str:
+    """The key of a metric, or of a number that only a whole run has."""
+    plain = macro_key(name)
+    key = parse_spec(plain).key
+    return key if plain == name else micro_key(key)
 
 
 def _by_judge(name: str) -> tuple[str, str]:
@@ -66,7 +74,7 @@ def judge_gates(summary: Summary, gates: Sequence[Gate], min_coverage: float) ->
     messages += [
         f"note: lower is better for {gate.metric}; this gate is a floor"
         for gate in gates
-        if not parse_spec(_by_judge(gate.metric)[0]).metric.higher_is_better
+        if not parse_spec(macro_key(_by_judge(gate.metric)[0])).metric.higher_is_better
     ]
     short = {name: m.coverage for name, m in summary.items() if m.coverage < min_coverage}
     for name, coverage in short.items():

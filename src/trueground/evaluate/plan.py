@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from trueground.errors import UsageError
 from trueground.evaluate.parts import Parts
+from trueground.evaluate.run_level import RunLevel
 from trueground.metrics.base import Spec, make_spec
 from trueground.metrics.registry import default_specs, get_metric, parse_specs
 from trueground.records import Check
@@ -26,6 +27,7 @@ class Plan:
 
     `chosen` are the metrics as they were asked for; `specs` has those that read verdicts once more
     for every judge but the first. `hidden` metrics are computed for the summary but not written.
+    `run_level` are the numbers of the whole run that are no means over items.
     """
 
     chosen: tuple[Spec, ...]
@@ -37,6 +39,7 @@ class Plan:
     keep_records: bool = True
     specs: tuple[Spec, ...] = field(init=False)
     hidden: tuple[Spec, ...] = field(init=False)
+    run_level: RunLevel = field(init=False)
 
     def __post_init__(self) -> None:
         again = [
@@ -48,7 +51,8 @@ class Plan:
         object.__setattr__(self, "specs", (*self.chosen, *again))
         known = any(spec.key == ABSTAINED for spec in self.specs)
         hidden = () if known else (make_spec(get_metric(ABSTAINED), {}),)
-        object.__setattr__(self, "hidden", hidden)
+        object.__setattr__(self, "run_level", RunLevel(self.specs))
+        object.__setattr__(self, "hidden", (*hidden, *self.run_level.hidden))
         for spec in self.chosen:  # made now: a name that cannot be used is told before any work
             if spec.metric.comparer:
                 self.parts.comparer(spec.metric.comparer(spec.options))
@@ -71,8 +75,13 @@ class Plan:
 
     @cached_property
     def keys(self) -> list[str]:
-        """Names of the metrics in the outputs."""
+        """Names of the metrics that items have."""
         return [spec.key for spec in self.specs]
+
+    @cached_property
+    def summary_keys(self) -> list[str]:
+        """The same with the numbers that only a whole run has, each behind its metric."""
+        return self.run_level.keys
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from trueground.runs.responses import Response, ResponseLog
 from trueground.types import Answered, Failure, Record, Status
 
 _BATCH = 1024
+REPEAT = "repeat"  # in `meta`, where a question was asked several times: which time it was
 _REASONS = 20  # different reasons of failures that the manifest tells
 _OTHER = "(other reasons)"
 
@@ -124,13 +125,14 @@ class AnsweredQuestions:
         self.outcome.add(response)
         record = msgspec.structs.asdict(drawn.question.record)
         text = (response.response if response else None) or ""
-        changed = {
+        changed: dict[str, Any] = {
             "id": drawn.id,
             "response": self.asked.task.trim(text) if self.asked.task.trim else text,
             "model": self.model,
         }
         if self.asked.repeats > 1:
             changed["group"] = record["group"] or record["id"]
+            changed["meta"] = {**(record["meta"] or {}), REPEAT: str(drawn.draw + 1)}
         return Answered(**(record | changed), failure=_failure(response))
 
 

@@ -12,6 +12,7 @@ import msgspec
 import orjson
 
 from trueground.errors import unknown_name
+from trueground.evaluate.run_level import macro_key
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,7 +95,7 @@ class Result:
         import polars as pl
 
         decode = msgspec.json.Decoder(_Item).decode
-        keys = list(self.summary)
+        keys = [key for key in self.summary if macro_key(key) == key]
         columns: dict[str, list[Any]] = {"id": []}
         for key in keys:
             columns |= {key: [], f"{key}:status": []}
@@ -104,5 +105,5 @@ class Result:
             for key in keys:
                 columns[key].append(item.scores[key])
                 columns[f"{key}:status"].append(item.status[key])
-        floats = dict.fromkeys(self.summary, pl.Float64)
+        floats = dict.fromkeys(keys, pl.Float64)
         return pl.DataFrame(columns, schema_overrides=floats)

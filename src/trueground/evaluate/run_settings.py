@@ -11,7 +11,7 @@ from trueground.benchmarks.base import Task
 from trueground.errors import UsageError
 from trueground.evaluate.parts import Parts, make_parts
 from trueground.evaluate.plan import Plan, make_plan
-from trueground.evaluate.questions import Questionnaire
+from trueground.evaluate.questions import REPEAT, Questionnaire
 from trueground.evaluate.work import Progress, no_progress
 from trueground.models.base import Params
 from trueground.models.pricing import Prices
@@ -65,12 +65,13 @@ def questionnaire(task: Task, settings: RunSettings) -> Questionnaire:
 
 
 def run_plan(task: Task, settings: RunSettings) -> Plan:
-    """The task's metrics under these settings."""
+    """The task's metrics under these settings; repeated runs are also told one by one."""
+    repeats = [f"meta.{REPEAT}"] if settings.repeats > 1 else []
     return make_plan(
         (),
         [*task.metrics, *settings.also],
         settings.parts,
-        by=tuple(dict.fromkeys((*task.by, *settings.by))),
+        by=tuple(dict.fromkeys((*task.by, *settings.by, *repeats))),
         seed=settings.seed,
         resamples=settings.resamples,
         keep_records=settings.keep_records,

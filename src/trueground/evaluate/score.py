@@ -164,8 +164,8 @@ def _see_fields(plan: Plan, settings: Settings, check: Check) -> None:
     """Breakdowns and gates must name something that is there. Raises UsageError."""
     see_breakdowns(plan.by, check)
     for name in settings.require:
-        if name not in plan.keys and sum(k.partition("(")[0] == name for k in plan.keys) != 1:
+        known = plan.summary_keys
+        if name not in known and sum(k.partition("(")[0] == name for k in known) != 1:
             raise UsageError(
-                f"--fail-under {name}: this metric is not in the run, which has "
-                f"{', '.join(plan.keys)}"
+                f"--fail-under {name}: this metric is not in the run, which has {', '.join(known)}"
             )

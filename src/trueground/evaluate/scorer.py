@@ -153,7 +153,7 @@ def _unscored(
 def _evidence(plan: Plan, evidence: Evidence, columns: Sequence[Column]) -> Evidences:
     """For each item the evidence by metric; what two metrics share stands at the first of them."""
     result: Evidences = [{} for _ in range(len(evidence.batch))]
-    told: dict[tuple[int, str], str] = {}
+    told: dict[object, str] = {}
     for spec, column in zip(plan.specs, columns, strict=True):
         for found, note in zip(result, column.notes or (), strict=False):
             if note:
@@ -162,6 +162,10 @@ def _evidence(plan: Plan, evidence: Evidence, columns: Sequence[Column]) -> Evid
             for found, phrase in zip(result, evidence.refusals, strict=True):
                 if phrase is not None:
                     found[spec.key] = {"phrase": phrase}
+        if spec.metric.tells and told.setdefault(spec.metric.tells, spec.key) == spec.key:
+            for i, found in enumerate(result):
+                if said := spec.metric.tells(evidence, i):
+                    found.setdefault(spec.key, {}).update(said)
         for kind in spec.metric.checks(spec.options):
             first = told.setdefault((spec.judge, kind), spec.key)
             judged = evidence.of_judge(spec.judge).checks(kind)

@@ -14,7 +14,7 @@ from trueground.evaluate.asking import Asking, Call
 from trueground.evaluate.identity import identity, see_same
 from trueground.evaluate.manifest import end_manifest, judged_before, judging, make_manifest
 from trueground.evaluate.plan import see_breakdowns
-from trueground.evaluate.questions import AnsweredQuestions, Outcome
+from trueground.evaluate.questions import REPEAT, AnsweredQuestions, Outcome
 from trueground.evaluate.result import Result, Summary
 from trueground.evaluate.run_settings import RunSettings, questionnaire, run_plan
 from trueground.evaluate.values import Values
@@ -40,7 +40,8 @@ def see_questions(task: Task, settings: RunSettings) -> Check:
             progress("check", tally.n, None)
     progress("check", tally.n, tally.n)
     check = Check(tally.n, [], 0, tally.fields(), False, list(task.files), tally.breakdowns())
-    see_breakdowns(run_plan(task, settings).by, check)
+    own = [field for field in run_plan(task, settings).by if field != f"meta.{REPEAT}"]
+    see_breakdowns(own, check)
     return check
 
 
@@ -101,6 +102,7 @@ class Session:
                 "task": task.name,
                 "options": dict(task.options),
                 "headline": task.headline,
+                "notices": list(task.notices),
             },
             "model": {"name": self._model.name, "signature": self._model.signature},
             "params": msgspec.to_builtins(self._asked.params),

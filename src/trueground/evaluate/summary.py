@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import stdev
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from trueground.evaluate.agreement import agreement
 from trueground.evaluate.plan import ABSTAINED, Plan
+from trueground.evaluate.run_level import Draws, Entries
 from trueground.evaluate.values import Values
 from trueground.metrics.column import CODES, STATUSES
 from trueground.stats.bootstrap import Floats, percentiles, resampled_means, stratum_seed
@@ -25,7 +27,7 @@ def summarise(plan: Plan, values: Values, skipped: Sequence[str], bad: int) -> d
     grouped = clusters < values.n
     everything, _ = _metrics(plan, values, grouped)
     broken_down = {field: _breakdown(plan, values, i, grouped) for i, field in enumerate(plan.by)}
-    shown = {key: everything[key] for key in plan.keys}
+    shown = {key: everything[key] for key in plan.summary_keys}
     summary = {
         "n": values.n,
         "metrics": shown,
@@ -51,10 +53,10 @@ def _metrics(
     grouped: bool,
     rows: NDArray[np.int64] | None = None,
     seed: int | None = None,
-) -> tuple[dict[str, Any], Floats]:
+) -> tuple[Entries, Draws]:
     """Mean, interval and coverage of each metric, over all items or over some rows.
 
-    Beside them the means in each resample, shape (metrics, resamples).
+    Beside them the means in each resample, (resamples,) for each metric.
     """
     scores, status = values.scores, values.status
     means = resampled_means(
@@ -75,10 +77,13 @@ def _metrics(
         codes = status[part]
         for column in range(len(specs)):
             counts[column] += np.bincount(codes[:, column], minlength=len(STATUSES))
-    return {
-        spec.key: _entry(plan, float(total), n, count.tolist(), percentiles(column, plan.level))
-        for spec, total, count, column in zip(specs, totals, counts, means, strict=True)
-    }, means
+    keys = [spec.key for spec in specs]
+    entries = {
+        key: _entry(plan, float(total), n, count.tolist(), percentiles(column, plan.level))
+        for key, total, count, column in zip(keys, totals, counts, means, strict=True)
+    }
+    sums = dict(zip(keys, map(float, totals), strict=True))
+    return plan.run_level.added(entries, sums, dict(zip(keys, means, strict=True)), plan.level)
 
 
 def _entry(
@@ -107,16 +112,18 @@ def _breakdown(
     found: dict[str, Any] = {}
     # Each value is drawn by itself, so that averages over them can be taken. What has no interval
     # in some value is NaN there and from then on.
-    total = np.zeros((plan.width, plan.resamples))
+    keys = plan.summary_keys
+    total = {key: np.zeros(plan.resamples) for key in keys}
     for number, (name, code) in enumerate(sorted(values.names[i].items())):
         rows = np.flatnonzero(codes == code)
         metrics, means = _metrics(plan, values, grouped, rows, stratum_seed(plan.seed, number))
-        found[name] = {key: metrics[key] for key in plan.keys}
-        scored = np.array([entry["scored"] > 0 for entry in metrics.values()])
-        total += np.where(scored[:, None], means, 0.0)
+        found[name] = {key: metrics[key] for key in keys}
+        for key in keys:
+            if metrics[key]["scored"]:
+                total[key] += means[key]
     averages = {
-        key: _average(plan, [entries[key] for entries in found.values()], total[column])
-        for column, key in enumerate(plan.keys)
+        key: _average(plan, [entries[key] for entries in found.values()], total[key])
+        for key in keys
     }
     return found, averages
 
@@ -124,13 +131,15 @@ def _breakdown(
 def _average(plan: Plan, entries: list[dict[str, Any]], total: Floats) -> dict[str, Any]:
     """One metric's unweighted average over the values in which anything was scored.
 
-    `total` (resamples,) is the sum of their means in each resample.
+    `total` (resamples,) is the sum of their means in each resample. `sd` is the standard deviation
+    of the means (of a sample), as papers report it over repeated runs; None for a single one.
     """
-    means = [entry["mean"] for entry in entries if entry["scored"]]
+    means = [entry["mean"] for entry in entries if entry["scored"]]  # scored: there is a mean
     if not means:
-        return {"mean": None, "ci": None, "values": 0, "of": len(entries)}
+        return {"mean": None, "sd": None, "ci": None, "values": 0, "of": len(entries)}
     return {
         "mean": sum(means) / len(means),
+        "sd": stdev(means) if len(means) > 1 else None,
         "ci": percentiles(total / len(means), plan.level),
         "values": len(means),
         "of": len(entries),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from trueground.errors import UsageError
-from trueground.metrics.column import CODES, Column, Options
+from trueground.metrics.column import CODES, Column, Floats, Options
 from trueground.metrics.evidence import Evidence
 from trueground.types import Status
 
@@ -45,6 +46,11 @@ class Metric:
     compares the response with other texts, as `NAME:MODEL(option=value)` (see
     `Evidence.comparisons`); `prepare` raises where an optional install or data is absent. `source`
     says where the definition stands.
+
+    Of a whole run: `totals` gives hits and units of each item, both of shape (n,), units 0 where
+    nothing counts; hits over units of all items is the micro value. `harmonic` names two metrics,
+    of whose means the run's mean is the harmonic mean. `tells` is what else the evidence of an item
+    should hold; what several metrics tell alike stands at the first of them.
     """
 
     name: str
@@ -58,6 +64,9 @@ class Metric:
     rubric: Callable[[Options], tuple[str, str]] | None = None
     comparer: Callable[[Options], str] | None = None
     prepare: Callable[[Options], None] = lambda _options: None
+    totals: Callable[[Evidence, Options], tuple[Floats, Floats]] | None = None
+    harmonic: tuple[str, str] | None = None
+    tells: Callable[[Evidence, int], dict[str, Any]] | None = None
     extra: str | None = None
     in_default_set: bool = True
     higher_is_better: bool = True

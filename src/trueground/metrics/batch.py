@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from trueground.errors import UsageError
 from trueground.metrics.column import Mask
-from trueground.types import Choice, Passage, Record, Turn
+from trueground.text.citations.base import Sentence
+from trueground.text.citations.reading import read_numbers, read_triples
+from trueground.types import Choice, Graph, Passage, Record, Triple, Turn
 
 
 @dataclass
@@ -26,6 +29,10 @@ class Batch:
     response_facts: Sequence[list[str] | None] = ()
     answerable: Sequence[bool | None] = ()
     choices: Sequence[list[Choice] | None] = ()
+    graphs: Sequence[list[Graph] | None] = ()  # `knowledge` of the records
+    gold_knowledge: Sequence[list[Triple] | None] = ()
+    absent_knowledge: Sequence[list[Triple] | None] = ()
+    metas: Sequence[dict[str, Any] | None] = ()
     _present: dict[str, Mask] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -55,6 +62,10 @@ class Batch:
             response_facts=[r.response_facts for r in records],
             answerable=[r.answerable for r in records],
             choices=[r.choices for r in records],
+            graphs=[r.knowledge for r in records],
+            gold_knowledge=[r.gold_knowledge for r in records],
+            absent_knowledge=[r.absent_knowledge for r in records],
+            metas=[r.meta for r in records],
         )
 
     def has(self, need: str) -> Mask:
@@ -91,6 +102,17 @@ class Batch:
         ]
 
     @cached_property
+    def cited(self) -> list[tuple[Sentence, ...]]:
+        """The sentences of each response with the triples that they cite."""
+        pairs = zip(self.responses, self.graphs, strict=True)
+        return [read_triples(response, graphs or ()) for response, graphs in pairs]
+
+    @cached_property
+    def numbered(self) -> list[tuple[Sentence, ...]]:
+        """The sentences of each response with the numbers of passages that they cite."""
+        return [read_numbers(response) for response in self.responses]
+
+    @cached_property
     def references_flat(self) -> list[str]:
         """All references, item after item."""
         return [r for refs in self.references if refs for r in refs]
@@ -110,5 +132,8 @@ _TESTS = {
     "gold_facts": lambda b: (facts is not None for facts in b.gold_facts),
     "answerable": lambda b: (flag is not None for flag in b.answerable),
     "choices": lambda b: (bool(c) for c in b.choices),
+    "knowledge": lambda b: (graphs is not None for graphs in b.graphs),
+    "gold_knowledge": lambda b: (triples is not None for triples in b.gold_knowledge),
+    "absent_knowledge": lambda b: (triples is not None for triples in b.absent_knowledge),
 }
 NEEDS = tuple(_TESTS)

@@ -186,10 +186,7 @@ def _breakdown(field: str, values: Mapping[str, Any], averages: Mapping[str, Any
     shown = list(values.items())[:_MOST_VALUES]
     keys = list(next(iter(values.values()), {}))
     head = ("by " + field, *(_shorten(name) for name, _ in shown), "average", "")
-    rows = [
-        (k, *(number(m[k]["mean"]) for _, m in shown), number(averages[k]["mean"]), "")
-        for k in keys
-    ]
+    rows = [(k, *(number(m[k]["mean"]) for _, m in shown), _average(averages[k]), "") for k in keys]
     counts = ("items", *(f"{next(iter(m.values()))['n']:,}" for _, m in shown), "", "")
     more = len(values) - len(shown)
     tail = f"\n… and {more} more values, in summary.json" if more else ""
@@ -200,6 +197,12 @@ def _breakdown(field: str, values: Mapping[str, Any], averages: Mapping[str, Any
                 f"\n{key}: the average is over {over} of {of} values, nothing was scored in others"
             )
     return table([head, counts, *rows]) + tail
+
+
+def _average(entry: Mapping[str, Any]) -> str:
+    """The average over the values, and their standard deviation."""
+    sd = entry.get("sd")
+    return number(entry["mean"]) + (f" ± {number(sd)}" if sd is not None else "")
 
 
 def _shorten(name: str, most: int = 16) -> str:

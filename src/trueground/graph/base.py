@@ -1,0 +1,113 @@
+"""What a knowledge graph is: entities by name, and what it says of each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
+
+import msgspec
+
+from trueground.types import Graph
+
+Kind = Literal["entity", "text", "date", "quantity", "other"]
+
+
+class Value(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One value of a property.
+
+    `text` is what people read and models cite: the name of an entity, a date to the day, month or
+    year that is known ("1871-11-01", "1871-11", "1871"; before our era "-0044-03-15"), a quantity
+    with its unit ("1.85 metre"). `id` is the qid of an entity, `unit` the name of a unit.
+    """
+
+    text: str
+    kind: Kind = "text"
+    id: str | None = None
+    unit: str | None = None
+
+
+class Entity(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An entity and its one-hop subgraph.
+
+    `properties` maps the names of properties to all their values, in a fixed order; `name` is not
+    among them. `types` are names and ids of its classes ("human", "Q5").
+    """
+
+    qid: str
+    name: str
+    properties: Mapping[str, tuple[Value, ...]] = {}
+    aliases: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+
+    def graph(self) -> Graph:
+        """As records and prompts hold it: `{"qid", "name", property: value or [values]}`."""
+        texts = {name: [v.text for v in values] for name, values in self.properties.items()}
+        found = {name: v[0] if len(v) == 1 else v for name, v in texts.items() if v}
+        return {"qid": self.qid, "name": self.name, **found}
+
+
+class Named(NamedTuple):
+    """A name or alias, and an entity that has it."""
+
+    text: str
+    qid: str
+    types: tuple[str, ...] = ()
+
+
+Row = dict[str, str | None]
+
+
+@runtime_checkable
+class KnowledgeGraph(Protocol):
+    """A store, an endpoint or a file of graphs.
+
+    `name` says where it is, `signature` what it holds (a checksum, or an address and a date). Asked
+    for several names or ids at once, it answers in their order. Methods raise GraphError.
+    """
+
+    @property
+    def name(self) -> str:
+        """Where it is, as a user would write it."""
+        ...
+
+    @property
+    def signature(self) -> str:
+        """What it holds: two graphs with one signature answer alike."""
+        ...
+
+    def find(self, names: Sequence[str]) -> list[list[Named]]:
+        """For each name the entities that have it as name or alias, in order of their ids.
+
+        Case and white space at the ends do not count.
+        """
+        ...
+
+    def entities(self, qids: Sequence[str]) -> list[Entity | None]:
+        """For each id its one-hop subgraph; None where the graph does not have it."""
+        ...
+
+    def close(self) -> None:
+        """Give files and connections back."""
+        ...
+
+
+@runtime_checkable
+class Listed(Protocol):
+    """A graph that can tell all its names, so that they can be looked for in a text."""
+
+    def names(self) -> Iterator[Named]:
+        """Every name and alias, in a fixed order."""
+        ...
+
+
+@runtime_checkable
+class Queried(Protocol):
+    """A graph that answers SPARQL."""
+
+    def query(self, sparql: str, bindings: Mapping[str, str] | None = None) -> Iterator[Row]:
+        """Rows by variable, without the question mark; an ASK gives one row, `{"ask": "true"}`.
+
+        `bindings` give variables a value: an address in angle brackets (`<http://…>`) is one, all
+        else is a text. A value never becomes part of the query's text.
+        """
+        ...

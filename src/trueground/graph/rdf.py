@@ -1,0 +1,61 @@
+"""How our graphs look as RDF: addresses of entities and properties, and literals.
+
+Wikidata's addresses are used as they are; what has no address gets one under `urn:trueground:`.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, unquote
+
+ENTITY = "http://www.wikidata.org/entity/"
+DIRECT = "http://www.wikidata.org/prop/direct/"  # truthy statements
+INSTANCE_OF = DIRECT + "P31"
+DIRECT_CLAIM = "http://wikiba.se/ontology#directClaim"  # property entity → its DIRECT address
+RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+LABELS = (  # predicates that name an entity, the best first
+    "http://www.w3.org/2000/01/rdf-schema#label",
+    "http://www.w3.org/2004/02/skos/core#prefLabel",
+    "http://schema.org/name",
+    "http://xmlns.com/foaf/0.1/name",
+)
+ALIAS = "http://www.w3.org/2004/02/skos/core#altLabel"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+# A quantity: amount, a space, the name of the unit ("1.85 metre").
+QUANTITY = "urn:trueground:quantity"
+_OWN_ENTITY, _OWN_PROPERTY = "urn:trueground:entity:", "urn:trueground:property:"
+_QID = re.compile(r"[A-Z]\d+")
+
+
+def entity_iri(qid: str) -> str:
+    """The address of an entity: Wikidata's for `Q42`, an address as it is, else one of ours."""
+    if _QID.fullmatch(qid):
+        return ENTITY + qid
+    return qid if _is_address(qid) else _OWN_ENTITY + quote(qid, safe="")
+
+
+def qid_of(iri: str) -> str:
+    """The id of an entity: the other way round."""
+    if iri.startswith(_OWN_ENTITY):
+        return unquote(iri[len(_OWN_ENTITY) :])
+    qid = iri.removeprefix(ENTITY)
+    return qid if _QID.fullmatch(qid) else iri
+
+
+def property_iri(name: str) -> str:
+    """The address of a property: Wikidata's for `P31`, an address as it is, else one of ours."""
+    if _QID.fullmatch(name):
+        return DIRECT + name
+    return name if _is_address(name) else _OWN_PROPERTY + quote(name, safe="")
+
+
+def property_name(iri: str) -> str:
+    """What a property is called where the graph has no label for it."""
+    if iri.startswith(_OWN_PROPERTY):
+        return unquote(iri[len(_OWN_PROPERTY) :])
+    return re.split(r"[/#:]", iri.rstrip("/#"))[-1] or iri
+
+
+def _is_address(text: str) -> bool:
+    """Whether it is an absolute IRI without characters that none may have."""
+    return bool(re.fullmatch(r'[A-Za-z][A-Za-z0-9+.-]*:[^\s<>"{}|\\^`]+', text))

@@ -1,0 +1,1 @@
+"""Metrics of citations: of triples of a knowledge graph, and of passages."""

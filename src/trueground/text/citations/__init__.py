@@ -1,0 +1,1 @@
+"""Citations in answers: brackets that name triples of a knowledge graph, or numbers of passages."""
