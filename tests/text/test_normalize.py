@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trueground.errors import UsageError
@@ -48,6 +48,7 @@ def test_unknown_normalizer_names_the_known_ones() -> None:
         get_normalizer("squadd")
 
 
+@example(["0 0\x00", "abcdefghi abcdefghi\x00", "\x00 \x00\x00"], ALL[0])
 @given(st.lists(TEXTS, max_size=8), st.sampled_from(ALL))
 def test_engine_gives_what_the_rule_gives(texts: list[str], normalizer: object) -> None:
     tokens = tokenise(texts, normalizer)  # type: ignore[arg-type]

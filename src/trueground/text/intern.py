@@ -1,9 +1,9 @@
 """Byte strings → small integers, many at once, exactly.
 
-A token of up to 8 bytes is its own 64-bit word. Longer tokens are numbered, and the number stands
-under a mark that UTF-8 cannot contain. The words are then interned by a hash table whose every step
-is one numpy operation; words are compared in full, so that a hash collision costs time, never
-correctness.
+A token of up to 8 bytes is its own 64-bit word. Longer tokens are numbered, as are those that end
+in NUL, and the number stands under a mark that UTF-8 cannot contain. The words are then interned by
+a hash table whose every step is one numpy operation; words are compared in full, so that a hash
+collision costs time, never correctness.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def words(data: NDArray[np.uint8], starts: Ids, ends: Ids) -> Words:
             raise ValueError(f"{len(longer)} long tokens in one batch; use smaller batches")
         pairs = (seconds << 32 | intern(first[longer])).view(np.uint64)
         first[longer] = pairs | _MARK
-    longest = np.flatnonzero(lengths > 16)
+    # A NUL at the end would not show among the zero bytes that fill up a word.
+    longest = np.flatnonzero((lengths > 16) | (data[ends - 1] == 0))
     if len(longest):
         numbers: dict[bytes, int] = {}
         raw = data.tobytes()
