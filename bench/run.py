@@ -1,6 +1,7 @@
 """`make bench`: measures side by side in one run and prints Markdown tables.
 
-    python bench/run.py [startup] [speed] [calls] [replay] [judges] [retrieval] [memory] [--big]
+    python bench/run.py [startup] [speed] [calls] [replay] [judges] [retrieval] [linking]
+                        [memory] [--big]
 
 `memory` scores 200,000 and 1,000,000 records with the whole command; `--big` adds 5,000,000.
 """
@@ -21,7 +22,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench import naive
 from bench.calls import calls, replay
+from bench.graph import graph
 from bench.judges import judges
+from bench.linking import linking
 from bench.retrieval import retrieval
 from trueground.metrics.base import Spec
 from trueground.metrics.batch import Batch
@@ -196,6 +199,7 @@ def main() -> None:
         "replay",
         "judges",
         "retrieval",
+        "linking",
         "memory",
     ]
     sizes = (200_000, 1_000_000) + ((5_000_000,) if "--big" in sys.argv else ())
@@ -210,6 +214,8 @@ def main() -> None:
                 "replay": replay,
                 "judges": judges,
                 "retrieval": retrieval,
+                "graph": graph,
+                "linking": linking,
             }[name]()
 
 

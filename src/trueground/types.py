@@ -141,8 +141,8 @@ class RatingRequest(msgspec.Struct, frozen=True):
 
     `rubric` is the name of one that ships with the package, or the path of a user's file. `shown`
     says what the rater sees: "response", "question" (with the response) or "knowledge" (with both).
-    `scoring` is "integer" or "weighted", `samples` how often to ask where weighted scoring has no
-    log-probabilities.
+    `scoring` is "integer" or "weighted". `samples` is how often to ask: with weighted scoring where
+    there are no log-probabilities, with integer scoring always; the rating is the mean.
     """
 
     rubric: str
@@ -158,12 +158,14 @@ class Rating(msgspec.Struct, omit_defaults=True):
     """A rater's answer: `value` is None exactly when `status` is not `scored`.
 
     `reply` is the raw reply where no rating could be read in it, `reason` says what went wrong.
+    `replies` are all raw replies, in order, where integer scoring asked several times.
     """
 
     value: float | None = None
     status: Status = Status.SCORED
     reply: str | None = None
     reason: str | None = None
+    replies: tuple[str, ...] = ()
 
 
 class ComparisonRequest(msgspec.Struct, frozen=True):

@@ -15,7 +15,13 @@ from typer.testing import CliRunner, Result
 
 from trueground.cli.caching import cache
 from trueground.errors import UsageError
-from trueground.net.cache import ResponseCache, default_path, searches_path, vectors_path
+from trueground.net.cache import (
+    ResponseCache,
+    default_path,
+    graphs_path,
+    searches_path,
+    vectors_path,
+)
 from trueground.net.upkeep import stats
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -74,7 +80,8 @@ def test_clear_by_age_by_model_and_all(filled: Path) -> None:
     done = run("clear", "--model", "small", "--yes", "--format", "json")
     encoders = {"path": str(vectors_path()), "removed": 0}
     searches = {"path": str(searches_path()), "removed": 0}
-    beside = {"encoders": encoders, "searches": searches}
+    graphs = {"path": str(graphs_path()), "removed": 0}
+    beside = {"encoders": encoders, "searches": searches, "graphs": graphs}
     assert json.loads(done.stdout) == {"path": str(filled), "removed": 1, **beside}
     assert run("clear", "--yes").stdout == f"removed 1 replies from {filled}\n"
     assert stats(filled).entries == 0
@@ -112,6 +119,18 @@ def test_searches_are_counted_and_cleared(filled: Path) -> None:
         f"removed 0 replies of bm25 from {filled}",
         f"removed 1 searches of bm25 from {searches_path()}",
     ]
+
+
+def test_replies_of_endpoints_are_counted_and_cleared(filled: Path) -> None:
+    with ResponseCache(graphs_path()) as kept:
+        kept.put("8", b"1234", model="https://example.org/sparql")
+    lines = run("stats").stdout.splitlines()
+    assert lines[5] == str(graphs_path())
+    assert lines[8:] == ["  https://example.org/sparql  1 replies of SPARQL endpoints"]
+    assert json.loads(run("stats", "--format", "json").stdout)["graphs"]["entries"] == 1
+    done = run("clear", "--model", "https://example.org/sparql", "--yes", "--format", "json")
+    assert json.loads(done.stdout)["graphs"]["removed"] == 1
+    assert stats(graphs_path()).entries == 0
 
 
 def test_an_unknown_model_is_told(filled: Path) -> None:

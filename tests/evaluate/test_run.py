@@ -9,6 +9,7 @@ import signal
 import threading
 from collections import Counter
 from pathlib import Path
+from statistics import stdev
 from typing import Any
 
 import pytest
@@ -106,6 +107,10 @@ def test_repeats_are_asked_apart_and_grouped(tmp_path: Path) -> None:
         assert set(server.calls.values()) == {3}
     assert result.items["id"].to_list()[:4] == ["q0#1", "q0#2", "q0#3", "q1#1"]
     assert result.summary.raw["clusters"] == 6
+    raw = result.summary.raw
+    shares = [raw["by"]["meta.repeat"][n]["phrase_match_strict"]["mean"] for n in ("1", "2", "3")]
+    average = raw["averages"]["meta.repeat"]["phrase_match_strict"]
+    assert (average["mean"], average["sd"]) == pytest.approx((sum(shares) / 3, stdev(shares)))
 
 
 CHAOS = (

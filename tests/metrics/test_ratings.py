@@ -15,8 +15,9 @@ from trueground.metrics.base import Spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import STATUSES, Column
 from trueground.metrics.evidence import Evidence
-from trueground.metrics.ratings import METRICS, without_citations
+from trueground.metrics.ratings import METRICS
 from trueground.metrics.registry import default_specs, make_spec, parse_spec
+from trueground.text.citations.reading import without_brackets
 from trueground.types import Passage, Rating, RatingRequest, Record, Status, Turn
 
 RECORDS = [
@@ -171,7 +172,7 @@ def test_a_rubric_that_cannot_be_used(tmp_path: Path) -> None:
     ],
 )
 def test_brackets_of_citations(text: str, bare: str) -> None:
-    assert without_citations(text) == bare
+    assert without_brackets(text) == bare
 
 
 def test_as_functions_they_ask_for_a_rater() -> None:
@@ -195,7 +196,7 @@ def test_declarations() -> None:
         assert make_spec(metric, {}).key == metric.name
     weighted = parse_spec("fluency(scoring=weighted)")
     assert weighted.signature == (
-        "fluency|v:1|shown:response|scoring:weighted|samples:20|items:all"
+        "fluency|v:1|shown:response|scoring:weighted|samples:20|items:all|runs:1"
     )
 
 

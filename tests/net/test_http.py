@@ -488,6 +488,24 @@ def test_a_form_is_sent_whole_at_each_attempt(tmp_path: Path) -> None:
     assert seen == [("batch", "batch.jsonl", path.read_bytes())] * 2
 
 
+def test_fields_are_sent_whole_at_each_attempt_and_read_by_the_caller() -> None:
+    fields = {"query": "SELECT ?a { ?a ?b 'é & =\n' }", "empty": ""}
+    seen = []
+
+    async def take(request: web.Request) -> web.Response:
+        form = await request.post()
+        seen.append((request.content_type, request.headers["Accept"], dict(form)))
+        return web.Response(status=503 if len(seen) == 1 else 200, text="rows")
+
+    async def use(client: HttpClient, site: Site) -> str:
+        return await client.post_fields(
+            site.url, fields, lambda reply: accept(reply).body.decode(), {"Accept": "text/rows"}
+        )
+
+    assert run(use, take)[0] == "rows"
+    assert seen == [("application/x-www-form-urlencoded", "text/rows", fields)] * 2
+
+
 def test_a_key_is_in_no_failure_no_reply_and_no_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     client = {"headers": {"Authorization": f"Bearer {SECRET}"}, "secrets": (SECRET,)}

@@ -17,9 +17,9 @@ from tests.reports.report_fixture import make_item, sample_run, write_run
 from trueground.errors import InputError, UsageError
 from trueground.reports.charts import Scale, distribution, scale_for
 from trueground.reports.items import field_text
+from trueground.reports.manifest import asked, input_names
 from trueground.reports.page import write_page
 from trueground.reports.selection import choose_items, headline_metric, read_numbers
-from trueground.reports.view import asked, input_names
 from trueground.types import Record
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from trueground.reports.manifest import signatures
 from trueground.reports.verdicts import first_judge, judges, views
-from trueground.reports.view import signatures
 
 ONE = [{"text": "a", "supported": True}]
 TWO = [{"text": "a", "supported": False}]
@@ -20,7 +20,8 @@ def test_one_judge_is_one_view() -> None:
         "abstained": {"phrase": "I do not know"},
         "note": ["not", "a", "dict"],
     }
-    view = {"name": "lexical", "claims": ONE, "facts": FACTS, "response": []}
+    cited = {"alignment": [], "missing": [], "passages": []}
+    view = {"name": "lexical", "claims": ONE, "facts": FACTS, "response": []} | cited
     assert views(evidence, "lexical") == [view]
 
 

@@ -25,6 +25,7 @@ _MODULES = (
     "trueground.benchmarks.faitheval.data",
     "trueground.benchmarks.truly_ground.data",
     "trueground.benchmarks.instruct_qa.data",
+    "trueground.benchmarks.kalma.data",
 )
 
 

@@ -17,7 +17,8 @@ class PublishedScore(msgspec.Struct, frozen=True):
     `model` is its name in the models table, `printed` how the paper writes it there. `task` is ""
     where the paper does not say which. `dataset` is None for the average; `by` names the part of
     the items, as in {"meta.popularity": "high"}, and is empty for all of them. `options` are the
-    task's options where they are not the default ones.
+    task's options where they are not the default ones, `sd` the standard deviation over runs where
+    one is printed, on the scale of the value.
     """
 
     model: str
@@ -28,6 +29,7 @@ class PublishedScore(msgspec.Struct, frozen=True):
     options: dict[str, Value] = {}
     by: dict[str, str] = {}
     printed: str | None = None
+    sd: float | None = None
 
 
 class PublishedRate(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from trueground.benchmarks.base import Benchmark, Value
 from trueground.errors import UsageError, unknown_name
 from trueground.plugins import add, find, load_plugins
 
-_MODULES = ("faitheval", "truly_ground", "instruct_qa")
+_MODULES = ("faitheval", "truly_ground", "instruct_qa", "kalma")
 
 BENCHMARKS: dict[str, Benchmark] = {
     found.name: found

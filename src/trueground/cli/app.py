@@ -16,6 +16,7 @@ from trueground.cli import (
     comparing,
     data,
     errors_command,
+    graphing,
     indexing,
     judging,
     listing,
@@ -45,6 +46,7 @@ app.command("list")(listing.list_)
 app.add_typer(judging.judge)
 app.add_typer(data.data)
 app.add_typer(indexing.index)
+app.add_typer(graphing.graph)
 app.add_typer(caching.cache)
 
 

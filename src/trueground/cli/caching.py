@@ -1,4 +1,4 @@
-"""`trueground cache`: what is kept of replies, encoders' results and searches, and clearing it."""
+"""`trueground cache`: what is kept of replies, encoders, searches and endpoints; clearing it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 cache = typer.Typer(name="cache", help="What is kept of earlier runs: count and clear.")
 _LONGEST_DAYS = 100_000
-_NOUNS = {"encoders": "results of encoders", "searches": "searches"}
+_NOUNS = {
+    "encoders": "results of encoders",
+    "searches": "searches",
+    "graphs": "replies of SPARQL endpoints",
+}
 
 
 @cache.command("stats")
 def stats(format_: FormatOption = Format.TEXT) -> None:
-    """Show how many replies, results of encoders and searches are kept, of which models."""
+    """Show how many replies, results of encoders, searches and graphs are kept, of which models."""
     from trueground.net.cache import default_path
     from trueground.net.upkeep import stats as count
 
@@ -38,9 +42,9 @@ def stats(format_: FormatOption = Format.TEXT) -> None:
 
 def _beside() -> dict[str, Path]:
     """The files beside the replies, by what they are called in JSON."""
-    from trueground.net.cache import searches_path, vectors_path
+    from trueground.net.cache import graphs_path, searches_path, vectors_path
 
-    return {"encoders": vectors_path(), "searches": searches_path()}
+    return {"encoders": vectors_path(), "searches": searches_path(), "graphs": graphs_path()}
 
 
 def _as_json(found: CacheStats) -> dict[str, Any]:
@@ -78,7 +82,7 @@ def clear(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Remove kept replies, results of encoders and searches; asked again, they are paid again."""
+    """Remove what is kept of replies, encoders, searches and graphs; it is then paid again."""
     from trueground.net.cache import default_path
     from trueground.net.upkeep import clear_several
 

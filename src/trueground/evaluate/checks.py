@@ -12,7 +12,8 @@ from trueground.claims import Decomposed, Decomposer
 from trueground.claims.clean import fact_key
 from trueground.judges import Judge, ask
 from trueground.metrics.batch import Batch
-from trueground.metrics.citations.asked import MAKERS, Asked
+from trueground.metrics.citations.asked import Asked
+from trueground.metrics.citations.kinds import MAKERS
 from trueground.metrics.evidence import Checked
 from trueground.text.refusal import refusal
 from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict

@@ -70,7 +70,9 @@ class RunLevel:
         entries, draws = dict(entries), dict(draws)
 
         def add(key: str, like: str, mean: float | None, drawn: Floats) -> None:
-            ci = None if mean is None else percentiles(drawn, level)
+            if mean is None or entries[like]["ci"] is None:  # fewer than two items to draw from
+                drawn = np.full_like(drawn, np.nan)
+            ci = percentiles(drawn, level)
             entries[key] = {**entries[like], "mean": mean, "ci": ci}
             draws[key] = drawn
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
@@ -55,6 +57,28 @@ class Named(NamedTuple):
 
 
 Row = dict[str, str | None]
+# progress(phase, done, total or None).
+Progress = Callable[[str, int, int | None], None]
+
+
+def no_progress(_phase: str, _done: int, _total: int | None) -> None:
+    """Say nothing."""
+
+
+_NUMBERED = re.compile(r"([A-Za-z]+)(\d{1,18})")
+
+
+def id_order(qid: str) -> tuple[str, int, str]:
+    """A key to sort ids by: Q2 before Q10, all others as texts."""
+    match = _NUMBERED.fullmatch(qid)
+    return (match[1], int(match[2]), qid) if match else (qid, 0, qid)
+
+
+def name_key(name: str) -> str:
+    """Equal for names that differ only in case, white space or Unicode form; "" for a blank one."""
+    # Folding can leave a text that is not composed.
+    folded = unicodedata.normalize("NFC", name).casefold()
+    return " ".join(unicodedata.normalize("NFC", folded).split())
 
 
 @runtime_checkable
@@ -78,7 +102,7 @@ class KnowledgeGraph(Protocol):
     def find(self, names: Sequence[str]) -> list[list[Named]]:
         """For each name the entities that have it as name or alias, in order of their ids.
 
-        Case and white space at the ends do not count.
+        Case and white space do not count (`name_key`); the order is that of `id_order`.
         """
         ...
 

@@ -21,6 +21,29 @@ LABELS = (  # predicates that name an entity, the best first
 )
 ALIAS = "http://www.w3.org/2004/02/skos/core#altLabel"
 XSD = "http://www.w3.org/2001/XMLSchema#"
+TYPES = (INSTANCE_OF, RDF_TYPE, "urn:trueground:property:instance%20of")
+# What names an entity, describes it or says the same otherwise, and is no knowledge about it. An
+# address that ends in / or # stands for all that begin with it.
+NOT_SHOWN = (
+    *LABELS,
+    ALIAS,
+    "http://schema.org/description",
+    "http://www.w3.org/2000/01/rdf-schema#comment",
+    "http://www.w3.org/2002/07/owl#sameAs",
+    "http://wikiba.se/ontology#",
+    "http://www.wikidata.org/prop/direct-normalized/",
+)
+# What a query need not declare.
+PREFIXES = {
+    "wd": ENTITY,
+    "wdt": DIRECT,
+    "wikibase": "http://wikiba.se/ontology#",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "schema": "http://schema.org/",
+    "xsd": XSD,
+}
 # A quantity: amount, a space, the name of the unit ("1.85 metre").
 QUANTITY = "urn:trueground:quantity"
 _OWN_ENTITY, _OWN_PROPERTY = "urn:trueground:entity:", "urn:trueground:property:"

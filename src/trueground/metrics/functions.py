@@ -14,10 +14,11 @@ import numpy as np
 from trueground.errors import UsageError
 from trueground.metrics.base import make_spec
 from trueground.metrics.batch import Batch
+from trueground.metrics.citations.kinds import MAKERS
 from trueground.metrics.column import Floats
 from trueground.metrics.evidence import Checked, Evidence, no_checks
 from trueground.metrics.registry import get_metric
-from trueground.types import Choice, Claim, Passage, Turn, Verdict
+from trueground.types import Choice, Claim, Graph, Passage, Triple, Turn, Verdict
 
 _STEP = 1024
 _TEXTS: dict[str, Callable[[Any], Any]] = {
@@ -28,8 +29,12 @@ _TEXTS: dict[str, Callable[[Any], Any]] = {
     "gold_facts": list,
     "answerable": bool,
     "choices": lambda options: [_choice(o) for o in _pairs(options)],
+    "knowledge": lambda graphs: [_graph(g) for g in graphs],
+    "gold_knowledge": lambda triples: [_triple("gold_knowledge", t) for t in triples],
+    "absent_knowledge": lambda triples: [_triple("absent_knowledge", t) for t in triples],
+    "metas": dict,
 }
-# What a caller has judged: claims, gold facts, or the response as a whole.
+# What a caller has judged: claims or citations, gold facts, or the response as a whole.
 _VERDICTS = ("supported", "facts_stated", "entailed")
 
 
@@ -47,8 +52,10 @@ class MetricFunction:
 
     def __call__(self, responses: Sequence[str], **columns: Any) -> Floats:
         """Values of shape (n,). Columns: questions, histories, contexts, references, gold_facts,
-        answerable, choices; for grounding metrics `supported`, `facts_stated` and `entailed`, a
-        list of booleans per item. All other names are options of the metric. Raises UsageError.
+        answerable, choices, knowledge, gold_knowledge, absent_knowledge, metas; for metrics that
+        read verdicts `supported`, `facts_stated` and `entailed`, a list of booleans per item (in
+        which order, docs/citations.md tells). All other names are options of the metric. Raises
+        UsageError.
         """
         if isinstance(responses, str):
             raise UsageError("responses must be a list of texts; write [response] for one")
@@ -64,8 +71,9 @@ class MetricFunction:
         for name, column in given.items():
             if len(column) != len(responses):
                 raise UsageError(f"{name} has {len(column)} entries, responses {len(responses)}")
+        judged = {kind.partition(":")[0] for kind in metric.checks(spec.options)}
         for need in metric.needs:
-            if not _gives(need, given):
+            if not _gives(need, given, judged):
                 raise UsageError(f"{metric.name} needs {_ARGUMENTS[need]}=[…], one per response")
         unread = [n for n in _VERDICTS if n in given]
         if unread and not metric.checks(spec.options):
@@ -75,7 +83,8 @@ class MetricFunction:
         for low in range(0, len(responses), _STEP):
             part = slice(low, low + _STEP)
             texts: dict[str, Any] = {
-                n: [_cell(n, x) for x in column[part]] for n, column in given.items()
+                _COLUMNS.get(n, n): [_cell(n, x) for x in column[part]]
+                for n, column in given.items()
             }
             evidence = _Given(
                 Batch(responses=list(responses[part]), **texts),
@@ -93,13 +102,17 @@ _ARGUMENTS = {
     "gold_facts": "gold_facts",
     "answerable": "answerable",
     "choices": "choices",
+    "knowledge": "knowledge",
+    "gold_knowledge": "gold_knowledge",
+    "absent_knowledge": "absent_knowledge",
 }
+_COLUMNS = {"knowledge": "graphs"}  # where a batch has another name
 
 
-def _gives(need: str, given: dict[str, Any]) -> bool:
+def _gives(need: str, given: dict[str, Any], judged: set[str]) -> bool:
     """Whether a needed column came, or the verdicts that stand for it."""
     stands_for = {
-        "contexts": ("supported", "entailed"),
+        "contexts": () if judged & MAKERS.keys() else ("supported", "entailed"),
         "gold_facts": ("facts_stated",),
         "question": ("histories",),
     }
@@ -126,6 +139,21 @@ def _passage(text: Any) -> Passage:
     return Passage(text) if isinstance(text, str) else msgspec.convert(text, Passage)
 
 
+def _graph(graph: Any) -> Graph:
+    if isinstance(graph, dict) and isinstance(graph.get("qid"), str):
+        return graph
+    raise UsageError(
+        f"knowledge has {graph!r:.80}; expected graphs that are dicts with a qid, such as "
+        '{"qid": "Q90", "country": "France"}'
+    )
+
+
+def _triple(name: str, triple: Any) -> Triple:
+    if isinstance(triple, list | tuple) and len(triple) == 3:
+        return [str(part) for part in triple]
+    raise UsageError(f"{name} has {triple!r:.80}; expected [qid, property, value]")
+
+
 def _cell(name: str, value: Any) -> Any:
     if name == "contexts" and isinstance(value, str):
         value = [value]
@@ -150,6 +178,7 @@ class _Given(Evidence):
 
     def checks(self, kind: str) -> list[Checked]:
         name = kind.partition(":")[0]
+        name = "claims" if name in MAKERS else name
         given = self._given[name]
         if given is None:
             argument = dict(zip(self._given, _VERDICTS, strict=True))[name]

@@ -6,39 +6,43 @@ shown, and which items are rated at all.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from trueground.errors import InputError, UsageError
 from trueground.metrics.base import Metric, Option
+from trueground.metrics.batch import Batch
 from trueground.metrics.column import CODES, Column, Options
 from trueground.metrics.evidence import Evidence
+from trueground.text.citations.reading import without_brackets
+from trueground.text.citations.triples import flat
 from trueground.text.places import places_in
 from trueground.types import Rating, RatingRequest, Status
 
 PAPER = "Lee et al. 2024, appendix D.7"
 KALMA = "Li et al. 2024, section 4.1"
 _LEAST_SAMPLES = 2
+_MOST_RUNS = 100
 _OPTIONS = {
     "scoring": Option("integer", ("integer", "weighted")),
     "samples": Option("20"),
-    "items": Option("all", ("all", "free-form")),
+    "items": Option("all", ("all", "free-form", "sampled")),
+    "runs": Option("1"),
 }
-# A triple of a knowledge graph, [NA], or numbers of passages; "[sic]" is text.
-_BRACKET = re.compile(
-    r"\s*\[\s*(?:NA|Q\d+[^\[\]]*|(?:qid|name)\s*:[^\[\]]*|\d+(?:\s*[,;–-]\s*\d+)*)\s*\]"
-)
 
 
-def without_citations(text: str) -> str:
-    """The text without brackets such as [Q1, born: 1867], [NA], [1] and [1, 2]."""
-    return _BRACKET.sub("", text).strip()
+def _times(metric: str, options: Options) -> int:
+    """How often the rater is asked: `runs` times, or as many samples as weighted scoring may draw.
 
-
-def _samples(metric: str, options: Options) -> int:
-    """How many samples weighted scoring may draw. UsageError where that is no such number."""
+    UsageError where that is no such number.
+    """
+    runs = options["runs"]
+    if not (runs.isascii() and runs.isdecimal() and 1 <= int(runs[:9]) <= _MOST_RUNS):
+        raise UsageError(f"{metric}: runs={runs!r}; expected a whole number, 1 to {_MOST_RUNS}")
+    if options["scoring"] == "weighted" and int(runs) > 1:
+        raise UsageError(f"{metric}: runs={runs} is for scoring=integer; leave one of the two out")
     word = options["samples"]
     if not (word.isascii() and word.isdecimal()) or int(word) < _LEAST_SAMPLES:
         raise UsageError(
@@ -47,7 +51,7 @@ def _samples(metric: str, options: Options) -> int:
     weighted = options["scoring"] == "weighted"
     if not weighted and word != _OPTIONS["samples"].default:
         raise UsageError(f"{metric}: samples={word} is for scoring=weighted; add it, or leave it")
-    return int(word) if weighted else 1
+    return int(word) if weighted else int(runs)
 
 
 def _places(path: str) -> frozenset[str]:
@@ -86,31 +90,55 @@ def _question(evidence: Evidence, item: int) -> str:
     return "\n".join([*turns, *filter(None, [batch.questions[item]])])
 
 
+def _knowledge(batch: Batch, item: int) -> tuple[str, ...]:
+    """The contexts that are not blank, then the graphs, each in one line."""
+    graphs = (flat(graph) for graph in batch.graphs[item] or ())
+    return (*batch.texts(item, batch.kept(item)), *graphs)
+
+
+def _rated_items(
+    batch: Batch, responses: Sequence[str], fields: frozenset[str], items: str
+) -> Column:
+    """Zeros for the items to rate, and the status of the others."""
+    n = len(batch)
+    column = Column(np.zeros(n), np.zeros(n, np.uint8))
+    if items == "free-form":
+        column = column.without(batch.has("references"), Status.NOT_APPLICABLE)
+    if items == "sampled":
+        sampled = np.array([(meta or {}).get("sampled") is True for meta in batch.metas], np.bool_)
+        column = column.without(~sampled, Status.NOT_APPLICABLE)
+    if "question" in fields:
+        column = column.without(~batch.has("question"), Status.MISSING_FIELD)
+    if "knowledge" in fields:
+        given = batch.has("contexts") | batch.has("knowledge")
+        column = column.without(~given, Status.MISSING_FIELD)
+        none = np.array([not _knowledge(batch, i) for i in range(n)], np.bool_)
+        column = column.without(none, Status.NOT_APPLICABLE)
+    blank = np.fromiter((not response.strip() for response in responses), np.bool_, n)
+    return column.without(blank, Status.NO_CLAIMS)
+
+
 def _rate(metric: str, evidence: Evidence, options: Options) -> Column:
     """Ratings of the items that are rated, and the status of those that are not."""
     batch, n = evidence.batch, len(evidence.batch)
     shown, fields = _shows(metric, options)
-    samples = _samples(metric, options)
+    times = _times(metric, options)
     responses = list(batch.responses)
     if metric != "rated" and shown != "response":
-        responses = [without_citations(response) for response in responses]
-    column = Column(np.zeros(n), np.zeros(n, np.uint8))
-    if options["items"] == "free-form":
-        column = column.without(batch.has("references"), Status.NOT_APPLICABLE)
-    for field, need in (("question", "question"), ("knowledge", "contexts")):
-        if field in fields:
-            column = column.without(~batch.has(need), Status.MISSING_FIELD)
-    blank = np.fromiter((not response.strip() for response in responses), np.bool_, n)
-    column = column.without(blank, Status.NO_CLAIMS)
+        responses = [
+            without_brackets(response, graphs or ())
+            for response, graphs in zip(responses, batch.graphs, strict=True)
+        ]
+    column = _rated_items(batch, responses, fields, options["items"])
     requests = [
         RatingRequest(
             options.get("rubric", metric),
             responses[i],
             _question(evidence, i) if "question" in fields else "",
-            batch.texts(i, batch.kept(i)) if "knowledge" in fields else (),
+            _knowledge(batch, i) if "knowledge" in fields else (),
             shown,
             options["scoring"],
-            samples,
+            times,
         )
         if column.status[i] == 0
         else None
@@ -127,7 +155,8 @@ def _filled(column: Column, ratings: list[Rating | None]) -> Column:
         if rating is not None:
             values[i] = np.nan if rating.value is None else rating.value
             status[i] = CODES[rating.status]
-            told = {"reply": rating.reply, "reason": rating.reason}
+            several = list(rating.replies) or None
+            told = {"reply": rating.reply, "reason": rating.reason, "replies": several}
         notes.append({name: word for name, word in told.items() if word is not None} or None)
     return Column(values, status, notes)
 
@@ -138,11 +167,11 @@ def _metric(name: str, doc: str, source: str, options: dict[str, Option]) -> Met
 
     def prepare(o: Options) -> None:
         _shows(name, o)
-        _samples(name, o)
+        _times(name, o)
 
     needs: dict[str, tuple[str, ...]] = {
         "coherence": ("question",),
-        "consistency": ("question", "contexts"),
+        "consistency": ("question",),  # and contexts or graphs
         "relevance": ("question",),
     }
     return Metric(
@@ -167,7 +196,9 @@ METRICS = (
         {"shown": Option("response", ("response", "question"))},
     ),
     _metric("coherence", "how well the sentences build on each other, 1 to 5", KALMA, {}),
-    _metric("consistency", "agreement with the contexts and with itself, 1 to 5", KALMA, {}),
+    _metric(
+        "consistency", "agreement with the contexts or graphs and with itself, 1 to 5", KALMA, {}
+    ),
     _metric("relevance", "how far it answers the question and only that, 1 to 5", KALMA, {}),
     _metric(
         "rated",

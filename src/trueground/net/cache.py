@@ -41,6 +41,11 @@ def searches_path() -> Path:
     return home() / "searches.sqlite"
 
 
+def graphs_path() -> Path:
+    """Where the replies of SPARQL endpoints are kept: a cache of the same make."""
+    return home() / "graphs.sqlite"
+
+
 class _Entry(NamedTuple):
     value: bytes
     model: str

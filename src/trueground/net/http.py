@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 import aiohttp
 from yarl import URL
@@ -33,6 +34,7 @@ from trueground.net.retry import persist
 T = TypeVar("T")
 Headers = Mapping[str, str]
 _JSON = {"Content-Type": "application/json"}
+_FIELDS = {"Content-Type": "application/x-www-form-urlencoded"}
 # A key that is shorter ("EMPTY") may be a word of a reply and must not be taken out of it.
 _CERTAIN_SECRET = 16
 
@@ -113,6 +115,18 @@ class HttpClient:
     ) -> HttpReply:
         """Send a multipart form with a file, given as (field name, path). OSError if unreadable."""
         return await self._run(_Call("POST", url, Form(fields, *file)), self._reader(accept))
+
+    async def post_fields(
+        self,
+        url: str,
+        fields: Mapping[str, str],
+        read: Callable[[HttpReply], T],
+        headers: Headers | None = None,
+    ) -> T:
+        """Send fields as a web form does, `name=value&…`; `read` as in `ask`."""
+        headers = {**(headers or {}), **_FIELDS}
+        call = _Call("POST", url, urlencode(fields).encode(), headers)
+        return await self._run(call, self._reader(read))
 
     async def get_json(self, url: str, headers: Headers | None = None) -> Any:
         """The parsed JSON at an address."""

@@ -78,7 +78,8 @@ def remarks(pair: Mapping[str, Any]) -> Iterator[str]:
 
 def _run(run: Mapping[str, Any]) -> str:
     told = [f"{run['n']:,} item{'' if run['n'] == 1 else 's'}", run["task"], run["model"]]
-    return f"{run['label']}  {run['path']} ({', '.join(filter(None, told))})"
+    notes = "".join(f"\n   note: {notice}" for notice in run["notices"])
+    return f"{run['label']}  {run['path']} ({', '.join(filter(None, told))}){notes}"
 
 
 def _metrics(pair: Mapping[str, Any], level: float) -> str:

@@ -36,6 +36,7 @@ def render_page(comparison: Mapping[str, Any]) -> str:
     """The page, with its style inside and the style's hash in its policy; it has no script."""
     view = {
         **comparison,
+        "notices": _notices(comparison),
         "heading": heading,
         "remarks": lambda pair: list(remarks(pair)),
         "test_words": test_words,
@@ -45,7 +46,16 @@ def render_page(comparison: Mapping[str, Any]) -> str:
         "drawing": _drawing,
         "scale": _scale,
     }
-    return draw("comparison.html.j2", None, ["report.css"], view)
+    return draw("comparison.html.j2", (), ["report.css"], view)
+
+
+def _notices(comparison: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Notice → the runs that carry it."""
+    found: dict[str, list[str]] = {}
+    for run in comparison["runs"]:
+        for notice in run["notices"]:
+            found.setdefault(notice, []).append(run["label"])
+    return found
 
 
 def _scale(pair: Mapping[str, Any]) -> Scale:

@@ -16,6 +16,7 @@ import zstandard
 
 from trueground.errors import InputError
 from trueground.records.fields import field_text
+from trueground.reports.citations import TOLD, citation_view
 from trueground.reports.selection import Selection
 from trueground.reports.verdicts import CHECKED, views
 from trueground.reports.view import STATUS_WORDS
@@ -29,9 +30,10 @@ _ESCAPES = {b"<": b"\\u003c", b">": b"\\u003e", b"&": b"\\u0026"} | {
 }
 # Fields that the page has no place of its own for
 _PLACED = {"id", "question", "response", "history", "contexts", "references", "gold_facts"}
+_CITED = {"knowledge", "gold_knowledge", "absent_knowledge"}  # likewise where citations are shown
 _OTHER_FIELDS = [name for name in Record.__struct_fields__ if name not in _PLACED]
 # Evidence that has a place of its own on the page
-_SHOWN = {"see", "phrase", *CHECKED}
+_SHOWN = {"see", "phrase", *CHECKED, *TOLD}
 _STATUSES = [status.value for status in Status]
 
 
@@ -170,9 +172,11 @@ def detail(item: Item, record: Record | None, judge: str | None = None) -> dict[
         if rest not in (None, [], {}):
             other.append((metric, _pretty(rest)))
     found = {"views": views(item.evidence, judge), "phrase": phrase}
-    shown: dict[str, Any] = found | {"evidence": other}
+    citations = citation_view(item.evidence, record)
+    shown: dict[str, Any] = found | {"citations": citations, "evidence": other}
     if record is not None:
-        kept = {name: getattr(record, name) for name in _OTHER_FIELDS}
+        placed = _CITED if citations else set()
+        kept = {name: getattr(record, name) for name in _OTHER_FIELDS if name not in placed}
         shown |= {
             "history": record.history or [],
             "contexts": record.contexts or [],

@@ -18,6 +18,9 @@ from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY,
 
 # Escaped text cannot contain this: the template alone can write it.
 _DATA_MARK = "<!-- data -->"
+_MICRO = "_micro"
+_SCRIPTS = ("graph.js", "citations.js", "report.js")
+_STYLES = ("report.css", "citations.css")
 
 
 def write_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> Path:
@@ -40,12 +43,13 @@ def write_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> Path
         view = page_view(summary, manifest, numbers)
     view |= {
         "headline": headline,
+        "first": _first(summary, manifest, headline),
         "statement": selection.statement(),
         "shown": len(selection.rows),
         "has_records": (run_dir / RECORDS).exists(),
     }
     view["data"] = Markup(_DATA_MARK)
-    drawn = draw("report.html.j2", "report.js", ["report.css"], view)
+    drawn = draw("report.html.j2", _SCRIPTS, _STYLES, view)
     before, _, after = drawn.partition(_DATA_MARK)
     fields = list(dict.fromkeys([*(summary.get("by") or {}), "model"]))
 
@@ -56,6 +60,13 @@ def write_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> Path
         write_items(out, run_dir, selection, metrics=metrics, fields=fields, judge=judge)
         out.write(after.encode())
     return path
+
+
+def _first(summary: dict[str, Any], manifest: dict[str, Any], headline: str | None) -> str | None:
+    """The metric that leads the table: the task's own where it is a number of the whole run."""
+    ranked = str((manifest.get("benchmark") or {}).get("headline"))
+    known = ranked in (summary.get("metrics") or {})
+    return ranked if known and _MICRO in ranked else headline
 
 
 def _read_json(run_dir: Path, name: str) -> dict[str, Any]:

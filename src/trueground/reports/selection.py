@@ -18,7 +18,10 @@ from trueground.errors import InputError
 
 _BLOCK = 4096
 _IN_MEMORY = 1_000_000  # bytes of a column
-HEADLINE_ORDER = ("grounding_f1", "grounding_precision", "k_precision", "f1")
+HEADLINE_ORDER = (
+    "grounding_f1", "grounding_precision", "citation_f1", "citation_correctness", "k_precision",
+    "f1",
+)  # fmt: skip
 
 
 class _Scores(msgspec.Struct):

@@ -14,13 +14,15 @@ from markupsafe import Markup
 from trueground.reports.view import number
 
 
-def draw(template: str, script: str | None, styles: Sequence[str], view: Mapping[str, Any]) -> str:
-    """Fill templates/<template>; script and style stand inside.
+def draw(
+    template: str, scripts: Sequence[str], styles: Sequence[str], view: Mapping[str, Any]
+) -> str:
+    """Fill templates/<template>; scripts and styles stand inside, each kind as one.
 
     The template puts `script`, `style`, `script_hash` and `style_hash` in their places. Functions
     in `view` can be called there.
     """
-    program = _file(script) if script else ""
+    program = "".join(_file(name) for name in scripts)
     style = "".join(_file(name) for name in styles)
     environment = Environment(
         autoescape=True,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trueground.reports.leaderboard.runs import DATASET
+from trueground.reports.manifest import notices
 from trueground.runs.directory import REPORT
 
 _MOST_VALUES = 6
@@ -55,7 +56,8 @@ def render_run(summary: Mapping[str, Any], manifest: Mapping[str, Any], path: Pa
     """The same for the answers of a model, with how the calls went."""
     told = manifest["benchmark"]
     head = f"{shown_name(manifest['model']['name'])} on {told['name']}/{told['task']}"
-    return f"{head}\n{_calls(manifest)}\n\n{render(summary, path)}"
+    lines = [head, *(f"note: {notice}" for notice in notices(manifest)), _calls(manifest)]
+    return "\n".join(lines) + f"\n\n{render(summary, path)}"
 
 
 def _calls(manifest: Mapping[str, Any]) -> str:
@@ -105,8 +107,10 @@ def render_runs(runs: Sequence[Finished]) -> str:
         )
     width = max(len(row[1]) for row in rows)
     shown = table([(row[0], row[1].ljust(width), *row[2:]) for row in rows])
+    told = dict.fromkeys(notice for _, _, manifest, _ in runs for notice in notices(manifest))
+    notes = "".join(f"\nnote: {notice}" for notice in told)
     pages = "\n".join(f"page   {path / REPORT}" for *_, path in runs)
-    return f"{shown}\n\n{pages}"
+    return f"{shown}{notes}\n\n{pages}"
 
 
 def render_estimates(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import PurePath
+from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +17,8 @@ from trueground.reports.charts import (
     interval,
     scale_for,
 )
-from trueground.reports.leaderboard.short import short_checksums
+from trueground.reports.leaderboard.runs import REPEAT
+from trueground.reports.manifest import asked, input_names, notices, signatures
 from trueground.reports.verdicts import judges
 from trueground.types import Status
 
@@ -49,7 +48,10 @@ _ABSTENTION_WORDS = {
 
 @dataclass(frozen=True)
 class Row:
-    """One mean with its interval and its coverage, in words and in positions."""
+    """One mean with its interval and its coverage, in words and in positions.
+
+    `spread` is the standard deviation over repeats, or over the values that an average is of.
+    """
 
     name: str
     mean: str
@@ -57,6 +59,7 @@ class Row:
     drawing: Interval | None
     scored: str
     why_not: list[str]
+    spread: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,16 @@ def row(name: str, entry: dict[str, Any], scale: Scale) -> Row:
         drawing=interval(entry, scale),
         scored="" if scored is None or total is None else f"{scored:,} of {total:,}",
         why_not=[f"{count:,}: {STATUS_WORDS.get(k, k)}" for k, count in unscored.items()],
+        spread="" if entry.get("sd") is None else f"± {number(entry['sd'])}",
     )
+
+
+def repeated(name: str, averages: Mapping[str, Mapping[str, Any]]) -> str:
+    """How far the means of repeated answers lie apart, as papers report it."""
+    entry = averages.get(REPEAT, {}).get(name) or {}
+    if entry.get("sd") is None:
+        return ""
+    return f"± {number(entry['sd'])} over {entry['values']} repeats"
 
 
 def breakdowns(
@@ -151,48 +163,11 @@ def abstention(summary: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def input_names(source: object) -> list[str]:
-    """File names without their folders, from a path, `{"path": …}`, or a list of either."""
-    if isinstance(source, list):
-        return [name for part in source for name in input_names(part)]
-    if isinstance(source, dict):
-        return input_names(source.get("path"))
-    if not isinstance(source, str) or not source:
-        return []
-    if source == "-":
-        return ["standard input"]
-    path = urlsplit(source).path if "://" in source else source
-    return [PurePath(path.replace("\\", "/")).name]
-
-
-def asked(manifest: dict[str, Any]) -> dict[str, Any] | None:
-    """Which model answered which task how; None for answers that came from a file."""
-    if manifest.get("kind") != "run":
-        return None
-    benchmark, params = manifest["benchmark"], manifest.get("params") or {}
-    options = {**benchmark.get("options", {}), **params}
-    return {
-        "model": manifest["model"]["name"],
-        "task": f"{benchmark['name']}/{benchmark['task']}",
-        "how": short_checksums(", ".join(f"{name} {value}" for name, value in options.items())),
-        "prompts": ", ".join(prompt["id"] for prompt in manifest.get("prompts") or []),
-    }
-
-
-def signatures(manifest: dict[str, Any]) -> list[tuple[str, str]]:
-    """What exactly was computed: signatures of metrics, judges, decomposer and rater."""
-    pairs = [(str(name), str(text)) for name, text in (manifest.get("metrics") or {}).items()]
-    told = manifest.get("judges") or [manifest.get("judge")]
-    parts = [("judge", judge) for judge in told]
-    parts += [(part, manifest.get(part)) for part in ("decomposer", "rater")]
-    return pairs + [(part, str(f.get("signature") or f["name"])) for part, f in parts if f]
-
-
 def page_view(
     summary: dict[str, Any], manifest: dict[str, Any], scores: Mapping[str, NDArray[np.float32]]
 ) -> dict[str, Any]:
     """Everything that the template shows above the list of items."""
-    metrics = summary.get("metrics") or {}
+    metrics, averages = summary.get("metrics") or {}, summary.get("averages") or {}
     scales: dict[str, Scale] = {}
     spreads: list[Distribution | None] = []
     for name, entry in metrics.items():  # one column in memory at a time
@@ -201,9 +176,15 @@ def page_view(
         scales[name] = scale_for(values, entry)
         if values is not None:
             spreads.append(distribution(name, values, scales[name]))
-    tables = breakdowns(summary.get("by") or {}, summary.get("averages") or {}, scales)
+    tables = breakdowns(summary.get("by") or {}, averages, scales)
+    rows = [
+        replace(row(name, entry, scales[name]), spread=repeated(name, averages))
+        for name, entry in metrics.items()
+    ]
     return {
         "n": summary.get("n", 0),
+        "notices": notices(manifest),
+        "run_level": [name for name in metrics if scores and name not in scores],
         "inputs": input_names(manifest.get("input")),
         "asked": asked(manifest),
         "judges": judges(manifest),
@@ -212,7 +193,7 @@ def page_view(
         "clusters": summary.get("clusters"),
         "seed": manifest.get("seed"),
         "signatures": signatures(manifest),
-        "rows": [(row(name, entry, scales[name]), scales[name]) for name, entry in metrics.items()],
+        "rows": list(zip(rows, scales.values(), strict=True)),
         "levels": sorted({e["ci_level"] for e in metrics.values() if e.get("ci_level")}),
         "distributions": [spread for spread in spreads if spread],
         "breakdowns": tables,

@@ -240,7 +240,8 @@ def _higher_is_better(key: str) -> bool:
 
 
 def _compared(label: str, run: FinishedRun, scores: Scores) -> ComparedRun:
-    return ComparedRun(label, str(run.path), len(scores.ids), run.task, run.model)
+    n = len(scores.ids)
+    return ComparedRun(label, str(run.path), n, run.task, run.model, run.notices)
 
 
 def _label(i: int) -> str:

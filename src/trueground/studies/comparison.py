@@ -12,13 +12,17 @@ from trueground.studies.pairing import Mismatch
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One of the runs, under the letter by which it is called."""
+    """One of the runs, under the letter by which it is called.
+
+    `notices` are sentences that every page of it must show.
+    """
 
     label: str
     path: str
     n: int
     task: str | None
     model: str | None
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,11 @@ class FinishedRun:
         """Who was asked, in a benchmark run."""
         return self._part("model").get("name")
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What every page of this run must say."""
+        return tuple(self._part("benchmark").get("notices") or ())
+
     def _part(self, name: str) -> dict[str, Any]:
         found = self.manifest.get(name)
         return found if isinstance(found, dict) else {}

@@ -30,7 +30,8 @@ _ENOUGH = 0.5  # the share of samples that must hold a score
 class LLMRater(Asks):
     """`llm:MODEL(base_url=URL,…)`: asks a chat model to rate.
 
-    Integer scoring asks once, at temperature 0. Weighted scoring asks once for log-probabilities
+    Integer scoring asks once, at temperature 0; with `samples` it asks so often, at the same
+    temperature, and takes the mean. Weighted scoring asks once for log-probabilities
     too and takes the expectation; where the endpoint gives none, the mean of `samples` replies at
     temperature 1. A reply without a score, one that was cut off and a call that failed leave the
     response unscored with that status. The constructor raises UsageError.
@@ -67,8 +68,7 @@ class LLMRater(Asks):
         prompts = {request: self._messages(request) for request in asked}
         weighted = [request for request in asked if request.scoring == "weighted"]
         plain = [request for request in asked if request.scoring != "weighted"]
-        replies = self._asker.ask([ChatRequest(prompts[r], self._params) for r in plain])
-        ratings = {r: _rating(reply) for r, reply in zip(plain, replies, strict=True)}
+        ratings = self._plain({request: prompts[request] for request in plain})
         ratings |= self._weighted({request: prompts[request] for request in weighted})
         return [ratings[request] for request in requests]
 
@@ -85,6 +85,17 @@ class LLMRater(Asks):
             "knowledge": blocks("KNOWLEDGE", knowledge, mark) if knowledge else "",
         }
         return self._rubrics[rubric].fill(places)
+
+    def _plain(
+        self, prompts: dict[RatingRequest, tuple[Message, ...]]
+    ) -> dict[RatingRequest, Rating]:
+        calls = [
+            ChatRequest(messages, self._params, draw)
+            for request, messages in prompts.items()
+            for draw in range(request.samples)
+        ]
+        replies = iter(self._asker.ask(calls))
+        return {r: _of_runs([next(replies) for _ in range(r.samples)]) for r in prompts}
 
     def _weighted(
         self, prompts: dict[RatingRequest, tuple[Message, ...]]
@@ -137,6 +148,15 @@ def _rating(reply: Reply) -> Rating:
         why = "the reply is no whole number from 1 to 5"
         return Rating(status=Status.UNPARSEABLE, reply=shortened(reply.text), reason=why)
     return Rating(float(score.value))
+
+
+def _of_runs(replies: list[Reply]) -> Rating:
+    """The rating of one reply, or the mean of several, which are then all kept."""
+    if len(replies) == 1:
+        return _rating(replies[0])
+    rating = _mean([_rating(reply) for reply in replies])
+    told = tuple(shortened(reply.text) or f"({reply.error or reply.status})" for reply in replies)
+    return msgspec.structs.replace(rating, replies=told)
 
 
 def _expected(reply: Reply) -> Rating | None:

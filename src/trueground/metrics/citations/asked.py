@@ -1,6 +1,6 @@
 """What a judge is asked about citations; `evaluate` asks it, and metrics read the verdicts.
 
-A kind of check begins with one of the names in MAKERS; a word after a colon is its variant.
+A kind of check begins with one of the names in `kinds.MAKERS`; a word after a colon is its variant.
 """
 
 from __future__ import annotations
@@ -30,4 +30,3 @@ class Asked:
 
 # Given a batch and the variant ("" for none), what is asked of each item.
 Maker = Callable[[Batch, str], list[list[Asked]]]
-MAKERS: dict[str, Maker] = {}

@@ -23,6 +23,7 @@ _ORDER = (
     "nq", "hotpotqa", "topiocqa",
 )  # fmt: skip
 _DIGITS = re.compile(r"\d+")
+_MICRO = re.compile(r"_micro(?=\(|$)")
 # Options that go with the tested model: its own sampling, its own tokens that a budget counts.
 _OF_MODEL = {"truly-ground": {"preset", "tokenizer"}}
 
@@ -47,7 +48,8 @@ class Column:
 class Cell:
     """A value; `averaged_over` is set where it is an unweighted mean over that many datasets.
 
-    `run` is the run's label, or `place` says where a paper has printed the number.
+    `run` is the run's label, or `place` says where a paper has printed the number. `sd` is the
+    standard deviation over `repeats` answers to each question; a paper need not say over how many.
     """
 
     mean: float | None
@@ -59,6 +61,8 @@ class Cell:
     averaged_over: int | None = None
     run: str | None = None
     place: str | None = None
+    sd: float | None = None
+    repeats: int | None = None
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,7 @@ def cell(run: Run, metric: str) -> Cell | None:
     if shown is None:
         return None
     counts = whole or Entry()
+    sd, repeats = run.spread(metric)
     return Cell(
         mean=shown.mean,
         ci=shown.ci,
@@ -104,6 +109,8 @@ def cell(run: Run, metric: str) -> Cell | None:
         averaged_over=average.values if average else None,
         run=None if run.source else run.label,
         place=run.place,
+        sd=sd,
+        repeats=repeats,
     )
 
 
@@ -201,7 +208,7 @@ def _may_differ(name: str, key: _Key) -> bool:
 def _direction(metric: str) -> bool | None:
     try:
         name = metric.partition("@")[0]  # without the judge
-        return parse_spec(name.removesuffix("_micro")).metric.higher_is_better
+        return parse_spec(_MICRO.sub("", name)).metric.higher_is_better
     except UsageError:
         return None
 

@@ -13,6 +13,8 @@ from trueground.reports.leaderboard.board import Board, Cell, Column, lay_out
 from trueground.reports.leaderboard.combined import CombinedScores, combined_scores
 from trueground.reports.leaderboard.datasets import Datasets, by_dataset
 from trueground.reports.leaderboard.facts import Facts, facts_of
+from trueground.reports.leaderboard.graphs.data import Graphs, graphs
+from trueground.reports.leaderboard.graphs.warnings import warnings as graphs_warnings
 from trueground.reports.leaderboard.grounding.data import Grounding, grounding
 from trueground.reports.leaderboard.outside import Outside, no_match, outside_scores
 from trueground.reports.leaderboard.pairs import Changes, Matches, context_changes, match_rules
@@ -38,7 +40,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Every table of the page, full precision. Columns are named by their ids."""
+    """Every table of the page, full precision. Columns are named by their ids.
+
+    `notices` are what every page of a run must say → the labels of the runs.
+    """
 
     columns: list[Column]
     rows: list[Row]
@@ -49,8 +54,10 @@ class Leaderboard:
     datasets: list[Datasets]
     grounding: Grounding
     qa: Qa
+    graphs: Graphs
     outside: Outside | None
     runs: list[RunFacts]
+    notices: dict[str, list[str]]
     warnings: list[str]
 
 
@@ -89,9 +96,16 @@ def leaderboard(
         datasets=by_dataset(board),
         grounding=grounding(board, facts, baseline),
         qa=study,
+        graphs=graphs(board),
         outside=elsewhere,
         runs=run_facts(board),
-        warnings=[*warnings(board), *qa_warnings(study), *unmatched],
+        notices=_notices(found),
+        warnings=[
+            *warnings(board),
+            *qa_warnings(study),
+            *graphs_warnings(board),
+            *unmatched,
+        ],
     )
 
 
@@ -108,6 +122,14 @@ def leaderboard_data(
         runs, with_published=with_published, models=models, baseline=baseline, outside=outside
     )
     return dict(msgspec.json.decode(msgspec.json.encode(found)))
+
+
+def _notices(runs: Sequence[Run]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for run in runs:
+        for notice in run.manifest.benchmark.notices if run.manifest.benchmark else ():
+            found.setdefault(notice, []).append(run.label)
+    return found
 
 
 def _folders(paths: Sequence[Path], runs: Sequence[Run]) -> dict[str, Path]:

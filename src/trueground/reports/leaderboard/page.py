@@ -11,6 +11,7 @@ import msgspec
 from trueground.reports.leaderboard.board import Cell, Column
 from trueground.reports.leaderboard.charts import bars
 from trueground.reports.leaderboard.data import Leaderboard, leaderboard
+from trueground.reports.leaderboard.graphs.draw import study_plots
 from trueground.reports.leaderboard.grounding.draw import (
     definition_plot,
     drop_charts,
@@ -19,6 +20,7 @@ from trueground.reports.leaderboard.grounding.draw import (
     sweep_bars,
     sweep_plot,
 )
+from trueground.reports.leaderboard.provenance import few
 from trueground.reports.leaderboard.qa.draw import (
     abstention_picture,
     plane_picture,
@@ -83,7 +85,7 @@ def render(board: Leaderboard) -> str:
         "benchmarks": sorted({c.benchmark for c in board.columns if c.benchmark}),
         "models": _models(board),
         "sources": sorted({row.source for row in board.rows if row.source}),
-        "places": sorted({c.place for row in board.rows for c in row.cells.values() if c.place}),
+        "places": _places(board),
         "levels": sorted({c.ci_level for r in board.rows for c in r.cells.values() if c.ci_level}),
         "averaged_over": {column.id: _averaged_over(board, column) for column in board.columns},
         "bars": bars(board),
@@ -104,6 +106,9 @@ def render(board: Leaderboard) -> str:
         "sweep_plot": sweep_plot,
         "sweep_bars": sweep_bars,
         "outside_plot": outside_plot,
+        "study_plots": study_plots,
+        "spread": _spread,
+        "few": few,
         "shapes": shapes(board.qa),
         "plane_picture": plane_picture,
         "abstention_picture": abstention_picture,
@@ -111,13 +116,19 @@ def render(board: Leaderboard) -> str:
         "slope_picture": slope_picture,
     }
     styles = ("report.css", "leaderboard.css")
-    return draw("leaderboard.html.j2", "leaderboard.js", styles, view)
+    return draw("leaderboard.html.j2", ["leaderboard.js"], styles, view)
 
 
 def _models(board: Leaderboard) -> int:
     """How many models of the user's were asked; scoring runs do not say whose answers they read."""
     tasks = {column.id for column in board.columns if column.benchmark}
     return len({row.model for row in board.rows if not row.source and tasks & row.cells.keys()})
+
+
+def _places(board: Leaderboard) -> list[str]:
+    """Where the published numbers are printed; one cell may go back to several tables."""
+    told = {cell.place or "" for row in board.rows for cell in row.cells.values()}
+    return sorted({place for one in told for place in one.split("; ") if place})
 
 
 def _averaged_over(board: Leaderboard, column: Column) -> str:
@@ -128,6 +139,13 @@ def _averaged_over(board: Leaderboard, column: Column) -> str:
 
 def _interval(cell: Cell) -> str:
     return f"{cell.ci[0]:.3f} to {cell.ci[1]:.3f}" if cell.ci else ""
+
+
+def _spread(cell: Cell) -> str:
+    """How far repeated answers lie apart; empty for a single one."""
+    if cell.sd is None:
+        return ""
+    return f"± {cell.sd:.3f}" + (f" over {cell.repeats} repeats" if cell.repeats else "")
 
 
 def _coverage(cell: Cell) -> str:

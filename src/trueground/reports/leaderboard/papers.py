@@ -20,8 +20,8 @@ from trueground.reports.leaderboard.runs import (
 )
 from trueground.reports.leaderboard.standard import asked_as_published
 
-# Its settings have no headline in common, and its sections compare other metrics as well.
-_ANY_METRIC = {"instruct-qa"}
+# Their settings have no headline in common, and their sections compare other metrics as well.
+_ANY_METRIC = {"instruct-qa", "kalma"}
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class PaperRanks:
 def paper_runs(board: Board) -> list[Run]:
     """The published models of every column with which the paper's numbers can be compared.
 
-    Comparable is the same task with the same options and the same metric; of instruct-qa, any
-    metric. Raises UsageError where there is none.
+    Comparable is the same task with the same options and the same metric; of instruct-qa and
+    KaLMA, any metric. Raises UsageError where there is none.
     """
     found = [run for column in board.columns for run in _column_runs(column)]
     if not found:
@@ -58,7 +58,9 @@ def paper_runs(board: Board) -> list[Run]:
             "answers to whole tasks by strict matching (trueground run faitheval), Truly-Ground's "
             "its four versions at 2,048 tokens (trueground run truly-ground), instruct-qa's its "
             "three datasets with gold, irrelevant or 8, 8 and 4 retrieved passages (trueground run "
-            f"instruct-qa/nq); the runs here are: {titles}. Leave the option out."
+            "instruct-qa/nq), KaLMA's its own questions with the graphs that came with them, or "
+            "with gold graphs, some of them removed or replaced (trueground run kalma); the runs "
+            f"here are: {titles}. Leave the option out."
         )
     return found
 
@@ -104,7 +106,7 @@ def _column_runs(column: Column) -> list[Run]:
 def _with_others(run: Run, column: Column, model: str, table: PublishedTable) -> Run:
     """The run with the metrics over all items that only this table has."""
     others = {
-        score.metric: Entry(mean=score.value)
+        score.metric: Entry(mean=score.value, sd=score.sd)
         for score in table.scores
         if (score.model, score.task, score.dataset, score.by) == (model, column.task, None, {})
         and asked_as_published(column, score.options)
@@ -141,7 +143,7 @@ def _run(
     datasets: dict[str, dict[str, Entry]] = {}
     for score in scores:
         place = _place(summary, datasets, score)
-        place[score.metric] = Entry(mean=score.value)
+        place[score.metric] = Entry(mean=score.value, sd=score.sd)
         if _key(score.metric) == _key(column.metric):
             place[column.metric] = place[score.metric]
     if datasets:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from trueground.reports.charts import Scale
+from trueground.reports.leaderboard.board import Cell
 from trueground.reports.leaderboard.scatter import (
     BOTTOM,
     HEIGHT,
     LEFT,
     RIGHT,
+    SHAPES,
     TOP,
     Line,
     Point,
@@ -53,23 +55,27 @@ def plot(
     sizes: bool = False,
     joined: bool = False,
     percent: bool = False,
+    ticks: Sequence[float] = (),
+    ends: Sequence[float] = (),
 ) -> Plot | None:
     """All dots on one pair of axes, each series joined if asked; None without dots.
 
     With `sizes` the x axis is logarithmic, in billions of parameters; with `percent` the y axis
-    is told in percent.
+    is told in percent. `ticks` are the x axis from its left to its right end, which may be the
+    lower one; `ends` are further values that the y axis should hold.
     """
     dots = [dot for one in series for dot in one]
     if not dots:
         return None
     xs = [dot.x for dot in dots]
-    ends = [e for d in dots for e in (d.y, d.low, d.high) if e is not None]
-    y_scale, y_values = nice(ends)
+    y_scale, y_values = nice(
+        [*ends, *(e for d in dots for e in (d.y, d.low, d.high) if e is not None)]
+    )
     if sizes:
         x_scale = _wide(math.log10(min(xs)), math.log10(max(xs)))
         x_ticks = [(size, f"{size:g}B") for size in size_ticks(min(xs), max(xs))]
     else:
-        x_scale, x_values = nice(xs)
+        x_scale, x_values = (Scale(ticks[0], ticks[-1]), ticks) if ticks else nice(xs)
         x_ticks = [(value, _words(value)) for value in x_values]
 
     def across(x: float) -> float:
@@ -90,6 +96,51 @@ def plot(
         lines,
         [(across(value), words) for value, words in x_ticks],
         [(down(y), f"{_words(round(100 * y, 9))} %" if percent else _words(y)) for y in y_values],
+    )
+
+
+def lines_plot(
+    xs: Sequence[float | None],
+    lines: Sequence[tuple[str, str | None, Sequence[Cell | None]]],
+    *,
+    ticks: Sequence[float] = (),
+    ends: Sequence[float] = (),
+) -> Plot | None:
+    """A line for each name, source and cells over `xs`, its number where the lines lie apart.
+
+    That is at the last points, or else at the first. None where a value of `xs`
+    is no number, or nothing is to be drawn.
+    """
+    if any(x is None for x in xs):
+        return None
+    known = [
+        [(x, c) for x, c in zip(xs, cells, strict=True) if x is not None and c]
+        for _, _, cells in lines
+    ]
+    first, last = ([one[k][1].mean or 0.0 for one in known if one] for k in (0, -1))
+    side = -1 if _gap(last) >= _gap(first) else 0
+    series = [
+        [
+            _cell_dot(name, source, x, cell, number if cell is own[side][1] else None, number - 1)
+            for x, cell in own
+        ]
+        for number, ((name, source, _), own) in enumerate(zip(lines, known, strict=True), 1)
+    ]
+    return plot(series, joined=True, ticks=ticks, ends=ends)
+
+
+def _gap(values: Sequence[float]) -> float:
+    """The least distance of two of them."""
+    return min((b - a for a, b in pairwise(sorted(values))), default=0.0)
+
+
+def _cell_dot(
+    name: str, source: str | None, x: float, cell: Cell, number: int | None, shape: int
+) -> Dot:
+    mean = cell.mean or 0.0
+    low, high = cell.ci or (None, None)
+    return Dot(
+        x, mean, f"{name}: {mean:.3f} at {_words(x)}", number, shape % SHAPES, source, low, high
     )
 
 

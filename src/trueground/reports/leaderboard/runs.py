@@ -13,6 +13,7 @@ from trueground.errors import InputError
 from trueground.runs.directory import MANIFEST, SUMMARY
 
 DATASET = "meta.dataset"  # the field by which benchmarks of several sources are split
+REPEAT = "meta.repeat"  # the field that tells the answers to one question apart
 
 _T = TypeVar("_T")
 
@@ -38,6 +39,7 @@ class BenchmarkPart(msgspec.Struct):
     task: str
     headline: str
     options: dict[str, Any] = {}
+    notices: list[str] = []
 
 
 class ModelPart(msgspec.Struct):
@@ -90,7 +92,10 @@ class Manifest(msgspec.Struct):
 
 
 class Entry(msgspec.Struct):
-    """A mean with its interval and coverage; `values` is the number of groups averaged over."""
+    """A mean with its interval and coverage; `values` is the number of groups averaged over.
+
+    `sd` is the standard deviation of the groups' means, or of a paper's repeated runs.
+    """
 
     mean: float | None = None
     ci: tuple[float, float] | None = None
@@ -99,6 +104,7 @@ class Entry(msgspec.Struct):
     scored: int | None = None
     unscored: dict[str, int] = {}
     values: int | None = None
+    sd: float | None = None
 
 
 class Summary(msgspec.Struct):
@@ -129,6 +135,14 @@ class Run:
         if self.manifest.benchmark is None:
             return None
         return self.summary.averages.get(DATASET, {}).get(metric)
+
+    def spread(self, metric: str) -> tuple[float | None, int | None]:
+        """Standard deviation of the means of repeated answers, and how many means."""
+        if self.source is not None:
+            entry = self.entry(metric)
+            return (entry.sd if entry else None), None
+        entry = self.summary.averages.get(REPEAT, {}).get(metric)
+        return (entry.sd, entry.values) if entry and entry.sd is not None else (None, None)
 
     def datasets(self) -> dict[str, dict[str, Entry]]:
         """Dataset → metrics, empty where the run has no such split."""

@@ -19,6 +19,10 @@ _BUDGET, _POSITION = "2048", "random"
 # Adlakha et al. 2023, section 3.3: how many passages are retrieved.
 _PASSAGES = {"nq": "8", "hotpotqa": "8", "topiocqa": "4"}
 _RANK = "1000"  # section 5.3: the irrelevant passage is the first one after it
+# KaLMA, section 5: the graphs that were retrieved, temperature 0.5, nothing taken away.
+_AS_RETRIEVED = {
+    "knowledge": "given", "remove": "0", "retrieval-accuracy": "100", "at-temperature": "0.5",
+}  # fmt: skip
 _OWN_SETS = {"2k_distractor": "2048", "4k_distractor": "4096"}
 
 
@@ -28,6 +32,8 @@ def asked_as_published(column: Column, given: Mapping[str, Any]) -> bool:
         return _distracted_as_published(column, given)
     if column.benchmark == "instruct-qa":
         return _retrieved_as_published(column, given)
+    if column.benchmark == "kalma":
+        return _cited_as_published(column, given)
     wanted = {**_DEFAULTS, **given}
     told = column.task in ("unanswerable", "inconsistent") and wanted["documents"] == "both"
     wanted.setdefault("task-instruction", "on" if told else "off")
@@ -49,6 +55,13 @@ def _distracted_as_published(column: Column, given: Mapping[str, Any]) -> bool:
     if asked == "all":
         asked = _OWN_SETS.get(str(column.options.get("distractors")))
     return bool(asked == budget and column.options.get("gold-position", _POSITION) == position)
+
+
+def _cited_as_published(column: Column, given: Mapping[str, Any]) -> bool:
+    """The same graphs, as much of them taken away, the same temperature; any minimum set."""
+    told = {name: value for name, value in column.options.items() if value is not None}
+    asked, wanted = {**_AS_RETRIEVED, **told}, {**_AS_RETRIEVED, **given}
+    return all(str(asked[name]) == value for name, value in wanted.items())
 
 
 def _retrieved_as_published(column: Column, given: Mapping[str, Any]) -> bool:

@@ -265,13 +265,24 @@
     if (clicked) mark?.scrollIntoView({ block: "nearest" });
   }
 
+  /* Citations count in the answer after NFC, claims in the answer as it came. */
+  function placesAfterNfc(raw) {
+    if (raw === null || raw.normalize("NFC") === raw) return (k) => k;
+    const before = Array.from(raw);
+    return (k) => Number.isInteger(k) ? Array.from(before.slice(0, k).join("").normalize("NFC")).length : k;
+  }
+
   const sameOwners = (a, b) => a.length === b.length && a.every((owner) => b.includes(owner));
 
   /* An opened item as one judge saw it: its claims and facts, and each element that points at some
      of them. */
   function makeBoard(i, detail, view) {
+    const raw = index.responses[i];
+    const told = detail.citations ? cited.prepare(detail.citations, view) : null;
     const board = {
-      answer: index.responses[i], claims: view.claims, facts: view.facts, whole: view.response,
+      answer: told ? raw?.normalize("NFC") ?? null : raw, told,
+      place: told ? placesAfterNfc(raw) : (k) => k,
+      claims: view.claims, facts: view.facts, whole: view.response,
       others: detail.views.filter((other) => other !== view),
       contexts: detail.contexts ?? [], pointers: [], selected: [], pinned: false,
     };
@@ -296,9 +307,13 @@
   /* Text with a mark wherever a span lies. A click on a claim selects; a window is where it leads. */
   function markAnswer(board) {
     const spans = [...board.claims.map((claim) => ({ start: claim.start, end: claim.end, owner: claim })),
-      ...board.facts.map(asWindow)];
+      ...board.facts.map(asWindow)]
+      .map(({ start, end, owner }) => ({ start: board.place(start), end: board.place(end), owner }));
+    if (board.told) spans.push(...cited.spans(board.told, board.answer));
     return pieces(board.answer, spans).map(({ text, owners }) => {
       if (!owners.length) return text;
+      const cites = owners.filter(({ cite }) => cite);
+      if (cites.length) return cited.mark(board, text, cites);
       const claims = owners.filter((owner) => board.claims.includes(owner));
       const element = make("mark", { class: claims.length ? `claim ${worstVerdict(claims)}` : null,
         title: claims.length ? claims.map((claim) => verdictOf(claim).words).join(", ") : null }, text);
@@ -357,6 +372,8 @@
     if (!values?.length) return null;
     return section(title, make("ul", { class: "texts" }, ...values.map((value) => make("li", { class: "text" }, value))));
   }
+
+  const cited = citationViews({ make, section, listen, verdictOf, subgraph: subgraphs({ make, listen }) });
 
   const rows = (board, kind, owners) =>
     make("ol", { class: "verdicts" }, ...owners.map((owner) => verdictRow(board, kind, owner)));
@@ -419,8 +436,11 @@
       .filter((part) => part !== null && part !== undefined).join(" · ");
     const gold = typeof context.gold === "boolean"
       ? make("span", { class: "tag" }, context.gold ? "gold" : "not gold") : null;
-    return make("article", { class: "passage" }, make("h4", {}, name, " ", gold),
+    const box = make("article", { class: "passage" }, make("h4", {}, name, " ", gold),
       make("p", { class: "text" }, ...markPassage(board, context.text, k)));
+    const owned = (board.told?.numbered ?? []).flatMap(({ passages }) => passages).filter(({ number }) => number === k + 1);
+    if (owned.length) board.pointers.push({ element: box, owned, target: true });
+    return box;
   }
 
   function passagesColumn(board) {
@@ -435,6 +455,11 @@
       make("li", { class: "text" }, turn.role ? make("strong", {}, `${turn.role} `) : null, turn.content))));
   }
 
+  const citationSections = (board) => board.told
+    ? [cited.sentencesSection(board, board.told), cited.numberedSection(board, board.told),
+      cited.missingSection(board.told),
+      cited.graphsSection(board, board.told)] : [];
+
   function itemNav(i) {
     const place = listed.indexOf(i);
     const step = (k, words) => k >= 0 && k < listed.length && place >= 0
@@ -444,7 +469,7 @@
       step(place - 1, "Previous"), step(place + 1, "Next"));
   }
 
-  const NO_VIEW = { name: "", claims: [], facts: [], response: [] };
+  const NO_VIEW = { name: "", claims: [], facts: [], response: [], alignment: [], missing: [], passages: [] };
 
   function drawColumns(i, detail) {
     const view = detail.views.find(({ name }) => name === chosenJudge) ?? detail.views[0] ?? NO_VIEW;
@@ -455,7 +480,8 @@
       document.querySelector(".judges [aria-pressed=true]")?.focus({ preventScroll: true });
     };
     columns.append(...[make("div", { class: "left" }, historySection(detail.history),
-      judgeSwitch(detail, view, redraw), answerSection(board, detail), ...claimsSection(board),
+      judgeSwitch(detail, view, redraw), answerSection(board, detail),
+      ...citationSections(board), ...claimsSection(board),
       factsSection(board) ?? listSection("Gold facts", detail.gold_facts),
       listSection("Reference answers", detail.references), scoresSection(i),
       foldedSection("Other evidence", detail.evidence), foldedSection("Other fields", detail.fields)),

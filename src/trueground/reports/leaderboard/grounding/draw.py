@@ -14,8 +14,7 @@ from trueground.reports.leaderboard.grounding.sizes import ALL, PARTS, BySize
 from trueground.reports.leaderboard.grounding.sweeps import Sweep, number_of
 from trueground.reports.leaderboard.grounding.versions import VersionTable
 from trueground.reports.leaderboard.outside import OutsideScore
-from trueground.reports.leaderboard.plot import Dot, Plot, nice, plot
-from trueground.reports.leaderboard.scatter import SHAPES
+from trueground.reports.leaderboard.plot import Dot, Plot, lines_plot, nice, plot
 
 _CROWDED = 30  # marks above which the published ones have no number
 LEAST = 3  # models in a picture of points; two are better read in the table
@@ -133,26 +132,8 @@ def outside_plot(score: OutsideScore) -> Plot | None:
 
 def sweep_plot(sweep: Sweep) -> Plot | None:
     """A line for each model, its number at the last point; None where a value is no number."""
-    xs = [number_of(value) for value in sweep.values]
-    if any(x is None for x in xs):
-        return None
-    series = []
-    for number, row in enumerate(sweep.rows, 1):
-        known = [(x, c) for x, c in zip(xs, row.cells, strict=True) if x is not None and c]
-        series.append([
-            _dot(row.name, row.source, x, cell, number if k == len(known) - 1 else None, number - 1)
-            for k, (x, cell) in enumerate(known)
-        ])  # fmt: skip
-    return plot(series, joined=True)
-
-
-def _dot(
-    name: str, source: str | None, x: float, cell: Cell, number: int | None, shape: int
-) -> Dot:
-    mean = cell.mean or 0.0
-    low, high = cell.ci or (None, None)
-    words = f"{name}: {mean:.3f} at {x:,.0f}"
-    return Dot(x, mean, words, number, shape % SHAPES, source, low, high)
+    lines = [(row.name, row.source, row.cells) for row in sweep.rows]
+    return lines_plot([number_of(value) for value in sweep.values], lines)
 
 
 def sweep_bars(sweep: Sweep) -> list[ValueBars]:

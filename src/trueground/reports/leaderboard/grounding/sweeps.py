@@ -1,7 +1,11 @@
-"""Runs that differ in one option only: the context's length (Figure 4), the gold's position."""
+"""Runs that differ in one option only: the context's length (Figure 4), the gold's position.
+
+Studies of other benchmarks build on `sets_over` and `sweep_over`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +24,9 @@ from trueground.reports.leaderboard.grounding.settings import (
     versions,
     who,
 )
+from trueground.reports.leaderboard.short import short_checksums
 
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _ORDER = ("beginning", "middle", "end", "random")
 
 
@@ -50,20 +56,33 @@ def sweeps(board: Board) -> list[Sweep]:
     """Every set of columns that differ only in the budget, or only in the gold's position."""
     found = []
     for option in (BUDGET, POSITION):
-        sets = [s for s in _sets(versions(board), option) if len(s) > 1]
-        told = differing([_rest(columns[0], option) for columns in sets])
-        for columns in sets:
+        for columns, title in sets_over(versions(board), option):
             for measure in MEASURES:
-                sweep = _sweep(board, columns, option, measure, told)
+                sweep = sweep_over(board, columns, option, measure, title)
                 if sweep is not None:
                     found.append(sweep)
     return found
 
 
+def sets_over(columns: Sequence[Column], option: str) -> list[tuple[list[Column], str]]:
+    """Columns that differ in this option only, two or more, in the order of its values; a title.
+
+    The title is the task, with the options by which the sets differ from each other.
+    """
+    sets = [one for one in _sets(columns, option) if len(one) > 1]
+    told = sorted(differing([_rest(one[0], option) for one in sets]) - {option})
+    return [(one, _title(one[0], told)) for one in sets]
+
+
+def _title(column: Column, told: Sequence[str]) -> str:
+    named = ", ".join(f"{name}={column.options.get(name)}" for name in told)
+    return short_checksums(f"{column.task} ({named})" if named else str(column.task))
+
+
 def _sets(columns: Sequence[Column], option: str) -> list[list[Column]]:
     found: dict[tuple[str | None, str, bytes], dict[bytes, Column]] = {}
     for column in columns:
-        if option in column.options:
+        if column.options.get(option) is not None:
             rest = orjson.dumps(_rest(column, option), option=orjson.OPT_SORT_KEYS)
             key = (column.task, column.metric, rest)
             value = orjson.dumps(column.options[option])
@@ -87,14 +106,14 @@ def _place(value: object) -> tuple[int, float, str]:
 
 
 def number_of(value: object) -> float | None:
-    """A length in tokens, which manifests have as text; None for `all`."""
-    text = str(value)
-    return float(text) if text.isascii() and text.isdecimal() else None
+    """A number, which manifests have as text; None for a word such as `all`."""
+    return float(str(value)) if _NUMBER.fullmatch(str(value)) else None
 
 
-def _sweep(
-    board: Board, columns: list[Column], option: str, measure: str, told: set[str]
+def sweep_over(
+    board: Board, columns: list[Column], option: str, measure: str, title: str
 ) -> Sweep | None:
+    """One measure in such columns, with each model that has it in two or more of them."""
     keys = [metric_key(board, column, measure) for column in columns]
     found = [cells(board, c, key) for c, key in zip(columns, keys, strict=True)]
     rows = [
@@ -104,8 +123,6 @@ def _sweep(
     ]
     if not rows:
         return None
-    named = [f"{n}={columns[0].options.get(n)}" for n in sorted(told - {option})]
-    title = f"{columns[0].task} ({', '.join(named)})" if named else str(columns[0].task)
     metric = next(key for key in keys if key is not None)
     values = [column.options[option] for column in columns]
     return Sweep(option, measure, metric, title, values, [c.id for c in columns], rows)

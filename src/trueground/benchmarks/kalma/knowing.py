@@ -1,0 +1,133 @@
+"""What is known before anything is asked: questions, minimum sets, what to say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from trueground.benchmarks.base import Sources
+from trueground.benchmarks.kalma.minimum import Sets, drawn_sets, read_sets
+from trueground.benchmarks.kalma.settings import Settings
+from trueground.benchmarks.kalma.source import Entry, read_own, read_published
+from trueground.errors import UsageError
+from trueground.records import FileInfo
+from trueground.types import Triple
+
+
+@dataclass(frozen=True)
+class Known:
+    """The questions with their minimum sets.
+
+    `minimum` says where the sets come from: a checksum, "synthetic" or "none". `first_round` maps
+    ids of questions to that round's knowledge.
+    """
+
+    entries: Sequence[Entry]
+    files: Sequence[Path]
+    minimum: str
+    notices: Sequence[str] = ()
+    first_round: Mapping[str, tuple[Triple, ...]] = field(default_factory=dict)
+    first_round_sha256: str | None = None
+
+    @property
+    def has_minimum(self) -> bool:
+        """Whether any question has a minimum set."""
+        return self.minimum != "none"
+
+    @property
+    def has_absent(self) -> bool:
+        """Whether a file says what knowledge is absent."""
+        return any(entry.absent is not None for entry in self.entries)
+
+
+def know(settings: Settings, sources: Sources) -> Known:
+    """Read the files that the settings name. UsageError, InputError."""
+    entries, files = _entries(settings, sources)
+    if settings.synthetic is not None:
+        sets = drawn_sets(entries, settings.synthetic, settings.minimum_seed)
+        _see_drawn(sets)
+        entries = _with(entries, sets)
+        minimum, notices = "synthetic", [_made_up(settings.synthetic, settings.minimum_seed, sets)]
+    elif settings.minimum is not None:
+        entries = _with(entries, read_sets(settings.minimum, entries, sources.note_once))
+        minimum, notices = _sha256(settings.minimum), []
+    elif any(entry.minimum is not None for entry in entries):
+        minimum, notices = _sha256(files[0]), []
+    else:
+        _see_needed(settings)
+        minimum, notices = "none", [_NONE]
+    known = Known(entries, [*files, *([settings.minimum] if settings.minimum else [])], minimum)
+    known = replace(known, notices=notices)
+    return known if settings.first_round is None else _first_round(known, settings, sources)
+
+
+_NONE = (
+    "No minimum knowledge sets are given: citations are scored for correctness and alignment only. "
+    "Precision, recall and F1 need --minimum FILE."
+)
+
+
+def _made_up(size: int, seed: int, sets: Sets) -> str:
+    without = sum(one is None for one in sets)
+    return (
+        f"The minimum knowledge sets are synthetic: up to {size} triples of each question's "
+        f"graphs, drawn with seed {seed}; {without:,} of {len(sets):,} questions have none. "
+        "Precision, recall and F1 of citations cannot be compared with published ones."
+    )
+
+
+def _see_drawn(sets: Sets) -> None:
+    if all(one is None for one in sets):
+        raise UsageError(
+            "--synthetic-minimum draws from the graphs that come with the questions, and these "
+            "have no triple that could be needed; name a file with --minimum"
+        )
+
+
+def _see_needed(settings: Settings) -> None:
+    for wanted, told in (
+        (settings.remove is not None, "--remove takes pieces of the minimum sets away"),
+        (settings.accuracy is not None, "--retrieval-accuracy starts from the gold graphs"),
+        (settings.knowledge == "gold", "--knowledge gold shows what the minimum sets name"),
+    ):
+        if wanted:
+            own = ", gold_knowledge with the questions" if settings.own else ""
+            raise UsageError(
+                f"{told}, and there are none: name a file with --minimum{own}, or draw sets with "
+                "--synthetic-minimum N"
+            )
+
+
+def _entries(settings: Settings, sources: Sources) -> tuple[list[Entry], list[Path]]:
+    """The questions; several runs of one command read a file once."""
+    key = ("kalma", settings.task, sources.data)
+    if key not in sources.shared:
+        found = (
+            read_own(sources.data) if settings.own else read_published(settings.task, sources.data)
+        )
+        sources.shared[key] = found
+    entries, files = sources.shared[key]
+    return list(entries), list(files)
+
+
+def _with(entries: Sequence[Entry], sets: Sets) -> list[Entry]:
+    pairs = zip(entries, sets, strict=True)
+    return [e if own is None else replace(e, minimum=own) for e, own in pairs]
+
+
+def _first_round(known: Known, settings: Settings, sources: Sources) -> Known:
+    path = settings.first_round
+    assert path is not None
+    sets = read_sets(path, known.entries, sources.note_once)
+    pairs = zip(known.entries, sets, strict=True)
+    return replace(
+        known,
+        files=[*known.files, path],
+        first_round={entry.id: own for entry, own in pairs if own is not None},
+        first_round_sha256=_sha256(path),
+    )
+
+
+def _sha256(path: Path) -> str:
+    return FileInfo.of(str(path), path).sha256

@@ -1,0 +1,136 @@
+"""What is asked, from the options: which combinations can be meant, and what the defaults are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from trueground.benchmarks.base import Value
+from trueground.benchmarks.values import number_of, path_of, text_of
+from trueground.errors import UsageError
+from trueground.models.base import Params
+
+MAX_TOKENS = 1024
+KNOWLEDGE = ("given", "gold", "linked")
+NO_DEMONSTRATION = "none"
+_HOTTEST = 2.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A task with its options read; None where the user has said nothing.
+
+    `knowledge` is what the model is shown: "given", "gold" or "linked". `accuracy` is in percent.
+    """
+
+    task: str
+    knowledge: str
+    graph: str | None
+    recognizer: str
+    minimum: Path | None
+    first_round: Path | None
+    synthetic: int | None
+    minimum_seed: int
+    remove: int | None
+    accuracy: int | None
+    replace_seed: int
+    temperature: float
+    demonstration: str | None
+    rated: int
+    rated_seed: int
+
+    @property
+    def own(self) -> bool:
+        """Whether the questions are the user's."""
+        return self.task == "questions"
+
+    @property
+    def params(self) -> Params:
+        """What is asked of the model."""
+        return Params(temperature=self.temperature, max_tokens=MAX_TOKENS)
+
+
+def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
+    """The settings of a task; UsageError for values that cannot be meant, alone or together."""
+    _see_together(options)
+    accuracy = number_of(options, "retrieval-accuracy", 0)
+    if accuracy is not None and accuracy > 100:
+        raise UsageError(f"--retrieval-accuracy {accuracy}: expected a percentage, 0 to 100")
+    return Settings(
+        task=task,
+        knowledge=_knowledge(options),
+        graph=text_of(options, "graph"),
+        recognizer=text_of(options, "recognizer") or "dictionary",
+        minimum=path_of(options, "minimum"),
+        first_round=path_of(options, "first-round"),
+        synthetic=number_of(options, "synthetic-minimum", 1),
+        minimum_seed=number_of(options, "minimum-seed", 0) or 0,
+        remove=number_of(options, "remove", 0),
+        accuracy=accuracy,
+        replace_seed=number_of(options, "replace-seed", 0) or 0,
+        temperature=_temperature(options),
+        demonstration=text_of(options, "demonstration"),
+        rated=number_of(options, "rated", 0) or 0,
+        rated_seed=number_of(options, "rated-seed", 0) or 0,
+    )
+
+
+# Options that mean something only beside others.
+_NEEDED = {
+    "first-round": ("minimum",),
+    "minimum-seed": ("synthetic-minimum",),
+    "replace-seed": ("retrieval-accuracy",),
+    "rated-seed": ("rated",),
+}
+_APART = (
+    ("minimum", "synthetic-minimum", "take the sets of a file, or draw them"),
+    ("remove", "retrieval-accuracy", "study one at a time"),
+)
+
+
+def _see_together(options: Mapping[str, Value]) -> None:
+    for name, others in _NEEDED.items():
+        if options[name] is not None and all(options[other] is None for other in others):
+            raise UsageError(f"--{name} is for --{others[0]}; give that too, or leave it out")
+    for one, other, hint in _APART:
+        if options[one] is not None and options[other] is not None:
+            raise UsageError(f"--{one} and --{other} exclude each other; {hint}")
+
+
+def _knowledge(options: Mapping[str, Value]) -> str:
+    told = text_of(options, "knowledge")
+    if told is not None and told not in KNOWLEDGE:
+        raise UsageError(f"--knowledge {told}: expected one of {', '.join(KNOWLEDGE)}")
+    for name in ("remove", "retrieval-accuracy"):
+        if options[name] is not None:
+            if told not in (None, "gold"):
+                raise UsageError(
+                    f"--{name} starts from the gold graphs; leave --knowledge {told} out"
+                )
+            told = "gold"
+    told = told or "given"
+    if options["graph"] is not None and told == "given":
+        raise UsageError(
+            "--graph is for --knowledge gold or linked; --knowledge given takes the graphs that "
+            "come with the questions"
+        )
+    if options["recognizer"] is not None and told != "linked":
+        raise UsageError(
+            f"--recognizer is for --knowledge linked; it finds nothing with --knowledge {told}"
+        )
+    return told
+
+
+def _temperature(options: Mapping[str, Value]) -> float:
+    text = text_of(options, "at-temperature") or ""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 <= found <= _HOTTEST:
+        raise UsageError(
+            f"--at-temperature {text}: expected a number from 0 to {_HOTTEST:g}, such as 0.5"
+        )
+    return found + 0.0

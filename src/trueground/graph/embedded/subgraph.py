@@ -1,0 +1,209 @@
+"""What a store says of one entity: its names, its classes and its one-hop subgraph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from trueground.graph.base import Entity, Value, id_order, name_key
+from trueground.graph.embedded.literals import fits, literal_value
+from trueground.graph.embedded.names import KEY
+from trueground.graph.rdf import (
+    ALIAS,
+    DIRECT,
+    DIRECT_CLAIM,
+    ENTITY,
+    LABELS,
+    NOT_SHOWN,
+    TYPES,
+    property_name,
+    qid_of,
+)
+
+if TYPE_CHECKING:
+    from pyoxigraph import BlankNode, Literal, NamedNode, Store, Triple
+
+    Term = NamedNode | BlankNode | Literal | Triple
+
+_KEPT = 50_000  # names of entities that are remembered
+_NOT_SHOWN = {KEY, *(one for one in NOT_SHOWN if not one.endswith(("/", "#")))}
+_PREFIXES = tuple(one for one in NOT_SHOWN if one.endswith(("/", "#")))
+_OWN_ENTITY = "urn:trueground:entity:"
+_UNKNOWN = "/.well-known/genid/"  # how Wikidata says that there is a value and nobody knows it
+_TAKEN = ("qid", "name")  # what a graph of a record calls other things
+Found = dict[str, list["Term"]]
+
+
+class Subgraphs:
+    """Reads entities from a store, for readers of one language; names are remembered."""
+
+    def __init__(self, store: Store, lang: str) -> None:
+        from pyoxigraph import DefaultGraph, NamedNode
+
+        self._store = store
+        self._lang = lang
+        self._here = DefaultGraph()  # all triples are there, and it is read in half the time
+        self._labels = self._used(LABELS)
+        self._names = self._used((*LABELS, ALIAS))
+        self._types = self._used(TYPES)
+        self._direct_claim = NamedNode(DIRECT_CLAIM)
+        self.label = lru_cache(_KEPT)(self._label)
+        self._property = lru_cache(None)(self._property_name)
+        self._shown_value = lru_cache(_KEPT)(self._node_value)
+
+    def entity(self, iri: str) -> Entity | None:
+        """The entity; None where the store has nothing of it."""
+        found = self._about(iri)
+        if not found:
+            return None
+        names = self._texts(found, LABELS)
+        name = names[0] if names else qid_of(iri)
+        aliases = dict.fromkeys(sorted({*names, *self._texts(found, (ALIAS,))} - {name}))
+        return Entity(
+            qid=qid_of(iri),
+            name=name,
+            properties=self._properties(found),
+            aliases=tuple(aliases),
+            types=self._classes(term for one in TYPES for term in found.get(one, ())),
+        )
+
+    def types(self, iri: str) -> tuple[str, ...]:
+        """Names and ids of its classes."""
+        from pyoxigraph import NamedNode
+
+        subject = NamedNode(iri)
+        return self._classes(
+            term for predicate in self._types for term in self._objects(subject, predicate)
+        )
+
+    def spelt(self, iri: str, name: str) -> str:
+        """The name or alias of the entity that equals `name` but for case, as the store has it."""
+        from pyoxigraph import NamedNode
+
+        key, subject = name_key(name), NamedNode(iri)
+        for predicate in self._names:
+            found = {predicate.value: self._objects(subject, predicate)}
+            for text in self._texts(found, (predicate.value,)):
+                if name_key(text) == key:
+                    return text
+        return name
+
+    def _used(self, predicates: Iterable[str]) -> list[NamedNode]:
+        """Those of the predicates that the store has at all."""
+        from pyoxigraph import NamedNode
+
+        quads = {
+            one: self._store.quads_for_pattern(None, one, None, self._here)
+            for one in map(NamedNode, predicates)
+        }
+        return [one for one, found in quads.items() if next(found, None) is not None]
+
+    def _objects(self, subject: NamedNode, predicate: NamedNode) -> list[Term]:
+        quads = self._store.quads_for_pattern(subject, predicate, None, self._here)
+        return [quad.object for quad in quads]
+
+    def _about(self, iri: str) -> Found:
+        from pyoxigraph import NamedNode
+
+        try:
+            subject = NamedNode(iri)
+        except (ValueError, UnicodeEncodeError):
+            return {}
+        found: Found = {}
+        for quad in self._store.quads_for_pattern(subject, None, None, self._here):
+            found.setdefault(quad.predicate.value, []).append(quad.object)
+        found.pop(KEY, None)
+        return found
+
+    def _texts(self, found: Found, predicates: Iterable[str]) -> list[str]:
+        """The texts that serve the language, the best first."""
+        from pyoxigraph import Literal
+
+        ranked = []
+        for place, predicate in enumerate(predicates):
+            for term in found.get(predicate, ()):
+                if isinstance(term, Literal) and term.value.strip():
+                    rank = fits(term.language, self._lang)
+                    if rank is not None:
+                        ranked.append((place, rank, term.value))
+        return [text for _, _, text in sorted(ranked)]
+
+    def _label(self, iri: str) -> str | None:
+        from pyoxigraph import NamedNode
+
+        subject = NamedNode(iri)
+        for predicate in self._labels:
+            found = {predicate.value: self._objects(subject, predicate)}
+            if texts := self._texts(found, found):
+                return texts[0]
+        return None
+
+    def _property_name(self, iri: str) -> str:
+        from pyoxigraph import NamedNode
+
+        quads = self._store.quads_for_pattern(None, self._direct_claim, NamedNode(iri), self._here)
+        entities = [q.subject.value for q in quads if isinstance(q.subject, NamedNode)]
+        if iri.startswith(DIRECT):
+            entities.append(ENTITY + iri[len(DIRECT) :])
+        own = property_name(iri)
+        labels = (self.label(one) for one in (*sorted(entities), iri))
+        name = next((label for label in labels if label), own)
+        return f"{name} ({own if own != name else iri})" if name in _TAKEN else name
+
+    def _properties(self, found: Found) -> dict[str, tuple[Value, ...]]:
+        """By name; what has two addresses and one name stands together."""
+        values: dict[str, set[Value]] = {}
+        for predicate, terms in found.items():
+            if predicate in _NOT_SHOWN or predicate.startswith(_PREFIXES):
+                continue
+            if some := self._values(terms):
+                values.setdefault(self._property(predicate), set()).update(some)
+        return {name: tuple(sorted(values[name], key=_value_order)) for name in sorted(values)}
+
+    def _values(self, terms: list[Term]) -> list[Value]:
+        """Texts in other languages count only where none serves."""
+        from pyoxigraph import Literal, NamedNode
+
+        values: list[Value] = []
+        others: list[Value] = []
+        for term in terms:
+            if isinstance(term, NamedNode):
+                if (value := self._shown_value(term.value)) is not None:
+                    values.append(value)
+            elif isinstance(term, Literal) and term.value.strip():
+                value = literal_value(term.value, term.datatype.value)
+                fit = fits(term.language, self._lang) is not None
+                (values if fit else others).append(value)
+        return values or others
+
+    def _node_value(self, iri: str) -> Value | None:
+        from pyoxigraph import NamedNode
+
+        if _UNKNOWN in iri:
+            return None
+        label = self.label(iri)
+        if label is None and not iri.startswith((ENTITY, _OWN_ENTITY)):
+            about = self._store.quads_for_pattern(NamedNode(iri), None, None, self._here)
+            if next(iter(about), None) is None:
+                return Value(iri, "other")
+        qid = qid_of(iri)
+        return Value(label or qid, "entity", id=qid)
+
+    def _classes(self, terms: Iterable[Term]) -> tuple[str, ...]:
+        from pyoxigraph import Literal, NamedNode
+
+        found: set[tuple[str, str]] = set()
+        for term in terms:
+            if isinstance(term, NamedNode):
+                found.add((qid_of(term.value), self.label(term.value) or ""))
+            elif isinstance(term, Literal) and fits(term.language, self._lang) is not None:
+                found.add(("", term.value))
+        ordered = sorted(found, key=lambda pair: (id_order(pair[0]), pair[1]))
+        return tuple(
+            dict.fromkeys(text for qid, name in ordered for text in (name, qid) if text.strip())
+        )
+
+
+def _value_order(value: Value) -> tuple[str, str, str]:
+    return value.text, value.id or "", value.kind

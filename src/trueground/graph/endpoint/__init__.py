@@ -1,0 +1,1 @@
+"""Knowledge graphs behind a SPARQL endpoint: Wikidata, or any other."""

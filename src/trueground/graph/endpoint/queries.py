@@ -1,0 +1,160 @@
+"""What an endpoint is asked: plain SPARQL 1.1, ordered so that it can be read in pages.
+
+No part of a vendor is used (Wikidata's label service, say), so that mirrors and other engines
+answer alike. All data in a query comes from `terms`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from trueground.graph.endpoint.terms import iri, literal, values
+from trueground.graph.rdf import ALIAS, DIRECT_CLAIM, ENTITY, INSTANCE_OF, LABELS, NOT_SHOWN, TYPES
+
+WIKIBASE = "http://wikiba.se/ontology#"
+NO_LANGUAGE = "mul"  # Wikidata's mark for names that are the same in all languages
+LAST_RESORT = "en"
+# Values of these types serve computers: ids in catalogues, addresses, names of files, formulas.
+LEFT_OUT = (
+    "ExternalId",
+    "Url",
+    "CommonsMedia",
+    "GeoShape",
+    "TabularData",
+    "Math",
+    "MusicalNotation",
+    "WikibaseLexeme",
+    "WikibaseForm",
+    "WikibaseSense",
+    "EntitySchema",
+)
+_PROPERTY_TYPES = (
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#Property",
+    "http://www.w3.org/2002/07/owl#ObjectProperty",
+    "http://www.w3.org/2002/07/owl#DatatypeProperty",
+    f"{WIKIBASE}Property",
+)
+_ABOUT = "http://schema.org/about"
+
+
+class Query(NamedTuple):
+    """A query without its page, and the variables that each of its rows must have."""
+
+    text: str
+    gives: tuple[str, ...]
+
+    def page(self, size: int, number: int) -> str:
+        """The query for the rows of one page, counted from 0."""
+        return f"{self.text} LIMIT {size}" + (f" OFFSET {size * number}" if number else "")
+
+
+def named(texts: Sequence[str], lang: str, *, wikidata: bool) -> Query:
+    """What has one of the texts as label or alias, spelt just so."""
+    tags = (lang, NO_LANGUAGE) if wikidata else (lang, NO_LANGUAGE, None)
+    spelt = [literal(text, tag) for text in texts for tag in tags]
+    path = "|".join(_all((LABELS[0], ALIAS) if wikidata else (*LABELS, ALIAS)))
+    others = "" if wikidata else _NO_ENTITIES
+    where = f"{values('text', spelt)} ?entity {path} ?text . {others}"
+    return _select("text entity", where, "?entity STR(?text) LANG(?text)")
+
+
+def classes(entities: Iterable[str], *, wikidata: bool) -> Query:
+    """What each of the entities is an instance of."""
+    predicates = (INSTANCE_OF,) if wikidata else TYPES
+    where = (
+        f"{values('entity', _all(entities))} {values('direct', _all(predicates))} "
+        "?entity ?direct ?value . FILTER(!ISBLANK(?value))"
+    )
+    return _select("entity direct value", where, "?entity ?direct STR(?value) LANG(?value)")
+
+
+def statements(entities: Iterable[str], *, wikidata: bool) -> Query:
+    """What is said of each entity; of Wikidata with the property's entity and type."""
+    where = f"{values('entity', _all(entities))} ?entity ?direct ?value . "
+    order = "?entity ?direct STR(?value) LANG(?value) STR(DATATYPE(?value))"
+    if wikidata:
+        left_out = ", ".join(_all(WIKIBASE + one for one in LEFT_OUT))
+        where += (
+            f"?property {iri(DIRECT_CLAIM)} ?direct ; {iri(WIKIBASE + 'propertyType')} ?type . "
+            f"FILTER(?type NOT IN ({left_out})) FILTER(!ISBLANK(?value))"
+        )
+        return _select("entity direct value property type", where, order)
+    hidden = ", ".join(_all(one for one in NOT_SHOWN if not one.endswith(("/", "#"))))
+    where += f"FILTER(?direct NOT IN ({hidden})) FILTER(!ISBLANK(?value))"
+    return _select("entity direct value", where, order)
+
+
+def details(entities: Iterable[str], properties: Iterable[str]) -> Query:
+    """Truthy statements in full: ?precision of a time, or ?unit of a quantity."""
+    word = {name: iri(WIKIBASE + name) for name in _DETAIL_WORDS}
+    where = (
+        f"{values('entity', _all(entities))} {values('property', _all(properties))} "
+        f"?property {word['claim']} ?claim ; {word['statementValue']} ?full . "
+        f"?entity ?claim ?statement . ?statement a {word['BestRank']} ; ?full ?node . "
+        f"{{ ?node {word['timeValue']} ?value ; {word['timePrecision']} ?precision . }} UNION "
+        f"{{ ?node {word['quantityAmount']} ?value ; {word['quantityUnit']} ?unit . }}"
+    )
+    order = "?entity ?property STR(?value) ?precision ?unit"
+    return _select("entity property value", where, order, also="precision unit")
+
+
+def texts(things: Iterable[str], lang: str, *, aliases: bool, wikidata: bool) -> Query:
+    """Labels, and aliases too, that serve readers of the language.
+
+    Of Wikidata English ones too, for what is called nothing else.
+    """
+    predicates = (LABELS[0],) if wikidata else LABELS
+    said = (*predicates, ALIAS) if aliases else predicates
+    tags = ", ".join(map(literal, ("", NO_LANGUAGE, *((LAST_RESORT,) if wikidata else ()))))
+    where = (
+        f"{values('thing', _all(things))} {values('says', _all(said))} ?thing ?says ?text . "
+        f"FILTER(LANG(?text) IN ({tags}) || LANGMATCHES(LANG(?text), {literal(lang)}))"
+    )
+    return _select("thing says text", where, "?thing ?says STR(?text) LANG(?text)")
+
+
+def property_entities(predicates: Iterable[str]) -> Query:
+    """The entity of Wikibase that describes a predicate."""
+    where = f"{values('direct', _all(predicates))} ?property {iri(DIRECT_CLAIM)} ?direct ."
+    return _select("direct property", where, "?direct ?property")
+
+
+def existing(things: Iterable[str]) -> Query:
+    """Those of which anything is said."""
+    where = f"{values('thing', _all(things))} FILTER EXISTS {{ ?thing ?says ?what }}"
+    return _select("thing", where, "?thing")
+
+
+def _select(gives: str, where: str, order: str, also: str = "") -> Query:
+    needed = tuple(gives.split())
+    selected = " ".join(f"?{name}" for name in (*needed, *also.split()))
+    return Query(f"SELECT DISTINCT {selected} WHERE {{ {where} }} ORDER BY {order}", needed)
+
+
+def _all(addresses: Iterable[str]) -> list[str]:
+    return [iri(one) for one in addresses]
+
+
+_DETAIL_WORDS = (
+    "claim",
+    "statementValue",
+    "BestRank",
+    "timeValue",
+    "timePrecision",
+    "quantityAmount",
+    "quantityUnit",
+)
+# Whether properties are described as Wikidata's are, types and full statements included.
+IS_WIKIBASE = (
+    f"ASK {{ {iri(ENTITY + 'P31')} {iri(DIRECT_CLAIM)} {iri(INSTANCE_OF)} ; "
+    f"{iri(WIKIBASE + 'propertyType')} ?type ; {iri(WIKIBASE + 'claim')} ?claim }}"
+)
+# Properties, and pages about an entity of Wikidata, have names too.
+_NO_ENTITIES = (
+    f"FILTER NOT EXISTS {{ ?entity {iri(DIRECT_CLAIM)} ?claim }} "
+    f"FILTER NOT EXISTS {{ ?entity a ?sort . "
+    f"FILTER(?sort IN ({', '.join(_all(_PROPERTY_TYPES))})) }} "
+    f"FILTER NOT EXISTS {{ ?entity {iri(_ABOUT)} ?subject . "
+    f"FILTER(STRSTARTS(STR(?subject), {literal(ENTITY)})) }} "
+)

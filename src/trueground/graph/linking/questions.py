@@ -1,0 +1,142 @@
+"""Questions to be linked, from a file, with the ids of their gold entities where it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trueground.errors import InputError
+from trueground.records.archives import opened
+from trueground.records.jsonfiles import read_array
+from trueground.records.jsontext import decode
+from trueground.records.parts import PACKINGS
+from trueground.records.plainrows import data_files, plain_rows
+from trueground.records.problems import Problem, describe
+
+_FIELDS = ("gold", "knowledge", "gold_knowledge")
+_EXPECTED = "[question, [graph, …]] or an object with the field 'question'"
+
+
+class Question(msgspec.Struct, frozen=True):
+    """`gold` holds ids, and is None where the file says nothing of them."""
+
+    text: str
+    gold: tuple[str, ...] | None = None
+
+
+def read_questions(path: Path) -> list[Question]:
+    """Questions of a file, in its order.
+
+    A .json file in the form of KaLMA, `[[question, [graph, …]], …]`, whose graphs' ids are gold
+    (triples `[qid, property, value]` likewise); rows with `question` and, if they have it, `gold`
+    (ids), `knowledge` or `gold_knowledge`, as JSON lines, a JSON array, CSV or Parquet; a .txt file
+    with one question a line. Also packed, but for .txt. Raises InputError that names the place.
+    """
+    if path.suffix.lower() == ".txt":
+        found = [Question(line) for line in _lines(path)]
+    elif _is_json(path):
+        found = [_item(place, item) for place, item in _items(path)]
+    else:
+        found = [_row(place, row) for place, row in plain_rows(path)]
+    if not found:
+        raise InputError(f"{path} holds no question; expected {_EXPECTED}, or one a line in .txt")
+    return found
+
+
+def _is_json(path: Path) -> bool:
+    bare = path.with_suffix("") if path.suffix.lower() in PACKINGS else path
+    if bare.suffix.lower() != ".json" or not path.is_file():
+        return False
+    with opened(path, _packing(path), str(path)) as stream:
+        return _first_sign(stream.peek(1 << 12)) == b"["
+
+
+def _packing(path: Path) -> str:
+    return path.suffix.lower() if path.suffix.lower() in PACKINGS else ""
+
+
+def _first_sign(data: bytes) -> bytes:
+    return data.lstrip()[:1]
+
+
+def _items(path: Path) -> Iterator[tuple[str, Any]]:
+    with opened(path, _packing(path), str(path)) as stream:
+        for number, data in read_array(stream, str(path)):
+            place = f"{path}, item {number}"
+            yield place, _decoded(place, data)
+
+
+def _decoded(place: str, data: bytes | Problem) -> Any:
+    try:
+        if isinstance(data, Problem):
+            raise data
+        return decode(data, _EXPECTED)
+    except Problem as problem:
+        raise InputError(
+            f"{place}: found {problem.found}; expected {problem.expected}. Mend the file"
+        ) from None
+
+
+def _lines(path: Path) -> Iterator[str]:
+    for file in data_files(path):
+        try:
+            # Not splitlines(): it also cuts at signs that may stand within a line, such as U+2028.
+            lines = file.read_text(encoding="utf-8-sig").split("\n")
+        except OSError as error:
+            raise InputError(
+                f"{file} cannot be read: {error.strerror or error}; mend that, or name another"
+            ) from error
+        except UnicodeDecodeError as error:
+            raise InputError(f"{file} cannot be read: {error}; save it as UTF-8 text") from error
+        yield from (line.strip() for line in lines if line.strip())
+
+
+def _item(place: str, item: Any) -> Question:
+    if isinstance(item, dict):
+        return _row(place, item)
+    if not isinstance(item, list) or len(item) != 2:
+        raise _refused(place, item, _EXPECTED)
+    return Question(_text(place, item[0]), _ids(place, item[1]))
+
+
+def _row(place: str, row: dict[str, Any]) -> Question:
+    text = _text(f"{place}, field 'question'", row.get("question"))
+    named = next((name for name in _FIELDS if row.get(name) is not None), None)
+    if named is None:
+        return Question(text)
+    place = f"{place}, field {named!r}"
+    value = row[named]
+    if isinstance(value, str) and value.lstrip().startswith("["):  # a cell of a table
+        value = _decoded(place, value.encode())
+    return Question(text, _ids(place, value))
+
+
+def _text(place: str, value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise _refused(place, value, "a question, as text")
+    return value
+
+
+def _ids(place: str, value: Any) -> tuple[str, ...]:
+    """The different ids of a list of ids, graphs or triples."""
+    if not isinstance(value, list):
+        raise _refused(place, value, "a list of ids, graphs or triples")
+    return tuple(dict.fromkeys(_id(f"{place}, number {i}", one) for i, one in enumerate(value, 1)))
+
+
+def _id(place: str, value: Any) -> str:
+    one = value
+    if isinstance(value, dict):
+        one = value.get("qid")
+    elif isinstance(value, Sequence) and not isinstance(value, str) and value:
+        one = value[0]
+    if not isinstance(one, str) or not one.strip():
+        raise _refused(place, value, "an id, a graph with 'qid', or [qid, property, value]")
+    return one.strip()
+
+
+def _refused(place: str, found: Any, expected: str) -> InputError:
+    return InputError(f"{place}: found {describe(found)}; expected {expected}. Mend the file")

@@ -1,0 +1,75 @@
+"""A file into a store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trueground.errors import GraphError, MissingExtraError, WriteError
+from trueground.graph.base import Progress, no_progress
+from trueground.graph.loading.base import Counts, Loading
+from trueground.graph.loading.formats import format_of
+from trueground.graph.loading.graphs import graph_quads, kalma_quads
+from trueground.graph.loading.plain_rdf import rdf_quads
+from trueground.graph.loading.tables import table_quads
+from trueground.graph.loading.wikidata_json import entity_quads
+from trueground.graph.loading.wikidata_rdf import truthy_quads
+
+if TYPE_CHECKING:
+    from pyoxigraph import Quad, Store
+
+READERS: dict[str, Callable[[Path, Loading, Counts, Progress], Iterator[Quad]]] = {
+    "rdf": rdf_quads,
+    "wikidata-rdf": truthy_quads,
+    "wikidata-json": entity_quads,
+    "kalma": kalma_quads,
+    "graphs": graph_quads,
+    "csv": table_quads,
+}
+_BATCH = 200_000  # triples that the store sorts at once: about 200 MB
+
+
+def load_into(
+    store: Store,
+    path: Path,
+    loading: Loading | None = None,
+    progress: Progress = no_progress,
+) -> Counts:
+    """Read a file into the default graph of a store that can be written.
+
+    Triples are streamed: neither the file nor its triples are ever wholly in memory. `progress` is
+    told `("first pass", lines, None)` and `("triples", triples, None)`. GraphError: a file that
+    cannot be read, with its place; WriteError: the store cannot be written; MissingExtraError.
+    After an error the store holds a part of the file and is best thrown away.
+    """
+    _require_store()
+    loading = loading or Loading()
+    counts = Counts(format_of(path, loading))
+    quads = READERS[counts.format](path, loading, counts, progress)
+    try:
+        while (first := next(quads, None)) is not None:
+            store.bulk_extend(_counted(chain((first,), islice(quads, _BATCH - 1)), counts))
+            progress("triples", counts.triples, None)
+    except OSError as error:
+        raise WriteError(
+            f"{path}: the graph's store cannot be written: {error}. See that there is room on the "
+            "disk, and load again."
+        ) from error
+    if not counts.triples:
+        raise GraphError(f"{path}: found no triple at all; expected some. Name another file.")
+    return counts
+
+
+def _counted(quads: Iterator[Quad], counts: Counts) -> Iterator[Quad]:
+    for quad in quads:
+        counts.triples += 1
+        yield quad
+
+
+def _require_store() -> None:
+    try:
+        import pyoxigraph  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("the embedded knowledge graph", "graph") from None

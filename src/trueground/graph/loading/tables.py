@@ -1,0 +1,93 @@
+"""Triples in a table: CSV or TSV with a header, one triple in each row."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trueground.errors import GraphError
+from trueground.graph.base import Progress
+from trueground.graph.loading.base import Counts, Loading
+from trueground.graph.loading.formats import is_tabbed
+from trueground.graph.loading.rows import ROW_TYPES, RowQuads, Table
+from trueground.graph.loading.streams import reading
+
+if TYPE_CHECKING:
+    from pyoxigraph import Quad
+
+_COLUMNS = {  # how a column may be called → what it holds
+    "subject": "subject",
+    "qid": "subject",
+    "s": "subject",
+    "predicate": "predicate",
+    "property": "predicate",
+    "p": "predicate",
+    "object": "object",
+    "value": "object",
+    "o": "object",
+    "subject_label": "subject_label",
+    "name": "subject_label",
+    "predicate_label": "predicate_label",
+    "property_label": "predicate_label",
+    "object_label": "object_label",
+    "value_label": "object_label",
+    "type": "type",
+    "unit": "unit",
+    "lang": "lang",
+    "language": "lang",
+}
+_NEEDED = ("subject", "predicate", "object")
+
+
+def table_quads(
+    path: Path, _loading: Loading, counts: Counts, _progress: Progress
+) -> Iterator[Quad]:
+    """The triples of all rows. GraphError names the row that is none, and what it should be."""
+    tabbed = is_tabbed(path)
+    with reading(path) as stream:
+        lines = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+        rows = csv.reader(lines, delimiter="\t" if tabbed else ",", strict=True)
+        number = 0
+        try:
+            header = next(rows, [])
+            table = _table(path, header)
+            made = RowQuads(table)
+            for number, row in enumerate(rows, 1):
+                if row:
+                    yield from made.quads(f"{path}, row {number} (line {rows.line_num})", row)
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise GraphError(
+                f"{path}, row {number + 1} (about line {rows.line_num + 1}): found what cannot be "
+                f"read ({error}); expected UTF-8 text, values with commas, quotation marks or line "
+                "ends in quotation marks. Mend the row."
+            ) from error
+        finally:
+            lines.detach()
+    counts.entities = made.entities
+    if not number:
+        raise GraphError(f"{path}: found a header and no row; expected triples. Name another file.")
+
+
+def _table(path: Path, header: list[str]) -> Table:
+    places: dict[str, int] = {}
+    for place, written in enumerate(header):
+        name = _COLUMNS.get(written.strip().lower())
+        if name is None or name in places:
+            reason = "twice" if name else f"; known are {', '.join(_COLUMNS)}"
+            raise _no_header(path, f"the column {written!r}{' ' if name else ''}{reason}")
+        places[name] = place
+    missing = [name for name in _NEEDED if name not in places]
+    if missing:
+        raise _no_header(path, f"no column {' and no column '.join(missing)}")
+    return Table(places, len(header))
+
+
+def _no_header(path: Path, found: str) -> GraphError:
+    return GraphError(
+        f"{path}, header: found {found}; expected subject,predicate,object or qid,property,value, "
+        "and if need be subject_label, predicate_label, object_label, type "
+        f"({', '.join(ROW_TYPES)}), unit, lang. Mend the first line."
+    )

@@ -1,0 +1,93 @@
+"""RDF terms of our graphs: names, dates as far as they are known, quantities with their unit."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from trueground.graph.rdf import DIRECT, LABELS, QUANTITY, RDF_TYPE, XSD, entity_iri, property_iri
+
+if TYPE_CHECKING:
+    from pyoxigraph import Literal, NamedNode, Quad
+
+LABEL = LABELS[0]
+OWN = property_iri("")  # what our own addresses of properties begin with
+_PROPERTY = "http://www.w3.org/1999/02/22-rdf-syntax-ns#Property"
+_DATES = (
+    (re.compile(r"-?\d{4,}-\d\d-\d\d"), "date"),
+    (re.compile(r"-?\d{4,}-\d\d"), "gYearMonth"),
+    (re.compile(r"-?\d{4,}"), "gYear"),
+)
+# As the store writes numbers: others would come back changed ("1.50" as "1.5").
+_INTEGER = re.compile(r"0|-?[1-9]\d{0,17}")
+_DECIMAL = re.compile(r"-?(?:0|[1-9]\d{0,8})\.\d{0,8}[1-9]")
+
+
+@lru_cache(4096)
+def node(iri: str) -> NamedNode:
+    """The node of an address. ValueError: no IRI."""
+    from pyoxigraph import NamedNode
+
+    return NamedNode(iri)
+
+
+@lru_cache(4096)
+def entity(qid: str) -> NamedNode:
+    """The node of an entity. ValueError: its id is an address, and no valid one."""
+    return node(entity_iri(qid))
+
+
+@lru_cache(4096)
+def property_node(name: str) -> NamedNode:
+    """The node of a property. ValueError: its name is an address, and no valid one."""
+    return node(property_iri(name))
+
+
+def property_quads(name: str, label: str) -> list[Quad]:
+    """What a property is called, and that it is one, where its address does not show that."""
+    from pyoxigraph import Quad
+
+    found = property_node(name)
+    quads = [Quad(found, node(LABEL), text(label))]
+    if not found.value.startswith((DIRECT, OWN)):
+        quads.append(Quad(found, node(RDF_TYPE), node(_PROPERTY)))
+    return quads
+
+
+def text(value: str, lang: str | None = None) -> Literal:
+    """A text. ValueError: `lang` is no language tag."""
+    from pyoxigraph import Literal
+
+    return Literal(value, language=lang) if lang else Literal(value)
+
+
+def typed(value: str, datatype: str) -> Literal:
+    """A literal of the datatype with this address."""
+    from pyoxigraph import Literal
+
+    return Literal(value, datatype=node(datatype))
+
+
+def date(value: str) -> Literal | None:
+    """A date to the day, month or year: `1871-11-01`, `1871-11`, `1871`; None for other texts."""
+    for pattern, name in _DATES:
+        if pattern.fullmatch(value):
+            return typed(value, XSD + name)
+    return None
+
+
+def quantity(amount: str, unit: str | None = None) -> Literal:
+    """An amount as it is written, with the name of its unit."""
+    if unit:
+        return typed(f"{amount} {unit}", QUANTITY)
+    if _INTEGER.fullmatch(amount):
+        return typed(amount, XSD + "integer")
+    return typed(amount, XSD + "decimal" if _DECIMAL.fullmatch(amount) else QUANTITY)
+
+
+def of_json(value: Any) -> Literal | None:
+    """A number or truth value of JSON; None for what is neither."""
+    if isinstance(value, bool):
+        return typed("true" if value else "false", XSD + "boolean")
+    return quantity(str(value)) if isinstance(value, int | float) else None

@@ -1,0 +1,78 @@
+"""An answer's citations as the page shows them: sentences, missing knowledge, graphs to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from trueground.text.citations.triples import Key, keys_of, pairs_of, triple_key
+from trueground.types import Graph, Record
+
+TOLD = ("sentences", "missed", "absent", "passage_sentences")
+
+
+def citation_view(evidence: Mapping[str, Any], record: Record | None) -> dict[str, Any] | None:
+    """What the page shows of citations; None where the answer has neither citations nor graphs.
+
+    `evidence` is that of one line of items.jsonl. `sentences` cite triples, `numbered` ones
+    passages by their numbers. `graphs` have a row for each triple, cited ones
+    first, then those that are needed; `missed` says of each triple whether a given graph has it.
+    """
+    told = _told(evidence, "sentences", "citations")
+    numbered = _told(evidence, "passage_sentences", "passages")
+    graphs = (record.knowledge if record else None) or []
+    if not (told or numbered or graphs):
+        return None
+    sentences = told.get("sentences") or []
+    given = keys_of(graph for graph in graphs if "qid" in graph)
+    cited = _cited(sentences)
+    gold = record.gold_knowledge if record else None
+    needed = None if gold is None else _keys(gold)
+    return {
+        "sentences": sentences,
+        "numbered": numbered.get("passage_sentences") or [],
+        "missed": [
+            [*triple, triple_key(_texts(triple)) in given if graphs else None]
+            for triple in told.get("missed") or []
+        ],
+        "absent": told.get("absent") or [],
+        "graphs": [_drawn(graph, cited, needed) for graph in graphs],
+    }
+
+
+def _told(evidence: Mapping[str, Any], name: str, what: str) -> dict[str, Any]:
+    """What the first metric with citations in its sentences tells; else the first with any."""
+    found = [e for e in evidence.values() if isinstance(e, dict) and name in e]
+    citing = [e for e in found if any(s.get(what) for s in e[name])]
+    return next(iter(citing or found), {})
+
+
+def _cited(sentences: Iterable[Mapping[str, Any]]) -> frozenset[Key]:
+    """The triples of the correct citations."""
+    return _keys(
+        (one["qid"], one["property"], one["value"])
+        for sentence in sentences
+        for one in sentence.get("citations") or ()
+        if one.get("correct")
+    )
+
+
+def _keys(triples: Iterable[Sequence[Any]]) -> frozenset[Key]:
+    return frozenset(triple_key(_texts(triple)) for triple in triples)
+
+
+def _texts(triple: Sequence[Any]) -> list[str]:
+    return [str(part) for part in triple]
+
+
+def _drawn(graph: Graph, cited: frozenset[Key], needed: frozenset[Key] | None) -> dict[str, Any]:
+    qid = str(graph.get("qid", ""))
+    names = [value for name, value in pairs_of(graph) if name == "name"]
+    rows = []
+    for name, value in pairs_of(graph):
+        key = triple_key((qid, name, value))
+        is_needed = None if needed is None else key in needed
+        if name != "name" or key in cited or is_needed:
+            rows.append((name, value, key in cited, is_needed))
+    rows.sort(key=lambda row: (not row[2], not row[3]))
+    return {"qid": qid, "name": names[0] if names else qid, "rows": rows}

@@ -1,0 +1,1 @@
+"""What a leaderboard says about answers that cite a knowledge graph (KaLMA)."""

@@ -1,0 +1,52 @@
+"""manifest.json → what pages and the terminal say about how a run was made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import urlsplit
+
+from trueground.reports.leaderboard.short import short_checksums
+
+
+def input_names(source: object) -> list[str]:
+    """File names without their folders, from a path, `{"path": …}`, or a list of either."""
+    if isinstance(source, list):
+        return [name for part in source for name in input_names(part)]
+    if isinstance(source, dict):
+        return input_names(source.get("path"))
+    if not isinstance(source, str) or not source:
+        return []
+    if source == "-":
+        return ["standard input"]
+    path = urlsplit(source).path if "://" in source else source
+    return [PurePath(path.replace("\\", "/")).name]
+
+
+def asked(manifest: dict[str, Any]) -> dict[str, Any] | None:
+    """Which model answered which task how; None for answers that came from a file."""
+    if manifest.get("kind") != "run":
+        return None
+    benchmark, params = manifest["benchmark"], manifest.get("params") or {}
+    options = {**benchmark.get("options", {}), **params}
+    return {
+        "model": manifest["model"]["name"],
+        "task": f"{benchmark['name']}/{benchmark['task']}",
+        "how": short_checksums(", ".join(f"{name} {value}" for name, value in options.items())),
+        "prompts": ", ".join(prompt["id"] for prompt in manifest.get("prompts") or []),
+    }
+
+
+def notices(manifest: Mapping[str, Any]) -> list[str]:
+    """What every page of a run must say, such as that something in it is made up."""
+    return list((manifest.get("benchmark") or {}).get("notices") or [])
+
+
+def signatures(manifest: dict[str, Any]) -> list[tuple[str, str]]:
+    """What exactly was computed: signatures of metrics, judges, decomposer and rater."""
+    pairs = [(str(name), str(text)) for name, text in (manifest.get("metrics") or {}).items()]
+    told = manifest.get("judges") or [manifest.get("judge")]
+    parts = [("judge", judge) for judge in told]
+    parts += [(part, manifest.get(part)) for part in ("decomposer", "rater")]
+    return pairs + [(part, str(f.get("signature") or f["name"])) for part, f in parts if f]

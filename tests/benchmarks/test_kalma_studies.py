@@ -1,0 +1,109 @@
+"""What the studies do to graphs: pieces removed, graphs replaced; nested, seeded, and no more."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from tests.benchmarks.kalma_files import EDDA, IVAR, MINIMUM, ORLA, PIM
+
+from trueground.benchmarks.kalma.removing import without
+from trueground.benchmarks.kalma.replacing import replaced
+from trueground.benchmarks.kalma.shown import gold
+from trueground.benchmarks.kalma.source import Entry
+from trueground.errors import InputError
+from trueground.text.citations.triples import keys_of, triple_key
+from trueground.types import Graph, Triple
+
+SET: list[Triple] = MINIMUM[0][1]
+
+
+def entry(number: int, graphs: list[Graph], minimum: list[Triple] | None = None) -> Entry:
+    own = None if minimum is None else tuple(minimum)
+    return Entry(str(number), f"Question {number}?", tuple(graphs), (), own)
+
+
+def test_pieces_go_in_the_order_of_the_set_and_only_those_that_are_there() -> None:
+    graphs = [ORLA, IVAR]
+    before = copy.deepcopy(graphs)
+    there = keys_of(graphs)
+    last: list[Triple] = []
+    for number in range(6):
+        left, removed = without(graphs, SET, number)
+        assert removed == [SET[0], SET[2], SET[3]][:number]
+        assert removed[: len(last)] == last
+        assert keys_of(left) == there - {triple_key(triple) for triple in removed}
+        last = removed
+    assert graphs == before
+
+
+def test_of_several_values_only_the_one_goes() -> None:
+    (left, _), removed = without([ORLA, IVAR], SET, 1)
+    assert removed == [["Q101", "occupation", "illustrator"]]
+    assert left["occupation"] == "botanist"
+    assert {k: v for k, v in left.items() if k != "occupation"} == {
+        k: v for k, v in ORLA.items() if k != "occupation"
+    }
+    three = {"qid": "Q1", "n": ["a", "b", 3], "date_of_birth": "1900", "m": None}
+    pieces = [["Q1", "n", "3"], ["Q1", "date of birth", " 1900"], ["Q1", "n", "3"]]
+    assert without([three], pieces, 9) == ([{"qid": "Q1", "n": ["a", "b"], "m": None}], pieces[:2])
+
+
+def test_nothing_to_remove() -> None:
+    assert without([EDDA], [], 3) == ([EDDA], [])
+    assert without([], SET, 3) == ([], [])
+    assert without([EDDA], SET, 3) == ([EDDA], [])
+
+
+def people(number: int) -> list[Graph]:
+    return [{"qid": f"Q{i}", "name": f"Person {i}x", "n": str(i)} for i in range(number)]
+
+
+def test_what_stays_right_is_nested_and_the_rest_is_always_the_same() -> None:
+    graphs = people(60)
+    shown = [graphs[i : i + 2] for i in range(0, 60, 2)]
+    entries = [entry(i, own) for i, own in enumerate(shown)]
+    before: set[str] = set()
+    wrong: dict[tuple[int, int], Graph] = {}
+    for accuracy in (0, 20, 33, 40, 60, 80, 100):
+        made, counts = replaced(entries, shown, accuracy, 1)
+        assert (made, counts) == replaced(entries, shown, accuracy, 1)
+        right = {g["qid"] for own, new in zip(shown, made, strict=True) for g in new if g in own}
+        assert before <= right
+        assert len(right) == round(60 * accuracy / 100)
+        assert sum(counts) == 60 - len(right)
+        before = right
+        for i, new in enumerate(made):
+            assert len({g["qid"] for g in new}) == 2
+            for j, graph in enumerate(new):
+                if graph is not shown[i][j]:
+                    assert graph["qid"] not in {g["qid"] for g in shown[i]}
+                    assert wrong.setdefault((i, j), graph) == graph
+    assert made == shown
+    assert replaced(entries, shown, 60, 2) != replaced(entries, shown, 60, 1)
+
+
+def test_what_replaces_has_nothing_to_do_with_the_question() -> None:
+    # Ivar is named by the set, Edda's graph came with the question, Pim stands in the question.
+    near = Entry(
+        "0",
+        "Who knew Pim  Aster?",
+        (EDDA,),
+        (),
+        (["Q101", "n", "x"], ["Q102", "occupation", "miller"]),
+    )
+    far: Graph = {"qid": "Q105", "name": "Una Far"}
+    others = [entry(1, [PIM]), entry(2, [IVAR]), entry(3, [far])]
+    shown = [[ORLA], [], [], []]
+    for seed in range(20):
+        made, counts = replaced([near, *others], shown, 0, seed)
+        assert (made[0], counts) == ([far], [1, 0, 0, 0])
+    with pytest.raises(InputError, match="question '0': found no graph of another question"):
+        replaced([near, *others[:2]], shown[:3], 0, 0)
+
+
+def test_gold_graphs_are_those_that_the_set_names() -> None:
+    first = entry(0, [EDDA, IVAR], [["Q102", "a", "b"], ["Q101", "a", "b"], ["Q102", "c", "d"]])
+    second = entry(1, [ORLA, {**IVAR, "occupation": "baker"}], [["Q999", "a", "b"]])
+    third = entry(2, [ORLA])
+    assert gold([first, second, third], None) == [[IVAR, ORLA], [], []]

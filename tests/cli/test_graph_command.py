@@ -1,0 +1,158 @@
+"""`trueground graph load|query|show` as a user types it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
+
+from tests.graph.people import people
+
+from trueground.cli.graphing import graph
+from trueground.errors import GraphError, InputError, OutputError, TruegroundError, UsageError
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app.add_typer(graph)
+LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> Path:
+    assert run("load", people(tmp_path), "--out", tmp_path / "g", "--quiet").exit_code == 0
+    return tmp_path / "g"
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, ["graph", *map(str, words)])
+
+
+def refused(kind: type[TruegroundError], *words: object) -> str:
+    done = run(*words)
+    assert isinstance(done.exception, kind), done.exception or done.output
+    assert done.exception.exit_code == 2
+    assert done.stdout == ""
+    return str(done.exception)
+
+
+def test_load_says_what_it_made(tmp_path: Path) -> None:
+    out = tmp_path / "g"
+    done = run("load", people(tmp_path), "--out", out)
+    assert done.stdout.splitlines() == [
+        str(out),
+        "  people.ttl (rdf): 46 triples",
+        "46 triples, 9 names in 'en'",
+    ]
+    table = tmp_path / "more.csv"
+    table.write_text("qid,property,value\nQ77,name,Ulm\nQ77,country,Korvia\n")
+    done = run("load", table, "--out", out, "--format", "csv")
+    assert done.stdout.splitlines()[1:3] == [
+        "  people.ttl (rdf): 46 triples",
+        "  more.csv (csv): 3 triples, 1 entity",
+    ]
+    assert run("load", table, "--out", out, "--quiet").stdout == ""
+
+
+def test_load_refuses_what_cannot_be_meant(tmp_path: Path, loaded: Path) -> None:
+    source = people(tmp_path)
+    words = refused(UsageError, "load", source, "--out", tmp_path / "n", "--format", "xls")
+    assert "graph format 'xls'" in words
+    words = refused(UsageError, "load", source, "--out", tmp_path / "n", "--class", "human")
+    assert "such as 'Q5'" in words
+    assert "names in 'en'" in refused(GraphError, "load", source, "--out", loaded, "--lang", "de")
+    assert run("load", source, "--out", loaded, "--lang", "de", "--overwrite").exit_code == 0
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").touch()
+    words = refused(OutputError, "load", source, "--out", tmp_path / "full", "--overwrite")
+    assert "is no knowledge graph, so it stays" in words
+
+
+def test_query_prints_rows(loaded: Path) -> None:
+    query = f"SELECT ?s ?l {{ ?s {LABEL} ?l FILTER(STR(?l) = ?name) }}"
+    done = run("query", loaded, query, "--bind", "name=Anna Ruck")
+    head, row = done.stdout.splitlines()
+    assert head.split() == ["s", "l"]
+    assert row.split(maxsplit=1) == ["http://www.wikidata.org/entity/Q2", "Anna Ruck"]
+    done = run("query", loaded, query, "--bind", "?name=two\nlines > . } ?s", "--format", "json")
+    assert json.loads(done.stdout) == {
+        "s": "http://www.wikidata.org/entity/Q12",
+        "l": "two\nlines > . } ?s",
+    }
+    assert run("query", loaded, query, "--bind", "name=x").stdout == "nothing found\n"
+    assert run("query", loaded, query, "--bind", "name=x", "--format", "json").stdout == ""
+    ask = run("query", loaded, "ASK { ?s ?p ?o }", "--format", "json").stdout
+    assert json.loads(ask) == {"ask": "true"}
+
+
+def test_query_refuses_what_cannot_be_meant(tmp_path: Path, loaded: Path) -> None:
+    assert "expected NAME=VALUE" in refused(UsageError, "query", loaded, "ASK {}", "--bind", "name")
+    assert "which changes a graph" in refused(GraphError, "query", loaded, "DROP ALL")
+    assert "SERVICE" in refused(GraphError, "query", loaded, "ASK { SERVICE <urn:x> {} }")
+    flat = tmp_path / "flat.json"
+    flat.write_text('[{"qid": "Q1", "name": "One"}]')
+    assert "answers no SPARQL; load it first" in refused(UsageError, "query", flat, "ASK {}")
+
+
+def test_show_takes_names_and_ids(loaded: Path) -> None:
+    done = run("show", loaded, "Q2")
+    assert done.stdout.splitlines()[:3] == [
+        "Q2  Anna Ruck (also A. Ruck)",
+        "  date of birth: 1871-11-01",
+        "  date of death: 1900",
+    ]
+    assert "  place of birth: Korvik  [Q100]" in done.stdout.splitlines()
+    # A line feed in a name does not look like another line of the result.
+    assert run("show", loaded, "Q12").stdout.splitlines()[0] == "Q12  two lines > . } ?s"
+    done = run("show", loaded, "anna ruck", "Q5", "--format", "json")
+    shown = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [one["qid"] for one in shown] == ["Q2", "Q10", "Q5"]
+    assert shown[0]["occupation"] == ["Q777", "writer"]
+    assert "'anna ruck' names 2 entities:\n  Q2 Anna Ruck (human, Q5)\n  Q10" in done.stderr
+    assert run("show", loaded, "anna ruck", "--quiet").stderr == ""
+
+
+def test_show_reads_files(tmp_path: Path) -> None:
+    flat = tmp_path / "flat.json"
+    flat.write_text('[["Who?", [{"qid": "Q1", "name": "One", "alive": true}]]]')
+    assert run("show", flat, "one").stdout == "Q1  One\n  alive: true\n"
+    german = run("show", people(tmp_path), "Q5", "--lang", "de").stdout
+    assert german == "Q5  Mensch\n"
+
+
+def test_who_is_not_there_is_told(loaded: Path) -> None:
+    words = refused(InputError, "show", loaded, "Q2", "Nobody")
+    assert "has no entity with the name, alias or id 'Nobody'" in words
+    assert "found no such file or folder" in refused(GraphError, "show", loaded / "x", "Q2")
+
+
+def test_the_whole_command_needs_little_time_for_help() -> None:
+    words = [sys.executable, "-X", "importtime", "-m", "trueground", "graph", "load", "--help"]
+    done = subprocess.run(words, capture_output=True, text=True, env=dict(os.environ), check=True)
+    assert "--class" in done.stdout
+    for heavy in ("pyoxigraph", "numpy", "orjson", "rich", "aiohttp"):
+        assert f"| {heavy}\n" not in done.stderr.replace("| " + " " * 2, "| ")
+
+
+def test_no_traceback_from_the_real_program(tmp_path: Path) -> None:
+    program = [sys.executable, "-m", "trueground", "graph"]
+    for words in (
+        ["query", str(people(tmp_path)), "SELECT ?s {"],
+        ["show", str(tmp_path), "x"],
+        ["load", str(tmp_path / "absent"), "--out", str(tmp_path / "n")],
+    ):
+        done = subprocess.run([*program, *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert done.stderr.startswith("trueground: ")
+        assert done.stderr.count("\n") == 1

@@ -1,0 +1,139 @@
+"""Graphs of JSON files in memory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trueground.errors import GraphError
+from trueground.graph.base import KnowledgeGraph, Listed, Named, Queried, Value
+from trueground.graph.json_graph import JsonGraph
+from trueground.graph.opening import open_graph
+
+RUCK = {
+    "qid": "Q2",
+    "name": "Anna Ruck",
+    "instance of": "human",
+    "occupation": ["writer", "poet"],
+    "height": 1.85,
+    "alive": False,
+    "spouse": None,
+    "motto": " ",
+}
+KORVIK = {"qid": "Q10", "name": "Korvik", "instance of": "city"}
+
+
+def written(folder: Path, value: Any, name: str = "graphs.json") -> Path:
+    path = folder / name
+    path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    return path
+
+
+def test_it_keeps_the_protocols() -> None:
+    graph = JsonGraph.of([RUCK])
+    assert isinstance(graph, KnowledgeGraph)
+    assert isinstance(graph, Listed)
+    assert not isinstance(graph, Queried)
+
+
+def test_a_list_of_graphs(tmp_path: Path) -> None:
+    graph = open_graph(written(tmp_path, [RUCK, KORVIK]))
+    ruck, nothing, korvik = graph.entities(["Q2", "Q3", "Q10"])
+    assert ruck is not None
+    assert nothing is None
+    assert korvik is not None
+    assert (ruck.qid, ruck.name, ruck.types, ruck.aliases) == ("Q2", "Anna Ruck", ("human",), ())
+    assert ruck.properties == {
+        "instance of": (Value("human"),),
+        "occupation": (Value("writer"), Value("poet")),
+        "height": (Value("1.85", "quantity"),),
+        "alive": (Value("false", "other"),),
+    }
+    # What is there comes back in its order; what is empty was no knowledge.
+    assert list(ruck.graph()) == [
+        "qid", "name", "instance of", "occupation", "height", "alive"
+    ]  # fmt: skip
+    assert korvik.graph() == KORVIK
+    assert graph.name == str(tmp_path / "graphs.json")
+
+
+def test_the_kalma_form_is_the_union_of_its_graphs(tmp_path: Path) -> None:
+    more = {"qid": "Q2", "name": "A. Ruck", "occupation": "poet", "place of birth": "Korvik"}
+    again = {"qid": "Q2", "occupation": ["clown", "writer"]}
+    form = [["Who?", [RUCK, KORVIK]], ["Where?", [more]], ["Nothing?", []], ["And?", [again]]]
+    graph = open_graph(written(tmp_path, form))
+    (ruck,) = graph.entities(["Q2"])
+    assert ruck is not None
+    assert (ruck.name, ruck.aliases) == ("Anna Ruck", ("A. Ruck",))
+    assert [v.text for v in ruck.properties["occupation"]] == ["writer", "poet", "clown"]
+    assert list(ruck.properties)[-1] == "place of birth"
+    assert isinstance(graph, JsonGraph)
+    assert [(one.qid, one.text) for one in graph.names()] == [
+        ("Q2", "Anna Ruck"),
+        ("Q2", "A. Ruck"),
+        ("Q10", "Korvik"),
+    ]
+
+
+def test_names_are_found_whatever_their_case() -> None:
+    twin = {"qid": "Q11", "name": "ANNA  ruck", "type": ["ship", "wreck"]}
+    graph = JsonGraph.of([twin, RUCK, {"qid": "Q1", "name": " "}, {"qid": "Q0"}])
+    found, nothing, blank, by_id = graph.find([" anna ruck", "Anna", " ", "q1"])
+    assert found == [
+        Named("Anna Ruck", "Q2", ("human",)),
+        Named("ANNA  ruck", "Q11", ("ship", "wreck")),
+    ]
+    assert nothing == blank == []
+    assert by_id == [Named("Q1", "Q1")]  # an entity without a name is called by its id
+
+
+def test_lines_of_graphs(tmp_path: Path) -> None:
+    path = written(tmp_path, "\ufeff" + json.dumps(RUCK) + "\n\n" + json.dumps(KORVIK), "g.jsonl")
+    graph = open_graph(str(path))
+    assert all(graph.entities(["Q2", "Q10"]))
+    graph.close()
+
+
+def test_signatures_are_those_of_the_content(tmp_path: Path) -> None:
+    first = open_graph(written(tmp_path, [RUCK], "a.json"))
+    same = open_graph(written(tmp_path, [RUCK], "b.json"))
+    other = open_graph(written(tmp_path, [KORVIK], "c.json"))
+    assert first.signature == same.signature != other.signature
+    assert JsonGraph.of([RUCK]).signature != JsonGraph.of([KORVIK]).signature
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("[1, 2", "graphs.json: found what is no JSON"),
+        ("\x00", "graphs.json: found what is no JSON"),
+        ("7", "graphs.json: found 7; expected a list of graphs"),
+        ([RUCK, "x"], 'graphs.json, entry 2: found "x"; expected a graph such as'),
+        ([{"name": "x"}], 'entry 1: found no qid in {"name":"x"}; expected a str such as "Q90"'),
+        ([{"qid": 7}], "entry 1: found qid 7; expected a str"),
+        ([{"qid": " "}], 'entry 1: found qid " "'),
+        ([["q", [RUCK]], ["q", RUCK]], 'entry 2: found ["q",{"qid":"Q2"'),
+        ([["q", [RUCK, 5]]], "entry 1, graph 2: found 5; expected a graph"),
+        ([[7, [RUCK]]], "entry 1: found [7,[{"),
+        ([{"qid": "Q1", "a": {"b": 1}}], "entry 1 (Q1), 'a': found {\"b\":1}; expected a text"),
+        ([{"qid": "Q1", "a": ["b", ["c"]]}], "(Q1), 'a': found [\"c\"]"),
+    ],
+)
+def test_what_is_no_graph_is_named(tmp_path: Path, value: Any, words: str) -> None:
+    with pytest.raises(GraphError) as caught:
+        open_graph(written(tmp_path, value))
+    assert words in str(caught.value)
+    assert "Mend the" in str(caught.value)
+
+
+def test_a_bad_line_is_named(tmp_path: Path) -> None:
+    with pytest.raises(GraphError, match=r"g\.jsonl, line 3: found what is no JSON"):
+        open_graph(written(tmp_path, json.dumps(RUCK) + "\n\n{oops\n", "g.jsonl"))
+
+
+def test_a_graph_of_records_that_is_none_is_named() -> None:
+    with pytest.raises(GraphError, match="graphs, graph 2: found no qid"):
+        JsonGraph.of([RUCK, {}])

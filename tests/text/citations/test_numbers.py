@@ -1,0 +1,72 @@
+"""Citations of passages by number."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from trueground.text.citations.numbers import LONGEST_RANGE
+from trueground.text.citations.reading import read_numbers
+
+
+@pytest.mark.parametrize(
+    ("written", "numbers"),
+    [
+        ("[1]", (1,)),
+        ("[1][2]", (1, 2)),
+        ("[2], [1]", (2, 1)),
+        ("[1, 2]", (1, 2)),
+        ("[1,2]", (1, 2)),
+        ("[1; 2]", (1, 2)),
+        ("[ 1 ,\n2 ]", (1, 2)),
+        ("[1-3]", (1, 2, 3)),
+        ("[1–3, 7]", (1, 2, 3, 7)),
+        ("[4 - 4]", (4,)),
+        ("[2, 2][2]", (2, 2, 2)),
+        ("[0]", (0,)),
+        ("[2024]", (2024,)),
+        (f"[1-{LONGEST_RANGE}]", tuple(range(1, LONGEST_RANGE + 1))),
+    ],
+)
+def test_before_and_after_the_stop(written: str, numbers: tuple[int, ...]) -> None:
+    for text in (f"It rains {written}. Then snow.", f"It rains. {written} Then snow."):
+        first, second = read_numbers(text)
+        assert (first.text, first.passages) == ("It rains.", numbers)
+        assert (second.text, second.passages) == ("Then snow.", ())
+        assert written in text[first.start : first.end]
+        assert text[second.start : second.end] == "Then snow."
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["[3-1]", f"[1-{LONGEST_RANGE + 1}]", "[1914-2024]", "[a]", "[1 2]", "[1,]", "[-1]", "[1-2-3]"],
+)
+def test_other_brackets_are_text(written: str) -> None:
+    (sentence,) = read_numbers(f"It rains {written}.")
+    assert (sentence.text, sentence.passages) == (f"It rains {written}.", ())
+    assert (sentence.start, sentence.end) == (0, len(f"It rains {written}."))
+
+
+def test_numbers_too_long_for_a_number_are_text() -> None:
+    (sentence,) = read_numbers("It rains [" + "1" * 5_000 + "].")
+    assert sentence.passages == ()
+
+
+def test_a_number_before_any_word_is_the_first_sentence_s() -> None:
+    first, second = read_numbers("[3] It rains. It snows.")
+    assert (first.text, first.start, first.passages) == ("It rains.", 0, (3,))
+    assert second.passages == ()
+    items = read_numbers("There are two:\n1. [1] Rain\n- [2] Snow [3]\n[4]")
+    assert [s.passages for s in items] == [(), (1,), (2, 3, 4)]
+    (only,) = read_numbers("[1] [2]")
+    assert (only.text, only.start, only.end, only.passages) == ("", 0, 7, (1, 2))
+
+
+@pytest.mark.parametrize(
+    "text", ["[1, " * 25_000, "[1]" * 33_000, "[1" + ",1" * 50_000, "It rains [1]. " * 7_000]
+)
+def test_long_answers(text: str) -> None:
+    before = time.process_time()
+    assert all(0 <= s.start < s.end <= len(text) for s in read_numbers(text))
+    assert time.process_time() - before < 3

@@ -1,0 +1,226 @@
+"""Citations of triples in answers: which brackets cite, what they cite, and whose they are."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from trueground.text.citations.reading import read_triples, without_brackets
+from trueground.types import Graph
+
+PIANO = "The Last Pianist: Rise and Fall of a Friend, Confidant of Kings, Enemy of None"
+GRAPHS: list[Graph] = [
+    {
+        "qid": "Q1",
+        "name": "Ann Bell",
+        "depicted by": [PIANO, "Foo [bar], baz: qux"],
+        "occupation": ["writer", "poet"],
+        "alma mater": "Hill School",
+        "motto": "half [open",
+        "reply": "half] closed",
+        "date_of_birth": "1871-11-01",
+        "works: first": "One",
+        "height": 1.7,
+        "living": False,
+    },
+    {"qid": "Q2", "name": "Carl, Count of D", "father": "C, D: E", "occupation": "king"},
+    {"qid": "urn:x", "knows": "Q1"},
+    {"qid": "alice", "a": "b"},
+]
+
+
+def cited(text: str) -> list[tuple[str, str, str]]:
+    return [
+        (c.qid, c.property, c.value)
+        for sentence in read_triples(text, GRAPHS)
+        for c in sentence.citations
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bracket", "pairs"),
+    [
+        ("[Q1, occupation: poet]", [("occupation", "poet")]),
+        ("[Q1, occupation: poet, alma mater: Hill School]", 2),
+        (
+            "[ qid : Q1 ,name: Ann Bell,occupation:poet ]",
+            [("name", "Ann Bell"), ("occupation", "poet")],
+        ),
+        ("[qid: Q1, Ann Bell, occupation: poet]", [("occupation", "poet")]),
+        ("[Q1; occupation: poet; living: false]", [("occupation", "poet"), ("living", "false")]),
+        ("[Q1 occupation: poet]", [("occupation", "poet")]),
+        ("[name: Ann Bell, qid: Q1, height: 1.7]", [("name", "Ann Bell"), ("height", "1.7")]),
+        (
+            f"[Q1, depicted by: {PIANO}, occupation: poet]",
+            [("depicted by", PIANO), ("occupation", "poet")],
+        ),
+        ("[Q1, depicted by: Foo [bar], baz: qux]", [("depicted by", "Foo [bar], baz: qux")]),
+        ("[Q1, motto: half [open]", [("motto", "half [open")]),
+        ("[Q1, reply: half] closed, a b: c]", [("reply", "half] closed"), ("a b", "c")]),
+        ("[Q1, works: first: One]", [("works: first", "One")]),
+        # spelt otherwise than in the graph
+        ("[Q1, date of birth: 1871-11-01]", [("date_of_birth", "1871-11-01")]),
+        ("[Q1, alma_mater:  Hill\n School]", [("alma mater", "Hill School")]),
+        # several values of one property
+        ("[Q1, occupation: writer, poet]", [("occupation", "writer"), ("occupation", "poet")]),
+        ("[Q1, occupation: writer, cook]", [("occupation", "writer, cook")]),
+        # what no graph has, by the plain rule
+        ("[Q1, alma mater: Hill School, Rome]", [("alma mater", "Hill School, Rome")]),
+        (
+            "[Q1, occupation: cook, in Rome, x y: z]",
+            [("occupation", "cook, in Rome"), ("x y", "z")],
+        ),
+        ("[Q1, father: C, D: E]", [("father", "C, D: E")]),
+        ("[Q1, x: a [b, c: d] e]", [("x", "a [b, c: d] e")]),
+        ("[Q1, x: http://y, z]", [("x", "http://y, z")]),
+        ("[Q1, occupation: ]", [("occupation", "")]),
+        ("[Q1, : poet]", [("", "poet")]),
+        # an id, and nothing that can be read
+        ("[Q1]", [("", "")]),
+        ("[Q1, poet]", [("", "")]),
+        ("[qid: Q1]", [("", "")]),
+        ("[Q1, Ann Bell]", [("", "")]),
+    ],
+)
+def test_one_bracket(bracket: str, pairs: list[tuple[str, str]] | int) -> None:
+    if isinstance(pairs, int):
+        pairs = [("occupation", "poet"), ("alma mater", "Hill School")]
+    text = f"She was {bracket}. He too."
+    first, second = read_triples(text, GRAPHS)
+    assert [(c.property, c.value) for c in first.citations] == pairs
+    assert {c.qid for c in first.citations} == {"Q1"}
+    assert [c.complete for c in first.citations] == [bool(p and v) for p, v in pairs]
+    assert {text[c.start : c.end] for c in first.citations} == {bracket}
+    assert (first.text, second.text, second.citations) == ("She was.", "He too.", ())
+
+
+@pytest.mark.parametrize(
+    ("bracket", "citations"),
+    [
+        ("[Q9, a: b]", [("Q9", "a", "b")]),
+        ("[Q9]", [("Q9", "", "")]),
+        ("[urn:x, knows: Q1]", [("urn:x", "knows", "Q1")]),
+        ("[alice, a: b]", [("alice", "a", "b")]),
+        ("[alice]", [("alice", "", "")]),
+        ("[qid: bob, a: b]", [("bob", "a", "b")]),
+        ("[qid: , a: b]", [("", "a", "b")]),
+        ("[name: Ann Bell]", [("", "name", "Ann Bell")]),
+        ("[Q2, Carl, Count of D, father: C, D: E]", [("Q2", "father", "C, D: E")]),
+    ],
+)
+def test_ids(bracket: str, citations: list[tuple[str, str, str]]) -> None:
+    assert cited(f"So {bracket}.") == citations
+
+
+@pytest.mark.parametrize(
+    "bracket",
+    [
+        *("[sic]", "[1]", "[Alice]", "[alice said]", "[Q3 2024]", "[Q1x, a: b]", "[]", "[ ]"),
+        *("[occupation: poet]", "[NA, a]", "[N A]", "[NAN]", "[Q1, occupation: poet", "[[[", "[Q1"),
+    ],
+)
+def test_other_brackets_are_text(bracket: str) -> None:
+    (sentence,) = read_triples(f"She was {bracket} a poet", GRAPHS)
+    assert sentence.text == f"She was {bracket} a poet"
+    assert (sentence.citations, sentence.missing) == ((), 0)
+
+
+def test_missing_knowledge() -> None:
+    text = "One [NA]. Two [na][ NA ] and [N/A]. Three [n/a, x]."
+    assert [s.missing for s in read_triples(text, GRAPHS)] == [1, 3, 0]
+    assert cited(text) == []
+
+
+def test_brackets_belong_to_the_sentence_that_they_follow() -> None:
+    text = (
+        "[Q1] He was Sir J. Doe [Q1, occupation: king of S.S. Lazio. Twice]. Then "
+        "he left.[Q2] [NA] He came [Q1, occupation: poet] back [Q1, occupation: poet] .\n[Q1]\n"
+        "- [Q2, occupation: king] She ruled."
+    )
+    first, second, third, fourth = read_triples(text, GRAPHS)
+    assert first.text == "He was Sir J. Doe."
+    assert (first.start, text[first.end :][:5]) == (0, " Then")
+    assert [c.value for c in first.citations] == ["", "king of S.S. Lazio. Twice"]
+    assert (second.text, len(second.citations), second.missing) == ("Then he left.", 1, 1)
+    assert text[second.start : second.end].endswith("left.[Q2] [NA]")
+    assert third.text == "He came back."
+    assert [c.value for c in third.citations] == ["poet", "poet", ""]
+    assert (fourth.text, [c.value for c in fourth.citations]) == ("She ruled.", ["king"])
+    assert text[fourth.start :] == "[Q2, occupation: king] She ruled."
+
+
+def test_nothing_but_brackets_and_nothing_at_all() -> None:
+    text = " [Q1, occupation: poet] [NA]"
+    (sentence,) = read_triples(text, GRAPHS)
+    assert (sentence.text, sentence.start, sentence.end) == ("", 1, len(text))
+    assert (len(sentence.citations), sentence.missing) == (1, 1)
+    assert read_triples("", GRAPHS) == () == read_triples(" \n", [])
+    assert read_triples("[", GRAPHS) == ()
+
+
+def test_offsets_are_those_of_the_composed_answer() -> None:
+    decomposed = "Cafe\u0301  owner [Q1, occupation:  poet]."
+    (sentence,) = read_triples(decomposed, GRAPHS)
+    assert (sentence.text, sentence.start, sentence.end) == ("Café owner.", 0, 36)
+    assert (sentence.citations[0].start, sentence.citations[0].end) == (12, 35)
+    composed: Graph = {"qid": "é", "prope\u0301": "vale\u0301ur"}
+    (sentence,) = read_triples("[e\u0301, propé: valéur]", [composed])
+    assert sentence.citations[0].value == "vale\u0301ur"
+
+
+def test_the_reading_that_explains_most() -> None:
+    graph: Graph = {"qid": "Q1", "a": ["x", "x, b: y"], "b": ["y, c: z", "w"]}
+    read = {
+        "[Q1, a: x, b: y]": [("a", "x, b: y")],
+        "[Q1, a: x, b: w]": [("a", "x"), ("b", "w")],
+        "[Q1, a: x, b: y, c: z]": [("a", "x"), ("b", "y, c: z")],
+        "[Q1, a: x, b: y, d: z]": [("a", "x, b: y"), ("d", "z")],
+    }
+    for bracket, pairs in read.items():
+        (sentence,) = read_triples(bracket, [graph])
+        assert [(c.property, c.value) for c in sentence.citations] == pairs
+
+
+def test_a_bracket_taken_out_leaves_words_apart() -> None:
+    text = 'A [Q1]b[Q1]c ("d [Q1]" [Q1], e [Q1] : f) [Q1] "g"'
+    (sentence,) = read_triples(text, GRAPHS)
+    assert sentence.text == 'A b c ("d", e: f) "g"'
+    assert without_brackets("One [1]\n[2] two [sic] [Q1, a: b]\n\n[NA]") == "One\ntwo [sic]"
+    assert without_brackets("It [Q7, a: [1]] is [1].") == "It is."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 50_000,
+        "[Q1, a: " * 10_000,
+        "[Q1, a: x, " * 9_000,
+        "[Q1, a: x, [Q1" * 7_000,
+        "[Q1, a: " * 10_000 + "]" * 9_999,
+        "[Q1, a: x" + ", b" * 30_000 + ", c]",
+        "[Q1" + ", a: x, b, b" * 7_000 + "]",
+        "[name: " * 14_000,
+        "[qid: " * 14_000,
+        "[ " * 50_000,
+        "One [Q1, a: x]. " * 6_000,
+        "\n- [NA]" * 14_000,
+    ],
+    ids=lambda text: text[:16],
+)
+def test_long_answers_are_read_in_their_stride(text: str) -> None:
+    graph: Graph = {"qid": "Q1", "name": "b", "a": ["x", "b", "x, [Q1"], "b": ["b", "x"]}
+    before = time.process_time()
+    for sentence in read_triples(text, [graph]):
+        assert 0 <= sentence.start < sentence.end <= len(text)
+    assert time.process_time() - before < 5
+
+
+def test_large_graphs_are_read_in_their_stride() -> None:
+    many = {f"property {i}": f"value {i}" for i in range(1_000)}
+    graph: Graph = {"qid": "Q1", "a": [f"value {i}" for i in range(1_000)], **many}
+    before = time.process_time()
+    for pair in ("a: value 500", "property 500: value 500"):
+        (sentence,) = read_triples("[Q1" + f", {pair}" * 5_000 + "]", [graph])
+        assert len(sentence.citations) == 5_000
+    assert time.process_time() - before < 5
