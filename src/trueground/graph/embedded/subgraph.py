@@ -39,10 +39,12 @@ class Subgraphs:
     """Reads entities from a store, for readers of one language; names are remembered."""
 
     def __init__(self, store: Store, lang: str) -> None:
-        from pyoxigraph import DefaultGraph, NamedNode
+        from pyoxigraph import DefaultGraph, Literal, NamedNode
 
         self._store = store
         self._lang = lang
+        # An import inside a function costs as much as the function does.
+        self._node, self._literal = NamedNode, Literal
         self._here = DefaultGraph()  # all triples are there, and it is read in half the time
         self._labels = self._used(LABELS)
         self._names = self._used((*LABELS, ALIAS))
@@ -70,18 +72,14 @@ class Subgraphs:
 
     def types(self, iri: str) -> tuple[str, ...]:
         """Names and ids of its classes."""
-        from pyoxigraph import NamedNode
-
-        subject = NamedNode(iri)
+        subject = self._node(iri)
         return self._classes(
             term for predicate in self._types for term in self._objects(subject, predicate)
         )
 
     def spelt(self, iri: str, name: str) -> str:
         """The name or alias of the entity that equals `name` but for case, as the store has it."""
-        from pyoxigraph import NamedNode
-
-        key, subject = name_key(name), NamedNode(iri)
+        key, subject = name_key(name), self._node(iri)
         for predicate in self._names:
             found = {predicate.value: self._objects(subject, predicate)}
             for text in self._texts(found, (predicate.value,)):
@@ -91,11 +89,9 @@ class Subgraphs:
 
     def _used(self, predicates: Iterable[str]) -> list[NamedNode]:
         """Those of the predicates that the store has at all."""
-        from pyoxigraph import NamedNode
-
         quads = {
             one: self._store.quads_for_pattern(None, one, None, self._here)
-            for one in map(NamedNode, predicates)
+            for one in map(self._node, predicates)
         }
         return [one for one, found in quads.items() if next(found, None) is not None]
 
@@ -104,10 +100,8 @@ class Subgraphs:
         return [quad.object for quad in quads]
 
     def _about(self, iri: str) -> Found:
-        from pyoxigraph import NamedNode
-
         try:
-            subject = NamedNode(iri)
+            subject = self._node(iri)
         except (ValueError, UnicodeEncodeError):
             return {}
         found: Found = {}
@@ -118,21 +112,17 @@ class Subgraphs:
 
     def _texts(self, found: Found, predicates: Iterable[str]) -> list[str]:
         """The texts that serve the language, the best first."""
-        from pyoxigraph import Literal
-
         ranked = []
         for place, predicate in enumerate(predicates):
             for term in found.get(predicate, ()):
-                if isinstance(term, Literal) and term.value.strip():
+                if isinstance(term, self._literal) and term.value.strip():
                     rank = fits(term.language, self._lang)
                     if rank is not None:
                         ranked.append((place, rank, term.value))
         return [text for _, _, text in sorted(ranked)]
 
     def _label(self, iri: str) -> str | None:
-        from pyoxigraph import NamedNode
-
-        subject = NamedNode(iri)
+        subject = self._node(iri)
         for predicate in self._labels:
             found = {predicate.value: self._objects(subject, predicate)}
             if texts := self._texts(found, found):
@@ -140,10 +130,8 @@ class Subgraphs:
         return None
 
     def _property_name(self, iri: str) -> str:
-        from pyoxigraph import NamedNode
-
-        quads = self._store.quads_for_pattern(None, self._direct_claim, NamedNode(iri), self._here)
-        entities = [q.subject.value for q in quads if isinstance(q.subject, NamedNode)]
+        quads = self._store.quads_for_pattern(None, self._direct_claim, self._node(iri), self._here)
+        entities = [q.subject.value for q in quads if isinstance(q.subject, self._node)]
         if iri.startswith(DIRECT):
             entities.append(ENTITY + iri[len(DIRECT) :])
         own = property_name(iri)
@@ -163,41 +151,35 @@ class Subgraphs:
 
     def _values(self, terms: list[Term]) -> list[Value]:
         """Texts in other languages count only where none serves."""
-        from pyoxigraph import Literal, NamedNode
-
         values: list[Value] = []
         others: list[Value] = []
         for term in terms:
-            if isinstance(term, NamedNode):
+            if isinstance(term, self._node):
                 if (value := self._shown_value(term.value)) is not None:
                     values.append(value)
-            elif isinstance(term, Literal) and term.value.strip():
+            elif isinstance(term, self._literal) and term.value.strip():
                 value = literal_value(term.value, term.datatype.value)
                 fit = fits(term.language, self._lang) is not None
                 (values if fit else others).append(value)
         return values or others
 
     def _node_value(self, iri: str) -> Value | None:
-        from pyoxigraph import NamedNode
-
         if _UNKNOWN in iri:
             return None
         label = self.label(iri)
         if label is None and not iri.startswith((ENTITY, _OWN_ENTITY)):
-            about = self._store.quads_for_pattern(NamedNode(iri), None, None, self._here)
+            about = self._store.quads_for_pattern(self._node(iri), None, None, self._here)
             if next(iter(about), None) is None:
                 return Value(iri, "other")
         qid = qid_of(iri)
         return Value(label or qid, "entity", id=qid)
 
     def _classes(self, terms: Iterable[Term]) -> tuple[str, ...]:
-        from pyoxigraph import Literal, NamedNode
-
         found: set[tuple[str, str]] = set()
         for term in terms:
-            if isinstance(term, NamedNode):
+            if isinstance(term, self._node):
                 found.add((qid_of(term.value), self.label(term.value) or ""))
-            elif isinstance(term, Literal) and fits(term.language, self._lang) is not None:
+            elif isinstance(term, self._literal) and fits(term.language, self._lang) is not None:
                 found.add(("", term.value))
         ordered = sorted(found, key=lambda pair: (id_order(pair[0]), pair[1]))
         return tuple(
