@@ -74,7 +74,8 @@ class Checker:
         """The checks of one kind (see Evidence.checks) for each item of the batch."""
         what, *rest = kind.split(":")
         if what in MAKERS:
-            return self._asked(MAKERS[what](batch, ":".join(rest)))
+            spared = declined(batch) if kind in self._spare else [False] * len(batch)
+            return self._asked(MAKERS[what](batch, ":".join(rest)), spared)
         variant = next((word for word in rest if word not in ("input", "gold")), "")
         asked = [""] * len(batch)
         if what == "facts":
@@ -104,15 +105,21 @@ class Checker:
             for i, item in enumerate(claims)
         ]
 
-    def _asked(self, items: Sequence[Sequence[Asked]]) -> list[Checked]:
-        """The checks of a kind that brings its own requests."""
+    def _asked(self, made: Sequence[Sequence[Asked]], spared: Sequence[bool]) -> list[Checked]:
+        """The checks of a kind that brings its own requests; nothing is asked of spared items."""
+        items = [() if gone else item for item, gone in zip(made, spared, strict=True)]
         requests = [a.request for item in items for a in item if a.request is not None]
         given = iter(ask(self._judge, requests))
 
         def verdict(one: Asked) -> Verdict:
             return next(given) if one.verdict is None else one.verdict
 
-        return [Checked([a.claim for a in item], [verdict(a) for a in item]) for item in items]
+        return [
+            Checked(
+                [a.claim for a in item], [verdict(a) for a in item], _DECLINED if gone else None
+            )
+            for item, gone in zip(items, spared, strict=True)
+        ]
 
     def _what(self, batch: Batch, what: str) -> Sequence[Decomposed]:
         """What is checked of each item: gold facts, the whole response, or its claims."""

@@ -13,6 +13,7 @@ import pytest
 import trueground as tg
 from trueground.errors import UsageError
 from trueground.metrics.registry import default_specs, get_metric
+from trueground.models.asker import Spent
 from trueground.types import JudgeRequest, Status, Verdict
 
 P, R, F = "passage_citation_precision", "passage_citation_recall", "passage_citation_f1"
@@ -141,6 +142,16 @@ def test_abstention() -> None:
         assert micro.mean == (1 + value) / 2
     result = score([row, cited], Words(), [R])
     assert result.summary[f"{R}_micro"].mean == 1
+
+
+def test_a_judge_that_costs_is_not_asked_about_answers_that_decline() -> None:
+    judge = Words()
+    judge.spent = Spent()  # type: ignore[attr-defined]
+    item = one("I don't know what the passage says [1].", judge=judge)
+    assert (judge.asked, set(item.status.values())) == ([], {"abstained"})
+    assert outcomes(item) == [(1, None)]
+    one("I don't know what the passage says [1].", judge=judge, metrics=[f"{P}(abstain=as_is)"])
+    assert len(judge.asked) == 1
 
 
 def test_a_blank_passage_keeps_its_number_and_supports_nothing() -> None:

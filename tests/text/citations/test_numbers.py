@@ -38,6 +38,13 @@ def test_before_and_after_the_stop(written: str, numbers: tuple[int, ...]) -> No
         assert text[second.start : second.end] == "Then snow."
 
 
+@pytest.mark.parametrize("written", ["([1])", "[[1]]", "([1], [1])", "{([1])}"])
+def test_what_stands_around_nothing_but_citations_goes_with_them(written: str) -> None:
+    first, second = read_numbers(f"It rains {written}. Then snow (at night [2]).")
+    assert (first.text, set(first.passages)) == ("It rains.", {1})
+    assert (second.text, second.passages) == ("Then snow (at night).", (2,))
+
+
 @pytest.mark.parametrize(
     "written",
     ["[3-1]", f"[1-{LONGEST_RANGE + 1}]", "[1914-2024]", "[a]", "[1 2]", "[1,]", "[-1]", "[1-2-3]"],

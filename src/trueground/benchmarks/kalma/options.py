@@ -48,7 +48,12 @@ OPTIONS = (
         varied=True,
     ),
     BenchmarkOption("replace-seed", None, "seed of what is replaced, and by what. Default: 0"),
-    BenchmarkOption("at-temperature", "0.5", "temperature of the answers", varied=True),
+    BenchmarkOption(
+        "at-temperature",
+        None,
+        "temperature of the answers, where several are compared; without it 0.5, or --temperature",
+        varied=True,
+    ),
     BenchmarkOption(
         "demonstration", None, 'worked example, {"question", "knowledge", "answer"}, or none'
     ),

@@ -13,6 +13,7 @@ from trueground.errors import UsageError
 from trueground.models.base import Params
 
 MAX_TOKENS = 1024
+TEMPERATURE = 0.5  # section 5
 KNOWLEDGE = ("given", "gold", "linked")
 NO_DEMONSTRATION = "none"
 _HOTTEST = 2.0
@@ -36,7 +37,7 @@ class Settings:
     remove: int | None
     accuracy: int | None
     replace_seed: int
-    temperature: float
+    temperature: float | None
     demonstration: str | None
     rated: int
     rated_seed: int
@@ -49,7 +50,8 @@ class Settings:
     @property
     def params(self) -> Params:
         """What is asked of the model."""
-        return Params(temperature=self.temperature, max_tokens=MAX_TOKENS)
+        at = TEMPERATURE if self.temperature is None else self.temperature
+        return Params(temperature=at, max_tokens=MAX_TOKENS)
 
 
 def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
@@ -123,8 +125,10 @@ def _knowledge(options: Mapping[str, Value]) -> str:
     return told
 
 
-def _temperature(options: Mapping[str, Value]) -> float:
-    text = text_of(options, "at-temperature") or ""
+def _temperature(options: Mapping[str, Value]) -> float | None:
+    text = text_of(options, "at-temperature")
+    if text is None:
+        return None
     try:
         found = float(text)
     except ValueError:

@@ -83,7 +83,7 @@ def _options(
         "minimum": known.minimum,
         "remove": _text(settings.remove),
         "retrieval-accuracy": _text(settings.accuracy),
-        "at-temperature": f"{settings.temperature:g}",
+        "at-temperature": None if settings.temperature is None else f"{settings.temperature:g}",
         "demonstration": NO_DEMONSTRATION if shown is None else shown.file.id,
     }
     if signature is not None:

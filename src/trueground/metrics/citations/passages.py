@@ -75,7 +75,10 @@ def _shown(passage: Passage) -> str:
 def _verdicts(evidence: Evidence, item: int) -> Verdicts:
     """The verdict on each question. UsageError where a caller brought another number of them."""
     questions = list(_questions(evidence.batch, item))
-    given = evidence.checks(KIND)[item].verdicts
+    checked = evidence.checks(KIND)[item]
+    if checked.failure is not None:
+        return {}
+    given = checked.verdicts
     if len(given) != len(questions):
         raise UsageError(
             f"supported[{item}] has {len(given)} verdicts; expected {len(questions)}: for each "
@@ -106,11 +109,13 @@ def _outcome(verdicts: Verdicts, sentence: int, cited: tuple[int, ...], number: 
 def _outcomes(evidence: Evidence, item: int) -> list[list[tuple[int, str | None]]]:
     """For each sentence of an item what it cites, each number once, and what that does."""
     verdicts = _verdicts(evidence, item)
+    spared = evidence.checks(KIND)[item].failure is not None
     result = []
     for i, sentence in enumerate(evidence.batch.numbered[item]):
         cited = _there(evidence.batch, item, sentence.passages)
         numbers = dict.fromkeys(sentence.passages)
-        result.append([(n, _outcome(verdicts, i, cited, n)) for n in numbers])
+        told = [(n, None if spared else _outcome(verdicts, i, cited, n)) for n in numbers]
+        result.append(told)
     return result
 
 
@@ -125,8 +130,8 @@ def _together(evidence: Evidence, item: int) -> list[Verdict | None]:
 
 
 def _precision(evidence: Evidence, item: int) -> Tally:
-    lost = unanswered(evidence.checks(KIND)[item])
     outcomes = [outcome for told in _outcomes(evidence, item) for _, outcome in told]
+    lost = unanswered(evidence.checks(KIND)[item]) if outcomes else None
     return lost or (sum(outcome in _GOOD for outcome in outcomes), len(outcomes))
 
 
@@ -152,6 +157,7 @@ def _tells(evidence: Evidence, item: int) -> dict[str, Any]:
     if not sentences or not evidence.batch.has("contexts")[item]:
         return {}
     verdicts = _verdicts(evidence, item)
+    unsaid = None if evidence.checks(KIND)[item].failure is not None else False
     told = []
     for i, (s, found) in enumerate(zip(sentences, _outcomes(evidence, item), strict=True)):
         verdict = verdicts.get((i, _there(evidence.batch, item, s.passages)))
@@ -160,7 +166,7 @@ def _tells(evidence: Evidence, item: int) -> dict[str, Any]:
                 "text": s.text,
                 "start": s.start,
                 "end": s.end,
-                "supported": False if verdict is None else verdict.supported,
+                "supported": unsaid if verdict is None else verdict.supported,
                 "passages": [{"number": n, "outcome": outcome} for n, outcome in found],
             }
         )

@@ -197,11 +197,11 @@ def _shown(name: str, value: object, keys: Iterable[_Key]) -> str:
 
 
 def _may_differ(name: str, key: _Key) -> bool:
-    """Only a random position has a seed, only retrieved passages a retriever.
+    """Only a random position or choice has a seed, only retrieved passages a retriever.
 
     Their absence says nothing more.
     """
-    bound = name == "position-seed" or key.benchmark == "instruct-qa"
+    bound = name in ("position-seed", "replace-seed") or key.benchmark == "instruct-qa"
     return not bound or key.settings.get(name) is not None
 
 

@@ -20,6 +20,7 @@ _BREAK = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
 _BULLET = re.compile(r"[ \t]*(?:[-*•‣◦▪–—]|\(?[0-9]{1,2}[.)])[ \t]+")
 _CLOSING = ".,;:!?…)]}»”’"
 _OPENING = "([{«“‘"
+_AROUND = ("()", "[]", "{}")  # brackets that hold nothing but citations go with them
 
 
 class _Bare:
@@ -39,7 +40,10 @@ class _Bare:
             j = i
             while j + 1 < len(brackets) and self._joined(brackets[j], brackets[j + 1]):
                 j += 1
-            done = self._cut(done, brackets[i].start, brackets[j].end, j + 1 - i)
+            start, end = brackets[i].start, brackets[j].end
+            while start > done and whole[start - 1] + whole[end : end + 1] in _AROUND:
+                start, end = start - 1, end + 1
+            done = self._cut(done, start, end, j + 1 - i)
             i = j + 1
         self._add(done, len(whole))
         self.text = "".join(self._pieces)
