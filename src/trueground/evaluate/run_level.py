@@ -69,8 +69,9 @@ class RunLevel:
         """
         entries, draws = dict(entries), dict(draws)
 
-        def add(key: str, like: str, mean: float | None, drawn: Floats) -> None:
-            if mean is None or entries[like]["ci"] is None:  # fewer than two items to draw from
+        def add(key: str, like: str, mean: float | None, drawn: Floats, *parts: str) -> None:
+            # Without an interval of its own, or of a part, there are too few items to draw from.
+            if mean is None or any(entries[one]["ci"] is None for one in (like, *parts)):
                 drawn = np.full_like(drawn, np.nan)
             ci = percentiles(drawn, level)
             entries[key] = {**entries[like], "mean": mean, "ci": ci}
@@ -84,7 +85,7 @@ class RunLevel:
             for name in (lambda k: k, micro_key) if p.key in self._counted else (lambda k: k,):
                 one, other = name(p.key), name(r.key)
                 mean = _harmonic_of(entries[one]["mean"], entries[other]["mean"])
-                add(name(key), key, mean, _harmonic(draws[one], draws[other]))
+                add(name(key), key, mean, _harmonic(draws[one], draws[other]), one, other)
         return entries, draws
 
 

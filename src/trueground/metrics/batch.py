@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -123,6 +123,12 @@ class Batch:
         return np.array([len(refs) if refs else 0 for refs in self.references], np.int64)
 
 
+def _triples_or_no_graph(batch: Batch, column: Sequence[list[Triple] | None]) -> Iterator[bool]:
+    """Where there is no graph to cite, nothing is missing: the metrics do not apply."""
+    pairs = zip(column, batch.graphs, strict=True)
+    return (triples is not None or graphs == [] for triples, graphs in pairs)
+
+
 _TESTS = {
     "contexts": lambda b: (bool(k) and not k.isspace() for k in b.knowledge),
     "gold_contexts": lambda b: (bool(b.kept(i, "gold")) for i in range(len(b))),
@@ -133,7 +139,7 @@ _TESTS = {
     "answerable": lambda b: (flag is not None for flag in b.answerable),
     "choices": lambda b: (bool(c) for c in b.choices),
     "knowledge": lambda b: (graphs is not None for graphs in b.graphs),
-    "gold_knowledge": lambda b: (triples is not None for triples in b.gold_knowledge),
-    "absent_knowledge": lambda b: (triples is not None for triples in b.absent_knowledge),
+    "gold_knowledge": lambda b: _triples_or_no_graph(b, b.gold_knowledge),
+    "absent_knowledge": lambda b: _triples_or_no_graph(b, b.absent_knowledge),
 }
 NEEDS = tuple(_TESTS)

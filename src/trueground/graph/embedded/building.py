@@ -24,7 +24,8 @@ from trueground.graph.base import Progress, no_progress
 from trueground.graph.embedded.bulk import load_lines
 from trueground.graph.embedded.file import GraphFile, Source, is_graph, read_graph_file
 from trueground.graph.embedded.graph import EmbeddedGraph
-from trueground.graph.embedded.names import index_names
+from trueground.graph.embedded.lines import NameLines
+from trueground.graph.embedded.names import index_names, leave_out
 from trueground.graph.embedded.store import empty_store, read_store
 from trueground.net.digests import file_digest
 from trueground.net.locks import LOCK, locked
@@ -161,8 +162,9 @@ def _load(
             _copy(out / state.store, folder)
         store = empty_store(folder)
         loaded = []
+        names = NameLines(state.lang)
         for source in sources:
-            counts = _loaded(store, Path(source.path), loading, progress)
+            counts = _loaded(store, Path(source.path), loading, names, progress)
             loaded.append(
                 msgspec.structs.replace(
                     source,
@@ -172,7 +174,7 @@ def _load(
                     left_out=counts.left_out,
                 )
             )
-        state.names = index_names(store, state.lang, progress)
+        state.names = _indexed(store, names, state, progress)
         # Many small files become few: reading is several times as fast.
         store.optimize()
         store.flush()
@@ -191,16 +193,30 @@ def _load(
     state.write(out)
 
 
-def _loaded(store: Store, path: Path, loading: Loading, progress: Progress) -> Counts:
-    """Load one file, in the quickest way that it allows."""
+def _loaded(
+    store: Store, path: Path, loading: Loading, names: NameLines, progress: Progress
+) -> Counts:
+    """Load one file, in the quickest way that it allows; where that gives no names, say so."""
     from trueground.graph.loading import Counts, load_into
     from trueground.graph.loading.formats import format_of, rdf_format
 
     if format_of(path, loading) == "rdf" and rdf_format(path) == "N_TRIPLES":
-        count = load_lines(store, path, progress)
+        count = load_lines(store, path, names, progress)
         if count:
             return Counts("rdf", count)
+    names.whole = False
     return load_into(store, path, loading, progress)
+
+
+def _indexed(store: Store, names: NameLines, state: GraphFile, progress: Progress) -> int:
+    """The index of names, where the lines did not give all of it; how many names there are."""
+    if not names.whole:
+        count = index_names(store, state.lang, progress)
+        leave_out(store)
+        return count
+    count = state.names + names.count - leave_out(store)
+    progress("names", count, count)
+    return count
 
 
 def _fresh(out: Path) -> Path:
@@ -239,7 +255,8 @@ def open_file(path: Path, lang: str = "en", progress: Progress = no_progress) ->
     store = empty_store()
     loading = Loading(lang=lang)
     source = _source(path, loading)
-    _loaded(store, path, loading, progress)
-    index_names(store, lang, progress)
-    signature = GraphFile(lang=lang, sources=[source]).signature
-    return EmbeddedGraph(store, name=str(path), signature=signature, lang=lang)
+    names = NameLines(lang)
+    state = GraphFile(lang=lang, sources=[source])
+    _loaded(store, path, loading, names, progress)
+    _indexed(store, names, state, progress)
+    return EmbeddedGraph(store, name=str(path), signature=state.signature, lang=lang)

@@ -7,11 +7,11 @@ it. A look-up is then one step in the store's index, whatever the case of the le
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from trueground.graph.base import Progress, id_order, name_key, no_progress
-from trueground.graph.embedded.bulk import load_parts
+from trueground.graph.embedded.bulk import Part, load_parts
 from trueground.graph.embedded.literals import fits
 from trueground.graph.rdf import ALIAS, DIRECT, DIRECT_CLAIM, ENTITY, LABELS, RDF_TYPE, qid_of
 
@@ -28,7 +28,7 @@ _PROPERTY_TYPES = (
 )
 _OWN_PROPERTY = "urn:trueground:property:"
 _ABOUT = "http://schema.org/about"
-_STEP = 5_000  # names that are written at once
+_STEP = 100_000  # names that are written at once
 
 
 def index_names(store: Store, lang: str, progress: Progress = no_progress) -> int:
@@ -37,26 +37,46 @@ def index_names(store: Store, lang: str, progress: Progress = no_progress) -> in
     Names of properties, and of articles about an entity, are left out. It may be written again
     when triples were added. OSError: writing failed.
     """
-    from pyoxigraph import Literal, RdfFormat
+    from pyoxigraph import Literal, NamedNode
 
     count = 0
+    key, keys = f"<{KEY}>", NamedNode(KEYS)
 
-    def parts() -> Iterator[bytes]:
+    def parts() -> Iterator[Part]:
         nonlocal count
-        for some in _batches(_named(store, lang)):
+        named = _named(store, lang)
+        while some := list(islice(named, _STEP)):
             folded = ((entity, name_key(text)) for entity, text in some)
-            lines = [
-                f"{entity} {key} {Literal(name)} {keys} .\n" for entity, name in folded if name
-            ]
+            lines = [f"{entity} {key} {Literal(name)} .\n" for entity, name in folded if name]
             count += len(lines)
             progress("names", count, None)
-            yield "".join(lines).encode()
+            yield "".join(lines).encode(), keys
 
-    key, keys = f"<{KEY}>", f"<{KEYS}>"
     # Written by other threads while the next names are read.
-    load_parts(store, parts(), RdfFormat.N_QUADS, 2)
+    load_parts(store, parts())
     progress("names", count, count)
     return count
+
+
+def leave_out(store: Store) -> int:
+    """Take names of properties and articles out of the index again; how many. OSError.
+
+    Only the whole graph tells which these are; `index_names` does not write them.
+    """
+    from pyoxigraph import NamedNode
+
+    taken = 0
+    key, keys = NamedNode(KEY), NamedNode(KEYS)
+    for subject in chain(_properties(store), _articles(store)):
+        for quad in list(store.quads_for_pattern(NamedNode(subject), key, None, keys)):
+            store.remove(quad)
+            taken += 1
+    return taken
+
+
+def names_no_entity(iri: str) -> bool:
+    """Whether the address is one of a property, whatever the graph says of it."""
+    return iri.startswith((_OWN_PROPERTY, DIRECT))
 
 
 def all_names(store: Store, lang: str) -> Iterator[tuple[str, str]]:
@@ -87,11 +107,6 @@ def text_literal(text: str) -> Literal | None:
         return None
 
 
-def _batches(names: Iterator[tuple[NamedNode, str]]) -> Iterator[list[tuple[NamedNode, str]]]:
-    while some := list(islice(names, _STEP)):
-        yield some
-
-
 def _named(store: Store, lang: str) -> Iterator[tuple[NamedNode, str]]:
     """The labels and aliases of entities that serve readers of the language."""
     from pyoxigraph import DefaultGraph, Literal, NamedNode
@@ -106,7 +121,7 @@ def _named(store: Store, lang: str) -> Iterator[tuple[NamedNode, str]]:
             iri = subject.value
             if fits(label.language, lang) is None or iri in properties:
                 continue
-            if iri.startswith((_OWN_PROPERTY, DIRECT)):
+            if names_no_entity(iri):
                 continue
             if not iri.startswith(ENTITY) and _is_article(store, subject):
                 continue
@@ -119,6 +134,18 @@ def _is_article(store: Store, subject: NamedNode) -> bool:
 
     about = (q.object for q in store.quads_for_pattern(subject, NamedNode(_ABOUT), None))
     return any(isinstance(one, NamedNode) and one.value.startswith(ENTITY) for one in about)
+
+
+def _articles(store: Store) -> Iterator[str]:
+    """The addresses of pages about entities of Wikidata."""
+    from pyoxigraph import NamedNode
+
+    for quad in store.quads_for_pattern(None, NamedNode(_ABOUT), None):
+        page, about = quad.subject, quad.object
+        if not isinstance(page, NamedNode) or page.value.startswith(ENTITY):
+            continue
+        if isinstance(about, NamedNode) and about.value.startswith(ENTITY):
+            yield page.value
 
 
 def _properties(store: Store) -> set[str]:

@@ -50,9 +50,11 @@ class Subgraphs:
         self._names = self._used((*LABELS, ALIAS))
         self._types = self._used(TYPES)
         self._direct_claim = NamedNode(DIRECT_CLAIM)
-        self.label = lru_cache(_KEPT)(self._label)
         self._property = lru_cache(None)(self._property_name)
+        # What many entities name is read once.
+        self.label = lru_cache(_KEPT)(self._label)
         self._shown_value = lru_cache(_KEPT)(self._node_value)
+        self._class_names = lru_cache(_KEPT)(self._names_of_classes)
 
     def entity(self, iri: str) -> Entity | None:
         """The entity; None where the store has nothing of it."""
@@ -81,8 +83,7 @@ class Subgraphs:
         """The name or alias of the entity that equals `name` but for case, as the store has it."""
         key, subject = name_key(name), self._node(iri)
         for predicate in self._names:
-            found = {predicate.value: self._objects(subject, predicate)}
-            for text in self._texts(found, (predicate.value,)):
+            for text in self._fitting(self._objects(subject, predicate)):
                 if name_key(text) == key:
                     return text
         return name
@@ -106,30 +107,46 @@ class Subgraphs:
             return {}
         found: Found = {}
         for quad in self._store.quads_for_pattern(subject, None, None, self._here):
-            found.setdefault(quad.predicate.value, []).append(quad.object)
+            predicate = quad.predicate.value
+            if predicate in found:
+                found[predicate].append(quad.object)
+            else:
+                found[predicate] = [quad.object]
         found.pop(KEY, None)
         return found
 
     def _texts(self, found: Found, predicates: Iterable[str]) -> list[str]:
         """The texts that serve the language, the best first."""
+        return [
+            text
+            for predicate in predicates
+            if predicate in found
+            for text in self._fitting(found[predicate])
+        ]
+
+    def _fitting(self, terms: list[Term]) -> list[str]:
+        """Of the texts of one predicate those that serve the language, the best first."""
         ranked = []
-        for place, predicate in enumerate(predicates):
-            for term in found.get(predicate, ()):
-                if isinstance(term, self._literal) and term.value.strip():
-                    rank = fits(term.language, self._lang)
-                    if rank is not None:
-                        ranked.append((place, rank, term.value))
-        return [text for _, _, text in sorted(ranked)]
+        for term in terms:
+            if isinstance(term, self._literal):
+                rank = fits(term.language, self._lang)
+                if rank is not None and (text := term.value).strip():
+                    ranked.append((rank, text))
+        if len(ranked) > 1:
+            ranked.sort()
+        return [text for _, text in ranked]
 
     def _label(self, iri: str) -> str | None:
         subject = self._node(iri)
         for predicate in self._labels:
-            found = {predicate.value: self._objects(subject, predicate)}
-            if texts := self._texts(found, found):
+            if texts := self._fitting(self._objects(subject, predicate)):
                 return texts[0]
         return None
 
-    def _property_name(self, iri: str) -> str:
+    def _property_name(self, iri: str) -> str | None:
+        """What it is called; None for a predicate that is not shown."""
+        if iri in _NOT_SHOWN or iri.startswith(_PREFIXES):
+            return None
         quads = self._store.quads_for_pattern(None, self._direct_claim, self._node(iri), self._here)
         entities = [q.subject.value for q in quads if isinstance(q.subject, self._node)]
         if iri.startswith(DIRECT):
@@ -141,13 +158,12 @@ class Subgraphs:
 
     def _properties(self, found: Found) -> dict[str, tuple[Value, ...]]:
         """By name; what has two addresses and one name stands together."""
-        values: dict[str, set[Value]] = {}
+        values: dict[str, list[Value]] = {}
         for predicate, terms in found.items():
-            if predicate in _NOT_SHOWN or predicate.startswith(_PREFIXES):
-                continue
-            if some := self._values(terms):
-                values.setdefault(self._property(predicate), set()).update(some)
-        return {name: tuple(sorted(values[name], key=_value_order)) for name in sorted(values)}
+            name = self._property(predicate)
+            if name is not None and (some := self._values(terms)):
+                values[name] = values[name] + some if name in values else some
+        return {name: _ordered(values[name]) for name in sorted(values)}
 
     def _values(self, terms: list[Term]) -> list[Value]:
         """Texts in other languages count only where none serves."""
@@ -157,8 +173,8 @@ class Subgraphs:
             if isinstance(term, self._node):
                 if (value := self._shown_value(term.value)) is not None:
                     values.append(value)
-            elif isinstance(term, self._literal) and term.value.strip():
-                value = literal_value(term.value, term.datatype.value)
+            elif isinstance(term, self._literal) and (text := term.value).strip():
+                value = literal_value(text, term.datatype.value)
                 fit = fits(term.language, self._lang) is not None
                 (values if fit else others).append(value)
         return values or others
@@ -175,16 +191,25 @@ class Subgraphs:
         return Value(label or qid, "entity", id=qid)
 
     def _classes(self, terms: Iterable[Term]) -> tuple[str, ...]:
-        found: set[tuple[str, str]] = set()
+        """Names and ids; each term is the address of a class, or its name."""
+        found = set()
         for term in terms:
             if isinstance(term, self._node):
-                found.add((qid_of(term.value), self.label(term.value) or ""))
+                found.add((term.value, ""))
             elif isinstance(term, self._literal) and fits(term.language, self._lang) is not None:
                 found.add(("", term.value))
-        ordered = sorted(found, key=lambda pair: (id_order(pair[0]), pair[1]))
+        return self._class_names(frozenset(found))
+
+    def _names_of_classes(self, classes: frozenset[tuple[str, str]]) -> tuple[str, ...]:
+        pairs = {(qid_of(iri), self.label(iri) or "") if iri else ("", n) for iri, n in classes}
+        ordered = sorted(pairs, key=lambda pair: (id_order(pair[0]), pair[1]))
         return tuple(
             dict.fromkeys(text for qid, name in ordered for text in (name, qid) if text.strip())
         )
+
+
+def _ordered(values: list[Value]) -> tuple[Value, ...]:
+    return tuple(values) if len(values) == 1 else tuple(sorted(set(values), key=_value_order))
 
 
 def _value_order(value: Value) -> tuple[str, str, str]:
