@@ -1,7 +1,7 @@
 """`make bench`: measures side by side in one run and prints Markdown tables.
 
-    python bench/run.py [startup] [speed] [calls] [replay] [judges] [retrieval] [linking]
-                        [memory] [--big]
+    python bench/run.py [startup] [speed] [calls] [replay] [judges] [retrieval] [graph]
+                        [linking] [memory] [--big]
 
 `memory` scores 200,000 and 1,000,000 records with the whole command; `--big` adds 5,000,000.
 """
@@ -199,6 +199,7 @@ def main() -> None:
         "replay",
         "judges",
         "retrieval",
+        "graph",
         "linking",
         "memory",
     ]

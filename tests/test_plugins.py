@@ -60,3 +60,15 @@ def test_a_part_without_options_says_so() -> None:
         Given("judge", "b", options={"x": "1"}).see(())
     with pytest.raises(UsageError, match="Known: calibration, threshold"):
         get_judge("lexical(x=1)")
+
+
+@pytest.mark.parametrize("word", ["²", "٣", "7" * 5_000, "1_0", "-1", "2.5", "0", "one", "+3"])
+def test_what_is_no_whole_number(word: str) -> None:
+    with pytest.raises(UsageError, match="a whole number, 1 or more, below 1,000") as told:
+        Given("judge", "b", options={"n": word}).whole("n", 4)
+    assert len(str(told.value)) < 200
+
+
+def test_whole_numbers() -> None:
+    part = Given("judge", "b", options={"n": "7", "most": "9" * 9})
+    assert (part.whole("n", 4), part.whole("most", 4), part.whole("m", 4)) == (7, 999_999_999, 4)

@@ -35,6 +35,8 @@ _WRITTEN = re.compile(
 )
 _OPTION = re.compile(rf"([^=,]*)=\s*({_QUOTED}|[^,]*?)\s*(?:,|\Z)", re.DOTALL)
 _QUOTES = "\"'"
+_DIGITS = 9  # of a whole number
+_SHOWN = 60  # characters of a value that is refused
 _only_here: set[tuple[str, str]] = set()
 _loading: list[bool] = []
 
@@ -122,17 +124,21 @@ class Given:
         return value
 
     def whole(self, option: str, default: int, least: int = 1) -> int:
-        """The option as a whole number. UsageError where it is none, or below `least`."""
-        word = self.options.get(option, str(default))
-        if not word.isdecimal() or int(word) < least:
-            raise self.refused(option, f"a whole number, {least} or more")
+        """The option as a whole number. UsageError: none, below `least`, more than nine digits."""
+        if option not in self.options:
+            return default
+        word = self.options[option]
+        known = word.isascii() and word.isdecimal() and len(word) <= _DIGITS
+        if not known or int(word) < least:
+            below = f"{10**_DIGITS:,}"
+            raise self.refused(option, f"a whole number, {least} or more, below {below}")
         return int(word)
 
     def refused(self, option: str, expected: str) -> UsageError:
         """The error for a value that cannot be meant."""
-        return UsageError(
-            f"the {self.kind} {self.name}: {option}={self.options[option]!r}; expected {expected}"
-        )
+        word = self.options[option]
+        shown = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
+        return UsageError(f"the {self.kind} {self.name}: {option}={shown!r}; expected {expected}")
 
 
 def read_given(kind: str, text: str, *, cache: bool = True) -> Given:

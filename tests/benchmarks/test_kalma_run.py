@@ -86,7 +86,8 @@ def test_given_graphs_and_minimum_sets(data: Path, server: ChaosServer, tmp_path
     assert benchmark["options"]["knowledge"] == "given"
     assert len(benchmark["options"]["minimum"]) == 64
     assert benchmark["notices"] == ["1 of 4 questions have no graph to show and are left out."]
-    assert set(summary["by"]) == {"meta.graphs"}
+    assert summary["by"] == {}
+    assert [item["record"]["meta"]["graphs"] for item in items] == [2, 1, 1]
     body = server.bodies[0]
     assert (body["temperature"], body["max_tokens"]) == (0.5, 1024)
     assert [message["role"] for message in body["messages"]] == [
@@ -191,7 +192,7 @@ def test_gold_graphs_of_another_knowledge_graph(data: Path, tmp_path: Path) -> N
     minimum = str(data / "minimum.json")
     task = prepared(data, knowledge="gold", graph=str(graph), minimum=minimum)
     shown_ = [question.record.knowledge for question in task.questions()]
-    assert [[graph["qid"] for graph in own or ()] for own in shown_] == [[], ["Q103"], [], []]
+    assert [[graph["qid"] for graph in own or ()] for own in shown_] == [[], ["Q103"], []]
     assert (shown_[1] or [])[0]["field of work"] == "comets"
     assert task.options["graph"]
 
@@ -219,7 +220,9 @@ def test_own_questions(
     assert items[1]["status"]["citation_recall"] == "not_applicable"
     assert summary["metrics"]["citation_recall_micro"]["mean"] == 1.0
     assert {"na_precision", "na_recall", "na_f1"} <= set(summary["metrics"])
-    assert manifest["benchmark"]["notices"] == []
+    assert manifest["benchmark"]["notices"] == [
+        "1 of 2 questions have no graph to show; their citations are not scored."
+    ]
     kalma_form = write(tmp_path / "own.json", [SPECIFIC[1]])
     task = prepared(kalma_form, "questions")
     assert task.metrics == ("citation_correctness", "alignment")
@@ -233,7 +236,11 @@ def test_the_first_round_adds_the_variant(data: Path, server: ChaosServer, tmp_p
     )
     assert items[0]["record"]["meta"]["first_round_knowledge"] == [["Q102", "occupation", "miller"]]
     assert len(manifest["benchmark"]["options"]["first-round"]) == 64
-    assert {f"{name}(variant=reference-code)" for name in CITED} <= set(summary["metrics"])
+    names = (*CITED, "na_precision", "na_recall", "na_f1")
+    assert {f"{name}(variant=reference-code)" for name in names} <= set(summary["metrics"])
+    assert "na_recall" not in summary["metrics"]
+    (told,) = [word for word in manifest["benchmark"]["notices"] if "first round" in word]
+    assert "nothing for 2 of 3 questions with a minimum set" in told
 
 
 def test_rated_answers(data: Path, tmp_path: Path) -> None:
@@ -260,6 +267,17 @@ def test_rated_answers(data: Path, tmp_path: Path) -> None:
         )
         # Two answers, four qualities, three times each.
         assert sum(n for text, n in server.calls.items() if "RESPONSE" in shown(text)) == 24
+        first = tg.run(
+            "kalma/specific",
+            "m",
+            out=tmp_path / "first",
+            options={"rated": "2"},
+            data=data,
+            model_options=ModelOptions(base_url=server.base_url),
+            rater=rater,
+            limit=1,
+        )
+    assert first.summary["relevance(items=sampled,runs=3)"].scored == 1
     summary = json.loads((out / "summary.json").read_bytes())
     for name in (
         "coherence(items=sampled,runs=3)",

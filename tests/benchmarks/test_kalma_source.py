@@ -45,7 +45,7 @@ def test_both_files_have_the_same_ids_and_no_prefix(data: Path) -> None:
     assert specific[3].question == "which instrument did Pim Aster play?"
     assert specific[2].graphs == ()
     assert specific[0].graphs == general[0].graphs == tuple(SPECIFIC[0][1])
-    assert specific[1].names == (SPECIFIC[1][0], "Who was this scholar?")
+    assert specific[1].names == (SPECIFIC[1][0],)
     assert [file.name for file in files] == ["complex_question_graph.json"]
 
 
@@ -61,22 +61,22 @@ def test_a_copy_is_fetched_and_then_found(data: Path) -> None:
     ]
 
 
-def test_sets_are_found_by_either_question_and_noted_where_they_lack(data: Path) -> None:
-    told: list[str] = []
-    specific, _ = read_published("specific", data)
-    general, _ = read_published("general", data)
-    sets = read_sets(data / "minimum.json", specific, told.append)
-    assert sets == read_sets(data / "minimum.json", general, told.append)
+def test_sets_are_found_by_either_question(data: Path) -> None:
+    specific, files = read_published("specific", data, both=True)
+    general, _ = read_published("general", data, both=True)
+    assert [file.name[:7] for file in files] == ["complex", "simple_"]
+    assert specific[1].names == (SPECIFIC[1][0], "Who was this scholar?")
+    sets = read_sets(data / "minimum.json", specific)
+    assert sets == read_sets(data / "minimum.json", general)
     assert [None if one is None else len(one) for one in sets] == [4, 1, None, 2]
-    assert told == [f"{data / 'minimum.json'} has no set for 1 of 4 questions"] * 2
     rows = [{"question": f"Question:  {GENERAL[1][0]}", "gold_knowledge": MINIMUM[1][1]}]
     lines = data / "sets.jsonl"
     lines.write_text("\n".join(map(json.dumps, rows)))
     with pytest.raises(InputError, match="found no set for any of the 4 questions asked"):
-        read_sets(lines, specific, told.append)
+        read_sets(lines, specific)
     rows[0]["question"] = "Who was  this scholar?"
     lines.write_text("\n".join(map(json.dumps, rows)))
-    assert read_sets(lines, specific, told.append)[1] == tuple(MINIMUM[1][1])
+    assert read_sets(lines, specific)[1] == tuple(MINIMUM[1][1])
 
 
 def test_a_question_asked_twice_takes_its_sets_in_order(tmp_path: Path) -> None:
@@ -84,12 +84,12 @@ def test_a_question_asked_twice_takes_its_sets_in_order(tmp_path: Path) -> None:
     entries = read_entries(asked)
     one, two = [["Q101", "father", "Ivar Venn"]], [["Q103", "occupation", "astronomer"]]
     both = write(tmp_path / "both.json", [["Who?", one], ["Who?", two]])
-    assert read_sets(both, entries, print) == [tuple(one), None, tuple(two)]
+    assert read_sets(both, entries) == [tuple(one), None, tuple(two)]
     single = write(tmp_path / "single.json", [["Who?", one]])
-    assert read_sets(single, entries, print) == [tuple(one), None, tuple(one)]
+    assert read_sets(single, entries) == [tuple(one), None, tuple(one)]
     many = write(tmp_path / "many.json", [["Who?", one]] * 3)
     with pytest.raises(InputError, match=r"found 3 sets for the question 'Who\?'; expected one"):
-        read_sets(many, entries, print)
+        read_sets(many, entries)
 
 
 def test_drawn_sets_grow_and_leave_trivia_out(data: Path) -> None:
@@ -147,14 +147,14 @@ def test_own_questions_as_lines(tmp_path: Path) -> None:
     ("value", "words"),
     [
         ([], "holds no question; expected"),
-        ([["Who?"]], "item 1: found list of 1; expected"),
-        (["Who?"], 'item 1: found str "Who\\?"; expected'),
-        ([["Who?", [{"name": "Orla"}]]], r"item 1, field 'knowledge\[0\].qid': found no qid"),
-        ([["Who?", [{"qid": "Q1", "n": {}}]]], r"item 1, field 'knowledge\[0\]"),
+        ([["Who?"]], "entry 1: found list of 1; expected"),
+        (["Who?"], 'entry 1: found str "Who\\?"; expected'),
+        ([["Who?", [{"name": "Orla"}]]], r"entry 1, field 'knowledge\[0\].qid': found no qid"),
+        ([["Who?", [{"qid": "Q1", "n": {}}]]], r"entry 1, field 'knowledge\[0\]"),
         ([["Who?", [{"qid": "Q1"}, {"qid": " Q1"}]]], "found the qid 'Q1' twice; expected each"),
         ([["Who?", [{"qid": " "}]]], "found a blank qid"),
-        ([[7, []]], "item 1, field 'question': found int 7; expected a str"),
-        ([[" ", []]], "item 1: found no question"),
+        ([[7, []]], "entry 1, field 'question': found int 7; expected a str"),
+        ([[" ", []]], "entry 1: found no question"),
         ([{"id": 1, "question": "a"}, {"id": 1, "question": "b"}], "found the id '1' twice"),
     ],
 )
@@ -166,16 +166,16 @@ def test_wrong_questions(tmp_path: Path, value: Any, words: str) -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ([["Who?", [["Q1", "n"]]]], r"item 1, field 'gold_knowledge\[0\]': found list of 2"),
-        ([["Who?", None]], "item 1: found object"),
-        ([7], "item 1: found int 7; expected"),
+        ([["Who?", [["Q1", "n"]]]], r"entry 1, field 'gold_knowledge\[0\]': found list of 2"),
+        ([["Who?", None]], "entry 1: found object"),
+        ([7], "entry 1: found int 7; expected"),
         ({"Who?": []}, "is no JSON array; expected"),
     ],
 )
 def test_wrong_sets(tmp_path: Path, value: Any, words: str) -> None:
     entries = read_entries(write(tmp_path / "q.json", [["Who?", []]]))
     with pytest.raises(InputError, match=words):
-        read_sets(write(tmp_path / "m.json", value), entries, print)
+        read_sets(write(tmp_path / "m.json", value), entries)
 
 
 def test_folders_without_the_files(data: Path, tmp_path: Path) -> None:

@@ -102,6 +102,17 @@ def test_what_replaces_has_nothing_to_do_with_the_question() -> None:
         replaced([near, *others[:2]], shown[:3], 0, 0)
 
 
+def test_graphs_that_stay_need_no_irrelevant_ones() -> None:
+    # For the first question there is one irrelevant graph, for its two.
+    first = Entry("0", "Orla Venn, Ivar Venn, Edda Holt?", (ORLA, IVAR), ())
+    entries = [first, entry(1, [EDDA]), entry(2, [PIM])]
+    shown: list[list[Graph]] = [[ORLA, IVAR], [EDDA], [PIM]]
+    made = {tuple(replaced(entries, shown, 75, seed)[1]) for seed in range(20)}
+    assert made == {(1, 0, 0), (0, 1, 0), (0, 0, 1)}
+    with pytest.raises(InputError, match="question '0': found no graph of another question"):
+        replaced(entries, shown, 0, 1)
+
+
 def test_gold_graphs_are_those_that_the_set_names() -> None:
     first = entry(0, [EDDA, IVAR], [["Q102", "a", "b"], ["Q101", "a", "b"], ["Q102", "c", "d"]])
     second = entry(1, [ORLA, {**IVAR, "occupation": "baker"}], [["Q999", "a", "b"]])

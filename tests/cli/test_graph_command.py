@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 
+from tests.graph.loading.files import dump, item, nt, of_item, write
 from tests.graph.people import people
 
 from trueground.cli.graphing import graph
@@ -63,6 +64,59 @@ def test_load_says_what_it_made(tmp_path: Path) -> None:
         "  more.csv (csv): 3 triples, 1 entity",
     ]
     assert run("load", table, "--out", out, "--quiet").stdout == ""
+    assert run("load", table, "--out", out).stdout.splitlines()[-1] == (
+        f"{table} is passed over: its content was loaded before as {table}"
+    )
+
+
+def test_load_counts_one_and_none(tmp_path: Path) -> None:
+    one = tmp_path / "one.nt"
+    one.write_text(f'<urn:a> {LABEL} "A"@en .\n')
+    done = run("load", one, "--out", tmp_path / "g")
+    assert done.stdout.splitlines()[1:] == ["  one.nt (rdf): 1 triple", "1 triple, 1 name in 'en'"]
+    assert done.stderr == ""
+    done = run("load", one, "--out", tmp_path / "h", "--lang", "fr")
+    assert done.stdout.splitlines()[-1] == "1 triple, 0 names in 'fr'"
+    assert "has a name that serves readers of 'fr'" in done.stderr
+
+
+def test_a_dump_is_loaded_without_nul_characters(tmp_path: Path) -> None:
+    text = nt("Q1", "P31", "Q5") + nt("Q1", "label", '"Ana"@en') + nt("Q1", "P1", '"a\\u0000b"')
+    dump = write(tmp_path / "truthy.nt", text)
+    told = run("load", dump, "--out", tmp_path / "g").stdout
+    assert "2 triples, 1 entity\n    left out: 1 × a text with a NUL character\n" in told
+    assert f"      {dump}, <http://www.wikidata.org/entity/Q1> <" in told
+
+
+@pytest.mark.parametrize("lang", ["pt-BR", "pt-br", "PT-BR"])
+@pytest.mark.parametrize("kind", ["rdf", "wikidata-rdf", "wikidata-json"])
+def test_languages_have_no_case(tmp_path: Path, lang: str, kind: str) -> None:
+    text = nt("Q1", "label", '"Ana"@pt-BR') + nt("Q1", "alias", '"Aninha"@pt-Br')
+    if kind == "wikidata-rdf":
+        text += nt("Q1", "P31", "Q5")
+    if kind == "wikidata-json":
+        found = item("Q1", {"pt-br": "Ana"}, [of_item("P31", "Q5")], {"pt-br": ["Aninha"]})
+        text = dump([found])
+    path = write(tmp_path / ("a.json" if kind == "wikidata-json" else "a.nt"), text)
+    done = run("load", path, "--out", tmp_path / "g", "--lang", lang, "--format", kind)
+    assert done.stdout.splitlines()[-1].endswith(", 2 names in 'pt-br'"), done.output
+    assert run("show", tmp_path / "g", "ANINHA", "--lang", lang).stdout.startswith("Q1  Ana")
+
+
+def test_load_says_what_it_left_out_and_where(tmp_path: Path) -> None:
+    entity = "<http://www.wikidata.org/entity/Q1>"
+    direct = "http://www.wikidata.org/prop/direct/"
+    lines = [f"{entity} <{direct}P31> <http://www.wikidata.org/entity/Q5> ."]
+    lines += [f"{entity} <{direct}P856> <http://example.org/{n} b\x1b> ." for n in range(7)]
+    dump = tmp_path / "truthy.nt"
+    dump.write_text("\n".join(lines) + "\n")
+    told = run("load", dump, "--out", tmp_path / "g").stdout
+    assert "    left out: 7 × no valid triple\n" in told
+    places = [line.strip() for line in told.splitlines() if ": no valid triple (" in line]
+    assert [place.partition(": ")[0] for place in places] == [
+        f"{dump}, line {number}" for number in range(2, 7)
+    ]
+    assert "\x1b" not in told
 
 
 def test_load_refuses_what_cannot_be_meant(tmp_path: Path, loaded: Path) -> None:
@@ -132,8 +186,11 @@ def test_show_reads_files(tmp_path: Path) -> None:
 
 
 def test_who_is_not_there_is_told(loaded: Path) -> None:
-    words = refused(InputError, "show", loaded, "Q2", "Nobody")
-    assert "has no entity with the name, alias or id 'Nobody'" in words
+    done = run("show", loaded, "Q2", "Nobody", "No One")
+    assert done.stdout.startswith("Q2  Anna Ruck")
+    assert isinstance(done.exception, InputError)
+    words = "has no entity with the name, alias or id 'Nobody' or 'No One'"
+    assert words in str(done.exception)
     assert "found no such file or folder" in refused(GraphError, "show", loaded / "x", "Q2")
 
 
@@ -156,3 +213,24 @@ def test_no_traceback_from_the_real_program(tmp_path: Path) -> None:
         assert done.returncode == 2
         assert done.stderr.startswith("trueground: ")
         assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["query", "SELECT * { ?s ?p ?o }"], ["query", "ASK { ?s ?p ?o }"], ["show", "Q2"], ["link"]],
+)
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, words: list[str]) -> None:
+    questions = tmp_path / "q.txt"
+    questions.write_text("Where was Anna Ruck born?\n" * 500)
+    command, *rest = words
+    places = [str(questions)] if command == "link" else []
+    program = [sys.executable, "-m", "trueground", "graph", command]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [*program, *places, str(people(tmp_path)), *rest, "--no-progress"], stdout=pipe, stderr=pipe
+    ) as begun:
+        assert begun.stdout is not None
+        begun.stdout.close()
+        assert begun.stderr is not None
+        assert begun.stderr.read() == b""
+    assert begun.returncode == 0

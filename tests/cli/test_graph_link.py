@@ -77,6 +77,17 @@ def test_entities_are_shown_with_reasons_and_scores(questions: Path, graph: Path
     assert "micro       0.500     0.667     0.571" in text
 
 
+def test_signs_that_steer_a_terminal_are_not_printed(tmp_path: Path) -> None:
+    sign = "\x1b[31m\x07"
+    graph = [{**HOLM, "name": f"Ede{sign} Holm", "spouse": f"a{sign}b"}]
+    question = f"Who\nwas {sign} Ede{sign} Holm of a{sign}b and {sign}Holm?"
+    text = told(wrote(tmp_path / "q.json", [[question, []]]), wrote(tmp_path / "g.json", graph))
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert text.splitlines()[0].startswith("Who was \\x1b[31m\\x07 Ede\\x1b[31m")
+    assert "Q20 Ede\\x1b[31m\\x07 Holm" in text
+
+
 def test_types_leave_other_things_out(questions: Path, graph: Path) -> None:
     value = json.loads(told(questions, graph, "--types", "human", "--format", "json"))
     assert value["types"] == ["human"]
@@ -151,14 +162,14 @@ def test_questions_come_in_many_forms(
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("q.json", b'[["a?", []], ["b?"]]', r"item 2: found list of 1; expected \[question"),
-        ("q.json", b'[["a?", [{"name": "x"}]]]', "item 1, number 1: found .*expected an id"),
-        ("q.json", b'[["a?", "Q1"]]', 'item 1: found str "Q1"; expected a list of ids'),
-        ("q.json", b'[["", []]]', 'item 1: found str ""; expected a question'),
-        ("q.json", b'[["a?", []', "item 1"),
-        ("q.json", b"[1]", "item 1: found int 1; expected"),
+        ("q.json", b'[["a?", []], ["b?"]]', r"entry 2: found list of 1; expected \[question"),
+        ("q.json", b'[["a?", [{"name": "x"}]]]', "entry 1, number 1: found .*expected an id"),
+        ("q.json", b'[["a?", "Q1"]]', 'entry 1: found str "Q1"; expected a list of ids'),
+        ("q.json", b'[["", []]]', 'entry 1: found str ""; expected a question'),
+        ("q.json", b'[["a?", []', "entry 1"),
+        ("q.json", b"[1]", "entry 1: found int 1; expected"),
         ("q.json", b"[]", "holds no question"),
-        ("q.json", b'[["\xff", []]]', "item 1"),
+        ("q.json", b'[["\xff", []]]', "entry 1"),
         ("q.txt", b"\n\n", "holds no question"),
         ("q.txt", b"\xff", "save it as UTF-8 text"),
         ("q.jsonl", b'{"text": "a"}\n', "field 'question': found null; expected a question"),

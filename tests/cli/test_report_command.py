@@ -39,8 +39,11 @@ def test_a_folder_of_runs_makes_a_leaderboard(tmp_path: Path) -> None:
     done = run("report", "out", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0].split()[:3] == ["model", "unanswerable", "inconsistent"]
+    assert lines[0].split()[:3] == ["model", "[1]", "[2]"]
     assert {line.split()[0] for line in lines[1:3]} == {"gpt-4o", "gpt-4o-mini"}
+    assert lines[4].split()[0] == "model"  # the rest of a wide table, below
+    assert "[1]  unanswerable" in lines
+    assert max(map(len, lines)) <= 160
     assert "best of each organisation" in done.stdout
     assert lines[-1] == "page   leaderboard.html"
     first = (tmp_path / "leaderboard.html").read_bytes()
@@ -48,6 +51,23 @@ def test_a_folder_of_runs_makes_a_leaderboard(tmp_path: Path) -> None:
     assert (tmp_path / "other.html").read_bytes() == first
     done = run("report", "out", "--quiet", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")  # our own page may be replaced
+
+
+def test_a_sweeps_own_page_among_the_paths_is_passed_over(tmp_path: Path) -> None:
+    for name, mean in (("a", 0.5), ("b", 0.6)):
+        benchmark_run(tmp_path / "out" / name, name, "unanswerable", mean)
+    page = Path("out", "leaderboard.html")
+    assert run("report", "out", "--out", page, cwd=tmp_path).returncode == 0
+    (tmp_path / "out" / "mine.html").write_text("mine")
+    paths = [Path("out", name) for name in ("a", "b", "leaderboard.html")]
+    done = run("report", *paths, cwd=tmp_path)
+    note = f"trueground: note: {page} is a leaderboard; passed over\n"
+    assert (done.returncode, done.stderr) == (0, note)
+    assert (tmp_path / "leaderboard.html").read_bytes() == (tmp_path / page).read_bytes()
+    done = run("report", *paths, Path("out", "mine.html"), cwd=tmp_path)
+    assert done.returncode == 2
+    assert "mine.html is no folder" in done.stderr
+    assert "is no folder" in run("report", page, cwd=tmp_path).stderr
 
 
 def test_json_holds_everything_and_notes_go_to_standard_error(tmp_path: Path) -> None:

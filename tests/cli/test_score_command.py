@@ -244,6 +244,9 @@ def test_list_and_version(tmp_path: Path) -> None:
     assert entries["f1"]["needs"] == ["references"]
     assert entries["k_precision"]["options"]["abstain"]["default"] == "as_is"
     assert "lexical" in run("list", "judges", cwd=tmp_path).stdout
+    options = run("list", "benchmarks", cwd=tmp_path).stdout
+    assert "default 'direct'" in options
+    assert "default None" not in options
     assert "metrics:" in run("list", cwd=tmp_path).stdout
     assert run("list", "metric", cwd=tmp_path).returncode == 2
     assert run("--version", cwd=tmp_path).stdout.startswith("trueground ")

@@ -9,12 +9,18 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.metrics.citations.made import Row, graph, k, triples
 
 import trueground as tg
+from trueground.errors import UsageError
+from trueground.evaluate.gates import judge_gates, parse_gate
 from trueground.evaluate.run_level import RunLevel, macro_key, micro_key
-from trueground.metrics.registry import parse_specs
+from trueground.metrics.base import Metric
+from trueground.metrics.column import Column, Floats, Options
+from trueground.metrics.evidence import Evidence
+from trueground.metrics.registry import METRICS, parse_specs
 
 NAMES = "citation_correctness,citation_precision,citation_recall,citation_f1"
 
@@ -60,6 +66,48 @@ def test_keys_there_and_back(key: str, micro: str) -> None:
     assert micro_key(key) == micro
     assert macro_key(micro) == key
     assert macro_key(key) == key
+
+
+@pytest.fixture
+def named_like_a_micro_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Metrics of another package; one counts, so that it has a micro value of its own."""
+
+    def compute(evidence: Evidence, _o: Options) -> Column:
+        return Column.of(np.array([float(len(u)) for u in evidence.batch.responses]))
+
+    def totals(evidence: Evidence, o: Options) -> tuple[Floats, Floats]:
+        values = compute(evidence, o).values
+        return values, 2 * values
+
+    for name in ("length_micro", "length"):
+        made = Metric(name, "other", (), compute, "", "", totals=totals, in_default_set=False)
+        monkeypatch.setitem(METRICS, name, made)
+
+
+@pytest.mark.usefixtures("named_like_a_micro_value")
+def test_a_metric_may_be_named_like_a_micro_value() -> None:
+    result = tg.score([{"response": "abc"}, {"response": "a"}], metrics="length_micro")
+    assert result.items.columns == ["id", "length_micro", "length_micro:status"]
+    assert result.items["length_micro"].to_list() == [3, 1]
+    assert list(result.summary) == ["length_micro", "length_micro_micro"]
+    for text, key in (
+        ("length_micro=1", "length_micro"),
+        ("length_micro_micro=0.5", "length_micro_micro"),
+        (
+            "citation_f1_micro(variant=reference-code)=0.5",
+            "citation_f1_micro(variant=reference-code)",
+        ),
+    ):
+        gate = parse_gate(text)
+        assert gate.metric == key
+        if key in result.summary:
+            assert judge_gates(result.summary, [gate], 0).messages == ()
+
+
+@pytest.mark.usefixtures("named_like_a_micro_value")
+def test_one_name_for_two_numbers_is_refused() -> None:
+    with pytest.raises(UsageError, match="length_micro is a metric and the micro value of length"):
+        tg.score([{"response": "abc"}], metrics="length,length_micro")
 
 
 def test_only_what_is_missing_is_computed_beside() -> None:
@@ -114,7 +162,45 @@ def test_f1_of_a_run_is_no_mean_of_items() -> None:
     items = [item["scores"]["citation_f1"] for item in result.evidence]
     assert items == [pytest.approx(2 / 3), 0.0]
     # Precision is that of the one answer that cites, recall that of both: 1 and 1/4.
-    assert result.summary["citation_f1"].mean == pytest.approx(2 * 0.25 / 1.25)
+    found = result.summary
+    assert found["citation_f1"].mean == pytest.approx(2 * 0.25 / 1.25)
+    # One answer that cites is too little to draw a precision from, and so an F1.
+    assert [found[f"citation_{name}"].ci for name in ("precision", "recall", "f1")] == [
+        None,
+        (0.0, 0.5),
+        None,
+    ]
+    assert found["citation_f1_micro"].ci is None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_means_lie_within_their_intervals(seed: int) -> None:
+    """Also where few answers cite, in all and within a value of a breakdown."""
+    dice = random.Random(seed)
+    rows = [
+        {
+            "response": f"It {k(1)}." if dice.random() < 0.25 else "It.",
+            "knowledge": [graph(1)],
+            "gold_knowledge": triples(*range(1, dice.randint(2, 4))),
+            "model": dice.choice("ab"),
+        }
+        for _ in range(9)
+    ]
+    summary = tg.score(rows, metrics=NAMES, by=["model"]).summary.raw
+    entries = [
+        entry
+        for found in (
+            summary["metrics"],
+            summary["averages"]["model"],
+            *summary["by"]["model"].values(),
+        )
+        for entry in found.values()
+    ]
+    drawn = [entry for entry in entries if entry["ci"] is not None]
+    assert drawn
+    for entry in drawn:
+        low, high = entry["ci"]
+        assert low - 1e-9 <= entry["mean"] <= high + 1e-9
 
 
 def test_breakdowns_and_repeated_runs() -> None:
@@ -152,3 +238,25 @@ def test_workers_and_batches_give_the_same() -> None:
     rows = answers(40)
     one, two = (tg.score(rows, metrics=NAMES, workers=n).summary.raw["metrics"] for n in (1, 2))
     assert one == two
+
+
+def test_items_tell_hits_and_units_of_what_is_counted() -> None:
+    rows = [
+        {"response": f"It {k(1)}{k(2)}{k(9)}.", "knowledge": [graph(1, 2)]},
+        {"response": "It.", "knowledge": [graph(1)]},
+        {"response": f"It {k(1)}.", "knowledge": []},
+    ]
+    rows = [row | {"gold_knowledge": triples(1, 3, 4)} for row in rows]
+    told = [item["evidence"] for item in tg.score(rows, metrics=NAMES).evidence]
+    assert [{key: one["counts"] for key, one in e.items() if "counts" in one} for e in told] == [
+        {
+            "citation_correctness": [2, 3],
+            "citation_precision": [1, 3],
+            "citation_recall": [1, 3],
+        },
+        {"citation_recall": [0, 3]},
+        {},
+    ]
+    assert all(
+        isinstance(n, int) for e in told for one in e.values() for n in one.get("counts", ())
+    )

@@ -35,7 +35,7 @@ wd:Q2 rdfs:label "Anna Ruck"@en, "Anna Ruck (Autorin)"@de ;
   wdt:P569 "1871-11-01"^^xsd:date ; wdt:P570 "1900"^^xsd:gYear ;
   wdt:P2048 "1.85 metre"^^tg:quantity ; wdt:P2561 "Ruckian"@en .
 wd:Q10 rdfs:label "anna  RUCK"@en ; wdt:P31 wd:Q515 ;
-  wdt:P571 "-0044-03-15T00:00:00Z"^^xsd:dateTime .
+  wdt:P571 "-0043-03-15T00:00:00Z"^^xsd:dateTime .
 wd:Q515 rdfs:label "city"@en-gb .
 wd:Q11 rdfs:label "O'Brien \"x\" \\ }"@en ; wdt:P31 wd:Q5 .
 wd:Q12 rdfs:label "two\nlines > . } ?s"@en ; wdt:P31 wd:Q5 .

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from tests.graph.people import people
 from trueground.errors import GraphError, OutputError
 from trueground.graph.embedded.building import build_graph, open_folder
 from trueground.graph.embedded.file import read_graph_file
+from trueground.graph.embedded.graph import EmbeddedGraph
 from trueground.graph.loading import Loading
 from trueground.graph.opening import open_graph
 from trueground.net.locks import locked
@@ -38,7 +41,7 @@ def test_a_graph_on_disk_says_what_it_holds(tmp_path: Path) -> None:
     assert len(graph.find(["anna ruck"])[0]) == 2
     held = json.loads((tmp_path / "new" / "g" / "graph.json").read_text())
     (told,) = held["sources"]
-    assert (held["trueground_graph"], held["lang"], held["names"]) == (1, "en", 9)
+    assert (held["trueground_graph"], held["lang"], held["names"]) == (2, "en", 9)
     assert (told["path"], told["bytes"]) == (str(source), source.stat().st_size)
     assert (told["format"], told["triples"]) == ("rdf", 46)
     assert len(told["sha256"]) == 64
@@ -187,5 +190,138 @@ def test_a_store_that_is_gone_is_told(tmp_path: Path) -> None:
     build_graph([people(tmp_path)], out, Loading()).close()
     (store,) = out.glob("store-*")
     store.rename(tmp_path / "elsewhere")
-    with pytest.raises(GraphError, match=r"store-1 cannot be opened: .* graph load SOURCE"):
+    with pytest.raises(GraphError, match=r"store-1 cannot be read: .* graph load SOURCE"):
         open_graph(out)
+
+
+MANY = "".join(
+    f'<urn:e{n}> <http://www.w3.org/2000/01/rdf-schema#label> "name {n}" .\n' for n in range(3000)
+)
+
+
+def use_all(graph: EmbeddedGraph) -> None:
+    """Read all of it in every way."""
+    graph.find(["name 7"])
+    graph.entities([f"urn:e{n}" for n in range(0, 3000, 50)])
+    assert len(list(graph.names())) > 0
+    assert len(list(graph.query("SELECT * { ?s ?p ?o }"))) > 0
+
+
+@pytest.mark.parametrize("kind", ["changed", "cut", "empty", "gone"])
+def test_damage_is_told_in_words(tmp_path: Path, kind: str) -> None:
+    build_graph([more(tmp_path, MANY, "many.nt")], tmp_path / "g", Loading()).close()
+    told = 0
+    for one in sorted((tmp_path / "g" / "store-1").iterdir()):
+        shutil.rmtree(tmp_path / "h", ignore_errors=True)
+        shutil.copytree(tmp_path / "g", tmp_path / "h")
+        path = tmp_path / "h" / "store-1" / one.name
+        content = path.read_bytes()
+        if kind == "gone":
+            path.unlink()
+        else:
+            half = len(content) // 2
+            changed = content[:half] + bytes(255 - byte for byte in content[half:])
+            path.write_bytes({"changed": changed, "cut": content[:half], "empty": b""}[kind])
+        for use in (lambda: use_all(open_folder(tmp_path / "h")), lambda: add(tmp_path)):
+            try:
+                use()
+            except GraphError as error:
+                assert "load" in str(error)  # noqa: PT017 - most damage, not all, is seen
+                told += 1
+    assert told > 8
+
+
+def add(folder: Path) -> None:
+    build_graph([more(folder)], folder / "h", Loading()).close()
+
+
+def test_a_reader_goes_on_while_files_are_added(tmp_path: Path) -> None:
+    out = tmp_path / "g"
+    build_graph([more(tmp_path, MANY, "many.nt")], out, Loading()).close()
+    reader = open_folder(out)
+    build_graph([more(tmp_path)], out, Loading()).close()
+    build_graph([people(tmp_path)], out, Loading(), overwrite=True).close()
+    use_all(reader)
+    assert len(list(reader.names())) == 3000
+    assert [one.name for one in out.glob("store-*")] != [read_graph_file(out).store]
+    reader.close()
+    build_graph([people(tmp_path)], out, Loading()).close()  # nothing new, and still it tidies
+    assert [one.name for one in out.glob("store-*")] == [read_graph_file(out).store]
+
+
+def test_a_broken_off_store_goes_with_any_load(tmp_path: Path) -> None:
+    out = tmp_path / "g"
+    build_graph([people(tmp_path)], out, Loading()).close()
+    (out / "store-7").mkdir()
+    build_graph([people(tmp_path)], out, Loading()).close()
+    assert [one.name for one in out.glob("store-*")] == ["store-1"]
+
+
+@pytest.mark.parametrize(
+    "store", ["../g/store-1", "/tmp", "store-1/..", "store-x", "store-1\n", ""]
+)
+def test_the_store_is_in_the_folder(tmp_path: Path, store: str) -> None:
+    build_graph([people(tmp_path)], tmp_path / "g", Loading()).close()
+    path = tmp_path / "g" / "graph.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "store": store}))
+    with pytest.raises(GraphError, match=r"graph\.json cannot be read: .*store"):
+        open_graph(tmp_path / "g")
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are not listed here")
+def test_a_closed_graph_holds_no_file(tmp_path: Path) -> None:
+    build_graph([more(tmp_path, MANY, "many.nt")], tmp_path / "g", Loading()).close()
+
+    def opened() -> int:
+        places = (os.path.realpath(one) for one in Path("/proc/self/fd").iterdir())
+        return sum(str(tmp_path) in place for place in places)
+
+    gc.collect()
+    gc.disable()
+    try:
+        graph = open_folder(tmp_path / "g")
+        use_all(graph)
+        assert opened() > 1
+        graph.close()
+        assert opened() == 0
+    finally:
+        gc.enable()
+
+
+def test_a_file_that_is_passed_over_is_told(tmp_path: Path) -> None:
+    told = []
+    paths = [people(tmp_path), people(tmp_path, "copy.ttl")]
+    for _ in range(2):
+        build_graph(
+            paths,
+            tmp_path / "g",
+            Loading(),
+            passed_over=lambda path, before: told.append((path.name, Path(before.path).name)),
+        ).close()
+    again = [("people.ttl", "people.ttl"), ("copy.ttl", "people.ttl")]
+    assert told == [again[1], *again]
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from trueground.errors import WriteError
+from trueground.graph.embedded.building import build_graph
+from trueground.graph.loading import Loading
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+try:
+    build_graph([Path(sys.argv[1])], Path(sys.argv[2]), Loading())
+except WriteError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files cannot be limited there")
+@pytest.mark.parametrize("name", ["many.nt", "many.ttl"])
+def test_a_full_disk_is_no_fault_of_the_file(tmp_path: Path, name: str) -> None:
+    path = more(tmp_path, MANY, name)
+    words = [sys.executable, "-c", FULL, str(path), str(tmp_path / "g")]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert "File too large" in done.stdout, done.stderr
+    assert "cannot be read" not in done.stdout
+    assert [one.name for one in (tmp_path / "g").iterdir()] == ["graph.json"]

@@ -184,7 +184,12 @@ def test_signatures_tell_graphs_apart(tmp_path: Path) -> None:
 
 def test_a_closed_graph_says_so(tmp_path: Path) -> None:
     graph = open_graph(people(tmp_path))
+    assert isinstance(graph, EmbeddedGraph)
+    names = graph.names()
+    assert next(names).qid == "Q2"
     graph.close()
+    with pytest.raises(GraphError, match=r"people\.ttl is closed; open it again"):
+        list(names)
     graph.close()
     with pytest.raises(GraphError, match=r"people\.ttl is closed; open it again"):
         graph.find(["x"])

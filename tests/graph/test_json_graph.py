@@ -10,7 +10,9 @@ import pytest
 
 from trueground.errors import GraphError
 from trueground.graph.base import KnowledgeGraph, Listed, Named, Queried, Value
+from trueground.graph.embedded.building import build_graph
 from trueground.graph.json_graph import JsonGraph
+from trueground.graph.loading import Loading
 from trueground.graph.opening import open_graph
 
 RUCK = {
@@ -90,6 +92,23 @@ def test_names_are_found_whatever_their_case() -> None:
     assert by_id == [Named("Q1", "Q1")]  # an entity without a name is called by its id
 
 
+@pytest.mark.parametrize("name", ["instance of", "instance_of", "type", "P31", "http://x/type"])
+def test_classes_are_the_same_in_a_file_and_when_it_is_loaded(tmp_path: Path, name: str) -> None:
+    pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
+    path = written(
+        tmp_path, [{"qid": "Q2", "name": "Anna Ruck", name: ["human", "writer"], "n": 1}]
+    )
+    wanted = () if name == "http://x/type" else ("human", "writer")
+    for graph in (open_graph(path), build_graph([path], tmp_path / "g", Loading())):
+        assert isinstance(graph, Listed)
+        assert [one.types for one in graph.names()] == [wanted]
+        [[found]] = graph.find(["anna ruck"])
+        [entity] = graph.entities(["Q2"])
+        assert entity is not None
+        assert found.types == entity.types == wanted
+        graph.close()
+
+
 def test_lines_of_graphs(tmp_path: Path) -> None:
     path = written(tmp_path, "\ufeff" + json.dumps(RUCK) + "\n\n" + json.dumps(KORVIK), "g.jsonl")
     graph = open_graph(str(path))
@@ -108,16 +127,21 @@ def test_signatures_are_those_of_the_content(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ("[1, 2", "graphs.json: found what is no JSON"),
-        ("\x00", "graphs.json: found what is no JSON"),
-        ("7", "graphs.json: found 7; expected a list of graphs"),
+        ("[1, 2", "graphs.json, entry 1: found 1; expected a graph such as"),
+        ('[{"qid": "Q1"}, {"q', "graphs.json, entry 2: found the file ends in the middle"),
+        ("\x00", "graphs.json: found a NUL byte"),
+        ("7", "graphs.json: found 7; expected a graph such as"),
+        ('{\n"qid": 1}', "graphs.json: found qid 1; expected a str"),
         ([RUCK, "x"], 'graphs.json, entry 2: found "x"; expected a graph such as'),
         ([{"name": "x"}], 'entry 1: found no qid in {"name":"x"}; expected a str such as "Q90"'),
         ([{"qid": 7}], "entry 1: found qid 7; expected a str"),
         ([{"qid": " "}], 'entry 1: found qid " "'),
-        ([["q", [RUCK]], ["q", RUCK]], 'entry 2: found ["q",{"qid":"Q2"'),
+        (
+            [["q", [RUCK]], ["q", RUCK]],
+            "entry 2: found object {qid, name, instance of, occupation, height, alive, spouse, ",
+        ),
         ([["q", [RUCK, 5]]], "entry 1, graph 2: found 5; expected a graph"),
-        ([[7, [RUCK]]], "entry 1: found [7,[{"),
+        ([[7, [RUCK]]], "entry 1, question: found int 7; expected a text"),
         ([{"qid": "Q1", "a": {"b": 1}}], "entry 1 (Q1), 'a': found {\"b\":1}; expected a text"),
         ([{"qid": "Q1", "a": ["b", ["c"]]}], "(Q1), 'a': found [\"c\"]"),
     ],
@@ -130,10 +154,38 @@ def test_what_is_no_graph_is_named(tmp_path: Path, value: Any, words: str) -> No
 
 
 def test_a_bad_line_is_named(tmp_path: Path) -> None:
-    with pytest.raises(GraphError, match=r"g\.jsonl, line 3: found what is no JSON"):
+    with pytest.raises(GraphError, match=r"g\.jsonl, line 3: found a JSON syntax error"):
         open_graph(written(tmp_path, json.dumps(RUCK) + "\n\n{oops\n", "g.jsonl"))
 
 
 def test_a_graph_of_records_that_is_none_is_named() -> None:
     with pytest.raises(GraphError, match="graphs, graph 2: found no qid"):
         JsonGraph.of([RUCK, {}])
+
+
+@pytest.mark.parametrize(
+    ("graph", "words"),
+    [
+        ({"qid": "Q1", "a": "\ud800"}, "graph 1, 'a': found a lone surrogate"),
+        ({"qid": "\ud800"}, "graph 1, 'qid': found a lone surrogate"),
+        ({"qid": "Q1", "\ud800": "a"}, "graph 1: found a lone surrogate"),
+        ({"qid": "Q1", "a": "b\0"}, "graph 1, 'a': found a NUL character"),
+        ({"qid": "Q1", "a": float("nan")}, "graph 1, 'a': found NaN"),
+        ({"qid": "Q1", "a": 10**5000}, "graph 1, 'a': found a number of thousands of digits"),
+        ({"qid": 2**70}, f"graph 1: found qid {2**70}; expected a str"),
+        ({"qid": "Q1", "a": {"b": 2**70}}, "'a': found {\"b\":1180591620717411303424}"),
+        ({"qid": "Q1", "a": object()}, "'a': found a Python object"),
+    ],
+)
+def test_values_that_no_record_can_hold_are_named(graph: Any, words: str) -> None:
+    with pytest.raises(GraphError) as caught:
+        JsonGraph.of([graph])
+    assert words in str(caught.value)
+
+
+def test_large_integers_are_kept_whole(tmp_path: Path) -> None:
+    large = {"qid": "Q1", "a": 2**70}
+    for graph in (JsonGraph.of([large]), open_graph(written(tmp_path, [large]))):
+        (entity,) = graph.entities(["Q1"])
+        assert entity is not None
+        assert entity.properties["a"] == (Value("1180591620717411303424", "quantity"),)

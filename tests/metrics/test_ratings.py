@@ -98,9 +98,9 @@ def test_weighted_scoring_and_its_samples() -> None:
     column("relevance(scoring=weighted)", rate)
     column("relevance(scoring=weighted,samples=5)", rate)
     assert [(r.scoring, r.samples) for r in rate.asked[::2]] == [("weighted", 20), ("weighted", 5)]
-    for samples in ("0", "1", "many", "-2", "2.5", "²"):
+    for samples in ("0", "1", "many", "-2", "2.5", "²", "1001", "9" * 5_000, "0020"):
         spec = parse_spec(f"fluency(scoring=weighted,samples={samples})")
-        with pytest.raises(UsageError, match="expected a whole number, 2 or more"):
+        with pytest.raises(UsageError, match="expected a whole number, 2 to 1,000"):
             spec.metric.prepare(spec.options)
     spec = parse_spec("fluency(samples=5)")
     with pytest.raises(UsageError, match="samples=5 is for scoring=weighted"):

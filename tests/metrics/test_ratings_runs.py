@@ -64,7 +64,7 @@ def test_runs_are_asked_for_and_bounded() -> None:
     rate = Raters()
     column("relevance(runs=3)", rate)
     assert {(request.scoring, request.samples) for request in rate.asked} == {("integer", 3)}
-    for runs in ("0", "101", "-1", "many", "1.5", "²"):
+    for runs in ("0", "101", "-1", "many", "1.5", "²", "0000000019999", "9" * 5_000):
         spec = parse_spec(f"relevance(runs={runs})")
         with pytest.raises(UsageError, match="expected a whole number, 1 to 100"):
             spec.metric.prepare(spec.options)

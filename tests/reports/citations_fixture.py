@@ -68,6 +68,16 @@ def answers() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def invented() -> list[dict[str, Any]]:
+    """One citation of two is in the minimum set, yet in no given graph."""
+    gold = [["Q71", "place of birth", "Port Selby"], ["Q71", "cause of death", "drowning"]]
+    told = (
+        "She came from Selby [Q71, place of birth: Port Selby]. "
+        "She drowned [Q71, cause of death: drowning]."
+    )
+    return [citing("invented", told, [ADA], gold_knowledge=gold)]
+
+
 def citation_run(folder: Path, records: list[dict[str, Any]] | None = None, **options: Any) -> Path:
     """The run directory of these answers."""
     tg.score(records or answers(), judge="lexical", out=folder, **options)

@@ -49,8 +49,8 @@ def test_a_graph_tells_cited_from_needed_from_neither(run: Path) -> None:
     ]
     assert bram["rows"][0] == ["sibling", "Ada Quill", True, False]
     assert found["missed"] == [
-        ["Q71", "notable works", ADA["notable works"], True],
-        ["Q71", "cause of death", "drowning", False],
+        ["Q71", "notable works", ADA["notable works"], True, False],
+        ["Q71", "cause of death", "drowning", False, False],
     ]
     assert found["absent"] == [["Q71", "cause of death", "drowning"]]
 
@@ -95,7 +95,7 @@ def test_without_records_sentences_remain() -> None:
     told = {"sentences": [], "missed": [["Q1", "p", "v"]], "absent": []}
     found = citation_view({"citation_correctness": told}, None)
     assert found is not None
-    assert (found["graphs"], found["missed"]) == ([], [["Q1", "p", "v", None]])
+    assert (found["graphs"], found["missed"]) == ([], [["Q1", "p", "v", None, False]])
 
 
 def test_numbers_of_the_whole_run_stand_in_the_table_only(run: Path) -> None:
@@ -112,11 +112,14 @@ def test_numbers_of_the_whole_run_stand_in_the_table_only(run: Path) -> None:
     assert "<code>na_f1_micro</code>: numbers of the whole run" in notes
 
 
-def test_runs_compare_by_what_each_answer_has(run: Path, tmp_path: Path) -> None:
+def test_compared_runs_have_the_numbers_of_their_summaries(run: Path, tmp_path: Path) -> None:
     found = compare([run, citation_run(tmp_path / "other")]).as_dict()
     names = found["pairs"][0]["metrics"]
     assert "citation_f1" in names
-    assert not [name for name in names if "_micro" in name]
+    told = msgspec.json.decode((run / "summary.json").read_bytes())["metrics"]
+    assert list(names) == list(told)
+    for name, entry in told.items():
+        assert names[name]["result"]["mean_a"] == pytest.approx(entry["mean"])
 
 
 def with_manifest(folder: Path, **changes: Any) -> Path:

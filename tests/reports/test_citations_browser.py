@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.reports.browser import CONTRAST, WIDE, browser, emulate, needs_a_browser, opened, resize
-from tests.reports.citations_fixture import MARKUP, citation_run, numbered_answers
+from tests.reports.citations_fixture import MARKUP, citation_run, invented, numbered_answers
 
 from trueground.reports.page import write_page
 
@@ -90,6 +91,22 @@ def test_missing_knowledge_is_listed(opened: Any) -> None:
     assert "cause of death: drowning not in the given graph" in section
     assert "Absent from the graph (1)" in section
     assert "✗ no [NA] points at it" in section
+
+
+def test_what_no_graph_has_does_not_count_as_needed(browser: Any, tmp_path: Path) -> None:
+    run = citation_run(tmp_path / "run", invented(), metrics=["citation_precision"])
+    browser.get("about:blank")
+    browser.get(write_page(run).as_uri())
+    go(browser, "invented")
+    scores = msgspec.json.decode((run / "items.jsonl").read_bytes())["scores"]
+    assert scores["citation_precision"] == 0.5
+    heading = browser.find_element("xpath", "//h3[starts-with(., 'Sentences')]").text
+    assert heading == "Sentences and citations: 1 of 2 correct, 1 of 2 needed"
+    last = texts(browser, ".sentences button")[-1].splitlines()
+    assert last[1:] == ["✗ not in the graph", "– needed, does not count"]
+    section = browser.find_element("xpath", "//section[h3[.='Missing knowledge']]").text
+    assert "Needed, cited, but not in the given graph (1)" in section
+    assert "Needed, not cited" not in section
 
 
 def test_the_keyboard_joins_list_answer_and_drawing(opened: Any) -> None:

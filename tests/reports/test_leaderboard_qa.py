@@ -238,7 +238,7 @@ def test_retrievers_beside_each_other_with_how_often_they_found_the_gold(swept: 
     assert {row["name"] for row in table["rows"]} == set(list(MODELS)[:2])
     for row in table["rows"]:
         for cell in row["cells"]:
-            lines = (swept / cell["run"] / "items.jsonl").read_text().splitlines()
+            lines = (swept.parent / cell["run"] / "items.jsonl").read_text().splitlines()
             retrieved = [json.loads(line)["meta"]["gold_retrieved"] for line in lines]
             found = sum(retrieved)
             assert cell["gold"] == {"share": found / N, "found": found, "n": N}

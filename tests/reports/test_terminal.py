@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import trueground as tg
-from trueground.reports.terminal import render
+from trueground.reports.terminal import render, render_runs
 
 
 def test_a_breakdown_that_no_item_has_is_not_shown() -> None:
@@ -13,3 +16,36 @@ def test_a_breakdown_that_no_item_has_is_not_shown() -> None:
     raw = dict(result.summary.raw)
     raw["by"] = {"meta.kind": {"(none)": raw["by"]["meta.kind"]["(none)"]}}
     assert "by meta.kind" not in render(raw, None)
+
+
+def repeated(values: dict[str, list[str]]) -> dict[str, Any]:
+    """The summary of questions that were asked several times."""
+    records = [
+        {"id": f"{id_}#{k}", "response": said, "references": ["1931"], "group": id_,
+         "meta": {"repeat": str(k)}}
+        for id_, answers in values.items()
+        for k, said in enumerate(answers, 1)
+    ]  # fmt: skip
+    return dict(tg.score(records, metrics="exact_match,f1", by="meta.repeat").summary.raw)
+
+
+def test_repeats_are_told_as_one_spread_a_metric() -> None:
+    raw = repeated({"a": ["1931", "1913", "1931"], "b": ["1931", "1913", "1913"]})
+    shown = render(raw, None)
+    assert "± sd over 3 repeats" in shown
+    (line,) = (line for line in shown.splitlines() if line.startswith("exact_match"))
+    assert line.split() == ["exact_match", "0.5000", "0.3333", "…", "0.6667", "0.5000", "6"]
+    assert "by meta.repeat" not in shown
+    assert "sd over" not in render(repeated({"a": ["1931"], "b": ["1931"]}), None)
+
+
+def test_several_runs_tell_the_spread_of_their_headline() -> None:
+    raw = repeated({"a": ["1931", "1913", "1931"], "b": ["1931", "1913", "1913"]})
+    plain = dict(repeated({"a": ["1931"], "b": ["1931"]}), averages={})
+    manifest = {"model": {"name": "m"}, "benchmark": {"headline": "exact_match", "notices": []}}
+    shown = render_runs([("t", raw, manifest, Path("a")), ("t", plain, manifest, Path("b"))])
+    first, second = (line.split() for line in shown.splitlines()[1:3])
+    assert "± sd over repeats" in shown
+    assert first[6] == "0.5000"
+    assert second[6] == "–"
+    assert "sd over" not in render_runs([("t", plain, manifest, Path("b"))])

@@ -98,6 +98,21 @@ def test_values_without_a_say_are_asked_once() -> None:
     assert [v.folder for v in found] == ["xa", "ya"]
 
 
+@pytest.mark.parametrize(
+    ("tasks", "tone", "expected"),
+    [
+        (("one",), ["x"], ["one"]),
+        (("one",), ["x", "y"], ["one, tone=x", "one, tone=y"]),
+        (("one", "two"), ["x"], ["one", "two"]),
+    ],
+)
+def test_labels_say_the_task_and_what_differs(
+    tasks: tuple[str, ...], tone: list[str], expected: list[str]
+) -> None:
+    found = variants(SMALL, tasks, {"tone": tone}, Sources())
+    assert [pair.label for pair in pairs_of(found, [FakeModel("a", name="a")])] == expected
+
+
 def test_one_value_twice() -> None:
     with pytest.raises(UsageError, match="--tone x is given twice"):
         variants(SMALL, ("one",), {"tone": ["x", "x"]}, Sources())

@@ -72,6 +72,14 @@ def test_amounts(text: str, amount: float, unit: str | None) -> None:
         ("in 1956", (1956, None, None)),
         ("44 BC", (-44, None, None)),
         ("3,700 BC", (-3700, None, None)),
+        ("1871-11", (1871, 11, None)),
+        ("(born 1871-11)", (1871, 11, None)),
+        ("date of birth: 1900-06", (1900, 6, None)),
+        ("date_of_death: 2003-04, spouse: Bo", (2003, 4, None)),
+        ("inception: 0300-05", (300, 5, None)),
+        ("died: -0044-03-15", (-44, 3, 15)),
+        ("died: -0044-03", (-44, 3, None)),
+        ("-0044", (-44, None, None)),
     ],
 )
 def test_dates(text: str, parts: tuple[int | None, int | None, int | None]) -> None:
@@ -98,6 +106,14 @@ def test_decades_and_centuries(text: str, first: int, years: int) -> None:
 def test_ranges_hold_two_years() -> None:
     assert [v.year for v in values("1914–18")] == [1914, 1918]
     assert [v.year for v in values("from 1914 to 1918")] == [1914, 1918]
+    assert [v.year for v in values("the season 2003-04")] == [2003, 2004]
+    assert [v.year for v in values("season: 2003-04")] == [2003, 2004]
+    assert [v.year for v in values("in 1900-06, at that time")] == [1900, 1906]
+
+
+@pytest.mark.parametrize("text", ["-0000", "12-1871-11", "1871-11-", "1871-13", "1871-11.5"])
+def test_what_looks_like_a_month_and_is_none(text: str) -> None:
+    assert all(v.month is None for v in values(text))
 
 
 @pytest.mark.parametrize(("text", "number"), [("the second man", 2), ("the 20th", 20)])

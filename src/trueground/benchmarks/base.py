@@ -6,7 +6,7 @@ the metrics that score the answers. It calls no model and writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,7 +53,8 @@ class Task:
     breakdown fields; `params` what the task's scheme asks of the model, before the user's own.
     `trim` makes of a reply the response that is scored; the log keeps the reply. `unused` are the
     options that were given and have no effect on this task. `notices` are short sentences that
-    every page of the run must show, such as that something in it is made up.
+    every page of the run must show, such as that something in it is made up; the first call of
+    `questions()` may add some.
     """
 
     benchmark: str
@@ -68,7 +69,7 @@ class Task:
     questions: Callable[[], Iterator[Question]]
     trim: Callable[[str], str] | None = None
     unused: tuple[str, ...] = ()
-    notices: tuple[str, ...] = ()
+    notices: Sequence[str] = ()
 
 
 def say_nothing(*_words: object) -> None:
@@ -82,9 +83,10 @@ class Sources:
     `model` is the name of the model that will be asked, where there is one only. `note` is told
     what a user should know, `progress` (what, done, total or None) how long work goes on. `shared`
     is for what the tasks of one command have in common, such as a corpus that is open. `scratch` is
-    a folder of a dry run, which keeps nothing: it goes when the run has ended, and nothing is
-    written anywhere else. None in a run that asks. `cache` False: what was found earlier is not
-    read, and what is found is not kept; an index of a corpus is.
+    a folder of a dry run, which keeps nothing: it goes when the run has ended, nothing is written
+    anywhere else, and nobody is asked. None in a run that asks. `limit` is how many of the
+    questions are asked at most, the first ones; None: all. `cache` False: what was found earlier is
+    not read, and what is found is not kept; an index of a corpus is.
     """
 
     data: Path | None = None
@@ -93,6 +95,7 @@ class Sources:
     note: Callable[[str], None] = say_nothing
     progress: Callable[[str, int, int | None], None] = say_nothing
     scratch: Path | None = None
+    limit: int | None = None
     cache: bool = True
     shared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 

@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -81,9 +81,11 @@ def run() -> None:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of our output has gone (`trueground list | head`); that is no error of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        _leave_quietly()
+    except SystemExit as ended:
+        if not isinstance(ended.__context__, BrokenPipeError):  # typer makes it exit 1
+            raise
+        _leave_quietly()
     except OSError as error:
         if error.filename is not None:
             _fail(f"{_named(error)}. Mend it, or name another path", USAGE)
@@ -93,6 +95,12 @@ def run() -> None:
     except Exception as error:
         _exit(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave_quietly() -> NoReturn:
+    """The reader of our output has gone (`trueground list | head`); that is no error of ours."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(0)
 
 
 def _replace_closed_streams() -> None:

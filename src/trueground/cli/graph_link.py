@@ -51,6 +51,7 @@ def link(
     no_progress: NoProgress = False,
 ) -> None:
     """Find entities in questions, re-ranked; against gold ids also precision and recall."""
+    from trueground.cli.graph_shown import show_problem
     from trueground.graph.linking import Linker, retrieval
     from trueground.graph.linking.questions import read_questions
     from trueground.graph.opening import open_graph
@@ -65,6 +66,7 @@ def link(
             linked = linker.link([one.text for one in asked], progress)
     finally:
         opened.close()
+    show_problem(opened, quiet)
     gold = [one.gold for one in asked]
     scores = retrieval(linked, gold) if any(one is not None for one in gold) else None
     if out is not None:
@@ -101,14 +103,7 @@ def _write(out: Path, questions: Sequence[str], linked: Sequence[Linked]) -> Non
 
 def _show(linked: Sequence[Linked], scores: Retrieval | None, *, each: bool) -> None:
     for one in linked if each else ():
-        typer.echo(one.question)
-        for found in one.found:
-            why = [f"in the question: {', '.join(found.matched)}"] if found.matched else []
-            why += [f"best of {found.candidates}"] if found.candidates > 1 else []
-            told = f"  ({'; '.join(why)})" if why else ""
-            typer.echo(f"  {found.name}: {found.qid} {found.entity.name}{told}")
-        if one.unlinked:
-            typer.echo(f"  without an entity: {', '.join(one.unlinked)}")
+        _show_one(one)
     entities = sum(len(one.found) for one in linked)
     some = sum(bool(one.found) for one in linked)
     several = sum(found.candidates > 1 for one in linked for found in one.found)
@@ -118,6 +113,19 @@ def _show(linked: Sequence[Linked], scores: Retrieval | None, *, each: bool) -> 
     )
     if scores is not None:
         _show_scores(scores)
+
+
+def _show_one(one: Linked) -> None:
+    from trueground.cli.graph_shown import one_line
+
+    typer.echo(one_line(one.question))
+    for found in one.found:
+        why = [f"in the question: {', '.join(found.matched)}"] if found.matched else []
+        why += [f"best of {found.candidates}"] if found.candidates > 1 else []
+        told = f"  ({one_line('; '.join(why))})" if why else ""
+        typer.echo(f"  {one_line(f'{found.name}: {found.qid} {found.entity.name}')}{told}")
+    if one.unlinked:
+        typer.echo(f"  without an entity: {one_line(', '.join(one.unlinked))}")
 
 
 def _show_scores(scores: Retrieval) -> None:

@@ -11,7 +11,7 @@ import typer
 from trueground.cli.options import Format
 
 if TYPE_CHECKING:
-    from trueground.graph.base import Entity, Named, Row
+    from trueground.graph.base import Entity, KnowledgeGraph, Named, Row
 
 _AT_ONCE = 1_000  # rows whose columns are drawn together
 _WIDEST, _LONGEST = 60, 2_000  # characters of a cell, of a line
@@ -24,14 +24,35 @@ def show_loaded(folder: Path) -> None:
     state = read_graph_file(folder)
     typer.echo(folder)
     for source in state.sources:
-        noun = "entity" if source.entities == 1 else "entities"
-        entities = f", {source.entities:,} {noun}" if source.entities else ""
+        entities = f", {counted(source.entities, 'entity', 'entities')}" if source.entities else ""
         typer.echo(
-            f"  {Path(source.path).name} ({source.format}): {source.triples:,} triples{entities}"
+            f"  {one_line(Path(source.path).name)} ({source.format}): "
+            f"{counted(source.triples, 'triple')}{entities}"
         )
         for reason, count in source.left_out.items():
-            typer.echo(f"    left out: {count:,} × {reason}")
-    typer.echo(f"{state.triples:,} triples, {state.names:,} names in {state.lang!r}")
+            typer.echo(f"    left out: {count:,} × {one_line(reason)}")
+        for place in source.examples:
+            typer.echo(f"      {one_line(place)}")
+    names = counted(state.names, "name")
+    typer.echo(f"{counted(state.triples, 'triple')}, {names} in {state.lang!r}")
+    if not state.names:
+        typer.echo(
+            f"trueground: nothing in {folder} has a name that serves readers of {state.lang!r}, so "
+            "entities are found by id only. Is --lang right?",
+            err=True,
+        )
+
+
+def counted(number: int, noun: str, several: str = "") -> str:
+    """A number and what it counts."""
+    return f"{number:,} {noun if number == 1 else several or noun + 's'}"
+
+
+def show_problem(graph: KnowledgeGraph, quiet: bool) -> None:
+    """Why replies of an endpoint were no longer kept, once it is closed."""
+    problem = getattr(graph, "problem", None)
+    if problem is not None and not quiet:
+        typer.echo(f"trueground: {problem}", err=True)
 
 
 def show_rows(rows: Iterator[Row], format_: Format) -> None:
@@ -51,14 +72,14 @@ def show_rows(rows: Iterator[Row], format_: Format) -> None:
     else:
         typer.echo("nothing found")
     while some:
-        lines = [[_one_line(text or "", _WIDEST) for text in row.values()] for row in some]
+        lines = [[one_line(text or "", _WIDEST) for text in row.values()] for row in some]
         typer.echo(_columns([*head, *lines]))
         head, some = [], list(islice(rows, _AT_ONCE))
 
 
 def show_candidates(name: str, candidates: Sequence[Named]) -> None:
     """On standard error: that a name has several entities."""
-    listed = "".join(f"\n  {_one_line(_told(one))}" for one in candidates)
+    listed = "".join(f"\n  {one_line(_told(one))}" for one in candidates)
     typer.echo(f"trueground: {name!r} names {len(candidates)} entities:{listed}", err=True)
 
 
@@ -69,12 +90,12 @@ def show_entity(entity: Entity, format_: Format) -> None:
 
         typer.echo(orjson.dumps(entity.graph()))
         return
-    aliases = f" (also {_one_line('; '.join(entity.aliases))})" if entity.aliases else ""
-    typer.echo(f"{_one_line(entity.qid)}  {_one_line(entity.name)}{aliases}")
+    aliases = f" (also {one_line('; '.join(entity.aliases))})" if entity.aliases else ""
+    typer.echo(f"{one_line(entity.qid)}  {one_line(entity.name)}{aliases}")
     for name, values in entity.properties.items():
         for value in values:
             known = f"  [{value.id}]" if value.id and value.id != value.text else ""
-            typer.echo(f"  {_one_line(name)}: {_one_line(value.text)}{known}")
+            typer.echo(f"  {one_line(name)}: {one_line(value.text)}{known}")
 
 
 def _told(one: Named) -> str:
@@ -88,7 +109,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("  ".join(c.ljust(w) for c, w in row).rstrip() for row in padded)
 
 
-def _one_line(text: str, limit: int = _LONGEST) -> str:
+def one_line(text: str, limit: int = _LONGEST) -> str:
     """Line feeds and signs that steer a terminal are data, not layout."""
     from trueground.records.problems import shorten
 

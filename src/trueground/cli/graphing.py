@@ -69,15 +69,26 @@ def load(
     no_progress: NoProgress = False,
 ) -> None:
     """Load files into a graph on disk; a file that it has already is passed over."""
-    from trueground.cli.graph_shown import show_loaded
+    from trueground.cli.graph_shown import one_line, show_loaded
     from trueground.graph.embedded.building import build_graph
     from trueground.graph.loading import Loading
 
     loading = Loading(lang, tuple(class_ or ()), format_, identifiers)
+    passed = []
     with progress_bar(quiet or no_progress) as progress:
-        build_graph(sources, out, loading, progress, overwrite=overwrite).close()
-    if not quiet:
-        show_loaded(out)
+        build_graph(
+            sources,
+            out,
+            loading,
+            progress,
+            overwrite=overwrite,
+            passed_over=lambda path, before: passed.append((path, before.path)),
+        ).close()
+    if quiet:
+        return
+    show_loaded(out)
+    for path, before in passed:
+        typer.echo(one_line(f"{path} is passed over: its content was loaded before as {before}"))
 
 
 @graph.command("query")
@@ -96,7 +107,7 @@ def query(
     no_progress: NoProgress = False,
 ) -> None:
     """Ask a graph in SPARQL; json: one line for each row."""
-    from trueground.cli.graph_shown import show_rows
+    from trueground.cli.graph_shown import show_problem, show_rows
     from trueground.errors import UsageError
     from trueground.graph.base import Queried
     from trueground.graph.opening import open_graph
@@ -114,6 +125,7 @@ def query(
         show_rows(opened.query(sparql, bindings), format_)
     finally:
         opened.close()
+    show_problem(opened, quiet)
 
 
 @graph.command("show")
@@ -129,7 +141,7 @@ def show(
     no_progress: NoProgress = False,
 ) -> None:
     """Show what a graph says of entities; json: one line for each, as records hold graphs."""
-    from trueground.cli.graph_shown import show_candidates, show_entity
+    from trueground.cli.graph_shown import show_candidates, show_entity, show_problem
     from trueground.graph.opening import open_graph
 
     with progress_bar(quiet or no_progress) as progress:
@@ -138,7 +150,6 @@ def show(
         by_id = opened.entities(wanted)
         names = [one for one, entity in zip(wanted, by_id, strict=True) if entity is None]
         candidates = dict(zip(names, opened.find(names), strict=True))
-        _see_found(opened.name, candidates)
         for one, entity in zip(wanted, by_id, strict=True):
             found = [entity]
             if entity is None:
@@ -151,6 +162,8 @@ def show(
                     show_entity(each, format_)
     finally:
         opened.close()
+    show_problem(opened, quiet)
+    _see_found(opened.name, candidates)
 
 
 def _bindings(written: list[str]) -> dict[str, str]:
@@ -170,6 +183,6 @@ def _see_found(name: str, candidates: dict[str, list[Named]]) -> None:
 
     if missing := [one for one, named in candidates.items() if not named]:
         raise InputError(
-            f"{name} has no entity with the name, alias or id {missing[0]!r}; names count whole, "
-            "whatever their case. See how it is spelt there, or give its id"
+            f"{name} has no entity with the name, alias or id {' or '.join(map(repr, missing))}; "
+            "names count whole, whatever their case. See how it is spelt there, or give its id"
         )

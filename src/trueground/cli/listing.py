@@ -60,4 +60,6 @@ def _lines(entry: dict[str, Any], width: int) -> Iterator[str]:
     yield f"  {entry['name']:{width}}  {entry['doc']}{tail}"
     for name, option in entry.get("options", {}).items():
         allowed = "|".join(option["allowed"]) or "…"
-        yield f"  {'':{width}}    {name}={allowed}, default {option['default']!r}"
+        default = option["default"]  # None: left out, or what the other options make it
+        tail = "" if default is None else f", default {default!r}"
+        yield f"  {'':{width}}    {name}={allowed}{tail}"

@@ -17,6 +17,7 @@ _WORDS = {
     "report": "drawing the page",
     "see": "reading files",
     "search": "searching",
+    "link": "linking",
 }
 
 

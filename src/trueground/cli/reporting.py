@@ -46,6 +46,7 @@ def report(
     """Draw one run's page again; several runs, or --with-published, make a leaderboard."""
     from trueground.reports.leaderboard.runs import is_run
 
+    runs = _without_pages(runs)
     if len(runs) == 1 and is_run(runs[0]) and not with_published:
         only = {"--out": out, "--models": models, "--baseline": baseline, "--outside": outside}
         _refuse(only, "a leaderboard; one run has a page of its own")
@@ -54,6 +55,18 @@ def report(
     _refuse({"--max-items": max_items}, "the page of one run; this is a leaderboard")
     given: dict[str, Any] = {"models": models, "baseline": baseline, "outside": outside}
     _several(runs, out or DEFAULT_OUT, {"with_published": with_published, **given}, format_, quiet)
+
+
+def _without_pages(paths: list[Path]) -> list[Path]:
+    """The paths without leaderboards: `FOLDER/*` names the page of a sweep beside its runs."""
+    from trueground.reports.leaderboard.page import is_leaderboard
+
+    pages = [path for path in paths if is_leaderboard(path)]
+    if len(pages) == len(paths):
+        return paths  # no run is named at all, and the error says so
+    for page in pages:
+        typer.echo(f"trueground: note: {page} is a leaderboard; passed over", err=True)
+    return [path for path in paths if path not in pages]
 
 
 def _refuse(options: Mapping[str, object], belongs: str) -> None:

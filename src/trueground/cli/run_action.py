@@ -62,6 +62,7 @@ def _start(
             lambda word: typer.echo(f"trueground: {word}", err=True),
             progress,
             scratch,
+            limit=settings.limit,
             cache=settings.cache,
         )
         pairs = pairs_of(variants(benchmark, tasks, options, sources), models)

@@ -19,8 +19,8 @@ Counts = NDArray[np.int64]
 def verdict_pairs(plan: Plan, evidence: Evidence, failed: Mask) -> Counts:
     """Counts of verdicts, shape (pairs of judges, kinds of checks, 2, 2): not supported, supported.
 
-    A verdict counts where both judges gave one, on an answer that came: `failed` (n,) tells which
-    did not.
+    A verdict counts where both judges were asked and gave one, on an answer that came: `failed`
+    (n,) tells which did not.
     """
     pairs = list(combinations(range(len(plan.parts.judges)), 2))
     counts = np.zeros((len(pairs), len(plan.kinds), 2, 2), np.int64)
@@ -30,7 +30,9 @@ def verdict_pairs(plan: Plan, evidence: Evidence, failed: Mask) -> Counts:
             for one, other, lost in zip(ours, theirs, failed.tolist(), strict=True):
                 if lost:
                     continue
-                for v, w in zip(one.verdicts, other.verdicts, strict=True):
+                for i, (v, w) in enumerate(zip(one.verdicts, other.verdicts, strict=True)):
+                    if i in one.settled:
+                        continue
                     if v.supported is not None and w.supported is not None:
                         counts[number, place, int(v.supported), int(w.supported)] += 1
     return counts

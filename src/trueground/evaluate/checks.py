@@ -116,7 +116,10 @@ class Checker:
 
         return [
             Checked(
-                [a.claim for a in item], [verdict(a) for a in item], _DECLINED if gone else None
+                [a.claim for a in item],
+                [verdict(a) for a in item],
+                _DECLINED if gone else None,
+                frozenset(i for i, a in enumerate(item) if a.request is None),
             )
             for item, gone in zip(items, spared, strict=True)
         ]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from trueground.errors import UsageError
 from trueground.evaluate.result import Summary
 from trueground.evaluate.run_level import macro_key, micro_key
-from trueground.metrics.registry import parse_spec
+from trueground.metrics.base import Spec
+from trueground.metrics.registry import all_metrics, parse_spec
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,15 @@ def parse_gate(text: str) -> Gate:
             f"--fail-under {text!r} cannot be read; write METRIC=NUMBER, as in k_precision=0.8"
         ) from None
     plain, label = _by_judge(name)
-    return Gate(_key(plain) + label, least)
+    spec, micro = _read(plain)
+    return Gate((micro_key(spec.key) if micro else spec.key) + label, least)
 
 
-def _key(name: str) -> str:
-    """The key of a metric, or of a number that only a whole run has."""
+def _read(name: str) -> tuple[Spec, bool]:
+    """The metric that is meant, and whether its micro value is: a metric's own name comes first."""
     plain = macro_key(name)
-    key = parse_spec(plain).key
-    return key if plain == name else micro_key(key)
+    micro = plain != name and name.partition("(")[0].strip() not in all_metrics()
+    return parse_spec(plain if micro else name), micro
 
 
 def _by_judge(name: str) -> tuple[str, str]:
@@ -74,7 +76,7 @@ def judge_gates(summary: Summary, gates: Sequence[Gate], min_coverage: float) ->
     messages += [
         f"note: lower is better for {gate.metric}; this gate is a floor"
         for gate in gates
-        if not parse_spec(macro_key(_by_judge(gate.metric)[0])).metric.higher_is_better
+        if not _read(_by_judge(gate.metric)[0])[0].metric.higher_is_better
     ]
     short = {name: m.coverage for name, m in summary.items() if m.coverage < min_coverage}
     for name, coverage in short.items():

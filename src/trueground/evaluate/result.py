@@ -12,7 +12,6 @@ import msgspec
 import orjson
 
 from trueground.errors import unknown_name
-from trueground.evaluate.run_level import macro_key
 
 if TYPE_CHECKING:
     import polars as pl
@@ -91,16 +90,21 @@ class Result:
 
     @cached_property
     def items(self) -> pl.DataFrame:
-        """One row per item: `id`, a column per metric, and its status as `<metric>:status`."""
+        """One row per item: `id`, a column per metric, and its status as `<metric>:status`.
+
+        Numbers that only a whole run has, `…_micro`, are no columns.
+        """
         import polars as pl
 
         decode = msgspec.json.Decoder(_Item).decode
-        keys = [key for key in self.summary if macro_key(key) == key]
         columns: dict[str, list[Any]] = {"id": []}
-        for key in keys:
-            columns |= {key: [], f"{key}:status": []}
+        keys: list[str] = []
         for line in self._lines():
             item = decode(line)
+            if not keys:
+                keys = list(item.scores)
+                for key in keys:
+                    columns |= {key: [], f"{key}:status": []}
             columns["id"].append(item.id)
             for key in keys:
                 columns[key].append(item.scores[key])

@@ -105,10 +105,11 @@ def _named(
         raise UsageError(f"{benchmark!r} names no single task; tasks are: {tasks}")
     name_of = model if isinstance(model, str) else None
     paths = (Path(data) if data else None, Path(prompt) if prompt else None)
-    sources = Sources(*paths, name_of, cache=bool(settings.get("cache", True)))
+    own = RunSettings(**settings)
+    sources = Sources(*paths, name_of, limit=own.limit, cache=own.cache)
     prepared = found.prepare(task, options or {}, sources)
     chat = make_model(model, model_options or ModelOptions()) if isinstance(model, str) else model
-    return prepared, chat, RunSettings(**settings)
+    return prepared, chat, own
 
 
 def run_task(

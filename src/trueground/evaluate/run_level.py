@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from trueground.errors import UsageError
 from trueground.metrics.base import Spec, make_spec
-from trueground.metrics.column import Column, Floats, Options
+from trueground.metrics.column import Column, Floats, Options, harmonic_mean
 from trueground.metrics.evidence import Evidence
 from trueground.metrics.registry import get_metric
 from trueground.stats.bootstrap import percentiles
 
 MICRO = "_micro"
+TOTAL_NAMES = ("#hits", "#units")  # behind a metric's key: the columns that sum up to its totals
 Entries = dict[str, dict[str, Any]]
 Draws = dict[str, Floats]
 
@@ -40,7 +42,7 @@ class RunLevel:
     """The run-level numbers that these metrics have.
 
     `hidden` are the columns that they need beside the metrics' own, `keys` all names in the
-    summary, in order.
+    summary, in order. Raises UsageError where two numbers have one name.
     """
 
     def __init__(self, specs: Sequence[Spec]) -> None:
@@ -53,6 +55,12 @@ class RunLevel:
             wanted |= {part.key: part for part in (_total(spec, 0), _total(spec, 1))}
         self.hidden = tuple(wanted.values())
         self.keys = [key for spec in specs for key in self._shown(spec)]
+        for key in own:
+            if self.keys.count(key) > 1:
+                raise UsageError(
+                    f"{key} is a metric and the micro value of {macro_key(key)}; leave one of the "
+                    "two metrics out of this run"
+                )
 
     def _shown(self, spec: Spec) -> list[str]:
         pair = self._parts.get(spec.key, ())
@@ -78,18 +86,16 @@ class RunLevel:
             draws[key] = drawn
 
         for key in self._counted:
-            units, hits = sums[f"{key}{_NAMES[1]}"], sums[f"{key}{_NAMES[0]}"]
-            drawn = _ratio(draws[f"{key}{_NAMES[0]}"], draws[f"{key}{_NAMES[1]}"])
+            units, hits = sums[f"{key}{TOTAL_NAMES[1]}"], sums[f"{key}{TOTAL_NAMES[0]}"]
+            drawn = _ratio(draws[f"{key}{TOTAL_NAMES[0]}"], draws[f"{key}{TOTAL_NAMES[1]}"])
             add(micro_key(key), key, hits / units if units else None, drawn)
         for key, (p, r) in self._parts.items():
             for name in (lambda k: k, micro_key) if p.key in self._counted else (lambda k: k,):
                 one, other = name(p.key), name(r.key)
                 mean = _harmonic_of(entries[one]["mean"], entries[other]["mean"])
-                add(name(key), key, mean, _harmonic(draws[one], draws[other]), one, other)
+                drawn = harmonic_mean(np.nan_to_num(draws[one]), draws[other])
+                add(name(key), key, mean, drawn, one, other)
         return entries, draws
-
-
-_NAMES = ("#hits", "#units")
 
 
 def _parts(spec: Spec) -> tuple[Spec, Spec]:
@@ -114,7 +120,7 @@ def _total(spec: Spec, which: int) -> Spec:
         return Column.of(totals(evidence, o)[which])
 
     metric = replace(spec.metric, compute=compute, totals=None, harmonic=None)
-    return replace(spec, metric=metric, key=f"{spec.key}{_NAMES[which]}")
+    return replace(spec, metric=metric, key=f"{spec.key}{TOTAL_NAMES[which]}")
 
 
 def _ratio(a: Floats, b: Floats) -> Floats:
@@ -125,11 +131,4 @@ def _harmonic_of(precision: float | None, recall: float | None) -> float | None:
     """Without any citation there is no precision, and F1 is 0 where recall is defined."""
     if recall is None:
         return None
-    p = precision or 0.0
-    return 2 * p * recall / (p + recall) if p + recall else 0.0
-
-
-def _harmonic(precision: Floats, recall: Floats) -> Floats:
-    p = np.nan_to_num(precision)
-    total = p + recall  # NaN where recall is
-    return np.where(total > 0, 2 * p * recall / np.where(total > 0, total, 1.0), total)
+    return float(harmonic_mean(np.array(precision or 0.0), np.array(recall)))

@@ -166,6 +166,10 @@ def _evidence(plan: Plan, evidence: Evidence, columns: Sequence[Column]) -> Evid
             for i, found in enumerate(result):
                 if said := spec.metric.tells(evidence, i):
                     found.setdefault(spec.key, {}).update(said)
+        if spec.metric.totals:
+            hits, units = spec.metric.totals(evidence.of_judge(spec.judge), spec.options)
+            for i in np.flatnonzero((column.status == 0) & (units > 0)).tolist():
+                result[i].setdefault(spec.key, {})["counts"] = [_plain(hits[i]), _plain(units[i])]
         for kind in spec.metric.checks(spec.options):
             first = told.setdefault((spec.judge, kind), spec.key)
             judged = evidence.of_judge(spec.judge).checks(kind)
@@ -174,6 +178,10 @@ def _evidence(plan: Plan, evidence: Evidence, columns: Sequence[Column]) -> Evid
                     entry = found.setdefault(spec.key, {})
                     entry.update(said if first == spec.key else {"see": first})
     return result
+
+
+def _plain(count: float) -> int | float:
+    return int(count) if count == int(count) else float(count)
 
 
 def _hash(group: str | None, id_: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -74,19 +73,12 @@ def id_order(qid: str) -> tuple[str, int, str]:
     return (match[1], int(match[2]), qid) if match else (qid, 0, qid)
 
 
-def name_key(name: str) -> str:
-    """Equal for names that differ only in case, white space or Unicode form; "" for a blank one."""
-    # Folding can leave a text that is not composed.
-    folded = unicodedata.normalize("NFC", name).casefold()
-    return " ".join(unicodedata.normalize("NFC", folded).split())
-
-
 @runtime_checkable
 class KnowledgeGraph(Protocol):
     """A store, an endpoint or a file of graphs.
 
-    `name` says where it is, `signature` what it holds (a checksum, or an address and a date). Asked
-    for several names or ids at once, it answers in their order. Methods raise GraphError.
+    `name` says where it is, `signature` what it holds: a checksum, or the address of an endpoint.
+    Asked for several names or ids at once, it answers in their order. Methods raise GraphError.
     """
 
     @property
@@ -96,13 +88,17 @@ class KnowledgeGraph(Protocol):
 
     @property
     def signature(self) -> str:
-        """What it holds: two graphs with one signature answer alike."""
+        """What it holds: two graphs with one signature answer alike.
+
+        That of an endpoint, marked "live", says which one it is and how it is read; what it holds
+        may change at any time.
+        """
         ...
 
     def find(self, names: Sequence[str]) -> list[list[Named]]:
         """For each name the entities that have it as name or alias, in order of their ids.
 
-        Case and white space do not count (`name_key`); the order is that of `id_order`.
+        Case, white space and the like do not count (`folding`); the order is that of `id_order`.
         """
         ...
 

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import orjson
-
-from trueground.errors import GraphError
-from trueground.graph.base import Entity, Named, Value, id_order, name_key
-from trueground.text.citations.triples import plain_property, value_text
+from trueground.errors import GraphError, InputError
+from trueground.graph.base import Entity, Named, Value, id_order
+from trueground.graph.folding import name_key
+from trueground.graph.items import Placed, begins_array, decoded, graphs_of_pair, items
+from trueground.graph.loading.streams import bare_name, reading
+from trueground.graph.rdf import TYPES, property_iri
+from trueground.records.clean import clean
+from trueground.records.problems import Problem, shorten
+from trueground.text.citations.triples import value_text
 from trueground.types import Graph
 
-_TYPES = ("instance of", "type")
+_LINES = (".jsonl", ".ndjson")
 _EXPECTED = 'a graph such as {"qid": "Q90", "name": "Paris", "country": "France"}'
-_KALMA = "[question, [graph, …]]"
 
 
 class JsonGraph:
     """The union of graphs: of one qid, all values of all its graphs, in order of appearance.
 
-    A second name of an entity is an alias. Its classes are the values of "instance of" or "type".
+    A second name of an entity is an alias. Its classes are the values of "instance of",
+    "instance_of", "type" or "P31".
     """
 
     def __init__(self, entities: Sequence[Entity], *, name: str, signature: str) -> None:
@@ -38,27 +44,20 @@ class JsonGraph:
     @classmethod
     def of(cls, graphs: Iterable[Graph], *, name: str = "graphs") -> JsonGraph:
         """Graphs as records hold them. GraphError names the one that is none."""
-        listed = list(graphs)
-        entities = _united((f"{name}, graph {i}", g) for i, g in enumerate(listed, 1))
-        content = orjson.dumps(listed, option=orjson.OPT_NON_STR_KEYS)
-        return cls(entities, name=name, signature=_signature(content))
+        placed = [_cleaned(f"{name}, graph {i}", g) for i, g in enumerate(graphs, 1)]
+        content = _json([graph for _, graph in placed]).encode()
+        return cls(_united(placed), name=name, signature=_signature(content))
 
     @classmethod
     def read(cls, path: Path) -> JsonGraph:
         """A file: a list of graphs, `[[question, [graph, …]], …]`, or .jsonl with a graph a line.
 
-        GraphError names the place of what is none of these.
+        It may be packed. GraphError names the place of what is none of these.
         """
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise GraphError(
-                f"{path} cannot be read: {error.strerror or error}. Name a file of graphs"
-            ) from error
-        placed = (
-            _lines(path, content) if path.suffix.lower() == ".jsonl" else _listed(path, content)
-        )
-        return cls(_united(placed), name=str(path), signature=_signature(content))
+        with reading(path) as stream:
+            content = stream.read()
+        united = _united(_placed(path, content))
+        return cls(united, name=str(path), signature=_signature(content))
 
     @property
     def name(self) -> str:
@@ -93,37 +92,34 @@ def _signature(content: bytes) -> str:
     return "json:" + hashlib.sha256(content).hexdigest()
 
 
-def _listed(path: Path, content: bytes) -> Iterator[tuple[str, Any]]:
-    """Every graph of a JSON file with its place."""
-    entries = _decoded(content, str(path))
-    if isinstance(entries, dict):
-        entries = [entries]
-    if not isinstance(entries, list):
-        raise _wrong(str(path), entries, f"a list of graphs, or of {_KALMA}")
-    for number, entry in enumerate(entries, 1):
-        where = f"{path}, entry {number}"
-        if not isinstance(entry, list):
-            yield where, entry
-            continue
-        if len(entry) != 2 or not isinstance(entry[0], str) or not isinstance(entry[1], list):
-            raise _wrong(where, entry, _KALMA)
-        for i, graph in enumerate(entry[1], 1):
-            yield f"{where}, graph {i}", graph
-
-
-def _lines(path: Path, content: bytes) -> Iterator[tuple[str, Any]]:
-    for number, line in enumerate(content.split(b"\n"), 1):
-        if line.strip():
-            where = f"{path}, line {number}"
-            yield where, _decoded(line, where)
-
-
-def _decoded(content: bytes, where: str) -> Any:
+def _placed(path: Path, content: bytes) -> Placed:
+    """Every graph of a file with its place. GraphError: what is no JSON."""
+    name = str(path)
     try:
-        return orjson.loads(content.removeprefix(b"\xef\xbb\xbf"))
-    except orjson.JSONDecodeError as error:
+        with io.BufferedReader(cast(Any, io.BytesIO(content))) as stream:
+            if not bare_name(path).endswith(_LINES) and not begins_array(stream):
+                yield name, decoded(name, content, _EXPECTED)
+                return
+            for place, item in items(stream, name, _EXPECTED):
+                if isinstance(item, list):
+                    yield from graphs_of_pair(place, item)
+                else:
+                    yield place, item
+    except InputError as error:
+        raise GraphError(str(error)) from error
+
+
+def _cleaned(where: str, graph: Any) -> tuple[str, Any]:
+    try:
+        return where, clean(graph)
+    except RecursionError:
         raise GraphError(
-            f"{where}: found what is no JSON ({error}); expected {_EXPECTED}. Mend the file"
+            f"{where}: found lists in lists without end; expected {_EXPECTED}"
+        ) from None
+    except Problem as problem:
+        place = f"{where}, {problem.field!r}" if problem.field else where
+        raise GraphError(
+            f"{place}: found {problem.found}; expected {problem.expected}. Mend the entry"
         ) from None
 
 
@@ -146,7 +142,7 @@ def _united(placed: Iterable[tuple[str, Any]]) -> list[Entity]:
 
 
 def _entity(qid: str, names: list[str], values: dict[str, dict[Value, None]]) -> Entity:
-    types = (v.text for p, vs in values.items() if plain_property(p) in _TYPES for v in vs)
+    types = (v.text for p, vs in values.items() if property_iri(p) in TYPES for v in vs)
     return Entity(
         qid=qid,
         name=names[0] if names else qid,
@@ -185,5 +181,8 @@ def _wrong(where: str, found: Any, expected: str) -> GraphError:
 
 
 def _shown(value: Any) -> str:
-    text = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
-    return text if len(text) <= 60 else text[:59] + "…"
+    return shorten(_json(value))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -7,13 +7,9 @@ from pathlib import Path
 from trueground.errors import GraphError
 from trueground.graph.base import KnowledgeGraph, Progress, no_progress
 
-ENDPOINTS = ("sparql:", "wikidata")
-_PACKED = (".gz", ".bz2")
-_JSON = (".json", ".jsonl")
-_RDF = (".nt", ".ttl", ".nq", ".rdf", ".trig", ".owl")
 WRITTEN = (
     "a folder that `trueground graph load` made; a file of graphs (.json, .jsonl); a file of "
-    f"triples ({', '.join(_RDF)}; also with {' or '.join(_PACKED)}); sparql:URL or wikidata"
+    "triples (.nt, .ttl, .rdf, .csv and others that it reads; also packed); sparql:URL or wikidata"
 )
 
 
@@ -26,7 +22,7 @@ def open_graph(
 ) -> KnowledgeGraph:
     """The graph that is written so (WRITTEN says how one is).
 
-    A file of triples is read into memory; it is for what fits there. `lang` chooses names where a
+    Files are read into memory; they are for what fits there. `lang` chooses names where a
     graph has them in several languages, default that in which a folder was loaded, else English.
     `cache` keeps what an endpoint answers. GraphError: nothing is there, or it cannot be read;
     MissingExtraError.
@@ -45,22 +41,28 @@ def open_graph(
         raise GraphError(
             f"the knowledge graph {text!r}: found no such file or folder; expected {WRITTEN}"
         )
-    endings = [one.lower() for one in path.suffixes]
-    packed = bool(endings) and endings[-1] in _PACKED
-    ending = (endings[-2] if len(endings) > 1 else "") if packed else "".join(endings[-1:])
-    if ending in _JSON and not packed:
+    return _file(path, lang or "en", progress)
+
+
+def _file(path: Path, lang: str, progress: Progress) -> KnowledgeGraph:
+    """What `graph load` reads; only dumps of Wikidata are too large for memory."""
+    from trueground.graph.loading import Loading
+    from trueground.graph.loading.formats import format_of
+
+    loading = Loading(lang)
+    found = format_of(path, loading)
+    if found in ("graphs", "kalma"):
         from trueground.graph.json_graph import JsonGraph
 
         return JsonGraph.read(path)
-    if ending in _RDF:
-        from trueground.graph.embedded.building import open_file
+    if found == "wikidata-json":
+        raise GraphError(
+            f"{path}: found a dump of Wikidata; expected {WRITTEN}. Dumps are loaded into a folder "
+            f"first: trueground graph load {path} --out DIR"
+        )
+    from trueground.graph.embedded.building import open_file
 
-        return open_file(path, lang or "en", progress)
-    raise GraphError(
-        f"{path}: found the ending {ending + endings[-1] if packed else ending!r}; expected "
-        f"{WRITTEN}. Other kinds of files, such as dumps and tables, are loaded into a folder "
-        f"first: trueground graph load {path} --out DIR"
-    )
+    return open_file(path, loading, progress)
 
 
 def _endpoint(text: str, lang: str, cache: bool) -> KnowledgeGraph:

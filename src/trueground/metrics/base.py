@@ -39,7 +39,8 @@ class Option:
 class Metric:
     """A metric's declaration.
 
-    `needs` are record fields; where one is absent the item is `missing_field`. `compute` gets the
+    `needs` are record fields; where one is absent the item is `missing_field`; `needs_by` tells
+    them from the options, where these change them. `compute` gets the
     evidence of a batch and the options, all of them present. `checks` tells which claim checks it
     reads (see `Evidence.checks`), from its options; `rubric` the rubric by which it asks a rater,
     and what the rater is shown (see `Evidence.ratings`); `comparer` which model
@@ -64,6 +65,7 @@ class Metric:
     rubric: Callable[[Options], tuple[str, str]] | None = None
     comparer: Callable[[Options], str] | None = None
     prepare: Callable[[Options], None] = lambda _options: None
+    needs_by: Callable[[Options], tuple[str, ...]] | None = None
     totals: Callable[[Evidence, Options], tuple[Floats, Floats]] | None = None
     harmonic: tuple[str, str] | None = None
     tells: Callable[[Evidence, int], dict[str, Any]] | None = None
@@ -91,11 +93,17 @@ class Spec:
         parts = [self.metric.name, f"v:{self.metric.version}"]
         return "|".join(parts + [f"{name}:{value}" for name, value in self.options.items()])
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The record fields that it needs under these options."""
+        by = self.metric.needs_by
+        return self.metric.needs if by is None else by(self.options)
+
     def column(self, evidence: Evidence) -> Column:
         """Values and statuses of a batch; a missing field wins over what was computed."""
         column = self.metric.compute(evidence.of_judge(self.judge), self.options)
         present = np.ones(len(evidence.batch), np.bool_)
-        for need in self.metric.needs:
+        for need in self.needs:
             present &= evidence.batch.has(need)
         missing = np.uint8(CODES[Status.MISSING_FIELD])
         return Column(

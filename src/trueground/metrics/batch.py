@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -129,7 +129,7 @@ def _triples_or_no_graph(batch: Batch, column: Sequence[list[Triple] | None]) ->
     return (triples is not None or graphs == [] for triples, graphs in pairs)
 
 
-_TESTS = {
+_TESTS: dict[str, Callable[[Batch], Iterable[bool]]] = {
     "contexts": lambda b: (bool(k) and not k.isspace() for k in b.knowledge),
     "gold_contexts": lambda b: (bool(b.kept(i, "gold")) for i in range(len(b))),
     "question": lambda b: (bool(h) and not h.isspace() for h in b.heard),

@@ -46,3 +46,18 @@ class Column:
     def replaced(self, mask: Mask, value: float) -> Column:
         """The same, but the masked items that are scored get this value."""
         return replace(self, values=np.where(mask & (self.status == 0), value, self.values))
+
+
+def harmonic_mean(a: Floats, b: Floats) -> Floats:
+    """2ab / (a + b) of numbers that are not negative, of any one shape; 0 where both are 0."""
+    total = a + b
+    return np.where(total > 0, 2 * a * b / np.where(total > 0, total, 1.0), total)
+
+
+def harmonic(precision: Column, recall: Column) -> Column:
+    """F1 of each item: 0 where there is a recall but nothing to take a precision of."""
+    empty = precision.status == CODES[Status.NO_CLAIMS]
+    values = harmonic_mean(np.where(empty, 0.0, precision.values), recall.values)
+    status = np.where(recall.status > 0, recall.status, np.where(empty, 0, precision.status))
+    values = np.where(status > 0, np.nan, values)
+    return Column(values, status.astype(np.uint8), recall.notes)

@@ -35,11 +35,15 @@ ABSTENTION_PASSAGE = "I don't know."
 
 @dataclass(frozen=True)
 class Checked:
-    """The claims of one item with their verdicts, in order; `failure` says why there are none."""
+    """The claims of one item with their verdicts, in order; `failure` says why there are none.
+
+    `settled` are the numbers of the verdicts for which no judge was asked.
+    """
 
     claims: Sequence[Claim]
     verdicts: Sequence[Verdict]
     failure: Failure | None = None
+    settled: frozenset[int] = frozenset()
 
 
 CheckProvider = Callable[[Batch, str], list[Checked]]
@@ -113,6 +117,10 @@ class Evidence:
         if key not in self._cache:
             self._cache[key] = make()
         return self._cache[key]  # type: ignore[return-value]
+
+    def once_judged(self, key: object, make: Callable[[], T]) -> T:
+        """The same for what depends on the verdicts: kept for each judge."""
+        return self.once((self._judge, key), make)
 
     def tokens(self, normalizer: str, lang: str = "en") -> Bundle:
         """All texts that lexical metrics compare, tokenised together."""
@@ -207,7 +215,7 @@ class Evidence:
         response as one claim). A third word is the variant, as in `claims:gold:reference-code`.
         """
         provide = self._judges[self._judge]
-        return self.once(("checks", self._judge, kind), lambda: provide(self.batch, kind))
+        return self.once_judged(("checks", kind), lambda: provide(self.batch, kind))
 
     def ratings(self, key: object, requests: Sequence[RatingRequest | None]) -> list[Rating | None]:
         """One rating for each request; None where nothing is asked. `key` names what is rated."""

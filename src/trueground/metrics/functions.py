@@ -72,7 +72,7 @@ class MetricFunction:
             if len(column) != len(responses):
                 raise UsageError(f"{name} has {len(column)} entries, responses {len(responses)}")
         judged = {kind.partition(":")[0] for kind in metric.checks(spec.options)}
-        for need in metric.needs:
+        for need in spec.needs:
             if not _gives(need, given, judged):
                 raise UsageError(f"{metric.name} needs {_ARGUMENTS[need]}=[…], one per response")
         unread = [n for n in _VERDICTS if n in given]

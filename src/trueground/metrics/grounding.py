@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from trueground.metrics.base import Metric, Option
-from trueground.metrics.column import CODES, Column, Options
+from trueground.metrics.column import CODES, Column, Options, harmonic
 from trueground.metrics.evidence import Checked, Evidence
 from trueground.metrics.options import abstain_option, apply_abstain
 from trueground.types import Status, Verdict
@@ -90,13 +90,7 @@ def _recall(evidence: Evidence, o: Options) -> Column:
 
 def _f1(evidence: Evidence, o: Options) -> Column:
     """0 without response claims, as the recall of an item may still be defined then."""
-    precision, recall = _precision(evidence, o), _recall(evidence, o)
-    p = np.where(precision.status == CODES[Status.NO_CLAIMS], 0.0, precision.values)
-    total = p + recall.values
-    values = np.where(total > 0, 2 * p * recall.values / np.where(total > 0, total, 1.0), total)
-    empty = precision.status == CODES[Status.NO_CLAIMS]
-    status = np.where(recall.status > 0, recall.status, np.where(empty, 0, precision.status))
-    return Column(np.where(status > 0, np.nan, values), status.astype(np.uint8))
+    return harmonic(_precision(evidence, o), _recall(evidence, o))
 
 
 def _metric(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trueground.errors import UsageError
 from trueground.metrics.base import Option
 from trueground.metrics.column import Column, Options
 from trueground.metrics.evidence import Evidence
@@ -10,6 +11,16 @@ from trueground.types import Status
 
 LEXICAL = {"normalizer": Option("squad", NORMALIZERS), "lang": Option("en")}
 ABSTAIN = ("as_is", "exclude", "one", "zero")
+
+
+def whole_number(metric: str, name: str, options: Options, least: int, most: int) -> int:
+    """The option as a whole number, written without leading zeros. UsageError where it is none."""
+    word = options[name]
+    known = word.isascii() and word.isdecimal() and len(word) <= len(str(most))
+    if known and word == str(int(word)) and least <= int(word) <= most:
+        return int(word)
+    shown = word if len(word) <= 20 else f"{word[:20]}…"
+    raise UsageError(f"{metric}: {name}={shown!r}; expected a whole number, {least} to {most:,}")
 
 
 def abstain_option(default: str) -> dict[str, Option]:

@@ -16,6 +16,7 @@ from trueground.metrics.base import Metric, Option
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import CODES, Column, Options
 from trueground.metrics.evidence import Evidence
+from trueground.metrics.options import whole_number
 from trueground.text.citations.reading import without_brackets
 from trueground.text.citations.triples import flat
 from trueground.text.places import places_in
@@ -23,7 +24,7 @@ from trueground.types import Rating, RatingRequest, Status
 
 PAPER = "Lee et al. 2024, appendix D.7"
 KALMA = "Li et al. 2024, section 4.1"
-_LEAST_SAMPLES = 2
+_LEAST_SAMPLES, _MOST_SAMPLES = 2, 1_000
 _MOST_RUNS = 100
 _OPTIONS = {
     "scoring": Option("integer", ("integer", "weighted")),
@@ -38,20 +39,16 @@ def _times(metric: str, options: Options) -> int:
 
     UsageError where that is no such number.
     """
-    runs = options["runs"]
-    if not (runs.isascii() and runs.isdecimal() and 1 <= int(runs[:9]) <= _MOST_RUNS):
-        raise UsageError(f"{metric}: runs={runs!r}; expected a whole number, 1 to {_MOST_RUNS}")
-    if options["scoring"] == "weighted" and int(runs) > 1:
-        raise UsageError(f"{metric}: runs={runs} is for scoring=integer; leave one of the two out")
-    word = options["samples"]
-    if not (word.isascii() and word.isdecimal()) or int(word) < _LEAST_SAMPLES:
-        raise UsageError(
-            f"{metric}: samples={word!r}; expected a whole number, {_LEAST_SAMPLES} or more"
-        )
+    runs = whole_number(metric, "runs", options, 1, _MOST_RUNS)
+    samples = whole_number(metric, "samples", options, _LEAST_SAMPLES, _MOST_SAMPLES)
     weighted = options["scoring"] == "weighted"
-    if not weighted and word != _OPTIONS["samples"].default:
-        raise UsageError(f"{metric}: samples={word} is for scoring=weighted; add it, or leave it")
-    return int(word) if weighted else int(runs)
+    if weighted and runs > 1:
+        raise UsageError(f"{metric}: runs={runs} is for scoring=integer; leave one of the two out")
+    if not weighted and options["samples"] != _OPTIONS["samples"].default:
+        raise UsageError(
+            f"{metric}: samples={samples} is for scoring=weighted; add it, or leave it"
+        )
+    return samples if weighted else runs
 
 
 def _places(path: str) -> frozenset[str]:

@@ -8,7 +8,7 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 
 from trueground.metrics.base import Metric
-from trueground.metrics.column import Column, Floats, Options
+from trueground.metrics.column import Column, Floats, Options, harmonic_mean
 from trueground.metrics.evidence import Evidence, ratio
 from trueground.metrics.overlap import overlap
 from trueground.text.intern import Ids
@@ -19,9 +19,7 @@ _FIRST_CHAR = 0x10000  # above the surrogates
 
 def _f_measure(common: Ids, response: Ids, reference: Ids) -> Floats:
     """As the library: 0 where either side has no n-gram."""
-    precision, recall = ratio(common, response, 0.0), ratio(common, reference, 0.0)
-    total = precision + recall
-    return np.where(total > 0, 2 * precision * recall / np.where(total > 0, total, 1.0), 0.0)
+    return harmonic_mean(ratio(common, response, 0.0), ratio(common, reference, 0.0))
 
 
 def _ngram(evidence: Evidence, bigrams: bool) -> Column:

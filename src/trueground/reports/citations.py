@@ -16,7 +16,8 @@ def citation_view(evidence: Mapping[str, Any], record: Record | None) -> dict[st
 
     `evidence` is that of one line of items.jsonl. `sentences` cite triples, `numbered` ones
     passages by their numbers. `graphs` have a row for each triple, cited ones
-    first, then those that are needed; `missed` says of each triple whether a given graph has it.
+    first, then those that are needed; `missed` says of each triple whether a given graph has it,
+    and whether it was cited all the same.
     """
     told = _told(evidence, "sentences", "citations")
     numbered = _told(evidence, "passage_sentences", "passages")
@@ -25,15 +26,16 @@ def citation_view(evidence: Mapping[str, Any], record: Record | None) -> dict[st
         return None
     sentences = told.get("sentences") or []
     given = keys_of(graph for graph in graphs if "qid" in graph)
-    cited = _cited(sentences)
+    cited, tried = _cited(sentences, True), _cited(sentences, False)
     gold = record.gold_knowledge if record else None
     needed = None if gold is None else _keys(gold)
     return {
         "sentences": sentences,
         "numbered": numbered.get("passage_sentences") or [],
         "missed": [
-            [*triple, triple_key(_texts(triple)) in given if graphs else None]
+            [*triple, key in given if graphs else None, key in tried]
             for triple in told.get("missed") or []
+            for key in [triple_key(_texts(triple))]
         ],
         "absent": told.get("absent") or [],
         "graphs": [_drawn(graph, cited, needed) for graph in graphs],
@@ -47,13 +49,13 @@ def _told(evidence: Mapping[str, Any], name: str, what: str) -> dict[str, Any]:
     return next(iter(citing or found), {})
 
 
-def _cited(sentences: Iterable[Mapping[str, Any]]) -> frozenset[Key]:
-    """The triples of the correct citations."""
+def _cited(sentences: Iterable[Mapping[str, Any]], correct: bool) -> frozenset[Key]:
+    """The triples of the correct citations, or of the others."""
     return _keys(
         (one["qid"], one["property"], one["value"])
         for sentence in sentences
         for one in sentence.get("citations") or ()
-        if one.get("correct")
+        if bool(one.get("correct")) is correct
     )
 
 

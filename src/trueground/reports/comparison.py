@@ -9,6 +9,7 @@ from trueground.records.problems import shorten
 from trueground.reports.terminal import number, table
 
 TESTS = {"mcnemar": "exact McNemar", "sign-flip": "sign-flip"}
+WHOLE = "whole runs, no test"
 _TEXT = 160
 
 
@@ -45,10 +46,16 @@ def heading(pair: Mapping[str, Any]) -> str:
     return f"{pair['b']} against {pair['a']}: {n:,} item{'' if n == 1 else 's'} in both{tail}"
 
 
+def of_whole_runs(metric: Mapping[str, Any]) -> bool:
+    """Whether the numbers are of the runs as wholes, and no means over items."""
+    result = metric["result"]
+    return bool(result["n"]) and result["test"] is None
+
+
 def test_words(metric: Mapping[str, Any]) -> str:
     """The test behind p; McNemar's counts where values are 0 or 1, its own p where p is another."""
     result = metric["result"]
-    words = [TESTS[result["test"]]] if result["test"] else []
+    words = [TESTS[result["test"]]] if result["test"] else [WHOLE] * of_whole_runs(metric)
     if tested := result["mcnemar"]:
         counts = f"b {tested['b']:,}, c {tested['c']:,}"
         if result["test"] == "mcnemar":

@@ -8,7 +8,14 @@ from typing import Any
 
 from trueground.errors import UsageError
 from trueground.reports.charts import Scale
-from trueground.reports.comparison import heading, p_value, remarks, signed, test_words
+from trueground.reports.comparison import (
+    heading,
+    of_whole_runs,
+    p_value,
+    remarks,
+    signed,
+    test_words,
+)
 from trueground.reports.shell import draw
 from trueground.reports.terminal import number
 from trueground.runs.directory import replacing
@@ -43,6 +50,9 @@ def render_page(comparison: Mapping[str, Any]) -> str:
         "signed": signed,
         "p_value": p_value,
         "four": number,
+        "whole_runs": any(
+            of_whole_runs(m) for pair in comparison["pairs"] for m in pair["metrics"].values()
+        ),
         "drawing": _drawing,
         "scale": _scale,
     }

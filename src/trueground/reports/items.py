@@ -33,7 +33,7 @@ _PLACED = {"id", "question", "response", "history", "contexts", "references", "g
 _CITED = {"knowledge", "gold_knowledge", "absent_knowledge"}  # likewise where citations are shown
 _OTHER_FIELDS = [name for name in Record.__struct_fields__ if name not in _PLACED]
 # Evidence that has a place of its own on the page
-_SHOWN = {"see", "phrase", *CHECKED, *TOLD}
+_SHOWN = {"see", "phrase", "counts", *CHECKED, *TOLD}
 _STATUSES = [status.value for status in Status]
 
 

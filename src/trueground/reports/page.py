@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY,
 
 # Escaped text cannot contain this: the template alone can write it.
 _DATA_MARK = "<!-- data -->"
-_MICRO = "_micro"
 _SCRIPTS = ("graph.js", "citations.js", "report.js")
 _STYLES = ("report.css", "citations.css")
 
@@ -43,7 +43,7 @@ def write_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> Path
         view = page_view(summary, manifest, numbers)
     view |= {
         "headline": headline,
-        "first": _first(summary, manifest, headline),
+        "first": _first(summary, manifest, metrics, headline),
         "statement": selection.statement(),
         "shown": len(selection.rows),
         "has_records": (run_dir / RECORDS).exists(),
@@ -62,11 +62,13 @@ def write_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> Path
     return path
 
 
-def _first(summary: dict[str, Any], manifest: dict[str, Any], headline: str | None) -> str | None:
+def _first(
+    summary: dict[str, Any], manifest: dict[str, Any], of_items: Collection[str], other: str | None
+) -> str | None:
     """The metric that leads the table: the task's own where it is a number of the whole run."""
     ranked = str((manifest.get("benchmark") or {}).get("headline"))
     known = ranked in (summary.get("metrics") or {})
-    return ranked if known and _MICRO in ranked else headline
+    return ranked if known and ranked not in of_items else other
 
 
 def _read_json(run_dir: Path, name: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trueground.reports.leaderboard.runs import DATASET
+from trueground.reports.leaderboard.runs import DATASET, REPEAT
 from trueground.reports.manifest import notices
 from trueground.runs.directory import REPORT
 
@@ -19,13 +19,16 @@ def render(summary: Mapping[str, Any], path: Path | None) -> str:
     n = summary["n"]
     blocks = [f"{n:,} item{'' if n == 1 else 's'}{_side_notes(summary)}"]
     level = next((m["ci_level"] for m in summary["metrics"].values()), 0.95)
-    head = ("metric", "mean", f"{level:.0%} interval", "scored", "not scored")
-    blocks.append(table([head, *(_row(k, m) for k, m in summary["metrics"].items())]))
     averages = summary["averages"]
+    repeats = averages[REPEAT] if len(summary["by"].get(REPEAT, ())) > 1 else None
+    head = ("metric", "mean", f"{level:.0%} interval", *_repeats(repeats), "scored", "not scored")
+    rows = (_row(k, m, repeats and repeats[k]) for k, m in summary["metrics"].items())
+    blocks.append(table([head, *rows]))
     blocks += [
         _breakdown(field, by, averages[field])
         for field, by in summary["by"].items()
         if by.keys() != {_NONE}  # no item has the field
+        and not (repeats and field == REPEAT)  # stands in the first table
     ]
     blocks.append(_abstention(summary))
     if summary.get("judge_agreement"):
@@ -89,17 +92,23 @@ def render_runs(runs: Sequence[Finished]) -> str:
 
     A run is what its task is called here, its summary, its manifest, and where it lies.
     """
-    rows = [("model", "task", "score", "95% interval", "scored", "of", "metric")]
-    for label, summary, manifest, _ in runs:
+    averages = [(s["averages"].get(REPEAT), m["benchmark"]["headline"]) for _, s, m, _ in runs]
+    spread = [found and found[key] for found, key in averages]
+    repeated = any(spread)
+    told = ("± sd over repeats",) * repeated
+    rows: list[tuple[str, ...]]
+    rows = [("model", "task", "score", "95% interval", *told, "scored", "of", "metric")]
+    for (label, summary, manifest, _), over in zip(runs, spread, strict=True):
         entry = headline(summary, manifest)
         key = manifest["benchmark"]["headline"]
         ci = entry["ci"]
         rows.append(
             (
                 shown_name(manifest["model"]["name"]),
-                label,
+                shown_name(label),
                 number(entry["mean"]),
                 f"{number(ci[0])} … {number(ci[1])}" if ci else "–",
+                *((_spread(over) if over else "–",) * repeated),
                 f"{summary['metrics'][key]['scored']:,}",
                 f"{summary['n']:,}",
                 key,
@@ -107,8 +116,8 @@ def render_runs(runs: Sequence[Finished]) -> str:
         )
     width = max(len(row[1]) for row in rows)
     shown = table([(row[0], row[1].ljust(width), *row[2:]) for row in rows])
-    told = dict.fromkeys(notice for _, _, manifest, _ in runs for notice in notices(manifest))
-    notes = "".join(f"\nnote: {notice}" for notice in told)
+    noted = dict.fromkeys(notice for _, _, manifest, _ in runs for notice in notices(manifest))
+    notes = "".join(f"\nnote: {notice}" for notice in noted)
     pages = "\n".join(f"page   {path / REPORT}" for *_, path in runs)
     return f"{shown}{notes}\n\n{pages}"
 
@@ -120,7 +129,7 @@ def render_estimates(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
     for model, task, e in rows:
         counts = [e[k] for k in ("items", "answered", "cached", "calls", "tokens_in", "tokens_out")]
         usd = "–" if e["usd"] is None else f"{e['usd']:,.4f}"
-        lines.append((shown_name(model), task, *(f"{c:,}" for c in counts), usd, ""))
+        lines.append((shown_name(model), shown_name(task), *(f"{c:,}" for c in counts), usd, ""))
     total = [sum(e["usd"] or 0.0 for _, _, e in rows)] if rows[0][2]["usd"] is not None else []
     width = max(len(line[1]) for line in lines)
     shown = table([(line[0], line[1].ljust(width), *line[2:]) for line in lines])
@@ -166,11 +175,25 @@ def _side_notes(summary: Mapping[str, Any]) -> str:
     return f" ({'; '.join(notes)})" if notes else ""
 
 
-def _row(key: str, metric: Mapping[str, Any]) -> tuple[str, ...]:
+def _repeats(averages: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """The head of the column of spreads, where questions were asked several times."""
+    if averages is None:
+        return ()
+    return (f"± sd over {max(entry['of'] for entry in averages.values())} repeats",)
+
+
+def _spread(entry: Mapping[str, Any]) -> str:
+    """The standard deviation of the repeats' means, and of how many where not of all."""
+    some = "" if entry["values"] == entry["of"] else f" ({entry['values']} of {entry['of']})"
+    return number(entry["sd"]) + some
+
+
+def _row(key: str, metric: Mapping[str, Any], repeats: Mapping[str, Any] | None) -> tuple[str, ...]:
     ci = metric["ci"]
     interval = f"{number(ci[0])} … {number(ci[1])}" if ci else "–"
     why = ", ".join(f"{count:,} {status}" for status, count in metric["unscored"].items())
-    return key, number(metric["mean"]), interval, f"{metric['scored']:,}", why
+    spread = () if repeats is None else (_spread(repeats),)
+    return key, number(metric["mean"]), interval, *spread, f"{metric['scored']:,}", why
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

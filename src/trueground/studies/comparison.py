@@ -41,6 +41,10 @@ class Change:
 class MetricComparison:
     """One metric in two runs: `result` is about the items scored in both, b − a.
 
+    Of a micro value, and of an F1 that is the harmonic mean of two means, it is about the runs as
+    wholes, over all items that both have, and there is no test: p and `test` are None. What
+    is counted or named item by item goes by the items' own values; items are named for one of both.
+
     `won` and `lost` count items that are better and worse in b, whichever way is better.
     `only_a` counts, by their status in b, the items that are scored in a alone; `only_b` likewise.
     `changes_lost` and `changes_won` are the items with the largest changes, ties in the order of a.

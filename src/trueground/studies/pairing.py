@@ -18,6 +18,7 @@ from trueground.studies.reading import (
     read_contents,
     read_words,
 )
+from trueground.studies.run_level import names_of
 
 _FIRST = 3
 Rows = NDArray[np.int64]
@@ -104,8 +105,11 @@ def align(
 
 
 def common_metrics(a: FinishedRun, b: FinishedRun, wanted: Sequence[str] | None) -> tuple[str, ...]:
-    """Metrics of both runs in the order of a, or the wanted ones. Raises UsageError."""
-    common = [metric for metric in a.signatures if metric in b.signatures]
+    """Metrics of both runs in the order of a, or the wanted ones. Raises UsageError.
+
+    Micro values of whole runs are among them, each behind its metric.
+    """
+    common = names_of(metric for metric in a.signatures if metric in b.signatures)
     if not common:
         raise UsageError(
             f"{a.path} and {b.path} have no metric in common: {', '.join(a.signatures)} in A, "
@@ -123,7 +127,7 @@ def _find(name: str, common: Sequence[str], a: FinishedRun, b: FinishedRun) -> s
         return name
     if len(near) == 1:
         return near[0]
-    where = [f"only in {run.path}" for run in (a, b) if name in run.signatures]
+    where = [f"only in {run.path}" for run in (a, b) if name in names_of(run.signatures)]
     found = where[0] if where else f"{len(near)} metrics of that name" if near else "in neither run"
     raise UsageError(f"metric {name!r}: {found}; both runs have: {', '.join(common)}")
 

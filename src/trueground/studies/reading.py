@@ -24,10 +24,24 @@ NO_HASH = 0
 T = TypeVar("T")
 
 
+class _Told(msgspec.Struct):
+    counts: Any = None
+
+
 class _Item(msgspec.Struct):
     id: str
     scores: dict[str, float | None]
     status: dict[str, Status] = {}
+    evidence: dict[str, _Told] = {}
+
+    def counts(self, metric: str) -> tuple[float, float]:
+        """Hits and units of a metric that counts; NaN where the item has none."""
+        told = self.evidence.get(metric)
+        if told is not None and isinstance(told.counts, list) and len(told.counts) == 2:
+            hits, units = told.counts
+            if isinstance(hits, int | float) and isinstance(units, int | float):
+                return float(hits), float(units)
+        return np.nan, np.nan
 
 
 class Words(msgspec.Struct):
@@ -97,12 +111,19 @@ class Scores:
     """The numbers of a run, rows in the order of items.jsonl.
 
     `ids` (n,) are hashes; `values` (n, metrics) holds NaN where `status` (n, metrics) is not
-    `scored`.
+    `scored`; `counts` (n, metrics, 2) holds hits and units, NaN where an item tells none.
     """
 
     ids: NDArray[np.int64]
     values: NDArray[np.float64]
     status: NDArray[np.uint8]
+    counts: NDArray[np.float64]
+
+    def of(self, columns: Sequence[int]) -> Scores:
+        """These metrics only."""
+        return Scores(
+            self.ids, self.values[:, columns], self.status[:, columns], self.counts[:, columns]
+        )
 
 
 @dataclass(frozen=True)
@@ -144,7 +165,7 @@ def open_run(path: Path) -> FinishedRun:
 
 def read_scores(run: FinishedRun, metrics: Sequence[str]) -> Scores:
     """The scores of these metrics. InputError: a line that is no item, an id that comes twice."""
-    ids, values, status = [], [], []
+    ids, values, status, counts = [], [], [], []
     with (run.path / ITEMS).open("rb") as lines:
         items = _decoded(lines, _Item, run.path / ITEMS)
         while block := list(islice(items, _BLOCK)):
@@ -156,11 +177,14 @@ def read_scores(run: FinishedRun, metrics: Sequence[str]) -> Scores:
                 for item in block
             ]
             status.append(np.array(codes, np.uint8))
+            told = [[item.counts(metric) for metric in metrics] for item in block]
+            counts.append(np.array(told, np.float64))
     width = len(metrics)
     scores = Scores(
         np.concatenate([np.empty(0, np.int64), *ids]),
         np.concatenate([np.empty((0, width)), *values]),
         np.concatenate([np.empty((0, width), np.uint8), *status]),
+        np.concatenate([np.empty((0, width, 2)), *counts]),
     )
     if len(np.unique(scores.ids)) < len(scores.ids):
         raise InputError(f"{run.path / ITEMS}: an id comes twice; expected unique ids. Run again")

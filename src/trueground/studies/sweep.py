@@ -35,8 +35,8 @@ from trueground.studies.variants import Variant, folders
 class Pair:
     """One run of a sweep.
 
-    `where` is its folder under that of the sweep ("." for a single run), `label` what tells its
-    task from the others.
+    `where` is its folder under that of the sweep ("." for a single run), `label` its task with the
+    options that tell it from the others.
     """
 
     task: Task
@@ -125,7 +125,7 @@ def pairs_of(variants: Sequence[Variant], models: Sequence[ChatModel]) -> list[P
     for (model, folder), variant in product(zip(models, folders(names), strict=True), variants):
         parts = [folder] * (len(models) > 1) + [variant.folder]
         where = "/".join(filter(None, parts)) or "."
-        found.append(Pair(variant.task, model, where, variant.folder or variant.task.name))
+        found.append(Pair(variant.task, model, where, variant.label))
     return found
 
 

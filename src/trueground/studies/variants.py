@@ -19,10 +19,15 @@ Given = Mapping[str, Value | Sequence[str]]
 
 @dataclass(frozen=True)
 class Variant:
-    """A task with its options settled; `folder` tells it from the others, "" where it is alone."""
+    """A task with its options settled.
+
+    `folder` tells it from the others, "" where it is alone; `label` says in words which one it is:
+    the task, and the options that differ ("specific, remove=1").
+    """
 
     folder: str
     task: Task
+    label: str
 
 
 def variants(
@@ -52,7 +57,8 @@ def variants(
             prepared = benchmark.prepare(task, {**options, **single}, sources)  # type: ignore[dict-item]
             same = [at for at, one in enumerate(found) if _same(prepared, one.task)]
             if not same:
-                found.append(Variant("-".join(words), prepared))
+                differ = [f"{n}={single[n]}" for n in several if len(several[n]) > 1]
+                found.append(Variant("-".join(words), prepared, ", ".join([task, *differ])))
             for value in chosen.items():
                 standing.setdefault(value, []).append(same[0] if same else len(found) - 1)
     _tell(several, standing, found, sources)

@@ -1,7 +1,7 @@
 """Numbers, dates and amounts in English text as values that can be compared.
 
-"1.2 million" is 1,200,000; "four" is 4; "1 May 2020", "May 1, 2020" and "2020-05-01" are one day;
-"3 km" and "3,000 metres" are one length.
+"1.2 million" is 1,200,000; "four" is 4; "1 May 2020", "May 1, 2020" and "2020-05-01" are one day,
+"November 1871" and "1871-11" one month; "3 km" and "3,000 metres" are one length.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 
 import msgspec
 
+from trueground.text.iso_dates import is_before_era, year_month
 from trueground.text.numerals import MONTHS, NUMBER_WORDS, ORDINAL_WORDS, SCALES, spoken
 from trueground.text.units import unit_at
 
@@ -133,8 +134,15 @@ def _date_at(text: str, at: int) -> Value | None:
     for pattern in _DATES:
         match = pattern.match(text, at)
         if match:
-            return _date(match)
-    return None
+            return _with_era(text, at, _date(match))
+    match = year_month(text, at)
+    return _with_era(text, at, _date(match)) if match else None
+
+
+def _with_era(text: str, at: int, date: Value | None) -> Value | None:
+    if date is None or date.year is None or not is_before_era(text, at):
+        return date
+    return msgspec.structs.replace(date, year=-date.year)
 
 
 def _date(match: re.Match[str]) -> Value | None:
@@ -202,7 +210,9 @@ def _number_at(text: str, at: int) -> Value | None:
 
 
 def _year(text: str, at: int, end: int, digits: str) -> Value | None:
-    """Read bare digits as a year: four digits in 1000…2100, "44 BC", or the end of "1914–18"."""
+    """Read bare digits as a year: 1000…2100, "44 BC", "-0044", or the end of "1914–18"."""
+    if len(digits) == 4 and int(digits) and is_before_era(text, at):
+        return Value(at, end, "date", year=-int(digits))
     era = _YEAR_ERA.match(text, end)
     if era and len(digits) < 6:
         return Value(at, era.end(), "date", amount=None, year=-int(digits))

@@ -27,6 +27,7 @@ wd:Q900001 rdfs:label "Ada Quill"@en, "Ada Feder"@de ;
 wd:Q900002 rdfs:label "Bo Quill"@mul ; skos:altLabel "Ada Quill"@en ;
   wdt:P31 wd:Q5, wd:Q900031 ; wdt:P19 wd:Q900022 ; wdt:P1559 "Бо"@ru .
 wd:Q10 rdfs:label "Ada Quill"@en ; wdt:P31 wd:Q900032 .
+wd:Q900002 skos:altLabel "Colourful Bo"@en-gb, "Bont Bo"@nl-be, "Bo au Québec"@fr-ca .
 wd:Q900003 rdfs:label "O'Brien \"x\" \\ }\n?s"@en ; wdt:P31 wd:Q5 .
 wd:Q5 rdfs:label "human"@en, "Mensch"@de .
 wd:Q900011 rdfs:label "poet"@en . wd:Q900012 rdfs:label "printer"@mul .

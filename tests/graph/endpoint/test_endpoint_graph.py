@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,13 +18,17 @@ from trueground.errors import GraphError, UsageError
 from trueground.graph.base import KnowledgeGraph, Listed, Named, Queried, Value
 from trueground.graph.embedded.graph import EmbeddedGraph
 from trueground.graph.embedded.names import index_names
+from trueground.graph.endpoint import reading
 from trueground.graph.endpoint.graph import WIKIDATA, EndpointGraph
+from trueground.graph.endpoint.queries import wikidata_forms
+from trueground.graph.endpoint.worker import Worker
 from trueground.graph.rdf import entity_iri
 from trueground.net.cache import graphs_path
 from trueground.net.upkeep import stats
 
 IDS = ["Q900001", "Q900002", "Q10", "Q900003", "Q5", "Q404", "Q900022"]
 NAMES = ["Ada Quill", " Ada Quill ", "The Inkwell", "Bo Quill", "Ada Feder", "instance of"]
+NAMES += ["Colourful Bo", "Bont Bo", "Bo au Québec"]  # in a region's form of a language
 ODD = 'O\'Brien "x" \\ }\n?s'
 
 
@@ -69,18 +75,50 @@ def test_the_same_as_embedded(truthy: SparqlServer, kind: str, lang: str, page: 
     graph.close()
 
 
-@pytest.mark.parametrize("lang", ["en", "de"])
+@pytest.mark.parametrize("lang", ["en", "de", "en-GB", "nl-BE"])
 def test_plain_rdf_as_embedded(lang: str) -> None:
     ids = [f"http://example.org/{one}" for one in ("ada", "inkford", "nameless", "none", "Poet")]
-    names = ["Ada Quill", "Ada Feder", "Inkford", "poet", "lives in"]
+    names = ["Ada Quill", "Ada Feder", "Ada Q.", "Inkford", "poet", "lives in"]
     there = embedded(PLAIN, lang=lang)
     with SparqlServer(store_of(PLAIN)) as server:
         graph = EndpointGraph(server.url, lang=lang)
         assert graph.entities(ids) == there.entities(ids)
         assert graph.find(names) == there.find(names)
-        # In a region's form of the language: a name that is read, and not one that is looked for.
-        assert graph.find(["Ada Q."]) == [[]]
         graph.close()
+
+
+def test_names_in_a_regions_form_of_the_language(full: SparqlServer) -> None:
+    for kind, calls in (("wikidata", 0), ("rdf", 1)):
+        graph = EndpointGraph(full.url, kind=kind, cache=False)  # type: ignore[arg-type]
+        before = len(full.queries)
+        for _ in range(2):
+            (found,) = graph.find(["Colourful Bo"])
+            assert [one.qid for one in found] == ["Q900002"]
+        asked = full.queries[before:]
+        assert sum("LANG(?text) AS ?tag" in query for query in asked) == calls
+        graph.close()
+    assert wikidata_forms("EN") == ["en-ca", "en-gb", "en-us"]
+    assert wikidata_forms("eo") == []
+
+
+@pytest.mark.parametrize("kind", ["wikidata", "rdf"])
+def test_years_before_our_era_as_embedded(full: SparqlServer, kind: str) -> None:
+    graph = EndpointGraph(full.url, kind=kind)  # type: ignore[arg-type]
+    there = embedded(TRUTHY, FULL)
+    for (one,) in (graph.entities(["Q900002"]), there.entities(["Q900002"])):
+        assert one is not None
+        assert one.properties["date of birth"] == (Value("-0044-03-15", "date"),)
+    graph.close()
+    ours = embedded(
+        "ex:a ex:born '-0043-03-15'^^xsd:date, '0000'^^xsd:gYear, '-0100-02'^^xsd:gYearMonth ."
+    )
+    (one,) = ours.entities(["http://example.org/a"])
+    with SparqlServer(ours._store) as server:
+        graph = EndpointGraph(server.url)
+        assert graph.entities(["http://example.org/a"]) == [one]
+        graph.close()
+    assert one is not None
+    assert one.graph()["born"] == ["-0001", "-0044-03-15", "-0101-02"]
 
 
 def test_times_and_quantities_as_far_as_they_are_known(full: SparqlServer) -> None:
@@ -293,13 +331,78 @@ def test_closed_it_opens_anew(full: SparqlServer) -> None:
     graph.close()
 
 
+def test_what_is_remembered_does_not_grow_for_ever(
+    full: SparqlServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_REMEMBERED", 5)
+    graph = EndpointGraph(full.url, kind="wikidata", cache=False)
+    first = graph.entities(IDS)
+    asked = len(full.queries)
+    assert graph.entities(IDS) == first
+    assert len(full.queries) == 2 * asked
+    graph.close()
+
+
+def ended(thread: threading.Thread) -> bool:
+    thread.join(5)
+    return not thread.is_alive()
+
+
+def loops() -> set[threading.Thread]:
+    return {one for one in threading.enumerate() if one.name == "sparql-endpoint"}
+
+
+def test_one_that_nobody_closes_ends_when_nobody_has_it(full: SparqlServer) -> None:
+    before = loops()
+    graph = EndpointGraph(full.url)
+    assert graph.find(["Bo Quill"])[0]
+    (thread,) = loops() - before
+    seen = weakref.ref(graph._endpoint)
+    del graph
+    gc.collect()
+    assert ended(thread)
+    assert seen() is None
+
+
+def test_one_that_is_dropped_in_its_own_thread_ends_too() -> None:
+    closed = threading.Event()
+
+    async def end() -> None:
+        closed.set()
+
+    held = [Worker("own", end)]
+
+    async def later() -> None:
+        asyncio.get_running_loop().call_later(0.05, held.clear)
+
+    held[0].run(later())
+    assert closed.wait(5)
+
+
 def test_what_it_is_called() -> None:
     wikidata = EndpointGraph()
     assert wikidata.name == "wikidata"
-    assert wikidata.signature.startswith(f"sparql:{WIKIDATA} live 20")
-    other = EndpointGraph("https://me:secret@example.org/sparql?key=1")
+    assert wikidata.signature == f"sparql:{WIKIDATA} live lang=en kind=wikidata page=5000"
+    other = EndpointGraph("https://me:secret@example.org/sparql?key=hush")
     assert other.name == "sparql:https://example.org/sparql"
     assert "secret" not in other.signature
+    assert "hush" not in other.signature
+
+
+def test_a_signature_tells_apart_what_may_answer_otherwise() -> None:
+    base = "https://example.org/sparql"
+    graphs = [
+        EndpointGraph(base),
+        EndpointGraph(f"{base}?default-graph-uri=urn:a"),
+        EndpointGraph(f"{base}?default-graph-uri=urn:b"),
+        EndpointGraph(base, lang="de"),
+        EndpointGraph(base, kind="rdf"),
+        EndpointGraph(base, kind="wikidata"),
+        EndpointGraph(base, page=10),
+    ]
+    assert len({one.signature for one in graphs}) == len(graphs)
+    again = EndpointGraph("https://you:hush@example.org/sparql?default-graph-uri=urn:a")
+    assert again.signature == graphs[1].signature  # who asks does not count, nor on which day
 
 
 @pytest.mark.parametrize(
@@ -307,6 +410,7 @@ def test_what_it_is_called() -> None:
     [
         ({"url": "ftp://example.org"}, "is no address of a SPARQL endpoint"),
         ({"url": "example.org/sparql"}, "is no address of a SPARQL endpoint"),
+        ({"url": "http://a/\udc80"}, "is no address of a SPARQL endpoint"),
         ({"url": "http://[::1"}, "is no address of a SPARQL endpoint"),
         ({"lang": "e n"}, "is no language"),
         ({"kind": "virtuoso"}, "unknown kind of endpoint 'virtuoso'"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -107,6 +108,31 @@ def test_a_hanging_server_is_left(served: Served) -> None:
     with pytest.raises(GraphError, match=r"did not finish: no whole reply within 0\.3 s"):
         graph.entities(["Q900001"])
     assert time.monotonic() - began < 5
+
+
+def test_closed_while_it_asks(served: Served) -> None:
+    server, graph = served("ok", "hang", "ok")
+    wanted = graph.find(["Bo Quill"])
+    told: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            graph.entities(["Q900001", *(f"Q{number}" for number in range(60))])
+        except BaseException as error:
+            told.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    while len(server.queries) < 3:
+        time.sleep(0.01)
+    graph.close()
+    for thread in threads:
+        thread.join(5)
+    assert [type(one) for one in told][:1] == [GraphError]
+    assert all("was closed before it had answered" in str(one) for one in told)
+    assert all(one.__suppress_context__ for one in told)
+    assert graph.find(["Bo Quill"]) == wanted
 
 
 def test_one_failure_among_several_calls_ends_all(served: Served) -> None:

@@ -12,8 +12,9 @@ pytest.importorskip("ahocorasick", reason="the graph extra is not installed")
 from tests.graph.linking.invented import HUMAN, PEOPLE, Counting, graph_of
 
 from trueground.errors import GraphError, UsageError
+from trueground.graph.folding import fold, nfc
 from trueground.graph.linking import Dictionary, Recognizer
-from trueground.graph.linking.folding import fold, nfc, stands_alone
+from trueground.graph.linking.boundaries import stands_alone
 
 GRAPH = graph_of(PEOPLE)
 DICTIONARY = Dictionary(GRAPH)

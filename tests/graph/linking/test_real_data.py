@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("ahocorasick", reason="the graph extra is not installed")
 
+from trueground.graph.folding import fold
 from trueground.graph.json_graph import JsonGraph
 from trueground.graph.linking import Linked, Linker, Retrieval, retrieval
-from trueground.graph.linking.folding import fold
 from trueground.graph.linking.questions import Question, read_questions
 from trueground.graph.opening import open_graph
 

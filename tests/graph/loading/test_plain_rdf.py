@@ -117,7 +117,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as one:
         one.bind(str(tmp_path / "s.nt"))
-        with pytest.raises(GraphError, match=r"s\.nt cannot be read: .*\. Get the file again"):
+        with pytest.raises(GraphError, match=r"s\.nt is no regular file; expected"):
             load(tmp_path / "s.nt")
 
 

@@ -76,6 +76,42 @@ def test_a_table_with_types(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ('"Weird Al" Yankovic', '"Weird Al" Yankovic'),
+        ('the 5" disc', 'the 5" disc'),
+        ('"', '"'),
+        ('"Heroes', '"Heroes'),
+        ('"in all"', "in all"),
+        ('"with\ta tab and ""marks"""', 'with\ta tab and "marks"'),
+        ('"a""', '"a""'),
+        ('""', None),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+def test_marks_in_a_table_of_tabs(
+    tmp_path: Path, written: str, value: str | None, end: str
+) -> None:
+    for cells, header in (
+        (("Q1", "p", written), "subject\tpredicate\tobject"),
+        ((written, "Q1", "p"), "object\tsubject\tpredicate"),
+    ):
+        first = "\t".join(
+            {"subject": "Q1", "predicate": "q", "object": "x"}[c] for c in header.split()
+        )
+        text = f"{header}\n{first}\n\n" + "\t".join(cells) + end
+        [one] = embedded(write(tmp_path / "t.tsv", text)).entities(["Q1"])
+        wanted = {"qid": "Q1", "name": "Q1", "q": "x"} | ({"p": value} if value else {})
+        assert shown(one) == wanted
+
+
+def test_rows_of_tabs_are_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.tsv", 'subject\tpredicate\tobject\nQ1\tp\t"two\nlines"\n')
+    with pytest.raises(GraphError, match=r"row 2 \(line 3\): found 1 columns; expected 3"):
+        load(path)
+
+
+@pytest.mark.parametrize(
     ("text", "found"),
     [
         (PLAIN + "Q901,note\n", r"row 9 \(line 11\): found 2 columns; expected 3"),

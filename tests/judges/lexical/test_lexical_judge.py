@@ -47,6 +47,11 @@ def test_reasons(claim: str, text: str, reason: str) -> None:
         ("The walk is about 8 km long.", "The walk is 5 miles long."),
         ("It was built in the 19th century.", "It was built in 1871."),
         ("He left in 2020.", "He left on 1 May 2020."),
+        ("Anna Ruck was born in November 1871.", "Anna Ruck: date of birth: 1871-11"),
+        ("Anna Ruck was born in 1871.", "Anna Ruck: date of birth: 1871-11"),
+        ("Anna Ruck was born in 1871.", "Anna Ruck: date of birth: 1871"),
+        ("Anna Ruck died in June 1900.", "Anna Ruck: date of death: 1900-06"),
+        ("Caius died in 44 BC.", "Caius: date of death: -0044-03-15"),
         ("Ida won in 1903 [2].", "Ida won in 1903."),
         ("Kim is 35 years old.", "Kim, aged 35, is old."),
         ("1956", "She was born in 1956."),
@@ -101,3 +106,17 @@ def test_the_month_of_may_hedges_nothing() -> None:
     text = "Flowers bloom in May. Flowers bloom in June."
     assert judge("Flowers bloom in June.", text).supported
     assert not judge("It closes in 1990.", "It may close in 1990.").supported
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("Anna Ruck was born in December 1871.", "Anna Ruck: date of birth: 1871-11"),
+        ("Anna Ruck was born on 2 November 1871.", "Anna Ruck: date of birth: 1871-11"),
+        ("Anna Ruck was born in 1811.", "Anna Ruck: date of birth: 1871-11"),
+        ("Anna Ruck died in 1906.", "Anna Ruck: date of death: 1900-06"),
+        ("Caius died in 43 BC.", "Caius: date of death: -0044-03-15"),
+    ],
+)
+def test_another_month_is_not_supported(claim: str, text: str) -> None:
+    assert judge(claim, text).supported is False

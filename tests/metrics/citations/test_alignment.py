@@ -10,6 +10,7 @@ from tests.metrics.citations.made import PairJudge, claim, graph, k
 
 import trueground as tg
 from trueground.errors import UsageError
+from trueground.metrics.citations.hypotheses import place_of
 from trueground.metrics.registry import METRICS
 from trueground.testing import FakeJudge
 
@@ -42,6 +43,37 @@ def test_a_value_in_the_sentence_needs_no_judge() -> None:
     assert told[0]["window"] == [7, 14]  # "Value 1"
     assert ANSWER[told[0]["start"] : told[0]["end"]] == k(1)
     assert "lacks" in told[3]["reasons"][0]
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence", "place"),
+    [
+        ("Hitler's Piano Player", "He is in “Hitler’s piano\u00a0player”.", (10, 31)),
+        ("Hitler’s Piano Player", "Hitler's Piano Player it was.", (0, 21)),
+        ("1914–1918", "It was in 1914-1918.", (10, 19)),
+        ("Rolls-Royce", "A Rolls‑Royce.", (2, 13)),
+        ("art", "It was a party.", None),
+    ],
+)
+def test_where_a_value_stands(value: str, sentence: str, place: tuple[int, int] | None) -> None:
+    assert place_of(value, sentence) == place
+
+
+def test_judges_agree_only_in_what_they_were_asked() -> None:
+    yes, no = FakeJudge(default=1.0), FakeJudge(default=0.0)
+    yes.name, no.name = "yes", "no"
+    metrics = "alignment,alignment(variant=paper)"
+    found = tg.score([ROW], metrics=metrics, judge=[yes, no]).summary.raw["judge_agreement"]
+    # Of five citations two stand in their sentence and one is incomplete.
+    assert [(entry["of"], entry["n"], entry["agreement"]) for entry in found] == [
+        ("alignment", 2, 0.0),
+        ("alignment:paper", 4, 0.0),
+    ]
+    settled = ROW | {"response": f"It has value 1 {k(1)}."}
+    (entry,) = tg.score([settled], metrics="alignment", judge=[yes, no]).summary.raw[
+        "judge_agreement"
+    ]
+    assert (entry["n"], entry["agreement"], entry["kappa"]) == (0, None, None)
 
 
 def test_the_papers_variant_asks_always() -> None:

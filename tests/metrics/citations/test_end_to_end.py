@@ -89,7 +89,7 @@ def test_default_metrics_and_evidence(tmp_path: Path) -> None:
     assert shown["citation_correctness"]["sentences"][1]["missing"] == 1
     assert [c["supported"] for c in shown["alignment"]["alignment"]] == [True, True]
     assert shown["na_precision"]["missing"][0]["text"] == "place of death: Naples"
-    assert shown["na_recall"] == {"see": "na_precision"}
+    assert shown["na_recall"] == {"see": "na_precision", "counts": [1, 1]}
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text(encoding="utf-8"))
     assert "judge:lexical" in json.dumps(manifest)
 

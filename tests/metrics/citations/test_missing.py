@@ -58,6 +58,7 @@ def test_statuses() -> None:
         ({"knowledge": []}, "not_applicable"),
         ({"knowledge": None}, "missing_field"),
         ({"absent_knowledge": None}, "missing_field"),
+        ({"absent_knowledge": None, "knowledge": []}, "not_applicable"),
     ):
         assert set(scored(judge, **fields)["status"].values()) == {status}
     assert judge.requests == []
@@ -108,10 +109,15 @@ def test_only_f1_asked_for() -> None:
         ("Corsi’s father was a miller.", "Where was Livia Corsi born?", False),
         ("They were there before.", "Where were they before?", True),
         ("", "Where?", True),
+        ("She died in Naples.", "Where did she die?", False),
+        ("She may die.", "Who died?", False),
+        ("Corsi's father was a miller.", "Where was Livia Corsi born?", False),
+        ("It is in Rome.", "Was it inland?", True),  # two letters begin many words
+        ("x" * 200_000, "Is it x?", True),
     ],
 )
 def test_sentences_that_answer_nothing(sentence: str, question: str, off: bool) -> None:
-    assert off_topic(sentence, question) is off
+    assert off_topic([sentence], question) == [off]
 
 
 def test_off_topic_counts_as_right_on_demand() -> None:
@@ -174,8 +180,14 @@ def test_the_variant_counts_as_the_authors_script(seed: int) -> None:
 
 
 def test_the_variant_needs_the_minimum_set() -> None:
+    """And not what was taken out: the script knows nothing of it."""
     key = "na_precision(variant=reference-code)"
     assert scored(FakeJudge(), key)["status"] == {key: "missing_field"}
+    fields = {"gold_knowledge": triples(1, 5), "absent_knowledge": None}
+    found = scored(PairJudge([("Two.", claim(5))]), key, **fields)
+    assert (found["scores"], found["status"]) == ({key: 1 / 3}, {key: "scored"})
+    entries = tg.score([ROW | fields], metrics="na_f1(variant=reference-code)").summary
+    assert entries["na_f1_micro(variant=reference-code)"].scored == 1
     bad = {"gold_knowledge": triples(5), "meta": {"first_round_knowledge": [["Q1"]]}}
     assert scored(FakeJudge(), key, **bad)["status"] == {key: "error"}
 
@@ -185,6 +197,14 @@ def test_the_list_functions() -> None:
     supported = [[1, 1, 0, 0, 0, 0, 0, 1, 0]]
     recall = tg.metrics.na_recall([ROW["response"]], **columns, supported=supported)
     np.testing.assert_allclose(recall, [2 / 3])
+    pairs = tg.metrics.na_precision(
+        [ROW["response"]],
+        knowledge=columns["knowledge"],
+        gold_knowledge=[triples(5, 6)],
+        supported=[[1, 1, 0, 0, 0, 0]],
+        variant="reference-code",
+    )
+    np.testing.assert_allclose(pairs, [2 / 3])
     with pytest.raises(UsageError, match="expected 9: for each of the 3 sentences"):
         tg.metrics.na_precision([ROW["response"]], **columns, supported=[[1, 0]])
     with pytest.raises(UsageError, match="needs absent_knowledge="):

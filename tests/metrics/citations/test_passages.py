@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,9 +13,14 @@ import pytest
 
 import trueground as tg
 from trueground.errors import UsageError
+from trueground.evaluate.checks import Checker, Claims
+from trueground.metrics.base import make_spec
+from trueground.metrics.batch import Batch
+from trueground.metrics.evidence import Evidence
 from trueground.metrics.registry import default_specs, get_metric
 from trueground.models.asker import Spent
-from trueground.types import JudgeRequest, Status, Verdict
+from trueground.testing import FakeDecomposer
+from trueground.types import JudgeRequest, Passage, Record, Status, Verdict
 
 P, R, F = "passage_citation_precision", "passage_citation_recall", "passage_citation_f1"
 RAIN = "The museum of salt opened in 1931."
@@ -142,6 +148,53 @@ def test_abstention() -> None:
         assert micro.mean == (1 + value) / 2
     result = score([row, cited], Words(), [R])
     assert result.summary[f"{R}_micro"].mean == 1
+
+
+@pytest.mark.parametrize(("policy", "value"), [("one", 1), ("zero", 0)])
+@pytest.mark.parametrize("response", ["I don't know.", "I don't know what it is [1]."])
+def test_a_run_of_answers_that_decline_is_worth_what_they_are(
+    response: str, policy: str, value: int
+) -> None:
+    names = [f"{name}(abstain={policy})" for name in (P, R, F)]
+    row = {"response": response, "contexts": ["a b"]}
+    result = score([row, row], Words(), names)
+    for item in items(result):
+        assert list(item.scores.values()) == [value] * 3
+        assert item.evidence[names[0]]["counts"] == [value, 1]
+    assert {key: entry.mean for key, entry in result.summary.items()} == {
+        f"{name}{micro}(abstain={policy})": value for name in (P, R, F) for micro in ("", "_micro")
+    }
+    # Beside an answer that cites, the precision of a run has both.
+    cited = {"response": "a b [1].\nc d! [1]", "contexts": ["a b"]}
+    found = score([row, cited], Words(), names).summary
+    p, r = (value + 1 / 2) / 2, (value + 1 / 2) / 2
+    assert found[names[0]].mean == p
+    assert found[names[2]].mean == pytest.approx(2 * p * r / (p + r))
+
+
+def test_as_it_is_an_answer_without_citations_has_no_precision() -> None:
+    names = [f"{name}(abstain=as_is)" for name in (P, R, F)]
+    result = score([{"response": "I don't know.", "contexts": ["a b"]}], Words(), names)
+    assert [result.summary[name].mean for name in names] == [None, 0, 0]
+
+
+def test_long_answers_with_many_passages_are_quick() -> None:
+    """What a sentence cites is looked up once, not anew for each metric and sentence."""
+    n = 800
+    response = "\n".join(f"word{i} stands here [{i}]." for i in range(1, n + 1))
+    contexts = [Passage(f"word{i} stands here") for i in range(1, n + 1)]
+    batch = Batch.of([Record(id="1", response=response, contexts=contexts)])
+    assert len(batch.numbered[0]) == n  # reading, here and below, is not what is measured
+    evidence = Evidence(batch, Checker(Words(), Claims(FakeDecomposer())))
+    assert not evidence.abstained.any()
+    start = time.process_time()
+    specs = [make_spec(get_metric(name), {}) for name in (P, R, F)]
+    values = [spec.column(evidence).values.tolist() for spec in specs]
+    told = specs[0].metric.tells(evidence, 0)  # type: ignore[misc]
+    took = time.process_time() - start
+    assert values == [[1.0]] * 3
+    assert len(told["passage_sentences"]) == n
+    assert took < 0.2
 
 
 def test_a_judge_that_costs_is_not_asked_about_answers_that_decline() -> None:

@@ -25,7 +25,9 @@ from trueground.text.citations.reading import read_numbers
         ("[4 - 4]", (4,)),
         ("[2, 2][2]", (2, 2, 2)),
         ("[0]", (0,)),
-        ("[2024]", (2024,)),
+        ("[999]", (999,)),
+        (r"\[1\]", (1,)),
+        (r"\[1\]\[2, 3\]", (1, 2, 3)),
         (f"[1-{LONGEST_RANGE}]", tuple(range(1, LONGEST_RANGE + 1))),
     ],
 )
@@ -47,7 +49,10 @@ def test_what_stands_around_nothing_but_citations_goes_with_them(written: str) -
 
 @pytest.mark.parametrize(
     "written",
-    ["[3-1]", f"[1-{LONGEST_RANGE + 1}]", "[1914-2024]", "[a]", "[1 2]", "[1,]", "[-1]", "[1-2-3]"],
+    [
+        *("[3-1]", f"[1-{LONGEST_RANGE + 1}]", "[1914-2024]", "[1999]", "[1, 1999]"),
+        *("[a]", "[1 2]", "[1,]", "[-1]", "[1-2-3]"),
+    ],
 )
 def test_other_brackets_are_text(written: str) -> None:
     (sentence,) = read_numbers(f"It rains {written}.")
@@ -71,7 +76,11 @@ def test_a_number_before_any_word_is_the_first_sentence_s() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[1, " * 25_000, "[1]" * 33_000, "[1" + ",1" * 50_000, "It rains [1]. " * 7_000]
+    "text",
+    [
+        *("[1, " * 25_000, "[1]" * 33_000, "[1" + ",1" * 50_000, "It rains [1]. " * 7_000),
+        *("\\" * 100_000, "It rains. [1]. " * 7_000),
+    ],
 )
 def test_long_answers(text: str) -> None:
     before = time.process_time()

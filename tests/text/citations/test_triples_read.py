@@ -51,6 +51,12 @@ def cited(text: str) -> list[tuple[str, str, str]]:
         ("[Q1; occupation: poet; living: false]", [("occupation", "poet"), ("living", "false")]),
         ("[Q1 occupation: poet]", [("occupation", "poet")]),
         ("[name: Ann Bell, qid: Q1, height: 1.7]", [("name", "Ann Bell"), ("height", "1.7")]),
+        ("[Name: Ann Bell, Q1, height: 1.7]", [("name", "Ann Bell"), ("height", "1.7")]),
+        ("[QID: Q1, NAME: Ann Bell]", [("name", "Ann Bell")]),
+        # Markdown
+        (r"\[Q1, occupation: poet\]", [("occupation", "poet")]),
+        (r"\[Q1, depicted by: Foo \[bar\], baz: qux\]", [("depicted by", "Foo [bar], baz: qux")]),
+        (r"\[Q1, x: \[y\]\]", [("x", "[y]")]),
         (
             f"[Q1, depicted by: {PIANO}, occupation: poet]",
             [("depicted by", PIANO), ("occupation", "poet")],
@@ -64,9 +70,18 @@ def cited(text: str) -> list[tuple[str, str, str]]:
         ("[Q1, alma_mater:  Hill\n School]", [("alma mater", "Hill School")]),
         # several values of one property
         ("[Q1, occupation: writer, poet]", [("occupation", "writer"), ("occupation", "poet")]),
-        ("[Q1, occupation: writer, cook]", [("occupation", "writer, cook")]),
+        # words by themselves after a value that the graph has are a value that it has not
+        ("[Q1, occupation: writer, cook]", [("occupation", "writer"), ("occupation", "cook")]),
+        (
+            "[Q1, alma mater: Hill School, Rome]",
+            [("alma mater", "Hill School"), ("alma mater", "Rome")],
+        ),
+        (
+            "[Q1, occupation: poet, one [of] many, a b: c]",
+            [("occupation", "poet"), ("occupation", "one [of] many"), ("a b", "c")],
+        ),
         # what no graph has, by the plain rule
-        ("[Q1, alma mater: Hill School, Rome]", [("alma mater", "Hill School, Rome")]),
+        ("[Q1, alma mater: Hill Schools, Rome]", [("alma mater", "Hill Schools, Rome")]),
         (
             "[Q1, occupation: cook, in Rome, x y: z]",
             [("occupation", "cook, in Rome"), ("x y", "z")],
@@ -99,7 +114,6 @@ def test_one_bracket(bracket: str, pairs: list[tuple[str, str]] | int) -> None:
     ("bracket", "citations"),
     [
         ("[Q9, a: b]", [("Q9", "a", "b")]),
-        ("[Q9]", [("Q9", "", "")]),
         ("[urn:x, knows: Q1]", [("urn:x", "knows", "Q1")]),
         ("[alice, a: b]", [("alice", "a", "b")]),
         ("[alice]", [("alice", "", "")]),
@@ -107,6 +121,31 @@ def test_one_bracket(bracket: str, pairs: list[tuple[str, str]] | int) -> None:
         ("[qid: , a: b]", [("", "a", "b")]),
         ("[name: Ann Bell]", [("", "name", "Ann Bell")]),
         ("[Q2, Carl, Count of D, father: C, D: E]", [("Q2", "father", "C, D: E")]),
+        # several in one bracket
+        (
+            "[Q1, alma mater: Hill School, Q2, occupation: king]",
+            [("Q1", "alma mater", "Hill School"), ("Q2", "occupation", "king")],
+        ),
+        (
+            "[Q1, occupation: cook; Q2, Carl, Count of D, occupation: king]",
+            [("Q1", "occupation", "cook"), ("Q2", "occupation", "king")],
+        ),
+        (
+            "[qid: Q2, name: Carl, Count of D, qid: Q1, occupation: poet]",
+            [("Q2", "name", "Carl, Count of D"), ("Q1", "occupation", "poet")],
+        ),
+        ("[Q8, a: b, Q9, a: c, Q8]", [("Q8", "a", "b"), ("Q9", "a", "c")]),
+        (
+            "[Q1, occupation: poet, qid: x y, a: b]",
+            [("Q1", "occupation", "poet"), ("x y", "a", "b")],
+        ),
+        ("[Q1, Q2]", [("Q1", "", ""), ("Q2", "", "")]),
+        ("[Q1, occupation: poet, Q2]", [("Q1", "occupation", "poet"), ("Q2", "", "")]),
+        ("[Q1, occupation: poet, Q9, Q1]", [("Q1", "occupation", "poet")]),
+        (
+            "[urn:x, knows: Q1, Q2, occupation: king]",
+            [("urn:x", "knows", "Q1"), ("Q2", "occupation", "king")],
+        ),
     ],
 )
 def test_ids(bracket: str, citations: list[tuple[str, str, str]]) -> None:
@@ -117,6 +156,7 @@ def test_ids(bracket: str, citations: list[tuple[str, str, str]]) -> None:
     "bracket",
     [
         *("[sic]", "[1]", "[Alice]", "[alice said]", "[Q3 2024]", "[Q1x, a: b]", "[]", "[ ]"),
+        *("[Q9]", "[Q9, poet]", "[Q1](http://a.b)", "[Q1, poet](c)", r"\[sic\]", r"\[NA, a\]"),
         *("[occupation: poet]", "[NA, a]", "[N A]", "[NAN]", "[Q1, occupation: poet", "[[[", "[Q1"),
     ],
 )
@@ -130,6 +170,43 @@ def test_missing_knowledge() -> None:
     text = "One [NA]. Two [na][ NA ] and [N/A]. Three [n/a, x]."
     assert [s.missing for s in read_triples(text, GRAPHS)] == [1, 3, 0]
     assert cited(text) == []
+
+
+@pytest.mark.parametrize(
+    ("bracket", "citations"),
+    [
+        ("[Q1, occupation: writer, NA]", [("Q1", "occupation", "writer")]),
+        ("[Q1, occupation: cook; N/A]", [("Q1", "occupation", "cook")]),
+        ("[NA, Q1, occupation: poet]", [("Q1", "occupation", "poet")]),
+        ("[[NA], Q1, occupation: poet]", [("Q1", "occupation", "poet")]),
+        ("[Q1, occupation: poet, [NA]]", [("Q1", "occupation", "poet")]),
+        (
+            "[Q1, occupation: cook [na]; height: 1.7]",
+            [("Q1", "occupation", "cook"), ("Q1", "height", "1.7")],
+        ),
+        ("[Q1, occupation: NA, height: 1.7]", [("Q1", "height", "1.7")]),
+        ("[Q1, occupation: poet, NA, cook]", [("Q1", "occupation", "poet")]),
+        ("[Q1, spouse: [NA]]", []),
+        ("[Q1, occupation: NA]", []),
+        ("[Q1, NA]", []),
+        ("[Q9, NA]", []),
+        (r"\[NA\]", []),
+        ("[Q1, NA; Q2]", [("Q2", "", "")]),
+    ],
+)
+def test_missing_knowledge_within_a_bracket(
+    bracket: str, citations: list[tuple[str, str, str]]
+) -> None:
+    (sentence,) = read_triples(f"She was {bracket}.", GRAPHS)
+    assert (sentence.text, sentence.missing) == ("She was.", 1)
+    assert [(c.qid, c.property, c.value) for c in sentence.citations] == citations
+
+
+def test_what_a_graph_has_is_no_mark_and_no_id() -> None:
+    graphs: list[Graph] = [{"qid": "Q1", "symbol": ["NA", "b, NA"], "child": ["Q2"]}, {"qid": "Q2"}]
+    (sentence,) = read_triples("[Q1, symbol: NA, b, NA, child: Q2]", graphs)
+    assert [c.value for c in sentence.citations] == ["NA", "b, NA", "Q2"]
+    assert sentence.missing == 0
 
 
 def test_brackets_belong_to_the_sentence_that_they_follow() -> None:
@@ -148,6 +225,26 @@ def test_brackets_belong_to_the_sentence_that_they_follow() -> None:
     assert [c.value for c in third.citations] == ["poet", "poet", ""]
     assert (fourth.text, [c.value for c in fourth.citations]) == ("She ruled.", ["king"])
     assert text[fourth.start :] == "[Q2, occupation: king] She ruled."
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("She ran. [Q1]. He too.", ["She ran.", "He too."]),
+        ("In Mo. [Q1] . He too.", ["In Mo.", "He too."]),
+        ("She ran! [Q1]. He too.", ["She ran!", "He too."]),
+        ("“She ran.” [Q1]. He too.", ["“She ran.”", "He too."]),
+        ("She ran. [Q1]. [Q1]. He too.", ["She ran.", "He too."]),
+        ("She ran ([Q1]). [Q1]", ["She ran."]),
+        ("She ran, etc. [Q1], and he.", ["She ran, etc., and he."]),
+        ("She ran (etc.) [Q1].", ["She ran (etc.)."]),
+    ],
+)
+def test_a_sentence_has_one_stop(text: str, read: list[str]) -> None:
+    sentences = read_triples(text, GRAPHS)
+    assert [s.text for s in sentences] == read
+    assert sentences[0].citations
+    assert without_brackets(text, GRAPHS) == " ".join(read)
 
 
 def test_nothing_but_brackets_and_nothing_at_all() -> None:
@@ -204,6 +301,12 @@ def test_a_bracket_taken_out_leaves_words_apart() -> None:
         "[qid: " * 14_000,
         "[ " * 50_000,
         "One [Q1, a: x]. " * 6_000,
+        "One. [Q1, a: x]. " * 6_000,
+        "[Q1" + ", a: x, Q2, NA" * 7_000 + "]",
+        "[Q1, a: x" + ", c" * 30_000 + ", [NA" * 2_000 + "]" * 2_001,
+        "[Q1, a: x, c, " * 7_000,
+        "[" + "".join(f"Q{i}, a: x, " for i in range(7_000)) + "]",
+        "[Q1, a: x" + "\\" * 90_000 + "]",
         "\n- [NA]" * 14_000,
     ],
     ids=lambda text: text[:16],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from trueground.benchmarks.base import Sources
 from trueground.benchmarks.kalma.minimum import Sets, drawn_sets, read_sets
 from trueground.benchmarks.kalma.settings import Settings
 from trueground.benchmarks.kalma.source import Entry, read_own, read_published
-from trueground.errors import UsageError
+from trueground.errors import InputError, UsageError
 from trueground.records import FileInfo
 from trueground.types import Triple
 
@@ -44,22 +45,25 @@ class Known:
 def know(settings: Settings, sources: Sources) -> Known:
     """Read the files that the settings name. UsageError, InputError."""
     entries, files = _entries(settings, sources)
+    _see_meta(settings, entries)
     if settings.synthetic is not None:
         sets = drawn_sets(entries, settings.synthetic, settings.minimum_seed)
         _see_drawn(sets)
+        minimum, notices = "synthetic", [_made_up(settings.synthetic, settings.minimum_seed)]
+        notices += _mixed("drawn", entries, sets)
         entries = _with(entries, sets)
-        minimum, notices = "synthetic", [_made_up(settings.synthetic, settings.minimum_seed, sets)]
     elif settings.minimum is not None:
-        entries = _with(entries, read_sets(settings.minimum, entries, sources.note_once))
-        minimum, notices = _sha256(settings.minimum), []
+        sets = read_sets(settings.minimum, entries)
+        notices = _mixed(f"of {settings.minimum.name}", entries, sets)
+        entries, minimum = _with(entries, sets), _sha256(settings.minimum)
     elif any(entry.minimum is not None for entry in entries):
         minimum, notices = _sha256(files[0]), []
     else:
         _see_needed(settings)
         minimum, notices = "none", [_NONE]
-    known = Known(entries, [*files, *([settings.minimum] if settings.minimum else [])], minimum)
-    known = replace(known, notices=notices)
-    return known if settings.first_round is None else _first_round(known, settings, sources)
+    files = [*files, settings.minimum] if settings.minimum else files
+    known = Known(entries, files, minimum, [*_misspelt(entries), *notices])
+    return known if settings.first_round is None else _first_round(known, settings.first_round)
 
 
 _NONE = (
@@ -68,13 +72,48 @@ _NONE = (
 )
 
 
-def _made_up(size: int, seed: int, sets: Sets) -> str:
-    without = sum(one is None for one in sets)
+def _made_up(size: int, seed: int) -> str:
     return (
         f"The minimum knowledge sets are synthetic: up to {size} triples of each question's "
-        f"graphs, drawn with seed {seed}; {without:,} of {len(sets):,} questions have none. "
-        "Precision, recall and F1 of citations cannot be compared with published ones."
+        f"graphs, drawn with seed {seed}. Precision, recall and F1 of citations cannot be compared "
+        "with published ones."
     )
+
+
+def _mixed(what: str, entries: Sequence[Entry], sets: Sets) -> list[str]:
+    """That some questions keep the set that stands with them, as there is no other for them."""
+    pairs = list(zip(entries, sets, strict=True))
+    kept = sum(own is None and entry.minimum is not None for entry, own in pairs)
+    if not kept:
+        return []
+    other = sum(own is not None for own in sets)
+    return [
+        f"The minimum knowledge sets are of two sources: {other:,} of {len(sets):,} questions have "
+        f"the one {what}, {kept:,} the gold_knowledge that stands with them."
+    ]
+
+
+def _misspelt(entries: Sequence[Entry]) -> list[str]:
+    counts = Counter(pair for entry in entries for pair in entry.misspelt)
+    return [
+        f"{number:,} of {len(entries):,} questions have a field {name!r}, which is not read; did "
+        f"you mean {meant!r}?"
+        for (name, meant), number in counts.items()
+    ]
+
+
+def _see_meta(settings: Settings, entries: Sequence[Entry]) -> None:
+    """InputError: a question has in `meta` what an option writes there, and metrics read."""
+    for option, given, name in (
+        ("--rated", settings.rated, "sampled"),
+        ("--first-round", settings.first_round, "first_round_knowledge"),
+    ):
+        for entry in entries if given else ():
+            if name in entry.meta:
+                raise InputError(
+                    f"question {entry.id!r}: found meta.{name}, which {option} writes; expected a "
+                    f"question without it. Rename it, or leave {option} out"
+                )
 
 
 def _see_drawn(sets: Sets) -> None:
@@ -100,13 +139,18 @@ def _see_needed(settings: Settings) -> None:
 
 
 def _entries(settings: Settings, sources: Sources) -> tuple[list[Entry], list[Path]]:
-    """The questions; several runs of one command read a file once."""
-    key = ("kalma", settings.task, sources.data)
+    """The questions; several runs of one command read a file once.
+
+    Files of minimum sets may name a published entry by its other question.
+    """
+    both = settings.minimum is not None
+    key = ("kalma", settings.task, sources.data, both)
     if key not in sources.shared:
-        found = (
-            read_own(sources.data) if settings.own else read_published(settings.task, sources.data)
+        sources.shared[key] = (
+            read_own(sources.data)
+            if settings.own
+            else read_published(settings.task, sources.data, both=both)
         )
-        sources.shared[key] = found
     entries, files = sources.shared[key]
     return list(entries), list(files)
 
@@ -116,14 +160,20 @@ def _with(entries: Sequence[Entry], sets: Sets) -> list[Entry]:
     return [e if own is None else replace(e, minimum=own) for e, own in pairs]
 
 
-def _first_round(known: Known, settings: Settings, sources: Sources) -> Known:
-    path = settings.first_round
-    assert path is not None
-    sets = read_sets(path, known.entries, sources.note_once)
-    pairs = zip(known.entries, sets, strict=True)
+def _first_round(known: Known, path: Path) -> Known:
+    sets = read_sets(path, known.entries)
+    pairs = list(zip(known.entries, sets, strict=True))
+    needed = [own for entry, own in pairs if entry.minimum is not None]
+    notices = list(known.notices)
+    if without := sum(own is None for own in needed):
+        notices.append(
+            f"The file of the first round has nothing for {without:,} of {len(needed):,} questions "
+            "with a minimum set: all of it counts as found later."
+        )
     return replace(
         known,
         files=[*known.files, path],
+        notices=notices,
         first_round={entry.id: own for entry, own in pairs if own is not None},
         first_round_sha256=_sha256(path),
     )

@@ -24,6 +24,12 @@ OPTIONS = (
         "linked: how names are found, dictionary or spacy:MODEL. Default: dictionary",
     ),
     BenchmarkOption(
+        "types",
+        None,
+        "linked: names or ids of classes, with commas between, of which an entity must have one, "
+        "or any. Default: human,Q5; for your own questions any",
+    ),
+    BenchmarkOption(
         "minimum", None, "file of minimum sets: [[question, [[qid, property, value], …]], …]"
     ),
     BenchmarkOption(
@@ -60,8 +66,8 @@ OPTIONS = (
     BenchmarkOption(
         "rated",
         None,
-        "rate so many answers three times for coherence, consistency, fluency and relevance "
-        "(needs a rater: --rater)",
+        "rate the answers to so many of the questions asked, three times each, for coherence, "
+        "consistency, fluency and relevance (needs a rater: --rater)",
     ),
-    BenchmarkOption("rated-seed", None, "seed of which answers are rated. Default: 0"),
+    BenchmarkOption("rated-seed", None, "seed of whose answers are rated. Default: 0"),
 )

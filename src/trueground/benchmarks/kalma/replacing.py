@@ -25,15 +25,16 @@ def replaced(
     """
     places = [(i, j) for i, graphs in enumerate(shown) for j in range(len(graphs))]
     order = ranked(places, f"{seed}/order")
-    wrong = set(order[_right(len(places), accuracy) :])
-    if not wrong:
-        return [list(graphs) for graphs in shown], [0] * len(shown)
+    # Of each question the places that are wrong; what is wrong at higher accuracies comes first.
+    wrong: list[list[int]] = [[] for _ in shown]
+    for i, j in reversed(order[_right(len(places), accuracy) :]):
+        wrong[i].append(j)
     pool = _pool(entries, shown)
     made: Shown = []
-    for i, (entry, graphs) in enumerate(zip(entries, shown, strict=True)):
-        others = _irrelevant(entry, graphs, pool, f"{seed}/{entry.id}")
-        made.append([others[j] if (i, j) in wrong else graph for j, graph in enumerate(graphs)])
-    return made, [sum((i, j) in wrong for j in range(len(one))) for i, one in enumerate(shown)]
+    for entry, graphs, own in zip(entries, shown, wrong, strict=True):
+        others = _irrelevant(entry, graphs, own, pool, f"{seed}/{entry.id}")
+        made.append([others.get(j, graph) for j, graph in enumerate(graphs)])
+    return made, [len(own) for own in wrong]
 
 
 def _right(total: int, accuracy: int) -> int:
@@ -51,9 +52,13 @@ def _pool(entries: Sequence[Entry], shown: Shown) -> list[Graph]:
 
 
 def _irrelevant(
-    entry: Entry, graphs: Sequence[Graph], pool: Sequence[Graph], seed: str
-) -> list[Graph]:
-    """A graph for each of `graphs`: of an entity that the question has nothing to do with.
+    entry: Entry,
+    graphs: Sequence[Graph],
+    places: Sequence[int],
+    pool: Sequence[Graph],
+    seed: str,
+) -> dict[int, Graph]:
+    """A graph for each of the places: of an entity that the question has nothing to do with.
 
     That is: its graph came with the question neither as retrieved nor as gold, the minimum set does
     not name it, and its name does not stand in the question.
@@ -61,15 +66,15 @@ def _irrelevant(
     near = {_qid(graph) for graph in (*graphs, *(entry.graphs or ()))}
     near |= {plain(triple[0]) for triple in entry.minimum or ()}
     asked = plain(entry.question).casefold()
-    found: list[Graph] = []
-    for place in range(len(graphs)):
+    found: dict[int, Graph] = {}
+    for place in places:
         start = number(seed, place) % len(pool)
         for step in range(len(pool)):
             graph = pool[(start + step) % len(pool)]
             name = plain(str(graph.get("name") or "")).casefold()
             if _qid(graph) not in near and not (name and name in asked):
                 near.add(_qid(graph))
-                found.append(graph)
+                found[place] = graph
                 break
         else:
             raise InputError(

@@ -16,6 +16,8 @@ MAX_TOKENS = 1024
 TEMPERATURE = 0.5  # section 5
 KNOWLEDGE = ("given", "gold", "linked")
 NO_DEMONSTRATION = "none"
+PEOPLE = ("human", "Q5")  # section 3.1
+ANY_TYPE = "any"
 _HOTTEST = 2.0
 
 
@@ -23,13 +25,16 @@ _HOTTEST = 2.0
 class Settings:
     """A task with its options read; None where the user has said nothing.
 
-    `knowledge` is what the model is shown: "given", "gold" or "linked". `accuracy` is in percent.
+    `knowledge` is what the model is shown: "given", "gold" or "linked". `types` are names or ids of
+    classes of which a linked entity must have one, none where it may be anything. `accuracy` is in
+    percent.
     """
 
     task: str
     knowledge: str
     graph: str | None
     recognizer: str
+    types: tuple[str, ...]
     minimum: Path | None
     first_round: Path | None
     synthetic: int | None
@@ -46,6 +51,11 @@ class Settings:
     def own(self) -> bool:
         """Whether the questions are the user's."""
         return self.task == "questions"
+
+    @property
+    def asks_graph(self) -> bool:
+        """Whether a knowledge graph is asked: one that the user names, or that of all the data."""
+        return self.knowledge == "linked" or self.graph is not None
 
     @property
     def params(self) -> Params:
@@ -65,6 +75,7 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
         knowledge=_knowledge(options),
         graph=text_of(options, "graph"),
         recognizer=text_of(options, "recognizer") or "dictionary",
+        types=_types(task, options),
         minimum=path_of(options, "minimum"),
         first_round=path_of(options, "first-round"),
         synthetic=number_of(options, "synthetic-minimum", 1),
@@ -118,11 +129,23 @@ def _knowledge(options: Mapping[str, Value]) -> str:
             "--graph is for --knowledge gold or linked; --knowledge given takes the graphs that "
             "come with the questions"
         )
-    if options["recognizer"] is not None and told != "linked":
-        raise UsageError(
-            f"--recognizer is for --knowledge linked; it finds nothing with --knowledge {told}"
-        )
+    for name in ("recognizer", "types"):
+        if options[name] is not None and told != "linked":
+            raise UsageError(
+                f"--{name} is for --knowledge linked; it finds nothing with --knowledge {told}"
+            )
     return told
+
+
+def _types(task: str, options: Mapping[str, Value]) -> tuple[str, ...]:
+    """The classes named, or that of people for the published questions, which are about them."""
+    text = text_of(options, "types")
+    if text is None:
+        return () if task == "questions" else PEOPLE
+    named = tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
+    if not named:
+        raise UsageError(f"--types {text}: expected classes with commas between, or {ANY_TYPE}")
+    return () if named == (ANY_TYPE,) else named
 
 
 def _temperature(options: Mapping[str, Value]) -> float | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trueground.benchmarks.base import Sources
+from trueground.benchmarks.kalma.library import Library
 from trueground.benchmarks.kalma.settings import Settings
 from trueground.benchmarks.kalma.source import Entry
 from trueground.errors import UsageError
@@ -17,15 +18,15 @@ if TYPE_CHECKING:
     from trueground.graph.base import KnowledgeGraph
 
 Shown = list[list[Graph]]
-_AT_ONCE = 1_000
 
 
 @dataclass
 class Graphs:
-    """The graphs of each question, or how to come by them."""
+    """The graphs of each question, or how to come by them; `unknown`: a dry run did not ask."""
 
     ready: Shown | None = None
     make: Callable[[], Shown] | None = None
+    unknown: bool = False
 
     def get(self) -> Shown:
         """The graphs; the first call asks for them. GraphError, UnreachableError."""
@@ -36,24 +37,33 @@ class Graphs:
 
 
 def graphs_for(
-    settings: Settings, entries: Sequence[Entry], sources: Sources
-) -> tuple[Graphs, str | None]:
-    """The graphs to show, and the signature of the knowledge graph that they come from."""
-    if settings.knowledge == "given":
-        return Graphs(given(entries)), None
-    if settings.knowledge == "gold" and settings.graph is None:
-        return Graphs(gold(entries, None)), None
-    graph = open_for(settings.graph, entries, sources.cache)
+    settings: Settings, every: Sequence[Entry], numbers: Sequence[int], sources: Sources
+) -> tuple[Graphs, Library | None]:
+    """The graphs of the entries with these numbers, and the knowledge graph that they come from.
+
+    Without --graph that is made of the graphs of every entry. UsageError, GraphError.
+    """
+    if not settings.asks_graph:
+        shown = given(every) if settings.knowledge == "given" else gold(every, None)
+        return Graphs([shown[i] for i in numbers]), None
+    library = _library(settings, every, sources)
+    entries = [every[i] for i in numbers]
+    if settings.knowledge == "gold":
+        library.want(qids=(qid for entry in entries for qid in named(entry)))
+    else:
+        library.want(questions=(entry.question for entry in entries))
 
     def make() -> Shown:
-        try:
-            if settings.knowledge == "gold":
-                return gold(entries, graph)
-            return linked(entries, graph, settings.recognizer, sources.progress)
-        finally:
-            graph.close()
+        if left := library.left_to_run():
+            sources.note_once(left)
+            graphs.unknown = True
+            return [[] for _ in entries]
+        if settings.knowledge == "gold":
+            return gold(entries, library)
+        return library.linked([entry.question for entry in entries])
 
-    return Graphs(make=make), graph.signature
+    graphs = Graphs(make=make)
+    return graphs, library
 
 
 def given(entries: Sequence[Entry]) -> Shown:
@@ -61,36 +71,41 @@ def given(entries: Sequence[Entry]) -> Shown:
     return [list(entry.graphs or ()) for entry in entries]
 
 
-def gold(entries: Sequence[Entry], graph: KnowledgeGraph | None) -> Shown:
+def gold(entries: Sequence[Entry], library: Library | None) -> Shown:
     """The graph of every entity that a question's minimum set names, in the set's order.
 
-    Without `graph` they are the question's own, else those that came with another question. An
+    Without `library` they are the question's own, else those that came with another question. An
     entity that is nowhere has none.
     """
-    wanted = [_named(entry) for entry in entries]
-    known = _all_graphs(entries) if graph is None else _asked(graph, wanted)
+    wanted = [named(entry) for entry in entries]
+    if library is None:
+        known = _all_graphs(entries)
+    else:
+        known = library.entities(list(dict.fromkeys(qid for own in wanted for qid in own)))
     shown = []
     for entry, qids in zip(entries, wanted, strict=True):
-        own = {plain(str(g["qid"])): g for g in entry.graphs or ()} if graph is None else {}
+        own = {plain(str(g["qid"])): g for g in entry.graphs or ()} if library is None else {}
         found = (own.get(qid) or known.get(qid) for qid in qids)
         shown.append([one for one in found if one is not None])
     return shown
 
 
-def linked(
-    entries: Sequence[Entry],
-    graph: KnowledgeGraph,
-    recognizer: str,
-    progress: Callable[[str, int, int | None], None],
-) -> Shown:
-    """The graphs of the entities whose names stand in a question."""
-    from trueground.graph.linking.linker import Linker
+def _library(settings: Settings, entries: Sequence[Entry], sources: Sources) -> Library:
+    """That of all tasks of the command that take graphs from the same place in the same way."""
+    written, place = settings.graph, (settings.task, sources.data)
+    key = ("kalma graph", written or place, settings.recognizer, settings.types)
+    if key not in sources.shared:
+        sources.shared[key] = Library(
+            lambda: _opened(written, entries, sources.cache),
+            settings.recognizer,
+            settings.types,
+            sources,
+        )
+    found: Library = sources.shared[key]
+    return found
 
-    linker = Linker(graph, recognizer)
-    return [one.graphs() for one in linker.link([e.question for e in entries], progress)]
 
-
-def open_for(written: str | None, entries: Sequence[Entry], cache: bool) -> KnowledgeGraph:
+def _opened(written: str | None, entries: Sequence[Entry], cache: bool) -> KnowledgeGraph:
     """The knowledge graph that a user wrote, or all graphs of the data. UsageError, GraphError."""
     if written is not None:
         from trueground.graph.opening import open_graph
@@ -104,7 +119,8 @@ def open_for(written: str | None, entries: Sequence[Entry], cache: bool) -> Know
     return JsonGraph.of(graphs)
 
 
-def _named(entry: Entry) -> list[str]:
+def named(entry: Entry) -> list[str]:
+    """The entities that the minimum set of a question names, in its order."""
     return list(dict.fromkeys(plain(triple[0]) for triple in entry.minimum or ()))
 
 
@@ -113,15 +129,4 @@ def _all_graphs(entries: Sequence[Entry]) -> dict[str, Graph]:
     for entry in entries:
         for graph in entry.graphs or ():
             found.setdefault(plain(str(graph["qid"])), graph)
-    return found
-
-
-def _asked(graph: KnowledgeGraph, wanted: Sequence[Sequence[str]]) -> dict[str, Graph]:
-    qids = list(dict.fromkeys(qid for own in wanted for qid in own))
-    found: dict[str, Graph] = {}
-    for low in range(0, len(qids), _AT_ONCE):
-        part = qids[low : low + _AT_ONCE]
-        for qid, entity in zip(part, graph.entities(part), strict=True):
-            if entity is not None and entity.properties:
-                found[qid] = entity.graph()
     return found

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from trueground.benchmarks.kalma.rows import Words, read_items, refused, wrong
 from trueground.errors import InputError, UsageError
+from trueground.records.mapping import FIELDS
 from trueground.records.problems import Problem
 from trueground.records.shape import to_record
 from trueground.text.citations.triples import plain
@@ -19,6 +21,8 @@ _FOLDERS = (".", "dataset")  # where the publisher's repository has them
 # Stands before most of the general questions, and is no part of them.
 _PREFIX = "question:"
 _EXPECTED = '[question, [graph, …]], or {"question": "…", "knowledge": [{"qid": "Q1", …}]}'
+_READ = ("id", "question", "knowledge", "gold_knowledge", "absent_knowledge", "group", "meta")
+_NEAR = 0.85  # likeness of a field's name to one that is read
 # What is said of an answer that another model gave.
 _OF_ANSWERS = ("response", "response_facts", "model", "human", "failure")
 
@@ -27,7 +31,8 @@ _OF_ANSWERS = ("response", "response_facts", "model", "human", "failure")
 class Entry:
     """One question. `graphs` come with it; None where the file says nothing of a field.
 
-    `names` are all texts under which files of minimum sets may name it.
+    `names` are all texts under which files of minimum sets may name it; `misspelt` pairs fields
+    that are not read with those that were probably meant.
     """
 
     id: str
@@ -38,6 +43,7 @@ class Entry:
     absent: tuple[Triple, ...] | None = None
     group: str | None = None
     meta: dict[str, Any] = field(default_factory=dict)
+    misspelt: tuple[tuple[str, str], ...] = ()
 
 
 def find_file(name: str, data: Path | None) -> Path:
@@ -73,20 +79,23 @@ def question_key(question: str) -> str:
     return plain(_unprefixed(question))
 
 
-def read_published(task: str, data: Path | None) -> tuple[list[Entry], list[Path]]:
+def read_published(
+    task: str, data: Path | None, *, both: bool = False
+) -> tuple[list[Entry], list[Path]]:
     """The entries of a task, and the files that were read; ids are the entries' numbers, from 0.
 
-    An entry stands in both files at the same place: the other file, where it is there, tells its
-    other question. InputError.
+    An entry stands in both files at the same place: with `both` the other file, where it is there,
+    tells its other question. InputError.
     """
-    own = find_file(FILES[task], data)
-    entries = read_entries(own)
-    other = look_for(FILES["general" if task == "specific" else "specific"], data)
+    files = [find_file(FILES[task], data)]
+    entries = read_entries(files[0])
+    other = look_for(FILES["general" if task == "specific" else "specific"], data) if both else None
     others = read_entries(other) if other is not None else []
-    if len(others) == len(entries):
+    if other is not None and len(others) == len(entries):
         pairs = zip(entries, others, strict=True)
         entries = [replace(one, names=(*one.names, *two.names)) for one, two in pairs]
-    return [replace(one, question=_unprefixed(one.question)) for one in entries], [own]
+        files.append(other)
+    return [replace(one, question=_unprefixed(one.question)) for one in entries], files
 
 
 def read_own(data: Path | None) -> tuple[list[Entry], list[Path]]:
@@ -134,7 +143,15 @@ def _entry(place: str, item: Any, number: int) -> Entry:
         _triples(record.absent_knowledge),
         record.group,
         record.meta or {},
+        tuple(_misspelt(item)),
     )
+
+
+def _misspelt(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    absent = [name for name in _READ if name not in row]
+    for name in row:
+        if name not in FIELDS and (near := get_close_matches(name.lower(), absent, 1, _NEAR)):
+            yield name, near[0]
 
 
 def _record(place: str, row: dict[str, Any], number: int) -> Record:

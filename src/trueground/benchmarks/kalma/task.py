@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
-from trueground.benchmarks.base import Question, Sources, Task, Value
-from trueground.benchmarks.kalma.draws import ranked
+from trueground.benchmarks.base import Sources, Task, Value
+from trueground.benchmarks.kalma.chosen import choose
 from trueground.benchmarks.kalma.knowing import Known, know
+from trueground.benchmarks.kalma.library import Library
 from trueground.benchmarks.kalma.prompting import KalmaPrompt, make_prompt
-from trueground.benchmarks.kalma.removing import without
-from trueground.benchmarks.kalma.replacing import replaced
-from trueground.benchmarks.kalma.settings import NO_DEMONSTRATION, Settings, read_settings
-from trueground.benchmarks.kalma.shown import Graphs, graphs_for
-from trueground.benchmarks.kalma.source import Entry
+from trueground.benchmarks.kalma.questions import Questions
+from trueground.benchmarks.kalma.settings import (
+    ANY_TYPE,
+    NO_DEMONSTRATION,
+    Settings,
+    read_settings,
+)
 from trueground.records import FileInfo
-from trueground.types import Record, Triple
 
 _CORRECTNESS = ("citation_correctness",)
 _AGAINST_MINIMUM = ("citation_precision", "citation_recall", "citation_f1")
@@ -27,7 +28,7 @@ _RATED = (  # appendix B.2
     "fluency(shown=question,items=sampled,runs=3)",
     "relevance(items=sampled,runs=3)",
 )
-_BY = ("meta.graphs",)
+_CALLS = 3 * len(_RATED)
 
 
 def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
@@ -38,28 +39,32 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
     settings = read_settings(task, options)
     prompt = make_prompt(sources.prompt, settings.demonstration)
     known = know(settings, sources)
-    shown, signature = graphs_for(settings, known.entries, sources)
-    entries, notices = known.entries, list(known.notices)
-    if not settings.own and shown.ready is not None:
-        kept = [i for i, graphs in enumerate(shown.ready) if graphs]
-        if left := len(entries) - len(kept):
-            notices.append(
-                f"{left:,} of {len(entries):,} questions have no graph to show and are left out."
-            )
-        shown = Graphs([shown.ready[i] for i in kept])
-        entries = [entries[i] for i in kept]
+    chosen = choose(settings, known, sources)
+    asked = len(chosen.entries[: sources.limit])
+    notices = [*known.notices, *chosen.notices]
+    if asked < settings.rated:
+        notices.append(
+            f"Text quality is rated for the answers to all {asked:,} questions that are asked; "
+            f"--rated {settings.rated:,} would take more."
+        )
+    if settings.rated and sources.scratch is not None:
+        rated = min(asked, settings.rated)
+        sources.note_once(
+            f"a run also asks the rater up to {rated * _CALLS:,} times ({_CALLS} for each of "
+            f"{rated:,} answers), and again for each of --repeats: the calls shown are without them"
+        )
     return Task(
         benchmark="kalma",
         name=task,
-        options=_options(settings, known, prompt, signature),
+        options=_options(settings, known, prompt, chosen.library),
         metrics=_metrics(settings, known),
         headline="citation_f1_micro" if known.has_minimum else "citation_correctness_micro",
-        by=_BY,
+        by=(),
         params=settings.params,
         files=tuple(FileInfo.of(str(file), file) for file in known.files),
         prompts=prompt.files,
-        questions=_Questions(settings, entries, shown, prompt, known.first_round),
-        notices=tuple(notices),
+        questions=Questions(settings, chosen, prompt, known, sources, notices),
+        notices=notices,
     )
 
 
@@ -69,12 +74,12 @@ def _metrics(settings: Settings, known: Known) -> tuple[str, ...]:
     if settings.remove or known.has_absent:
         found += _MISSING
     if known.first_round:
-        found += tuple(f"{name}{_VARIANT}" for name in names)
+        found += tuple(f"{name}{_VARIANT}" for name in (*names, *_MISSING))
     return found + _RATED * bool(settings.rated)
 
 
 def _options(
-    settings: Settings, known: Known, prompt: KalmaPrompt, signature: str | None
+    settings: Settings, known: Known, prompt: KalmaPrompt, library: Library | None
 ) -> dict[str, Value]:
     """The options that fix the questions; numbers as text."""
     shown = prompt.demonstration
@@ -86,10 +91,13 @@ def _options(
         "at-temperature": None if settings.temperature is None else f"{settings.temperature:g}",
         "demonstration": NO_DEMONSTRATION if shown is None else shown.file.id,
     }
-    if signature is not None:
-        found["graph"] = signature
-    if settings.knowledge == "linked":
+    if library is not None:
+        found["graph"] = library.signature
+    if library is not None and settings.knowledge == "linked":
         found["recognizer"] = settings.recognizer
+        found["types"] = ",".join(settings.types) or ANY_TYPE
+        if library.pipeline is not None:
+            found["pipeline"] = library.pipeline
     if settings.synthetic:
         found |= {
             "minimum-size": str(settings.synthetic),
@@ -106,62 +114,3 @@ def _options(
 
 def _text(value: int | None) -> str | None:
     return None if value is None else str(value)
-
-
-class _Questions:
-    """Streams the questions. The first call fetches, removes and replaces, once."""
-
-    def __init__(
-        self,
-        settings: Settings,
-        entries: Sequence[Entry],
-        shown: Graphs,
-        prompt: KalmaPrompt,
-        first_round: Mapping[str, tuple[Triple, ...]],
-    ) -> None:
-        self._settings = settings
-        self._entries = entries
-        self._shown = shown
-        self._prompt = prompt
-        self._first_round = first_round
-        self._records: list[Record] | None = None
-
-    def __call__(self) -> Iterator[Question]:
-        if self._records is None:
-            self._records = list(self._made())
-        for record in self._records:
-            messages = self._prompt.messages(record.question or "", record.knowledge or ())
-            yield Question(record, messages)
-
-    def _made(self) -> Iterator[Record]:
-        settings, entries = self._settings, self._entries
-        shown = self._shown.get()
-        wrong: Sequence[int | None] = [None] * len(entries)
-        if settings.accuracy is not None:
-            shown, wrong = replaced(entries, shown, settings.accuracy, settings.replace_seed)
-        with_graphs = [one.id for one, graphs in zip(entries, shown, strict=True) if graphs]
-        drawn = set(ranked(with_graphs, f"rated/{settings.rated_seed}")[: settings.rated])
-        for entry, graphs, number in zip(entries, shown, wrong, strict=True):
-            meta: dict[str, Any] = {"entry": entry.id, "graphs": len(graphs)}
-            absent = list(entry.absent or ())
-            if settings.remove is not None:
-                graphs, removed = without(graphs, entry.minimum or (), settings.remove)
-                absent += removed
-                meta["removed"] = len(removed)
-            if number is not None:
-                meta["wrong"] = number
-            if self._first_round:
-                meta["first_round_knowledge"] = list(self._first_round.get(entry.id, ()))
-            if settings.rated:
-                meta["sampled"] = entry.id in drawn
-            nothing_said = entry.absent is None and not settings.remove
-            yield Record(
-                id=entry.id,
-                response="",
-                question=entry.question,
-                knowledge=list(graphs),
-                gold_knowledge=None if entry.minimum is None else list(entry.minimum),
-                absent_knowledge=None if nothing_said else absent,
-                group=entry.group or entry.id,
-                meta=entry.meta | meta,
-            )

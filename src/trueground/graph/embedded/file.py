@@ -6,7 +6,7 @@ import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -14,7 +14,8 @@ from trueground._version import __version__
 from trueground.errors import GraphError, WriteError
 
 GRAPH = "graph.json"
-_FORMAT = 1
+STORE = "store-"  # and a number: the folder of a store
+_FORMAT = 2
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -28,6 +29,7 @@ class Source(msgspec.Struct, frozen=True):
     triples: int = 0
     entities: int = 0
     left_out: dict[str, int] = {}
+    examples: list[str] = []  # places of the first odd things that were left out
 
     @property
     def read_as(self) -> str:
@@ -41,7 +43,7 @@ class GraphFile(msgspec.Struct, kw_only=True):
     trueground_graph: int = _FORMAT
     trueground: str = __version__
     lang: str = "en"
-    store: str | None = None
+    store: Annotated[str, msgspec.Meta(pattern=rf"^{STORE}[1-9]\d*\Z")] | None = None
     names: int = 0
     sources: list[Source] = []
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from trueground.errors import GraphError
 from trueground.graph.base import Entity, Named, Row
+from trueground.graph.embedded.folder import HeldStore
 from trueground.graph.embedded.names import all_names, subjects_of
 from trueground.graph.embedded.query import rows_of
+from trueground.graph.embedded.store import readable
 from trueground.graph.embedded.subgraph import Subgraphs
 from trueground.graph.rdf import entity_iri, qid_of
 
@@ -20,13 +23,23 @@ class EmbeddedGraph:
     """A graph in a pyoxigraph store whose names are indexed (`index_names`).
 
     Properties stand by name, several values of one by text. Of labels and texts those count that
-    are in `lang`, in no language, or in a region's form of it ("en-gb").
+    are in `lang`, in no language, or in a region's form of it ("en-gb"). `held` keeps the store on
+    disk until the graph is closed.
     """
 
-    def __init__(self, store: Store, *, name: str, signature: str, lang: str = "en") -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        name: str,
+        signature: str,
+        lang: str = "en",
+        held: HeldStore | None = None,
+    ) -> None:
+        self._name, self._signature, self._lang, self._held = name, signature, lang, held
         self._store: Store | None = store
-        self._subgraphs: Subgraphs | None = Subgraphs(store, lang)
-        self._name, self._signature, self._lang = name, signature, lang
+        with self._readable():
+            self._subgraphs: Subgraphs | None = Subgraphs(store, lang)
 
     @property
     def name(self) -> str:
@@ -46,7 +59,7 @@ class EmbeddedGraph:
     def find(self, names: Sequence[str]) -> list[list[Named]]:
         """For each name the entities that have it as name or alias, by id. GraphError."""
         store, subgraphs = self._open()
-        try:
+        with self._readable():
             return [
                 [
                     Named(subgraphs.spelt(iri, name), qid_of(iri), subgraphs.types(iri))
@@ -54,29 +67,23 @@ class EmbeddedGraph:
                 ]
                 for name in names
             ]
-        except OSError as error:
-            raise self._unreadable(error) from error
 
     def entities(self, qids: Sequence[str]) -> list[Entity | None]:
         """For each id its one-hop subgraph; None where there is none. GraphError."""
         _, subgraphs = self._open()
-        try:
+        with self._readable():
             return [self._entity(subgraphs, qid) for qid in qids]
-        except OSError as error:
-            raise self._unreadable(error) from error
 
     def names(self) -> Iterator[Named]:
         """Every name and alias of an entity, by id, then by text. GraphError."""
-        store, subgraphs = self._open()
+        store, _ = self._open()
         last = ""
         types: tuple[str, ...] = ()
-        try:
+        with self._readable():
             for iri, text in all_names(store, self._lang):
                 if iri != last:
-                    last, types = iri, subgraphs.types(iri)
+                    last, types = iri, self._open()[1].types(iri)
                 yield Named(text, qid_of(iri), types)
-        except OSError as error:
-            raise self._unreadable(error) from error
 
     def query(self, sparql: str, bindings: Mapping[str, str] | None = None) -> Iterator[Row]:
         """Rows of a query; CONSTRUCT and DESCRIBE give subject, predicate and object.
@@ -87,8 +94,12 @@ class EmbeddedGraph:
         return rows_of(store, sparql, bindings, self._name)
 
     def close(self) -> None:
-        """Let the store go."""
+        """Let the store go, and what is remembered of it."""
+        if self._subgraphs is not None:
+            self._subgraphs.close()
         self._store = self._subgraphs = None
+        if self._held is not None:
+            self._held.close()
 
     def _entity(self, subgraphs: Subgraphs, qid: str) -> Entity | None:
         try:
@@ -101,8 +112,5 @@ class EmbeddedGraph:
             raise GraphError(f"the graph {self._name} is closed; open it again with open_graph")
         return self._store, self._subgraphs
 
-    def _unreadable(self, error: OSError) -> GraphError:
-        return GraphError(
-            f"the store of {self._name} cannot be read: {error}. Load the graph again with: "
-            "trueground graph load SOURCE… --out DIR --overwrite"
-        )
+    def _readable(self) -> AbstractContextManager[None]:
+        return readable(f"the store of {self._name}")

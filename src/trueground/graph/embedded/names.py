@@ -10,24 +10,27 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from trueground.graph.base import Progress, id_order, name_key, no_progress
+from trueground.graph.base import Progress, id_order, no_progress
 from trueground.graph.embedded.bulk import Part, load_parts
-from trueground.graph.embedded.literals import fits
-from trueground.graph.rdf import ALIAS, DIRECT, DIRECT_CLAIM, ENTITY, LABELS, RDF_TYPE, qid_of
+from trueground.graph.folding import name_key
+from trueground.graph.literals import fits
+from trueground.graph.rdf import (
+    ABOUT,
+    ALIAS,
+    DIRECT_CLAIM,
+    ENTITY,
+    LABELS,
+    PROPERTY_TYPES,
+    RDF_TYPE,
+    names_no_entity,
+    qid_of,
+)
 
 if TYPE_CHECKING:
     from pyoxigraph import Literal, NamedNode, Store
 
 KEY = "urn:trueground:key"
 KEYS = "urn:trueground:keys"  # the graph that holds them
-_PROPERTY_TYPES = (
-    "http://www.w3.org/1999/02/22-rdf-syntax-ns#Property",
-    "http://www.w3.org/2002/07/owl#ObjectProperty",
-    "http://www.w3.org/2002/07/owl#DatatypeProperty",
-    "http://wikiba.se/ontology#Property",
-)
-_OWN_PROPERTY = "urn:trueground:property:"
-_ABOUT = "http://schema.org/about"
 _STEP = 100_000  # names that are written at once
 
 
@@ -74,11 +77,6 @@ def leave_out(store: Store) -> int:
     return taken
 
 
-def names_no_entity(iri: str) -> bool:
-    """Whether the address is one of a property, whatever the graph says of it."""
-    return iri.startswith((_OWN_PROPERTY, DIRECT))
-
-
 def all_names(store: Store, lang: str) -> Iterator[tuple[str, str]]:
     """Every name and alias with the address of its entity; ordered by id, then by text."""
     found = {(entity.value, text) for entity, text in _named(store, lang) if text.strip()}
@@ -111,6 +109,7 @@ def _named(store: Store, lang: str) -> Iterator[tuple[NamedNode, str]]:
     """The labels and aliases of entities that serve readers of the language."""
     from pyoxigraph import DefaultGraph, Literal, NamedNode
 
+    lang = lang.lower()
     properties = _properties(store)
     here = DefaultGraph()
     for predicate in (*LABELS, ALIAS):
@@ -132,7 +131,7 @@ def _is_article(store: Store, subject: NamedNode) -> bool:
     """Whether it is a page about an entity of Wikidata; the entity has that name itself."""
     from pyoxigraph import NamedNode
 
-    about = (q.object for q in store.quads_for_pattern(subject, NamedNode(_ABOUT), None))
+    about = (q.object for q in store.quads_for_pattern(subject, NamedNode(ABOUT), None))
     return any(isinstance(one, NamedNode) and one.value.startswith(ENTITY) for one in about)
 
 
@@ -140,7 +139,7 @@ def _articles(store: Store) -> Iterator[str]:
     """The addresses of pages about entities of Wikidata."""
     from pyoxigraph import NamedNode
 
-    for quad in store.quads_for_pattern(None, NamedNode(_ABOUT), None):
+    for quad in store.quads_for_pattern(None, NamedNode(ABOUT), None):
         page, about = quad.subject, quad.object
         if not isinstance(page, NamedNode) or page.value.startswith(ENTITY):
             continue
@@ -152,7 +151,7 @@ def _properties(store: Store) -> set[str]:
     from pyoxigraph import NamedNode
 
     subjects = [q.subject for q in store.quads_for_pattern(None, NamedNode(DIRECT_CLAIM), None)]
-    for kind in _PROPERTY_TYPES:
+    for kind in PROPERTY_TYPES:
         quads = store.quads_for_pattern(None, NamedNode(RDF_TYPE), NamedNode(kind))
         subjects += [q.subject for q in quads]
     return {one.value for one in subjects if isinstance(one, NamedNode)}

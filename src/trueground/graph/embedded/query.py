@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from trueground.errors import GraphError
 from trueground.graph.base import Row
-from trueground.graph.embedded.names import KEYS
-from trueground.graph.endpoint.binding import bound
 from trueground.graph.rdf import PREFIXES
+from trueground.graph.sparql.binding import bound
 
 if TYPE_CHECKING:
     from pyoxigraph import QuerySolutions, QueryTriples, Store
@@ -33,20 +32,14 @@ def rows_of(
     store: Store, sparql: str, bindings: Mapping[str, str] | None, name: str
 ) -> Iterator[Row]:
     """The rows of a query, as `Queried.query` gives them. GraphError names what is wrong."""
-    from pyoxigraph import DefaultGraph, QueryBoolean, QueryTriples
+    from pyoxigraph import QueryBoolean, QueryTriples
 
     _see_local(sparql, name)
     # The store's own substitutions want every variable selected, and miss some of its places.
     text, added = bound(sparql, bindings or {})
-    # The graph of the names is no part of what is asked; all others are asked as one.
-    others = [one for one in store.named_graphs() if one.value != KEYS]
     try:
-        found = store.query(
-            text,
-            prefixes=PREFIXES,
-            default_graph=[DefaultGraph(), *others] if others else None,
-            named_graphs=others,
-        )
+        # The graph of the names is no part of what is asked; all else is in the default one.
+        found = store.query(text, prefixes=PREFIXES, named_graphs=[])
     except SyntaxError as error:
         raise _unreadable(*_place(sparql, text, error)) from None
     except UnicodeEncodeError:

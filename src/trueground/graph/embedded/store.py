@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def empty_store(path: Path | None = None) -> Store:
-    """A store that can be written, in memory or in a folder. MissingExtraError, OSError."""
+    """A store that can be written, in memory or in a folder.
+
+    MissingExtraError; OSError; RuntimeError: what is in the folder is damaged.
+    """
     try:
         from pyoxigraph import Store
     except ImportError:
@@ -26,10 +31,22 @@ def read_store(path: Path) -> Store:
         from pyoxigraph import Store
     except ImportError:
         raise MissingExtraError("the embedded knowledge graph", "graph") from None
-    try:
+    with readable(f"the store {path}"):
         return Store.read_only(str(path))
-    except OSError as error:
-        raise GraphError(
-            f"the store {path} cannot be opened: {error}. Load the graph again with: trueground "
-            "graph load SOURCE… --out DIR --overwrite"
-        ) from error
+
+
+@contextmanager
+def readable(what: str) -> Iterator[None]:
+    """GraphError where a store cannot be read."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        raise unreadable(what, error) from error
+
+
+def unreadable(what: str, error: Exception) -> GraphError:
+    """What an OSError means, or a RuntimeError: so pyoxigraph tells damage."""
+    return GraphError(
+        f"{what} cannot be read: {error}; expected it as it was loaded. Load the graph again with: "
+        "trueground graph load SOURCE… --out DIR --overwrite"
+    )

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from trueground.graph.base import Entity, Value, id_order, name_key
-from trueground.graph.embedded.literals import fits, literal_value
-from trueground.graph.embedded.names import KEY
+from trueground.graph.base import Entity, Value
+from trueground.graph.folding import name_key
+from trueground.graph.literals import fits, literal_value
+from trueground.graph.onehop import called, called_classes, in_order
 from trueground.graph.rdf import (
     ALIAS,
     DIRECT,
@@ -16,8 +17,9 @@ from trueground.graph.rdf import (
     ENTITY,
     LABELS,
     NOT_SHOWN,
+    OWN_ENTITY,
     TYPES,
-    property_name,
+    UNKNOWN,
     qid_of,
 )
 
@@ -27,11 +29,8 @@ if TYPE_CHECKING:
     Term = NamedNode | BlankNode | Literal | Triple
 
 _KEPT = 50_000  # names of entities that are remembered
-_NOT_SHOWN = {KEY, *(one for one in NOT_SHOWN if not one.endswith(("/", "#")))}
+_NOT_SHOWN = {one for one in NOT_SHOWN if not one.endswith(("/", "#"))}
 _PREFIXES = tuple(one for one in NOT_SHOWN if one.endswith(("/", "#")))
-_OWN_ENTITY = "urn:trueground:entity:"
-_UNKNOWN = "/.well-known/genid/"  # how Wikidata says that there is a value and nobody knows it
-_TAKEN = ("qid", "name")  # what a graph of a record calls other things
 Found = dict[str, list["Term"]]
 
 
@@ -42,7 +41,7 @@ class Subgraphs:
         from pyoxigraph import DefaultGraph, Literal, NamedNode
 
         self._store = store
-        self._lang = lang
+        self._lang = lang.lower()
         # An import inside a function costs as much as the function does.
         self._node, self._literal = NamedNode, Literal
         self._here = DefaultGraph()  # all triples are there, and it is read in half the time
@@ -55,6 +54,10 @@ class Subgraphs:
         self.label = lru_cache(_KEPT)(self._label)
         self._shown_value = lru_cache(_KEPT)(self._node_value)
         self._class_names = lru_cache(_KEPT)(self._names_of_classes)
+
+    def close(self) -> None:
+        """Let the store go. What is remembered holds it too, in a circle."""
+        self.__dict__.clear()
 
     def entity(self, iri: str) -> Entity | None:
         """The entity; None where the store has nothing of it."""
@@ -103,7 +106,7 @@ class Subgraphs:
     def _about(self, iri: str) -> Found:
         try:
             subject = self._node(iri)
-        except (ValueError, UnicodeEncodeError):
+        except ValueError:
             return {}
         found: Found = {}
         for quad in self._store.quads_for_pattern(subject, None, None, self._here):
@@ -112,7 +115,6 @@ class Subgraphs:
                 found[predicate].append(quad.object)
             else:
                 found[predicate] = [quad.object]
-        found.pop(KEY, None)
         return found
 
     def _texts(self, found: Found, predicates: Iterable[str]) -> list[str]:
@@ -151,10 +153,7 @@ class Subgraphs:
         entities = [q.subject.value for q in quads if isinstance(q.subject, self._node)]
         if iri.startswith(DIRECT):
             entities.append(ENTITY + iri[len(DIRECT) :])
-        own = property_name(iri)
-        labels = (self.label(one) for one in (*sorted(entities), iri))
-        name = next((label for label in labels if label), own)
-        return f"{name} ({own if own != name else iri})" if name in _TAKEN else name
+        return called(iri, map(self.label, (*sorted(entities), iri)))
 
     def _properties(self, found: Found) -> dict[str, tuple[Value, ...]]:
         """By name; what has two addresses and one name stands together."""
@@ -163,7 +162,7 @@ class Subgraphs:
             name = self._property(predicate)
             if name is not None and (some := self._values(terms)):
                 values[name] = values[name] + some if name in values else some
-        return {name: _ordered(values[name]) for name in sorted(values)}
+        return {name: in_order(values[name]) for name in sorted(values)}
 
     def _values(self, terms: list[Term]) -> list[Value]:
         """Texts in other languages count only where none serves."""
@@ -180,10 +179,10 @@ class Subgraphs:
         return values or others
 
     def _node_value(self, iri: str) -> Value | None:
-        if _UNKNOWN in iri:
+        if UNKNOWN in iri:
             return None
         label = self.label(iri)
-        if label is None and not iri.startswith((ENTITY, _OWN_ENTITY)):
+        if label is None and not iri.startswith((ENTITY, OWN_ENTITY)):
             about = self._store.quads_for_pattern(self._node(iri), None, None, self._here)
             if next(iter(about), None) is None:
                 return Value(iri, "other")
@@ -201,16 +200,6 @@ class Subgraphs:
         return self._class_names(frozenset(found))
 
     def _names_of_classes(self, classes: frozenset[tuple[str, str]]) -> tuple[str, ...]:
-        pairs = {(qid_of(iri), self.label(iri) or "") if iri else ("", n) for iri, n in classes}
-        ordered = sorted(pairs, key=lambda pair: (id_order(pair[0]), pair[1]))
-        return tuple(
-            dict.fromkeys(text for qid, name in ordered for text in (name, qid) if text.strip())
+        return called_classes(
+            (qid_of(iri), self.label(iri) or "") if iri else ("", name) for iri, name in classes
         )
-
-
-def _ordered(values: list[Value]) -> tuple[Value, ...]:
-    return tuple(values) if len(values) == 1 else tuple(sorted(set(values), key=_value_order))
-
-
-def _value_order(value: Value) -> tuple[str, str, str]:
-    return value.text, value.id or "", value.kind

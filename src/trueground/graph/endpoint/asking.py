@@ -11,6 +11,7 @@ import msgspec
 
 from trueground._version import __version__
 from trueground.errors import GraphError, TruegroundError, UnreachableError, UsageError
+from trueground.graph.sparql.terms import is_text
 from trueground.net.cache import ResponseCache, graphs_path
 from trueground.net.redact import shown
 
@@ -33,6 +34,7 @@ _AWAY = (429, 502, 503, 504)
 class Endpoint:
     """Asks the endpoint at `url`; to be used in one event loop at a time.
 
+    `place` is its address without user and password, and in place of a query string its checksum.
     `rate` is the most calls a minute: unless said RATE, on this machine without a limit, as with
     `inf`. A reply that is in the response cache is used whatever its age.
     """
@@ -59,6 +61,10 @@ class Endpoint:
                 "least one attempt"
             )
         self.url, self.shown = url, shown(url)
+        # What follows the ? may be a key, and tells graphs of one endpoint apart.
+        place = _without_user(url)
+        same = place == self.shown
+        self.place = self.shown if same else f"{self.shown}?sha256={_short_sha256(place)}"
         self._agent = _checked(user_agent) if user_agent else _usual_agent()
         self._rate = None if rate == float("inf") else rate
         self._timeout, self._attempts = timeout, max_attempts
@@ -124,8 +130,7 @@ class Endpoint:
 
     def _key(self, query: str) -> str:
         """The query holds all values already; who asks does not count."""
-        parts = urlsplit(self.url)
-        place = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+        place = _without_user(self.url)
         return hashlib.sha256(msgspec.json.encode([_FORMAT, place, query])).hexdigest()
 
     def _failure(self, error: HttpError, query: str) -> TruegroundError:
@@ -178,12 +183,21 @@ def _host(url: str) -> str:
         host = parts.hostname or ""
     except ValueError:
         host = ""
-    if not host or parts.scheme not in ("http", "https"):
+    if not host or not is_text(url) or parts.scheme not in ("http", "https"):
         raise UsageError(
             f"{shown(url)!r} is no address of a SPARQL endpoint; expected one such as "
             "https://query.wikidata.org/sparql"
         )
     return host
+
+
+def _without_user(url: str) -> str:
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _short_sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _usual_agent() -> str:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from trueground.errors import GraphError, UsageError, unknown_name
 from trueground.graph.base import Entity, Named, Row, id_order
 from trueground.graph.endpoint.asking import ATTEMPTS, TIMEOUT, Endpoint
-from trueground.graph.endpoint.binding import bound, see_reading
-from trueground.graph.endpoint.terms import is_text, language
-from trueground.graph.endpoint.worker import Worker
-from trueground.graph.rdf import DIRECT, ENTITY, entity_iri, qid_of
+from trueground.graph.endpoint.worker import Broken, Worker
+from trueground.graph.rdf import ENTITY, entity_iri, names_no_entity, qid_of
+from trueground.graph.sparql.binding import bound, see_reading
+from trueground.graph.sparql.terms import is_text, language
 
 if TYPE_CHECKING:
     from trueground.graph.endpoint.reading import Reader
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 WIKIDATA = "https://query.wikidata.org/sparql"
 PAGE = 5_000  # rows
 _HOST = "query.wikidata.org"
-_OWN_PROPERTY = "urn:trueground:property:"
 Kind = Literal["wikidata", "rdf"]
+T = TypeVar("T")
 
 
 class EndpointGraph:
@@ -66,7 +65,8 @@ class EndpointGraph:
         )
         self._page = page
         self._kind = "wikidata" if kind is None and urlsplit(url).hostname == _HOST else kind
-        self._day = f"{datetime.now(UTC):%Y-%m-%d}"
+        # How it is read, as it was said; "auto" asks the endpoint, and so depends on it alone.
+        self._read = f"lang={self._lang.lower()} kind={self._kind or 'auto'} page={page}"
         self._reader: Reader | None = None
         self._worker = Worker("sparql-endpoint", self._endpoint.close)
 
@@ -77,8 +77,8 @@ class EndpointGraph:
 
     @property
     def signature(self) -> str:
-        """Its address and the day: what an endpoint holds changes, and nobody can sum it up."""
-        return f"sparql:{self._endpoint.shown} live {self._day}"
+        """Its address and how it is read. What it holds may change, and nobody can sum it up."""
+        return f"sparql:{self._endpoint.place} live {self._read}"
 
     @property
     def lang(self) -> str:
@@ -95,14 +95,14 @@ class EndpointGraph:
 
         White space at the ends does not count. Raises GraphError, UnreachableError.
         """
-        return self._worker.run(self._find([_spellings(name) for name in names]))
+        return self._run(self._find([_spellings(name) for name in names]))
 
     def entities(self, qids: Sequence[str]) -> list[Entity | None]:
         """For each id its one-hop subgraph; None where there is none.
 
         Raises GraphError, UnreachableError.
         """
-        return self._worker.run(self._entities([_address(qid) for qid in qids]))
+        return self._run(self._entities([_address(qid) for qid in qids]))
 
     def query(self, sparql: str, bindings: Mapping[str, str] | None = None) -> Iterator[Row]:
         """Rows of a SELECT or ASK, all that the endpoint gives; it is asked before this returns.
@@ -113,15 +113,27 @@ class EndpointGraph:
             raise GraphError("the query is no text: it holds half of a character. Mend it")
         see_reading(sparql)
         written, fixed = bound(sparql, bindings or {})
-        rows = self._worker.run(self._endpoint.ask(written)).rows()
+        rows = self._run(self._endpoint.ask(written)).rows()
         return iter([{**row, **fixed} for row in rows])
 
     def close(self) -> None:
-        """Give connections and the cache's file back; asked again, it opens them anew."""
+        """Give connections and the cache's file back; asked again, it opens them anew.
+
+        A call that another thread waits for is broken off, with a GraphError.
+        """
         self._worker.close()
 
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        try:
+            return self._worker.run(work)
+        except Broken:
+            raise GraphError(
+                f"the SPARQL endpoint {self._endpoint.shown} was closed before it had answered; "
+                "close the graph when all calls have ended"
+            ) from None
+
     async def _reading(self) -> Reader:
-        if self._reader is None:
+        if self._reader is None or self._reader.is_full:
             from trueground.graph.endpoint.paging import Pages
             from trueground.graph.endpoint.queries import IS_WIKIBASE
             from trueground.graph.endpoint.reading import Reader
@@ -162,7 +174,7 @@ class EndpointGraph:
         """Whether it is no property; of Wikidata, whether it is an item."""
         if self._kind == "wikidata":
             return iri.startswith(ENTITY) and qid_of(iri)[:1] == "Q"
-        return not iri.startswith((_OWN_PROPERTY, DIRECT))
+        return not names_no_entity(iri)
 
 
 def _spellings(name: str) -> list[str]:

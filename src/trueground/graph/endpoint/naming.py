@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from trueground.graph.base import Value, id_order
-from trueground.graph.embedded.literals import fits
+from trueground.graph.base import Value
 from trueground.graph.endpoint import queries
 from trueground.graph.endpoint.paging import Pages
 from trueground.graph.endpoint.results import Solution, Term
-from trueground.graph.rdf import DIRECT, ENTITY, LABELS, property_name, qid_of
+from trueground.graph.literals import fits
+from trueground.graph.onehop import called, called_classes
+from trueground.graph.rdf import DIRECT, ENTITY, LABELS, OWN_ENTITY, UNKNOWN, qid_of
 
-UNKNOWN = "/.well-known/genid/"  # how Wikidata says that there is a value and nobody knows it
 _THINGS = 200  # asked about in one query
 _LAST = 9  # the rank of a name in a language that nobody asked for
-_OURS = (ENTITY, "urn:trueground:entity:")
-_TAKEN = ("qid", "name")  # what a graph of a record calls other things
+_OURS = (ENTITY, OWN_ENTITY)
 Texts = dict[str, list[Term]]  # by the address of what says so: a label, an alias
 
 
@@ -28,6 +27,11 @@ class Names:
         self._labels: dict[str, str | None] = {}
         self._describing: dict[str, list[str]] = {}  # predicate → entities of Wikibase
         self._there: dict[str, bool] = {}
+
+    @property
+    def size(self) -> int:
+        """Of how many things and properties something is remembered."""
+        return len(self._labels) + len(self._describing) + len(self._there)
 
     def fit(self, term: Term) -> int | None:
         """How well a text serves, 0 the best; None if not at all."""
@@ -66,10 +70,7 @@ class Names:
 
     def property(self, predicate: str) -> str:
         """The name of a property."""
-        own = property_name(predicate)
-        labels = (self.label(one) for one in (*self._describers(predicate), predicate))
-        name = next((label for label in labels if label), own)
-        return f"{name} ({own if own != name else predicate})" if name in _TAKEN else name
+        return called(predicate, map(self.label, (*self._describers(predicate), predicate)))
 
     def classes(self, terms: Iterable[Term]) -> tuple[str, ...]:
         """Names and ids of classes, by id."""
@@ -79,9 +80,7 @@ class Names:
                 found.add((qid_of(term.value), self.label(term.value) or ""))
             elif self.fit(term) is not None:
                 found.add(("", term.value))
-        ordered = sorted(found, key=lambda pair: (id_order(pair[0]), pair[1]))
-        both = (text for qid, name in ordered for text in (name, qid))
-        return tuple(dict.fromkeys(text for text in both if text.strip() and UNKNOWN not in text))
+        return called_classes(found)
 
     async def learn(self, things: Iterable[str]) -> None:
         """Remember the labels of things, and of which there is none."""

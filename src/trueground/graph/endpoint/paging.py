@@ -11,7 +11,7 @@ from trueground.errors import GraphError
 from trueground.graph.endpoint.asking import Endpoint
 from trueground.graph.endpoint.queries import Query
 from trueground.graph.endpoint.results import Solution
-from trueground.graph.endpoint.terms import is_iri
+from trueground.graph.sparql.terms import is_iri
 
 
 class Pages:

@@ -1,7 +1,7 @@
 """What an endpoint is asked: plain SPARQL 1.1, ordered so that it can be read in pages.
 
 No part of a vendor is used (Wikidata's label service, say), so that mirrors and other engines
-answer alike. All data in a query comes from `terms`.
+answer alike. All data in a query comes from `sparql.terms`.
 """
 
 from __future__ import annotations
@@ -9,33 +9,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from trueground.graph.endpoint.terms import iri, literal, values
-from trueground.graph.rdf import ALIAS, DIRECT_CLAIM, ENTITY, INSTANCE_OF, LABELS, NOT_SHOWN, TYPES
+from trueground.graph.rdf import (
+    ABOUT,
+    ALIAS,
+    DIRECT_CLAIM,
+    ENTITY,
+    FOR_COMPUTERS,
+    INSTANCE_OF,
+    LABELS,
+    NOT_SHOWN,
+    PROPERTY_TYPES,
+    TYPES,
+    WIKIBASE,
+)
+from trueground.graph.sparql.terms import iri, literal, values
 
-WIKIBASE = "http://wikiba.se/ontology#"
 NO_LANGUAGE = "mul"  # Wikidata's mark for names that are the same in all languages
 LAST_RESORT = "en"
-# Values of these types serve computers: ids in catalogues, addresses, names of files, formulas.
-LEFT_OUT = (
-    "ExternalId",
-    "Url",
-    "CommonsMedia",
-    "GeoShape",
-    "TabularData",
-    "Math",
-    "MusicalNotation",
-    "WikibaseLexeme",
-    "WikibaseForm",
-    "WikibaseSense",
-    "EntitySchema",
+# Forms of a language as Wikidata has them; asking for those in use would take it a minute.
+_FORMS = (
+    *("crh-cyrl", "crh-latn", "de-at", "de-ch", "de-formal", "en-ca", "en-gb", "en-us"),
+    *("es-419", "es-formal", "hu-formal", "kk-arab", "kk-cn", "kk-cyrl", "kk-kz", "kk-latn"),
+    *("kk-tr", "ku-arab", "ku-latn", "nl-informal", "pt-br", "sr-ec", "sr-el", "sr-cyrl"),
+    *("sr-latn", "tg-cyrl", "tg-latn", "tt-cyrl", "tt-latn", "ug-arab", "ug-latn", "uz-cyrl"),
+    *("uz-latn", "zh-cn", "zh-hans", "zh-hant", "zh-hk", "zh-mo", "zh-my", "zh-sg", "zh-tw"),
 )
-_PROPERTY_TYPES = (
-    "http://www.w3.org/1999/02/22-rdf-syntax-ns#Property",
-    "http://www.w3.org/2002/07/owl#ObjectProperty",
-    "http://www.w3.org/2002/07/owl#DatatypeProperty",
-    f"{WIKIBASE}Property",
-)
-_ABOUT = "http://schema.org/about"
+_LOOKED_THROUGH = 1_000_000  # names, for the forms of a language that other graphs have
 
 
 class Query(NamedTuple):
@@ -49,11 +48,27 @@ class Query(NamedTuple):
         return f"{self.text} LIMIT {size}" + (f" OFFSET {size * number}" if number else "")
 
 
-def named(texts: Sequence[str], lang: str, *, wikidata: bool) -> Query:
-    """What has one of the texts as label or alias, spelt just so."""
-    tags = (lang, NO_LANGUAGE) if wikidata else (lang, NO_LANGUAGE, None)
-    spelt = [literal(text, tag) for text in texts for tag in tags]
-    path = "|".join(_all((LABELS[0], ALIAS) if wikidata else (*LABELS, ALIAS)))
+def wikidata_forms(lang: str) -> list[str]:
+    """The forms of a language that Wikidata has: "en-ca", "en-gb", "en-us" of "en"."""
+    return [tag for tag in _FORMS if tag.startswith(f"{lang.lower()}-")]
+
+
+def forms(lang: str) -> Query:
+    """The forms of a language that names are in; of a very large graph those of a part of them."""
+    every = f"SELECT ?text WHERE {{ ?entity {_path((*LABELS, ALIAS))} ?text }}"
+    where = (
+        f"{{ {every} LIMIT {_LOOKED_THROUGH} }} FILTER(LANGMATCHES(LANG(?text), {literal(lang)}))"
+    )
+    return Query(
+        f"SELECT DISTINCT (LANG(?text) AS ?tag) WHERE {{ {where} }} ORDER BY ?tag", ("tag",)
+    )
+
+
+def named(texts: Sequence[str], tags: Iterable[str], *, wikidata: bool) -> Query:
+    """What has one of the texts as label or alias, spelt just so, in one of these languages."""
+    of_any = (NO_LANGUAGE,) if wikidata else (NO_LANGUAGE, None)
+    spelt = [literal(text, tag) for text in texts for tag in (*tags, *of_any)]
+    path = _path((LABELS[0], ALIAS) if wikidata else (*LABELS, ALIAS))
     others = "" if wikidata else _NO_ENTITIES
     where = f"{values('text', spelt)} ?entity {path} ?text . {others}"
     return _select("text entity", where, "?entity STR(?text) LANG(?text)")
@@ -74,7 +89,7 @@ def statements(entities: Iterable[str], *, wikidata: bool) -> Query:
     where = f"{values('entity', _all(entities))} ?entity ?direct ?value . "
     order = "?entity ?direct STR(?value) LANG(?value) STR(DATATYPE(?value))"
     if wikidata:
-        left_out = ", ".join(_all(WIKIBASE + one for one in LEFT_OUT))
+        left_out = ", ".join(_all(WIKIBASE + one for one in FOR_COMPUTERS))
         where += (
             f"?property {iri(DIRECT_CLAIM)} ?direct ; {iri(WIKIBASE + 'propertyType')} ?type . "
             f"FILTER(?type NOT IN ({left_out})) FILTER(!ISBLANK(?value))"
@@ -132,6 +147,10 @@ def _select(gives: str, where: str, order: str, also: str = "") -> Query:
     return Query(f"SELECT DISTINCT {selected} WHERE {{ {where} }} ORDER BY {order}", needed)
 
 
+def _path(predicates: Iterable[str]) -> str:
+    return "|".join(_all(predicates))
+
+
 def _all(addresses: Iterable[str]) -> list[str]:
     return [iri(one) for one in addresses]
 
@@ -154,7 +173,7 @@ IS_WIKIBASE = (
 _NO_ENTITIES = (
     f"FILTER NOT EXISTS {{ ?entity {iri(DIRECT_CLAIM)} ?claim }} "
     f"FILTER NOT EXISTS {{ ?entity a ?sort . "
-    f"FILTER(?sort IN ({', '.join(_all(_PROPERTY_TYPES))})) }} "
-    f"FILTER NOT EXISTS {{ ?entity {iri(_ABOUT)} ?subject . "
+    f"FILTER(?sort IN ({', '.join(_all(PROPERTY_TYPES))})) }} "
+    f"FILTER NOT EXISTS {{ ?entity {iri(ABOUT)} ?subject . "
     f"FILTER(STRSTARTS(STR(?subject), {literal(ENTITY)})) }} "
 )

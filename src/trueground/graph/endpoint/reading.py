@@ -11,16 +11,27 @@ from collections.abc import Iterable, Sequence
 
 from trueground.graph.base import Entity, Value
 from trueground.graph.endpoint import queries
-from trueground.graph.endpoint.naming import UNKNOWN, Names, Texts
+from trueground.graph.endpoint.naming import Names, Texts
 from trueground.graph.endpoint.paging import Pages
 from trueground.graph.endpoint.results import Solution, Term
-from trueground.graph.endpoint.terms import is_iri
 from trueground.graph.endpoint.values import Detail, value_of
-from trueground.graph.rdf import ALIAS, ENTITY, LABELS, NOT_SHOWN, TYPES, qid_of
+from trueground.graph.onehop import in_order
+from trueground.graph.rdf import (
+    ALIAS,
+    ENTITY,
+    LABELS,
+    NOT_SHOWN,
+    TYPES,
+    UNKNOWN,
+    WIKIBASE,
+    qid_of,
+)
+from trueground.graph.sparql.terms import is_iri, is_language
 
 _NAMED, _TYPED, _TOLD = 25, 200, 25  # asked about in one query
+_REMEMBERED = 200_000  # names and the like, some 50 MB
 _WITHOUT_UNIT = ENTITY + "Q199"  # the number 1
-_DETAILED = {queries.WIKIBASE + one for one in ("Time", "Quantity")}
+_DETAILED = {WIKIBASE + one for one in ("Time", "Quantity")}
 _HIDDEN = tuple(one for one in NOT_SHOWN if one.endswith(("/", "#")))
 Place = tuple[str, str, str]  # entity, property, text of the value
 Found = dict[str, list[tuple[Term, Detail]]]  # by the address of the property
@@ -32,17 +43,35 @@ class Reader:
     def __init__(self, pages: Pages, lang: str, *, wikidata: bool) -> None:
         self._pages, self._lang, self._wikidata = pages, lang, wikidata
         self._names = Names(pages, lang, wikidata=wikidata)
+        self._tags: list[str] | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it remembers so much that a new one is better."""
+        return self._names.size > _REMEMBERED
 
     async def named(self, texts: Sequence[str]) -> dict[str, list[str]]:
         """For each text the addresses of what has it as label or alias."""
+        tags = await self._languages()
 
         def make(some: list[str]) -> queries.Query:
-            return queries.named(some, self._lang, wikidata=self._wikidata)
+            return queries.named(some, tags, wikidata=self._wikidata)
 
         found = defaultdict[str, list[str]](list)
         for row in await self._pages.in_parts(texts, make, _NAMED):
             found[row["text"].value].append(row["entity"].value)
         return found
+
+    async def _languages(self) -> list[str]:
+        """The language and its forms: SPARQL looks a text up quickly only with its whole tag."""
+        if self._tags is None:
+            if self._wikidata:
+                found = queries.wikidata_forms(self._lang)
+            else:
+                rows = await self._pages.rows(queries.forms(self._lang))
+                found = [row["tag"].value for row in rows if is_language(row["tag"].value)]
+            self._tags = [self._lang, *(tag for tag in found if tag.lower() != self._lang.lower())]
+        return self._tags
 
     async def types(self, entities: Iterable[str]) -> dict[str, tuple[str, ...]]:
         """Names and ids of the classes of each entity."""
@@ -129,7 +158,7 @@ class Reader:
         for predicate, terms in found.items():
             if not predicate.startswith(_HIDDEN) and (some := self._values(terms)):
                 values[self._names.property(predicate)].update(some)
-        return {name: tuple(sorted(values[name], key=_order)) for name in sorted(values)}
+        return {name: in_order(values[name]) for name in sorted(values)}
 
     def _values(self, terms: list[tuple[Term, Detail]]) -> list[Value]:
         """Texts in other languages count only where none serves."""
@@ -154,7 +183,3 @@ def _place(row: Solution) -> Place:
     """What a detail belongs to; plain RDF has no properties of Wikibase, nor details."""
     told = row["property"] if "property" in row else row["direct"]
     return row["entity"].value, told.value, row["value"].value.removeprefix("+")
-
-
-def _order(value: Value) -> tuple[str, str, str]:
-    return value.text, value.id or "", value.kind

@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import threading
+import weakref
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import wait
+from concurrent.futures import CancelledError, wait
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+End = Callable[[], Awaitable[None]]
 _LOOK_S = 0.05
 _ENDING_S = 5.0  # for work to be broken off
+
+
+class Broken(Exception):  # noqa: N818 - its user says in words what was broken off
+    """The worker was closed before the work had ended."""
 
 
 class Worker:
     """Runs coroutines to their end; several threads may hand in some at once.
 
-    The thread starts with the first and ends with `close`, which first awaits `end` in it; used
-    again, it starts anew. One that nobody closes is closed when the process ends.
+    The thread starts with the first and ends with `close`, which breaks off what still runs and
+    then awaits `end` in it; used again, it starts anew. One that nobody closes is closed when
+    nothing holds it any more, so `end` may not, or when the process ends.
     """
 
-    def __init__(self, name: str, end: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, name: str, end: End) -> None:
         self._name = name
         self._end = end
         self._lock = threading.Lock()
-        self._running: tuple[asyncio.AbstractEventLoop, threading.Thread] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closing: weakref.finalize[..., Worker] | None = None
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Its result or what it raises; whatever breaks the waiting off ends the work too."""
-        loop = self._started()
+        """Its result or what it raises; whatever breaks the waiting off ends the work too.
+
+        Broken: another thread closed the worker.
+        """
         ended = threading.Event()
 
         async def whole() -> T:
@@ -38,7 +47,8 @@ class Worker:
             finally:
                 ended.set()
 
-        future = asyncio.run_coroutine_threadsafe(whole(), loop)
+        with self._lock:  # or the loop could end before it has the work
+            future = asyncio.run_coroutine_threadsafe(whole(), self._started())
         try:
             # In short steps: on Windows Ctrl-C is not heard while waiting without an end.
             while not wait([future], _LOOK_S).done:
@@ -47,38 +57,47 @@ class Worker:
             future.cancel()
             ended.wait(_ENDING_S)
             raise
-        return future.result()
+        try:
+            return future.result()
+        except CancelledError:
+            raise Broken from None
 
     def close(self) -> None:
-        """End the loop and what may be left of work that was broken off."""
-        atexit.unregister(self.close)
+        """End what still runs, then the loop."""
         with self._lock:
-            running, self._running = self._running, None
-        if running is None:
-            return
-        loop, thread = running
-        try:
-            asyncio.run_coroutine_threadsafe(self._last(), loop).result()
-        finally:
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-            loop.close()
+            closing, self._closing, self._loop = self._closing, None, None
+            if closing is not None:
+                closing()
 
     def _started(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._running is None:
-                loop = asyncio.new_event_loop()
-                thread = threading.Thread(target=loop.run_forever, name=self._name, daemon=True)
-                thread.start()
-                self._running = loop, thread
-                atexit.register(self.close)
-            return self._running[0]
+        if self._loop is None:
+            self._loop = loop = asyncio.new_event_loop()
+            thread = threading.Thread(target=_serve, args=(loop,), name=self._name, daemon=True)
+            thread.start()
+            self._closing = weakref.finalize(self, _close, loop, thread, self._end)
+        return self._loop
 
-    async def _last(self) -> None:
-        try:
-            await self._end()
-        finally:
-            left = asyncio.all_tasks() - {asyncio.current_task()}
-            for task in left:
-                task.cancel()
-            await asyncio.gather(*left, return_exceptions=True)
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
+
+
+def _close(loop: asyncio.AbstractEventLoop, thread: threading.Thread, end: End) -> None:
+    last = asyncio.run_coroutine_threadsafe(_last(end), loop)
+    last.add_done_callback(lambda _: loop.call_soon_threadsafe(loop.stop))
+    # What nobody holds is found anywhere, in the loop's own thread too.
+    if threading.current_thread() is not thread:
+        thread.join()
+        last.result()
+
+
+async def _last(end: End) -> None:
+    """Break off all work, and only then take away what it uses."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    await end()

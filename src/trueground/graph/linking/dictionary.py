@@ -7,8 +7,9 @@ from typing import Any
 
 from trueground.errors import GraphError, MissingExtraError, UsageError
 from trueground.graph.base import KnowledgeGraph, Listed, Named
+from trueground.graph.folding import fold, name_key
 from trueground.graph.linking.base import Mention
-from trueground.graph.linking.folding import fold, nfc, stands_alone
+from trueground.graph.linking.boundaries import stands_alone
 from trueground.graph.linking.naming import is_meant
 from trueground.graph.linking.typing import of_types
 
@@ -44,9 +45,9 @@ class Dictionary:
         folded = fold(question)
         places: list[tuple[int, int, tuple[Named, ...]]] = []
         for last, (length, known) in self._names.iter(folded.text):
-            start, end = folded.place(last + 1 - length, last + 1)
-            if stands_alone(question, start, end) and is_meant(question, start, end):
-                places.append((start, end, known))
+            place = folded.place(last + 1 - length, last + 1)
+            if place and stands_alone(question, *place) and is_meant(question, *place):
+                places.append((*place, known))
         places.sort(key=lambda place: (place[0], -place[1]))
         found: list[Mention] = []
         for start, end, known in places:
@@ -65,7 +66,7 @@ def _automaton(names: Iterable[Named]) -> Any:
 
     by_name: dict[str, list[Named]] = {}
     for one in names:
-        if key := fold(nfc(one.text)).text.strip():
+        if key := name_key(one.text):
             by_name.setdefault(key, []).append(one)
     automaton = ahocorasick.Automaton()
     while by_name:  # what went into the automaton is let go at once: there may be millions

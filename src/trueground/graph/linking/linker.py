@@ -7,8 +7,8 @@ from itertools import islice
 from typing import TypeVar
 
 from trueground.graph.base import KnowledgeGraph, Named, Progress, no_progress
+from trueground.graph.folding import name_key, nfc
 from trueground.graph.linking.base import Found, Linked, Mention, Recognizer
-from trueground.graph.linking.folding import fold, nfc
 from trueground.graph.linking.ranking import Asked, Candidate, Span
 from trueground.graph.linking.recognizers import get_recognizer
 from trueground.graph.linking.typing import may_be, of_types
@@ -104,7 +104,7 @@ def _linked(
     asked = Asked(question)
     by_name: dict[str, list[Mention]] = {}
     for mention in mentions:
-        by_name.setdefault(fold(mention.text).text, []).append(mention)
+        by_name.setdefault(name_key(mention.text), []).append(mention)
     found: dict[str, Found] = {}
     unlinked: list[str] = []
     for same in by_name.values():

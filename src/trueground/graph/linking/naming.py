@@ -6,7 +6,7 @@ in most questions.
 
 from __future__ import annotations
 
-from trueground.graph.linking.folding import fold
+from trueground.graph.folding import name_key
 
 _LOWER_LETTERS = 6  # a name that stands in lower case has two words and as many letters
 
@@ -41,7 +41,7 @@ def is_meant(question: str, start: int, end: int) -> bool:
     letters = [c for c in text if c.isalpha()]
     if not letters or len(text) < 2:
         return False
-    words = fold(text).text.split()
+    words = name_key(text).split()
     plain = all(word.strip(".,'") in _FUNCTION_WORDS for word in words)
     if plain and len(words) == 1:
         return text.isupper() and any(c.islower() for c in question)

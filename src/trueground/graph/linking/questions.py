@@ -9,15 +9,14 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError
+from trueground.graph.items import PAIR, begins_array, decoded, items
 from trueground.records.archives import opened
-from trueground.records.jsonfiles import read_array
-from trueground.records.jsontext import decode
 from trueground.records.parts import PACKINGS
 from trueground.records.plainrows import data_files, plain_rows
-from trueground.records.problems import Problem, describe
+from trueground.records.problems import describe
 
 _FIELDS = ("gold", "knowledge", "gold_knowledge")
-_EXPECTED = "[question, [graph, …]] or an object with the field 'question'"
+_EXPECTED = f"{PAIR} or an object with the field 'question'"
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -51,33 +50,16 @@ def _is_json(path: Path) -> bool:
     if bare.suffix.lower() != ".json" or not path.is_file():
         return False
     with opened(path, _packing(path), str(path)) as stream:
-        return _first_sign(stream.peek(1 << 12)) == b"["
+        return begins_array(stream)
 
 
 def _packing(path: Path) -> str:
     return path.suffix.lower() if path.suffix.lower() in PACKINGS else ""
 
 
-def _first_sign(data: bytes) -> bytes:
-    return data.lstrip()[:1]
-
-
 def _items(path: Path) -> Iterator[tuple[str, Any]]:
     with opened(path, _packing(path), str(path)) as stream:
-        for number, data in read_array(stream, str(path)):
-            place = f"{path}, item {number}"
-            yield place, _decoded(place, data)
-
-
-def _decoded(place: str, data: bytes | Problem) -> Any:
-    try:
-        if isinstance(data, Problem):
-            raise data
-        return decode(data, _EXPECTED)
-    except Problem as problem:
-        raise InputError(
-            f"{place}: found {problem.found}; expected {problem.expected}. Mend the file"
-        ) from None
+        yield from items(stream, str(path), _EXPECTED)
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -110,7 +92,7 @@ def _row(place: str, row: dict[str, Any]) -> Question:
     place = f"{place}, field {named!r}"
     value = row[named]
     if isinstance(value, str) and value.lstrip().startswith("["):  # a cell of a table
-        value = _decoded(place, value.encode())
+        value = decoded(place, value.encode(), _EXPECTED)
     return Question(text, _ids(place, value))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trueground.graph.base import Entity, id_order
-from trueground.graph.linking.folding import fold, nfc, stands_alone
+from trueground.graph.folding import fold, name_key
+from trueground.graph.linking.boundaries import stands_alone
 
 Span = tuple[int, int]
 
@@ -19,7 +20,7 @@ class Candidate:
         self.triples = len(texts)
         self.values: dict[str, str] = {}  # folded → as the graph has it
         for text in texts:
-            if key := fold(nfc(text)).text.strip():
+            if key := name_key(text):
                 self.values.setdefault(key, text)
 
     def order(self, matched: Sequence[str]) -> tuple[int, int, tuple[str, int, str]]:
@@ -51,9 +52,12 @@ class Asked:
         text = self._folded.text
         at = text.find(key)
         while at >= 0:
-            start, end = self._folded.place(at, at + len(key))
-            inside = any(start < last and first < end for first, last in places)
-            if not inside and stands_alone(self.question, start, end):
+            place = self._folded.place(at, at + len(key))
+            if place is not None and self._counts(*place, places):
                 return True
             at = text.find(key, at + 1)
         return False
+
+    def _counts(self, start: int, end: int, places: Sequence[Span]) -> bool:
+        inside = any(start < last and first < end for first, last in places)
+        return not inside and stands_alone(self.question, start, end)

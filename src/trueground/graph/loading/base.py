@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 
 from trueground.errors import UsageError, unknown_name
+from trueground.graph.sparql.terms import is_language
 
 FORMATS = ("rdf", "wikidata-rdf", "wikidata-json", "kalma", "graphs", "csv")
-_LANG = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*")
 _CLASS = re.compile(r"Q[1-9]\d{0,17}")
 _EXAMPLES = 5
 
@@ -30,8 +30,10 @@ class Loading:
     identifiers: bool = False
 
     def __post_init__(self) -> None:
-        if not _LANG.fullmatch(self.lang):
+        if not is_language(self.lang):
             raise UsageError(f"language {self.lang!r}; expected a tag such as 'en' or 'pt-br'")
+        # Tags have no case (BCP 47); stores and Wikidata write them small.
+        object.__setattr__(self, "lang", self.lang.lower())
         for one in self.classes:
             if not _CLASS.fullmatch(one):
                 raise UsageError(
@@ -47,7 +49,8 @@ class Counts:
 
     `triples` were handed to the store, repeated ones included; `entities` have a graph of their
     own (0 for plain RDF, where nobody says what an entity is). `left_out` counts by reason what the
-    file holds and the store does not; `examples` are the places of the first odd ones.
+    file holds and the store does not; `examples` are the places of the first odd ones, and what is
+    odd there.
     """
 
     format: str = ""
@@ -56,8 +59,8 @@ class Counts:
     left_out: dict[str, int] = field(default_factory=dict)
     examples: list[str] = field(default_factory=list)
 
-    def leave(self, reason: str, place: str | None = None) -> None:
-        """Count something that is left out; `place` is kept for the first few."""
+    def leave(self, reason: str, place: str | None = None, why: str = "") -> None:
+        """Count something that is left out; for the first few the `place` and `why` are kept."""
         self.left_out[reason] = self.left_out.get(reason, 0) + 1
         if place is not None and len(self.examples) < _EXAMPLES:
-            self.examples.append(f"{place}: {reason}")
+            self.examples.append(f"{place}: {reason}{f' ({why})' if why else ''}")

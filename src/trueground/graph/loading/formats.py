@@ -80,9 +80,11 @@ def _of_json(path: Path, head: bytes) -> str:
         if b'"qid"' not in start and b'"claims"' in start and b'"labels"' in start:
             return "wikidata-json"
         return "graphs"
+    if _ending(path) in _JSON:
+        return "graphs"  # whose reader tells what is wrong
     raise GraphError(
-        f"{path}: cannot tell what it holds; expected a name that ends in {_ENDINGS}, or name the "
-        f"format: {', '.join(FORMATS)}"
+        f"{path}: cannot tell what it holds; expected a name that ends in {_ENDINGS}. Rename it, "
+        f"or name the format: trueground graph load {path} --out DIR --format {'|'.join(FORMATS)}"
     )
 
 

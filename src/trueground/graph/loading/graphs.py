@@ -1,46 +1,44 @@
 """Graphs as records hold them: `{"qid", "name", property: value or [values]}`.
 
-KaLMA's published files are `[[question, [graph, …]], …]` (its section 3.2); the other form is a
-JSON array of graphs, or one graph on each line.
+They stand in the form of KaLMA's files (`graph.items`), in a JSON array, or one on each line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trueground.errors import GraphError
 from trueground.graph.base import Progress
+from trueground.graph.items import PAIR, Placed, graphs_of_pair, items
 from trueground.graph.loading import terms
 from trueground.graph.loading.base import Counts, Loading
 from trueground.graph.loading.streams import reading
 from trueground.graph.rdf import ALIAS
-from trueground.records.jsonfiles import read_array, read_lines
-from trueground.records.jsontext import decode
-from trueground.records.problems import Problem, describe
+from trueground.records.problems import describe
 
 if TYPE_CHECKING:
     from pyoxigraph import Literal, NamedNode, Quad
 
 _GRAPH = 'a graph such as {"qid": "Q42", "name": "…", "occupation": ["…", "…"]}'
-_ENTRY = "[question, [graph, …]]"
 _DATED = ("date_of_birth", "date_of_death")  # KaLMA's names of what is a date
-Placed = Iterator[tuple[str, Any]]
 
 
 def kalma_quads(
     path: Path, _loading: Loading, counts: Counts, _progress: Progress
 ) -> Iterator[Quad]:
     """The graphs of all questions, each once. GraphError names the entry that is none."""
-    yield from _quads(path, _of_questions(path), counts)
+    pairs = _items(path, PAIR)
+    graphs = (one for place, item in pairs for one in graphs_of_pair(place, item))
+    yield from _quads(path, graphs, counts)
 
 
 def graph_quads(
     path: Path, _loading: Loading, counts: Counts, _progress: Progress
 ) -> Iterator[Quad]:
     """A list of graphs, or one on each line. GraphError names the entry that is none."""
-    yield from _quads(path, _values(path, _GRAPH), counts)
+    yield from _quads(path, _items(path, _GRAPH), counts)
 
 
 def _quads(path: Path, placed: Placed, counts: Counts) -> Iterator[Quad]:
@@ -109,36 +107,9 @@ def _made(where: str, make: Callable[[str], NamedNode], name: str) -> NamedNode:
         ) from error
 
 
-def _of_questions(path: Path) -> Placed:
-    for place, entry in _values(path, _ENTRY):
-        if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], str):
-            raise GraphError(
-                f"{place}: found {describe(entry)}; expected {_ENTRY}. A list of graphs alone is "
-                "the format 'graphs'."
-            )
-        if not isinstance(graphs := entry[1], list):
-            raise GraphError(f"{place}: found {describe(graphs)}; expected a list of graphs")
-        for number, graph in enumerate(graphs, 1):
-            yield f"{place}, graph {number}", graph
-
-
-def _values(path: Path, expected: str) -> Placed:
-    """The elements of a JSON array, or the values of JSON lines, with their places."""
-    name = str(path)
+def _items(path: Path, expected: str) -> Placed:
     with reading(path) as stream:
-        in_array = stream.peek(1)[:1] == b"[" or stream.peek(256)[:256].lstrip()[:1] == b"["
-        found: Iterable[tuple[int, bytes | Problem]]
-        found = read_array(stream, name) if in_array else read_lines(stream, name)
-        for number, text in found:
-            place = f"{name}, {'entry' if in_array else 'line'} {number}"
-            try:
-                if isinstance(text, Problem):
-                    raise text
-                yield place, decode(text, expected)
-            except Problem as problem:
-                raise GraphError(
-                    f"{place}: found {problem.found}; expected {problem.expected}. Mend the file."
-                ) from None
+        yield from items(stream, str(path), expected)
 
 
 def _no_graph(place: str, found: str) -> GraphError:

@@ -36,8 +36,8 @@ class Line(NamedTuple):
 
     @property
     def tag(self) -> bytes:
-        """The language of the text; whatever stands there where it is none."""
-        return self.object[self.object.rfind(b'"@') + 2 :].rstrip(b" \t\r\n.")
+        """The language of the text in lower case; whatever stands there where it is none."""
+        return self.object[self.object.rfind(b'"@') + 2 :].rstrip(b" \t\r\n.").lower()
 
     def without_tag(self) -> Line:
         """The same text in no language."""
@@ -105,7 +105,7 @@ def parsed(kept: Iterable[Line], name: str, counts: Counts) -> Iterator[Quad]:
                 try:
                     yield from quads([line])
                 except SyntaxError as error:
-                    counts.leave(f"no valid triple: {error.msg}", f"{name}, line {line.number}")
+                    counts.leave("no valid triple", f"{name}, line {line.number}", error.msg)
 
 
 def _whole(name: str, number: int, line: bytes) -> bytes:

@@ -50,7 +50,8 @@ def load_into(
     quads = READERS[counts.format](path, loading, counts, progress)
     try:
         while (first := next(quads, None)) is not None:
-            store.bulk_extend(_counted(chain((first,), islice(quads, _BATCH - 1)), counts))
+            some = chain((first,), islice(quads, _BATCH - 1))
+            store.bulk_extend(_sound(some, path, counts))
             progress("triples", counts.triples, None)
     except OSError as error:
         raise WriteError(
@@ -62,8 +63,20 @@ def load_into(
     return counts
 
 
-def _counted(quads: Iterator[Quad], counts: Counts) -> Iterator[Quad]:
+def _sound(quads: Iterator[Quad], path: Path, counts: Counts) -> Iterator[Quad]:
+    """Those without NUL characters, which no record can hold. GraphError: a user's file has one."""
+    from pyoxigraph import Literal
+
     for quad in quads:
+        term = quad.object
+        if isinstance(term, Literal) and "\0" in term.value:
+            place = f"{path}, {quad.subject} {quad.predicate}"
+            if not counts.format.startswith("wikidata-"):
+                raise GraphError(
+                    f"{place}: found a text with a NUL character; expected text. Mend the file"
+                )
+            counts.leave("a text with a NUL character", place)
+            continue
         counts.triples += 1
         yield quad
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from trueground.errors import GraphError
 from trueground.graph.loading import terms
-from trueground.graph.rdf import ALIAS, LABELS
+from trueground.graph.rdf import ALIAS, LABELS, OWN_PROPERTY
 
 if TYPE_CHECKING:
     from pyoxigraph import Literal, NamedNode, Quad
@@ -51,6 +51,8 @@ class RowQuads:
                 "header. Values with commas stand in quotation marks; mend the row."
             )
         cells = {name: row[at].strip() for name, at in self.table.places.items()}
+        if odd := next((name for name, cell in cells.items() if "\0" in cell), None):
+            raise _bad(place, odd, "a NUL character", "text without one")
         for name in ("subject", "predicate"):
             if not cells[name]:
                 raise _bad(place, name, "nothing", "an id, a name or an address")
@@ -80,7 +82,7 @@ class RowQuads:
         """The label of a property; a property that is written as a name has that for its label."""
         if not self._is_new(name, label):
             return
-        if label or terms.property_node(name).value.startswith(terms.OWN):
+        if label or terms.property_node(name).value.startswith(OWN_PROPERTY):
             yield from terms.property_quads(name, label or name)
 
     def _is_new(self, *what: str) -> bool:

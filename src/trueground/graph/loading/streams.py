@@ -23,10 +23,11 @@ _BOM = b"\xef\xbb\xbf"
 def reading(path: Path) -> Iterator[io.BufferedReader]:
     """The bytes of a file, unpacked if it begins as gzip, bzip2 or Zstandard files do.
 
-    What an archive begins with is trusted, not its name. GraphError: no such file, a folder,
-    nothing in it, an archive that is damaged or cut off, UTF-16.
+    What an archive begins with is trusted, not its name. GraphError: no such file, a folder, a
+    pipe, nothing in it, an archive that is damaged or cut off, UTF-16.
     """
     try:
+        require_file(path)
         require_readable(path, str(path))
         packing = _packing(path)
         if packing == ".bz2":
@@ -39,6 +40,15 @@ def reading(path: Path) -> Iterator[io.BufferedReader]:
         said = str(error)
         end = "" if said.endswith(("?", ".")) else "."
         raise GraphError(f"{said}{end} Get the file again, or name another one.") from error
+
+
+def require_file(path: Path) -> None:
+    """GraphError where there is a pipe or a device: files are read more than once, to their end."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise GraphError(
+            f"{path} is no regular file; expected a file of triples or graphs. Write what comes "
+            "from there into a file first"
+        )
 
 
 def lines(stream: io.BufferedReader, name: str) -> Iterator[bytes]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,8 @@ _COLUMNS = {  # how a column may be called → what it holds
     "lang": "lang",
     "language": "lang",
 }
+_CELL = re.compile(r'"((?:[^"]++|"")*+)"(?=\t|$)|([^\t]*)')
+Row = tuple[int, list[str]]  # the line where it ends, its cells
 _NEEDED = ("subject", "predicate", "object")
 
 
@@ -46,21 +49,20 @@ def table_quads(
     path: Path, _loading: Loading, counts: Counts, _progress: Progress
 ) -> Iterator[Quad]:
     """The triples of all rows. GraphError names the row that is none, and what it should be."""
-    tabbed = is_tabbed(path)
     with reading(path) as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        rows = csv.reader(lines, delimiter="\t" if tabbed else ",", strict=True)
-        number = 0
+        rows = _parted_by_tabs(lines) if is_tabbed(path) else _parted_by_commas(lines)
+        number = line = 0
         try:
-            header = next(rows, [])
+            line, header = next(rows, (0, []))
             table = _table(path, header)
             made = RowQuads(table)
-            for number, row in enumerate(rows, 1):
+            for number, (line, row) in enumerate(rows, 1):
                 if row:
-                    yield from made.quads(f"{path}, row {number} (line {rows.line_num})", row)
+                    yield from made.quads(f"{path}, row {number} (line {line})", row)
         except (csv.Error, UnicodeDecodeError) as error:
             raise GraphError(
-                f"{path}, row {number + 1} (about line {rows.line_num + 1}): found what cannot be "
+                f"{path}, row {number + 1} (about line {line + 1}): found what cannot be "
                 f"read ({error}); expected UTF-8 text, values with commas, quotation marks or line "
                 "ends in quotation marks. Mend the row."
             ) from error
@@ -69,6 +71,26 @@ def table_quads(
     counts.entities = made.entities
     if not number:
         raise GraphError(f"{path}: found a header and no row; expected triples. Name another file.")
+
+
+def _parted_by_commas(lines: Iterable[str]) -> Iterator[Row]:
+    rows = csv.reader(lines, strict=True)
+    for row in rows:
+        yield rows.line_num, row
+
+
+def _parted_by_tabs(lines: Iterable[str]) -> Iterator[Row]:
+    """A row is a line. Quotation marks are part of a value unless they go round the whole of it."""
+    for number, line in enumerate(lines, 1):
+        text = line.rstrip("\r\n")
+        if '"' not in text:
+            yield number, text.split("\t") if text else []
+            continue
+        row, at = list[str](), 0
+        while at <= len(text) and (match := _CELL.match(text, at)):
+            row.append(match[2] if match[1] is None else match[1].replace('""', '"'))
+            at = match.end() + 1
+        yield number, row
 
 
 def _table(path: Path, header: list[str]) -> Table:

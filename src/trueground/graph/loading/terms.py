@@ -6,14 +6,23 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from trueground.graph.rdf import DIRECT, LABELS, QUANTITY, RDF_TYPE, XSD, entity_iri, property_iri
+from trueground.graph.dates import in_rdf
+from trueground.graph.rdf import (
+    DIRECT,
+    LABELS,
+    OWN_PROPERTY,
+    PROPERTY_TYPES,
+    QUANTITY,
+    RDF_TYPE,
+    XSD,
+    entity_iri,
+    property_iri,
+)
 
 if TYPE_CHECKING:
     from pyoxigraph import Literal, NamedNode, Quad
 
 LABEL = LABELS[0]
-OWN = property_iri("")  # what our own addresses of properties begin with
-_PROPERTY = "http://www.w3.org/1999/02/22-rdf-syntax-ns#Property"
 _DATES = (
     (re.compile(r"-?\d{4,}-\d\d-\d\d"), "date"),
     (re.compile(r"-?\d{4,}-\d\d"), "gYearMonth"),
@@ -50,8 +59,8 @@ def property_quads(name: str, label: str) -> list[Quad]:
 
     found = property_node(name)
     quads = [Quad(found, node(LABEL), text(label))]
-    if not found.value.startswith((DIRECT, OWN)):
-        quads.append(Quad(found, node(RDF_TYPE), node(_PROPERTY)))
+    if not found.value.startswith((DIRECT, OWN_PROPERTY)):
+        quads.append(Quad(found, node(RDF_TYPE), node(PROPERTY_TYPES[0])))
     return quads
 
 
@@ -70,10 +79,14 @@ def typed(value: str, datatype: str) -> Literal:
 
 
 def date(value: str) -> Literal | None:
-    """A date to the day, month or year: `1871-11-01`, `1871-11`, `1871`; None for other texts."""
+    """A date to the day, month or year: `1871-11-01`, `1871-11`, `1871`; None for other texts.
+
+    Years before our era are counted as historians do: 44 BCE is `-0044`, and in RDF `-0043`.
+    """
     for pattern, name in _DATES:
         if pattern.fullmatch(value):
-            return typed(value, XSD + name)
+            counted = in_rdf(value)
+            return None if counted is None else typed(counted, XSD + name)
     return None
 
 

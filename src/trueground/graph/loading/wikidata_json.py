@@ -130,8 +130,10 @@ def _of_item(
                 _wait(waiting, found.id, name, wikidata_terms.amount(value), unit)
             else:
                 yield Quad(subject, terms.node(DIRECT + name), wikidata_terms.term(kind, value))
-        except (Odd, ValueError) as error:
+        except Odd as error:
             counts.leave(str(error), place)
+        except ValueError as error:
+            counts.leave("a value that no store can hold", place, str(error))
 
 
 def _of_name(words: Words, qid: str, lang: str) -> Iterator[Quad]:

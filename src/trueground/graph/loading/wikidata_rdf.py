@@ -17,8 +17,8 @@ from trueground.graph.loading.ids import Ids
 from trueground.graph.loading.lines import Line, item, parsed, property_of, triple_lines
 from trueground.graph.loading.lines import named_item as named
 from trueground.graph.loading.terms import LABEL
-from trueground.graph.loading.wikidata_terms import FOR_COMPUTERS
-from trueground.graph.rdf import ALIAS, DIRECT, DIRECT_CLAIM
+from trueground.graph.loading.wikidata_terms import for_computers
+from trueground.graph.rdf import ALIAS, DIRECT, DIRECT_CLAIM, WIKIBASE
 
 if TYPE_CHECKING:
     from pyoxigraph import Quad
@@ -27,8 +27,8 @@ _STATEMENT = b"<" + DIRECT.encode() + b"P"
 _INSTANCE = _STATEMENT + b"31>"
 _LABEL, _ALIAS = (f"<{iri}>".encode() for iri in (LABEL, ALIAS))
 _CLAIM = f"<{DIRECT_CLAIM}>".encode()
-_TYPE = b"<http://wikiba.se/ontology#propertyType>"
-_ONTOLOGY = b"<http://wikiba.se/ontology#"
+_ONTOLOGY = b"<" + WIKIBASE.encode()
+_TYPE = _ONTOLOGY + b"propertyType>"
 _UNKNOWN = (b"_:", b"<http://www.wikidata.org/.well-known/genid/")
 
 
@@ -103,7 +103,7 @@ def _choose(path: Path, plan: _Plan, progress: Progress) -> None:
 def _note_type(plan: _Plan, line: Line) -> None:
     kind = line.object.removeprefix(_ONTOLOGY).partition(b">")[0].decode(errors="replace")
     number = property_of(line.subject)
-    if number is not None and kind.lower() in FOR_COMPUTERS and not plan.identifiers:
+    if number is not None and for_computers(kind) and not plan.identifiers:
         plan.unwanted.add(number)
 
 

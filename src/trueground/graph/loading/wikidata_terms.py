@@ -1,7 +1,8 @@
 """Values of Wikidata's JSON as RDF terms.
 
 Times: precision 11 is a day, 10 a month, 9 a year, 8 a decade, 7 a century, 6 a millennium; years
-before our era are numbered as historians do (44 BCE is -0044), and no calendar is converted.
+before our era are numbered as historians do (44 BCE is -0044; in RDF it becomes -0043),
+and no calendar is converted.
 """
 
 from __future__ import annotations
@@ -9,21 +10,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from trueground.graph.dates import MILLENNIUM, MONTH, YEAR, span
 from trueground.graph.loading import terms
-from trueground.graph.rdf import ENTITY
+from trueground.graph.rdf import ENTITY, FOR_COMPUTERS
 
 if TYPE_CHECKING:
     from pyoxigraph import Literal, NamedNode
 
-# Kinds of properties whose values no reader of an answer would look for: lower case, no hyphens.
-FOR_COMPUTERS = {
-    *("externalid", "url", "commonsmedia", "geoshape", "tabulardata", "math", "musicalnotation"),
-    *("wikibaselexeme", "wikibaseform", "wikibasesense", "entityschema"),
-}
+# Lower case: the two dumps write them otherwise.
+_FOR_COMPUTERS = {one.lower() for one in FOR_COMPUTERS}
 _WKT = "http://www.opengis.net/ont/geosparql#wktLiteral"
 _TIME = re.compile(r"([+-])(\d+)-(\d\d)-(\d\d)T.*")
 _AMOUNT = re.compile(r"[+-]?\d+(?:\.\d+)?")
-_DAY, _MONTH, _YEAR, _DECADE, _CENTURY, _MILLENNIUM = 11, 10, 9, 8, 7, 6
 
 
 class Odd(Exception):  # noqa: N818 - counted, never shown as an exception
@@ -32,7 +30,7 @@ class Odd(Exception):  # noqa: N818 - counted, never shown as an exception
 
 def for_computers(datatype: str) -> bool:
     """Whether values of this datatype are for computers only."""
-    return datatype.replace("-", "").lower() in FOR_COMPUTERS
+    return datatype.replace("-", "").lower() in _FOR_COMPUTERS
 
 
 def item_of(kind: str, value: Any) -> str | None:
@@ -95,27 +93,13 @@ def _time(written: str, precision: Any) -> Literal:
         raise Odd("a time that is none")
     sign, digits, month, day = match.groups()
     year = int(digits)
-    if year == 0 or precision < _MILLENNIUM:
+    if year == 0 or precision < MILLENNIUM:
         raise Odd("a time vaguer than a millennium")
-    if precision < _YEAR:
-        return terms.text(_span(year, precision) + (" BCE" if sign == "-" else ""))
+    if precision < YEAR:
+        return terms.text(span(year, precision, before=sign == "-"))
     known = f"{'-' if sign == '-' else ''}{year:04}"
-    if precision >= _MONTH and month != "00":
+    if precision > YEAR and month != "00":
         known += f"-{month}"
-        if precision >= _DAY and day != "00":
+        if precision > MONTH and day != "00":
             known += f"-{day}"
     return terms.date(known) or terms.text(known)
-
-
-def _span(year: int, precision: int) -> str:
-    """The decade, century or millennium of a year: "1870s", "19th century"."""
-    if precision == _DECADE:
-        return f"{year // 10 * 10}s"
-    if precision == _CENTURY:
-        return f"{_ordinal(-(-year // 100))} century"
-    return f"{_ordinal(-(-year // 1000))} millennium"
-
-
-def _ordinal(number: int) -> str:
-    teens = number % 100 in (11, 12, 13)
-    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"

@@ -58,6 +58,10 @@ def _kinds(o: Options) -> tuple[str, ...]:
 
 
 def _counts(evidence: Evidence, o: Options) -> Counts:
+    return evidence.once_judged(("alignment", o["variant"]), lambda: _counted(evidence, o))
+
+
+def _counted(evidence: Evidence, o: Options) -> Counts:
     tallies: list[Tally] = []
     pairs = zip(evidence.checks(*_kinds(o)), graphs_of(evidence.batch), strict=True)
     for i, (checked, why) in enumerate(pairs):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.metrics.batch import Batch
-from trueground.metrics.column import CODES, Column, Floats, Notes
+from trueground.metrics.column import CODES, Column, Floats, Mask, Notes
 from trueground.metrics.evidence import Checked
 from trueground.text.citations.triples import Key, triple_key
 from trueground.types import Failure, Status, Triple
@@ -44,6 +44,25 @@ class Counts:
             counts.status[i] = CODES[found]
         return counts
 
+    def under(self, policy: str, declined: Mask) -> Counts:
+        """The counts under a policy on responses that decline (see `apply_abstain`).
+
+        Where such a response gets a value it counts as that value does: with its units, or with
+        one where it has none.
+        """
+        if policy == "as_is":
+            return self
+        if policy == "exclude":
+            gone = declined & (self.status == 0)
+            status = np.where(gone, np.uint8(CODES[Status.ABSTAINED]), self.status)
+            return Counts(
+                np.where(gone, 0, self.hits), np.where(gone, 0, self.units), status, self.notes
+            )
+        set_ = declined & ((self.status == 0) | (self.status == CODES[Status.NO_CLAIMS]))
+        units = np.where(set_, np.maximum(self.units, 1), self.units)
+        hits = np.where(set_, units if policy == "one" else 0, self.hits)
+        return Counts(hits, units, np.where(set_, np.uint8(0), self.status), self.notes)
+
     @property
     def totals(self) -> tuple[Floats, Floats]:
         """Hits and units."""
@@ -55,17 +74,6 @@ class Counts:
         some = self.units > 0
         values = np.divide(self.hits, self.units, out=np.full(len(some), np.nan), where=some)
         return Column(values, self.status.copy(), self.notes)
-
-
-def harmonic(precision: Column, recall: Column) -> Column:
-    """F1 of each item: 0 where there is a recall but nothing to take a precision of."""
-    empty = precision.status == CODES[Status.NO_CLAIMS]
-    p = np.where(empty, 0.0, precision.values)
-    total = p + recall.values
-    values = np.where(total > 0, 2 * p * recall.values / np.where(total > 0, total, 1.0), total)
-    status = np.where(recall.status > 0, recall.status, np.where(empty, 0, precision.status))
-    values = np.where(status > 0, np.nan, values)
-    return Column(values, status.astype(np.uint8), recall.notes)
 
 
 def unanswered(checked: Checked) -> Status | Failure | None:

@@ -14,6 +14,8 @@ from trueground.types import JudgeRequest
 # Lives have several of these, and sentences name two at a time: "born in Rome, died in Naples".
 _EVENTS = frozenset(("birth", "death", "burial"))
 _LINKS = frozenset(("of", "at", "in"))
+# One character for one, so that places stay: typographic signs as they stand on a keyboard.
+_KEYS = str.maketrans(dict.fromkeys("‘’ʼ′", "'") | dict.fromkeys("‐‑‒–—―−", "-"))
 
 
 def hypothesis(name: str, value: str) -> str:
@@ -40,11 +42,12 @@ def _asked(name: str) -> str:
 def place_of(value: str, sentence: str) -> tuple[int, int] | None:
     """Where the value stands in the sentence on word boundaries, in large or small letters.
 
-    White space of any length is as good as one space.
+    White space of any length is as good as one space, and typographic apostrophes and dashes are
+    as good as plain ones.
     """
-    words = plain(value).split()
+    words = plain(value).translate(_KEYS).split()
     if not words:
         return None
     pattern = r"\s+".join(map(re.escape, words))
-    found = re.search(rf"(?<!\w){pattern}(?!\w)", sentence, re.IGNORECASE)
+    found = re.search(rf"(?<!\w){pattern}(?!\w)", sentence.translate(_KEYS), re.IGNORECASE)
     return found.span() if found else None

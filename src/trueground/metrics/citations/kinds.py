@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from trueground.metrics.citations import alignment, missing, passages
+from trueground.metrics.citations import alignment, missing, passage_questions
 from trueground.metrics.citations.asked import Maker
 
 MAKERS: dict[str, Maker] = {
     "alignment": alignment.asked,
     "missing": missing.asked,
-    "passages": passages.asked,
+    "passages": passage_questions.asked,
 }

@@ -21,14 +21,13 @@ from trueground.metrics.citations.counts import (
     Counts,
     Tally,
     graphs_of,
-    harmonic,
     unanswered,
     unique,
 )
 from trueground.metrics.citations.hypotheses import hypothesis, request
 from trueground.metrics.citations.topic import off_topic
 from trueground.metrics.citations.triples import VARIANT, first_round, tells
-from trueground.metrics.column import Column, Floats, Mask, Options
+from trueground.metrics.column import Column, Floats, Mask, Options, harmonic
 from trueground.metrics.evidence import Checked, Evidence
 from trueground.text.citations.base import Sentence
 from trueground.text.citations.triples import triple_key
@@ -37,6 +36,8 @@ from trueground.types import Claim, Failure, Status, Triple
 SOURCE = "Li et al. 2024, section 4.4"
 _OFF_TOPIC = {"off_topic": Option("wrong", ("wrong", "right"))}
 _REFERENCE = "reference-code"
+_NEEDS = ("knowledge", "absent_knowledge")
+_REFERENCE_NEEDS = ("knowledge", "gold_knowledge")
 
 
 @dataclass(frozen=True)
@@ -136,11 +137,12 @@ def _precision(evidence: Evidence, o: Options) -> Counts:
             question = evidence.batch.heard[i]
             if not question.strip():
                 return Status.MISSING_FIELD
-            excused = [off_topic(s.text, question) for s in item.sentences.values()]
+            excused = off_topic([s.text for s in item.sentences.values()], question)
             right = right | np.array(excused, np.bool_)
         return int(right.sum()), len(right)
 
-    return _tallies(evidence, o, one)
+    key = ("na_precision", o["variant"], o["off_topic"])
+    return evidence.once_judged(key, lambda: _tallies(evidence, o, one))
 
 
 def _recall(evidence: Evidence, o: Options) -> Counts:
@@ -149,11 +151,16 @@ def _recall(evidence: Evidence, o: Options) -> Counts:
             return (int(entails.sum()), len(item.absent)) if item.sentences else Status.NO_CLAIMS
         return int(np.any(entails, axis=0).sum()), len(item.absent)
 
-    return _tallies(evidence, o, one)
+    key = ("na_recall", o["variant"])
+    return evidence.once_judged(key, lambda: _tallies(evidence, o, one))
 
 
 def _f1(evidence: Evidence, o: Options) -> Column:
     return harmonic(_precision(evidence, o).column, _recall(evidence, o).column)
+
+
+def _needs(o: Options) -> tuple[str, ...]:
+    return _REFERENCE_NEEDS if o["variant"] == _REFERENCE else _NEEDS
 
 
 def _consistent(o: Options) -> None:
@@ -184,12 +191,11 @@ def _metric(
         options,
         _kinds,
         prepare=_consistent,
+        needs_by=_needs,
         totals=totals,
         tells=tells,
     )
 
-
-_NEEDS = ("knowledge", "absent_knowledge")
 
 METRICS = (
     _metric(
@@ -214,6 +220,7 @@ METRICS = (
         {**VARIANT, **_OFF_TOPIC},
         _kinds,
         prepare=_consistent,
+        needs_by=_needs,
         harmonic=("na_precision", "na_recall"),
         tells=tells,
     ),

@@ -1,101 +1,89 @@
 """Do the passages that sentences cite by number support them, and is each citation of use?
 
-Definitions: metrics.md, "Citations of passages". Of each sentence the judge is asked whether all
-its passages together support it, then whether each alone does, then whether all but each do;
-equal questions are one.
+Definitions: metrics.md, "Citations of passages".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from trueground.errors import UsageError
 from trueground.metrics.base import Metric
 from trueground.metrics.batch import Batch
-from trueground.metrics.citations.asked import Asked
-from trueground.metrics.citations.counts import Counts, Tally, harmonic, unanswered
-from trueground.metrics.column import Column, Floats, Options
-from trueground.metrics.evidence import Evidence
-from trueground.metrics.options import abstain_option, apply_abstain
-from trueground.types import Claim, JudgeRequest, Passage, Status, Verdict
+from trueground.metrics.citations.counts import Counts, Tally, unanswered
+from trueground.metrics.citations.passage_questions import Question, but, questions, there
+from trueground.metrics.column import Column, Floats, Options, harmonic
+from trueground.metrics.evidence import Checked, Evidence
+from trueground.metrics.options import abstain_option
+from trueground.types import Failure, Status, Verdict
 
 KIND = "passages"
 SOURCE = "after Gao et al. 2023 (ALCE)"
 PRECISION, RECALL = "passage_citation_precision", "passage_citation_recall"
-# The number of a sentence, and which passages it is read against.
-Question = tuple[int, tuple[int, ...]]
-Verdicts = dict[Question, Verdict]
+Outcome = tuple[int, str | None]
 _GOOD = ("sufficient", "needed")
 
 
-def _there(batch: Batch, item: int, numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """Those of the cited numbers that a passage has which is not blank, each once, ascending."""
-    kept = {i + 1 for i in batch.kept(item)}
-    return tuple(sorted(kept.intersection(numbers)))
+@dataclass(frozen=True)
+class _Read:
+    """What the verdicts say about an item, sentence by sentence.
+
+    `together` is the verdict about all passages that the sentence cites, None where it cites none.
+    `outcomes` has each number that it cites once, and what that citation does for it: None where a
+    verdict is missing. `lost` says why verdicts of the item are missing; `spared`, that none were
+    asked for.
+    """
+
+    together: list[Verdict | None]
+    outcomes: list[list[Outcome]]
+    lost: Status | Failure | None
+    spared: bool
 
 
-def _questions(batch: Batch, item: int) -> Iterator[Question]:
-    """What is asked about one item, in order."""
-    for i, sentence in enumerate(batch.numbered[item]):
-        cited = _there(batch, item, sentence.passages)
-        if not sentence.text or not cited:
-            continue
-        yield i, cited
-        if len(cited) > 1:
-            yield from ((i, (n,)) for n in cited)
-        if len(cited) > 2:  # of two, each is all but the other
-            yield from ((i, _but(cited, n)) for n in cited)
+def _read(evidence: Evidence) -> list[_Read]:
+    def make() -> list[_Read]:
+        checks = enumerate(evidence.checks(KIND))
+        return [_read_item(evidence.batch, item, checked) for item, checked in checks]
+
+    return evidence.once_judged("passages", make)
 
 
-def _but(cited: tuple[int, ...], number: int) -> tuple[int, ...]:
-    return tuple(n for n in cited if n != number)
-
-
-def asked(batch: Batch, _variant: str) -> list[list[Asked]]:
-    """The questions about each item; the passages of one are one text, each under its title."""
-    return [[_asked(batch, item, q) for q in _questions(batch, item)] for item in range(len(batch))]
-
-
-def _asked(batch: Batch, item: int, question: Question) -> Asked:
-    number, cited = question
-    sentence = batch.numbered[item][number]
-    passages = batch.contexts[item] or ()
-    text = "\n".join(_shown(passages[n - 1]) for n in cited)
-    claim = Claim(sentence.text, sentence.start, sentence.end, number)
-    return Asked(claim, JudgeRequest(sentence.text, (text,)))
-
-
-def _shown(passage: Passage) -> str:
-    return f"{passage.title}\n{passage.text}" if passage.title else passage.text
-
-
-def _verdicts(evidence: Evidence, item: int) -> Verdicts:
-    """The verdict on each question. UsageError where a caller brought another number of them."""
-    questions = list(_questions(evidence.batch, item))
-    checked = evidence.checks(KIND)[item]
+def _read_item(batch: Batch, item: int, checked: Checked) -> _Read:
+    """UsageError where a caller brought another number of verdicts."""
+    sentences, lost = batch.numbered[item], unanswered(checked)
     if checked.failure is not None:
-        return {}
-    given = checked.verdicts
-    if len(given) != len(questions):
+        unread: list[list[Outcome]] = [
+            [(n, None) for n in dict.fromkeys(s.passages)] for s in sentences
+        ]
+        return _Read([None] * len(sentences), unread, lost, True)
+    asked, given = list(questions(batch, item)), checked.verdicts
+    if len(given) != len(asked):
         raise UsageError(
-            f"supported[{item}] has {len(given)} verdicts; expected {len(questions)}: for each "
+            f"supported[{item}] has {len(given)} verdicts; expected {len(asked)}: for each "
             "sentence that cites one about all its passages; with two or more also one about each "
             "alone, with three or more then one about all but each"
         )
-    return dict(zip(questions, given, strict=True))
+    verdicts = dict(zip(asked, given, strict=True))
+    cited = there(batch, item)
+    outcomes = [
+        [(n, _outcome(verdicts, i, cited[i], n)) for n in dict.fromkeys(s.passages)]
+        for i, s in enumerate(sentences)
+    ]
+    return _Read([verdicts.get(key) for key in enumerate(cited)], outcomes, lost, False)
 
 
-def _outcome(verdicts: Verdicts, sentence: int, cited: tuple[int, ...], number: int) -> str | None:
+def _outcome(
+    verdicts: dict[Question, Verdict], sentence: int, cited: tuple[int, ...], number: int
+) -> str | None:
     """What one citation does for its sentence; None where a verdict about it is missing."""
     if number not in cited:
         return "no_passage"
     together, alone = verdicts.get((sentence, cited)), verdicts.get((sentence, (number,)))
     if together is None or alone is None:
         return "no_sentence"
-    rest = _but(cited, number)
+    rest = but(cited, number)
     without = verdicts[sentence, rest].supported if rest else False
     if None in (together.supported, alone.supported, without):
         return None
@@ -106,49 +94,37 @@ def _outcome(verdicts: Verdicts, sentence: int, cited: tuple[int, ...], number: 
     return "not_supporting"
 
 
-def _outcomes(evidence: Evidence, item: int) -> list[list[tuple[int, str | None]]]:
-    """For each sentence of an item what it cites, each number once, and what that does."""
-    verdicts = _verdicts(evidence, item)
-    spared = evidence.checks(KIND)[item].failure is not None
-    result = []
-    for i, sentence in enumerate(evidence.batch.numbered[item]):
-        cited = _there(evidence.batch, item, sentence.passages)
-        numbers = dict.fromkeys(sentence.passages)
-        told = [(n, None if spared else _outcome(verdicts, i, cited, n)) for n in numbers]
-        result.append(told)
-    return result
-
-
-def _together(evidence: Evidence, item: int) -> list[Verdict | None]:
-    """For each sentence with words whether its passages support it; None where it cites none."""
-    verdicts = _verdicts(evidence, item)
-    return [
-        verdicts.get((i, _there(evidence.batch, item, sentence.passages)))
-        for i, sentence in enumerate(evidence.batch.numbered[item])
-        if sentence.text
-    ]
-
-
 def _precision(evidence: Evidence, item: int) -> Tally:
-    outcomes = [outcome for told in _outcomes(evidence, item) for _, outcome in told]
-    lost = unanswered(evidence.checks(KIND)[item]) if outcomes else None
+    read = _read(evidence)[item]
+    outcomes = [outcome for told in read.outcomes for _, outcome in told]
+    lost = read.lost if outcomes else None
     return lost or (sum(outcome in _GOOD for outcome in outcomes), len(outcomes))
 
 
 def _recall(evidence: Evidence, item: int) -> Tally:
-    found = _together(evidence, item)
+    pairs = zip(evidence.batch.numbered[item], _read(evidence)[item].together, strict=True)
+    found = [verdict for sentence, verdict in pairs if sentence.text]
     lost = (v.status for v in found if v is not None and v.status is not Status.SCORED)
     supported = sum(v is not None and bool(v.supported) for v in found)
     return next(lost, None) or (supported, len(found))
 
 
-def _counts(evidence: Evidence, tally: Callable[[Evidence, int], Tally]) -> Counts:
-    return Counts.of([tally(evidence, item) for item in range(len(evidence.batch))])
+_TALLIES: dict[str, Callable[[Evidence, int], Tally]] = {PRECISION: _precision, RECALL: _recall}
+
+
+def _counts(evidence: Evidence, o: Options, name: str) -> Counts:
+    """The counts of precision or recall under the policy on responses that decline."""
+
+    def make() -> Counts:
+        items = range(len(evidence.batch))
+        return Counts.of([_TALLIES[name](evidence, item) for item in items])
+
+    return evidence.once_judged(name, make).under(o["abstain"], evidence.abstained)
 
 
 def _f1(evidence: Evidence, o: Options) -> Column:
-    column = harmonic(_counts(evidence, _precision).column, _counts(evidence, _recall).column)
-    return apply_abstain(column, evidence, o)
+    """From the two under one policy: so do runs, and their F1 agrees with those of the items."""
+    return harmonic(_counts(evidence, o, PRECISION).column, _counts(evidence, o, RECALL).column)
 
 
 def _tells(evidence: Evidence, item: int) -> dict[str, Any]:
@@ -156,35 +132,27 @@ def _tells(evidence: Evidence, item: int) -> dict[str, Any]:
     sentences = evidence.batch.numbered[item]
     if not sentences or not evidence.batch.has("contexts")[item]:
         return {}
-    verdicts = _verdicts(evidence, item)
-    unsaid = None if evidence.checks(KIND)[item].failure is not None else False
-    told = []
-    for i, (s, found) in enumerate(zip(sentences, _outcomes(evidence, item), strict=True)):
-        verdict = verdicts.get((i, _there(evidence.batch, item, s.passages)))
-        told.append(
-            {
-                "text": s.text,
-                "start": s.start,
-                "end": s.end,
-                "supported": unsaid if verdict is None else verdict.supported,
-                "passages": [{"number": n, "outcome": outcome} for n, outcome in found],
-            }
-        )
+    read = _read(evidence)[item]
+    unsaid = None if read.spared else False
+    told = [
+        {
+            "text": s.text,
+            "start": s.start,
+            "end": s.end,
+            "supported": unsaid if verdict is None else verdict.supported,
+            "passages": [{"number": n, "outcome": outcome} for n, outcome in found],
+        }
+        for s, verdict, found in zip(sentences, read.together, read.outcomes, strict=True)
+    ]
     return {"passage_sentences": told}
 
 
-def _counted(name: str, tally: Callable[[Evidence, int], Tally], doc: str) -> Metric:
+def _counted(name: str, doc: str) -> Metric:
     def compute(evidence: Evidence, o: Options) -> Column:
-        return apply_abstain(_counts(evidence, tally).column, evidence, o)
+        return _counts(evidence, o, name).column
 
     def totals(evidence: Evidence, o: Options) -> tuple[Floats, Floats]:
-        """A response that declines counts as its value does: not, or with all its units."""
-        hits, units = _counts(evidence, tally).totals
-        policy, declined = o["abstain"], evidence.abstained
-        if policy == "exclude":
-            return np.where(declined, 0.0, hits), np.where(declined, 0.0, units)
-        fixed = {"one": units, "zero": np.zeros_like(units)}.get(policy, hits)
-        return np.where(declined, fixed, hits), units
+        return _counts(evidence, o, name).totals
 
     return _metric(name, doc, compute, totals=totals)
 
@@ -208,10 +176,8 @@ def _metric(
 
 
 METRICS = (
-    _counted(RECALL, _recall, "share of the sentences that the passages they cite support"),
-    _counted(
-        PRECISION, _precision, "share of the citations of passages that are sufficient or needed"
-    ),
+    _counted(RECALL, "share of the sentences that the passages they cite support"),
+    _counted(PRECISION, "share of the citations of passages that are sufficient or needed"),
     _metric(
         "passage_citation_f1",
         "harmonic mean of passage citation precision and recall",

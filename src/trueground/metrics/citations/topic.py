@@ -7,6 +7,8 @@ the question.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from trueground.text.normalize import get_normalizer
 
 _WORDS = """
@@ -18,6 +20,7 @@ they this those through to under until up upon us very was we were what when whe
 while who whom whose why will with within without would you your s t
 """
 _FUNCTION_WORDS = frozenset(_WORDS.split())
+_LONGEST = 40  # letters; no word of a language is begun with more
 
 
 def content_words(text: str) -> set[str]:
@@ -25,6 +28,16 @@ def content_words(text: str) -> set[str]:
     return set(get_normalizer("faitheval").rule(text).split()) - _FUNCTION_WORDS
 
 
-def off_topic(sentence: str, question: str) -> bool:
-    """Whether the sentence shares no content word with the question."""
-    return not content_words(sentence) & content_words(question)
+def off_topic(sentences: Iterable[str], question: str) -> list[bool]:
+    """For each sentence whether it shares no content word with the question.
+
+    Words are shared where one begins with the other, if that has three letters: "die", "died".
+    """
+    asked = content_words(question)
+    begun = asked | _beginnings(asked)
+    words = [content_words(sentence) for sentence in sentences]
+    return [not (said & begun or _beginnings(said) & asked) for said in words]
+
+
+def _beginnings(words: set[str]) -> set[str]:
+    return {word[:n] for word in words for n in range(3, min(len(word), _LONGEST))}

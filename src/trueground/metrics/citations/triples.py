@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from trueground.metrics.base import Metric, Option
-from trueground.metrics.citations.counts import Counts, Tally, graphs_of, harmonic, unique
-from trueground.metrics.column import Column, Floats, Options
+from trueground.metrics.citations.counts import Counts, Tally, graphs_of, unique
+from trueground.metrics.column import Column, Floats, Options, harmonic
 from trueground.metrics.evidence import Evidence
 from trueground.text.citations.base import Citation
 from trueground.text.citations.triples import Key, keys_of, triple_key

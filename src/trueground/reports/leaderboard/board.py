@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -206,11 +207,11 @@ def _may_differ(name: str, key: _Key) -> bool:
 
 
 def _direction(metric: str) -> bool | None:
-    try:
-        name = metric.partition("@")[0]  # without the judge
-        return parse_spec(_MICRO.sub("", name)).metric.higher_is_better
-    except UsageError:
-        return None
+    name = metric.partition("@")[0]  # without the judge
+    for one in (name, _MICRO.sub("", name)):  # a metric's own name comes first
+        with suppress(UsageError):
+            return parse_spec(one).metric.higher_is_better
+    return None
 
 
 def _entrants(columns: dict[str, list[Run]]) -> list[Entrant]:

@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from trueground.reports.leaderboard.board import Board, Cell, Column, lay_out
+from trueground.reports.leaderboard.board import Board, Cell, Column, Entrant, lay_out
 from trueground.reports.leaderboard.combined import CombinedScores, combined_scores
 from trueground.reports.leaderboard.datasets import Datasets, by_dataset
 from trueground.reports.leaderboard.facts import Facts, facts_of
 from trueground.reports.leaderboard.graphs.data import Graphs, graphs
-from trueground.reports.leaderboard.graphs.warnings import warnings as graphs_warnings
+from trueground.reports.leaderboard.graphs.settings import sets_by_chance
 from trueground.reports.leaderboard.grounding.data import Grounding, grounding
 from trueground.reports.leaderboard.outside import Outside, no_match, outside_scores
 from trueground.reports.leaderboard.pairs import Changes, Matches, context_changes, match_rules
@@ -103,7 +103,6 @@ def leaderboard(
         warnings=[
             *warnings(board),
             *qa_warnings(study),
-            *graphs_warnings(board),
             *unmatched,
         ],
     )
@@ -164,24 +163,33 @@ def _rows(board: Board, facts: dict[str, Facts]) -> list[Row]:
         {column.id: cell for column in board.columns if (cell := entrant.cell(column))}
         for entrant in board.entrants
     ]
-    best = {column.id: _best(column, cells) for column in board.columns}
+    best = {column.id: _best(column, board.entrants) for column in board.columns}
     return [
         Row(
             name=entrant.name,
             model=entrant.model,
             source=entrant.source,
             cells=own,
-            best=[key for key, cell in own.items() if cell.mean in best[key]],
+            best=[key for key in own if entrant in best[key]],
             facts=facts.get(entrant.model),
         )
         for entrant, own in zip(board.entrants, cells, strict=True)
     ]
 
 
-def _best(column: Column, cells: list[dict[str, Cell]]) -> set[float | None]:
-    """The best mean of a column; nothing where all are the same, or there is no direction."""
-    means = [own[column.id].mean for own in cells if column.id in own]
-    known = [mean for mean in means if mean is not None]
-    if len(set(known)) < 2 or column.higher_is_better is None:
-        return set()
-    return {max(known) if column.higher_is_better else min(known)}
+def _best(column: Column, entrants: Sequence[Entrant]) -> list[Entrant]:
+    """Those with the best mean of a column; none where all are the same, or without a direction.
+
+    Published ones take no part where their numbers rest on other minimum knowledge sets.
+    """
+    alone = sets_by_chance(column)
+    means = {
+        at: cell.mean
+        for at, entrant in enumerate(entrants)
+        if (cell := entrant.cell(column)) and cell.mean is not None
+        if not (alone and entrant.source)
+    }
+    if len(set(means.values())) < 2 or column.higher_is_better is None:
+        return []
+    best = max(means.values()) if column.higher_is_better else min(means.values())
+    return [entrants[at] for at, mean in means.items() if mean == best]

@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 
+from trueground.errors import OutputError
 from trueground.reports.leaderboard.board import Cell, Column
 from trueground.reports.leaderboard.charts import bars
 from trueground.reports.leaderboard.data import Leaderboard, leaderboard
-from trueground.reports.leaderboard.graphs.draw import study_plots
+from trueground.reports.leaderboard.graphs.draw import pair_plots, study_plots
 from trueground.reports.leaderboard.grounding.draw import (
     definition_plot,
     drop_charts,
@@ -20,7 +21,6 @@ from trueground.reports.leaderboard.grounding.draw import (
     sweep_bars,
     sweep_plot,
 )
-from trueground.reports.leaderboard.provenance import few
 from trueground.reports.leaderboard.qa.draw import (
     abstention_picture,
     plane_picture,
@@ -29,6 +29,7 @@ from trueground.reports.leaderboard.qa.draw import (
     slope_picture,
 )
 from trueground.reports.leaderboard.scatter import HEIGHT, scatters, size_lines
+from trueground.reports.leaderboard.short import few
 from trueground.reports.shell import draw
 from trueground.reports.view import STATUS_WORDS
 from trueground.runs.directory import replacing
@@ -76,6 +77,15 @@ def see_replaceable(out: Path) -> None:
     see_ours(out, MARK, "leaderboard of ours")
 
 
+def is_leaderboard(path: Path) -> bool:
+    """Whether the file is an earlier leaderboard; a sweep writes one beside its runs."""
+    try:
+        see_ours(path, MARK, "leaderboard of ours")
+    except OutputError:
+        return False
+    return path.is_file()
+
+
 def render(board: Leaderboard) -> str:
     """The page as text."""
     lines = size_lines(board)
@@ -107,6 +117,7 @@ def render(board: Leaderboard) -> str:
         "sweep_bars": sweep_bars,
         "outside_plot": outside_plot,
         "study_plots": study_plots,
+        "pair_plots": pair_plots,
         "spread": _spread,
         "few": few,
         "shapes": shapes(board.qa),

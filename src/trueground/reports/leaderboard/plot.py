@@ -145,7 +145,10 @@ def _cell_dot(
 
 
 def nice(values: Sequence[float]) -> tuple[Scale, list[float]]:
-    """An axis that ends at round values around all of `values`, and its ticks."""
+    """An axis that ends at round values around all of `values`, and its ticks.
+
+    It goes below 0, or beyond 1, only where a value does.
+    """
     low, high = min(values), max(values)
     span = (high - low) or abs(high) or 1.0
     rough = span / _STEPS
@@ -153,7 +156,7 @@ def nice(values: Sequence[float]) -> tuple[Scale, list[float]]:
     step = next(power * k for k in (1, 2, 5, 10) if power * k >= rough * 0.999)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     if first == last:
-        first, last = first - 1, last + 1
+        first, last = first - (low != 0), last + (high != 1)
     ticks = [round(k * step, 12) for k in range(first, last + 1)]
     return Scale(ticks[0], ticks[-1]), ticks
 

@@ -9,10 +9,9 @@ from typing import Any
 
 from trueground.reports.leaderboard.board import Board, Column
 from trueground.reports.leaderboard.grounding.settings import versions
+from trueground.reports.leaderboard.published_beside import beside_published
 from trueground.reports.leaderboard.runs import Run
-
-# Lee et al. 2024, section 3.3: the cross-encoder.
-PAPER_JUDGES = {"truly-ground": "ms-marco-MiniLM-L-12-v2"}
+from trueground.reports.leaderboard.short import few
 
 
 @dataclass(frozen=True)
@@ -84,13 +83,7 @@ def warnings(board: Board) -> list[str]:
         ours = [run for run in runs if run.source is None]
         for what, value in _compared(column).items():
             found += _difference(column, ours, what, value)
-        cut = [run.label for run in ours if run.manifest.limit is not None]
-        if cut and len(ours) < len(runs):
-            found.append(
-                f"{column.title}: {few(cut)} ran with a limit; the published numbers are "
-                "over the whole task."
-            )
-        found += _other_judges(column, runs)
+    found += beside_published(board)
     found += _versions(board)
     found += _repeats(board)
     return found
@@ -113,25 +106,6 @@ def _versions(board: Board) -> list[str]:
                 f"{told}. No drop is told between them."
             )
     return found
-
-
-def _other_judges(column: Column, runs: list[Run]) -> list[str]:
-    """Published verdicts come from one judge, ours often from another."""
-    of_paper = PAPER_JUDGES.get(column.benchmark or "")
-    if of_paper is None or not any(run.source for run in runs) or "grounding" not in column.metric:
-        return []
-    others: dict[str, list[str]] = defaultdict(list)
-    for run in runs:
-        judge = run.manifest.judge
-        if run.source is None and not (judge and of_paper in judge.signature):
-            others[judge.name if judge else "no judge that the manifest names"].append(run.label)
-    told = "; ".join(f"{few(labels)} by {name}" for name, labels in sorted(others.items()))
-    if not told:
-        return []
-    return [
-        f"{column.title}: the published numbers were judged by {of_paper}, the runs otherwise: "
-        f"{told}. Two judges are two scales."
-    ]
 
 
 def _compared(column: Column) -> dict[str, Callable[[Run], str]]:
@@ -190,13 +164,6 @@ def _difference(
         return []
     told = "; ".join(f"{text or 'none'} in {few(ls)}" for text, ls in sorted(groups.items()))
     return [f"{column.title}: the runs differ in {what}: {told}."]
-
-
-def few(labels: list[str], most: int = 3) -> str:
-    """The labels, or the first ones and how many more."""
-    if len(labels) <= most:
-        return ", ".join(labels)
-    return f"{', '.join(labels[: most - 1])} and {len(labels) - most + 1} more"
 
 
 def _repeats(board: Board) -> list[str]:

@@ -86,6 +86,7 @@ class Manifest(msgspec.Struct):
     prompts: list[Prompt] = []
     metrics: dict[str, str] = {}
     judge: JudgePart | None = None
+    rater: JudgePart | None = None
     limit: int | None = None
     repeats: int = 1
     seed: int | None = None
@@ -195,12 +196,16 @@ def _runs_below(path: Path) -> list[Path]:
 
 
 def _labelled(folders: Sequence[Path]) -> list[tuple[str, Path]]:
-    """Each folder with as many last parts of its path as tell it from the others."""
+    """Each folder with as many last parts of its path as tell it from the others.
+
+    Two at least where the last one has no letter, as in a sweep over the values of an option: a
+    run that is called "0.1" says nothing.
+    """
     parts = {folder: folder.resolve().parts for folder in folders}
     labels = []
     for folder, own in parts.items():
         others = [p for p in parts.values() if p is not own]
-        depth = 1
+        depth = 1 if any(map(str.isalpha, folder.resolve().name)) else 2
         while depth < len(own) and any(p[-depth:] == own[-depth:] for p in others):
             depth += 1
         labels.append(("/".join(own[-depth:]), folder))

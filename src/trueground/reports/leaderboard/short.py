@@ -35,3 +35,10 @@ def _short(value: str, others: set[str]) -> str:
 def short_checksums(text: str) -> str:
     """The text with the beginning of each checksum only."""
     return _CHECKSUM.sub(lambda match: f"{match[0][:_FEW]}…", text)
+
+
+def few(labels: list[str], most: int = 3) -> str:
+    """The labels, or the first ones and how many more."""
+    if len(labels) <= most:
+        return ", ".join(labels)
+    return f"{', '.join(labels[: most - 1])} and {len(labels) - most + 1} more"

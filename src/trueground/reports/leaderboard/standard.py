@@ -58,7 +58,12 @@ def _distracted_as_published(column: Column, given: Mapping[str, Any]) -> bool:
 
 
 def _cited_as_published(column: Column, given: Mapping[str, Any]) -> bool:
-    """The same graphs, as much of them taken away, the same temperature; any minimum set."""
+    """The same graphs, as much of them taken away, the same temperature; any minimum set.
+
+    The study of retrieval accuracy is beside its own figure only, not beside a table of another.
+    """
+    if column.options.get("retrieval-accuracy") and "retrieval-accuracy" not in given:
+        return False
     told = {name: value for name, value in column.options.items() if value is not None}
     asked, wanted = {**_AS_RETRIEVED, **told}, {**_AS_RETRIEVED, **given}
     return all(str(asked[name]) == value for name, value in wanted.items())

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from trueground.reports.leaderboard.board import Cell
 from trueground.reports.leaderboard.data import Leaderboard
 from trueground.reports.leaderboard.qa.terminal import tables
+from trueground.reports.leaderboard.short import LONG
 from trueground.reports.terminal import number
+
+WIDEST = 160  # characters of a line
 
 
 def render(board: Leaderboard, path: Path) -> str:
-    """A line for each model, a column for each task, and where the page lies."""
-    head = ["model", *(column.title for column in board.columns)]
-    rows = [
-        [
-            f"{row.name} (published)" if row.source else row.name,
-            *(_cell(row.cells.get(column.id)) for column in board.columns),
-        ]
-        for row in board.rows
-    ]
-    blocks = [_aligned([head, *rows])]
+    """A line for each model, a column for each task, and where the page lies.
+
+    What does not fit into lines of 160 characters goes on below.
+    """
+    blocks = _scores(board)
     for scores in board.combined:
         best = [
             [f"{row.name} (published)" if row.source else row.name, number(row.score)]
@@ -30,6 +29,33 @@ def render(board: Leaderboard, path: Path) -> str:
     blocks += [_aligned(rows) for rows in tables(board.qa)]
     blocks.append(f"page   {path}")
     return "\n\n".join(blocks)
+
+
+def _scores(board: Leaderboard) -> list[str]:
+    """The table; a wide one as several, below one another.
+
+    Where titles are long, its columns have numbers as heads, and a legend.
+    """
+    names = ["model", *(f"{r.name} (published)" if r.source else r.name for r in board.rows)]
+    titles = [column.title for column in board.columns]
+    columns = [
+        [column.title, *(_cell(row.cells.get(column.id)) for row in board.rows)]
+        for column in board.columns
+    ]
+    legend = []
+    if _width([names, *columns]) > WIDEST and max(map(len, titles)) > LONG:
+        legend = ["\n".join(f"[{place}]  {title}" for place, title in enumerate(titles, 1))]
+        columns = [[f"[{place}]", *values] for place, (_, *values) in enumerate(columns, 1)]
+    blocks: list[list[list[str]]] = [[]]
+    for column in columns:
+        if blocks[-1] and _width([names, *blocks[-1], column]) > WIDEST:
+            blocks.append([])
+        blocks[-1].append(column)
+    return [*(_aligned(list(zip(names, *block, strict=True))) for block in blocks), *legend]
+
+
+def _width(columns: Sequence[Sequence[str]]) -> int:
+    return sum(max(map(len, cells)) for cells in columns) + 2 * (len(columns) - 1)
 
 
 def _cell(cell: Cell | None) -> str:
@@ -43,7 +69,7 @@ def _cell(cell: Cell | None) -> str:
     return shown
 
 
-def _aligned(rows: list[list[str]]) -> str:
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     lines = ("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)

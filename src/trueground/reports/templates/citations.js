@@ -85,12 +85,16 @@ const citationViews = ({ make, section, listen, verdictOf, subgraph }) => {
     return make("li", {}, button, ...notes.map((note) => make("p", { class: "reason" }, note)));
   }
 
+  /* What citation precision counts: a triple of the minimum set that a given graph has. */
+  const counted = (one) => one.correct && one.needed;
+
   function citationEntry(board, names, owner) {
     const whole = owner.qid && owner.property && owner.value;
     const badges = [owner.correct ? badge("supported", "correct")
       : badge("unsupported", whole ? "not in the graph" : "incomplete")];
     if (typeof owner.needed === "boolean") {
-      badges.push(owner.needed ? badge("supported", "needed") : badge("unchecked", "not needed"));
+      badges.push(counted(owner) ? badge("supported", "needed")
+        : badge("unchecked", owner.needed ? "needed, does not count" : "not needed"));
     }
     if (owner.alignment) {
       const { name } = verdictOf(owner.alignment);
@@ -146,7 +150,7 @@ const citationViews = ({ make, section, listen, verdictOf, subgraph }) => {
     const checked = all.filter((one) => one.alignment);
     const marked = sentences.filter((one) => one.missing);
     return [share("correct", (one) => one.correct),
-      share("needed", (one) => one.needed, all.filter((one) => typeof one.needed === "boolean")),
+      share("needed", counted, all.filter((one) => typeof one.needed === "boolean")),
       share("aligned", (one) => one.alignment.supported === true, checked),
       marked.length ? `[NA] in ${marked.length}` : null].filter((part) => part).join(", ");
   }
@@ -178,10 +182,16 @@ const citationViews = ({ make, section, listen, verdictOf, subgraph }) => {
     if (!told.missed.length && !told.absent.length) return null;
     const names = new Map(told.graphs.map(({ qid, name }) => [qid, name]));
     const parts = [];
-    if (told.missed.length) {
-      parts.push(make("h4", {}, `Needed, not cited (${told.missed.length})`), make("ul", { class: "texts" },
-        ...told.missed.map((triple) => tripleItem(names, triple, triple[3] === null ? null
+    const uncited = told.missed.filter((triple) => !triple[4]);
+    const wrong = told.missed.filter((triple) => triple[4]);
+    if (uncited.length) {
+      parts.push(make("h4", {}, `Needed, not cited (${uncited.length})`), make("ul", { class: "texts" },
+        ...uncited.map((triple) => tripleItem(names, triple, triple[3] === null ? null
           : make("span", { class: "tag" }, triple[3] ? "in the given graph" : "not in the given graph")))));
+    }
+    if (wrong.length) {
+      parts.push(make("h4", {}, `Needed, cited, but not in the given graph (${wrong.length})`),
+        make("ul", { class: "texts" }, ...wrong.map((triple) => tripleItem(names, triple, null))));
     }
     if (told.absent.length) {
       parts.push(make("h4", {}, `Absent from the graph (${told.absent.length})`), make("ul", { class: "texts" },

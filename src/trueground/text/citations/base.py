@@ -34,7 +34,8 @@ class Sentence:
     """One sentence of an answer, its brackets before or after the full stop included.
 
     `text` is the sentence without its brackets; "" where the answer has nothing but brackets.
-    `missing` counts its [NA], `passages` are the numbers that it cites, from 1, in their order.
+    `missing` counts its brackets that say NA. `passages` are the numbers that it cites, from 1, in
+    their order.
     """
 
     text: str

@@ -8,8 +8,13 @@ from dataclasses import dataclass
 
 from trueground.text.citations.base import Citation
 
-_SPACES = re.compile(r"\s+")
+_RUNS = re.compile(r"\s+|(?<!\\)\\+(?=[\[\]])")
 _BRACKET = re.compile(r"[\[\]]")
+
+
+def searched(text: str) -> str:
+    """White space collapsed, and brackets without the backslashes of Markdown before them."""
+    return _RUNS.sub(lambda run: "" if run[0][0] == "\\" else " ", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,21 +29,33 @@ class Bracket:
 
 
 class Flat:
-    """A text with each run of white space as one space, and the way back to its own offsets."""
+    """A text as it is searched, and the way back to its own offsets.
+
+    Each run of white space is one space, and no backslash stands before a bracket: Markdown
+    escapes brackets so.
+    """
 
     def __init__(self, text: str) -> None:
-        self.text = _SPACES.sub(" ", text)
+        self.text = searched(text)
+        self._whole = text
         self._at = [0]
         self._lost = [0]
         lost = 0
-        for run in _SPACES.finditer(text):
-            if run.end() - run.start() > 1:
-                lost += run.end() - run.start() - 1
+        for run in _RUNS.finditer(text):
+            kept = 0 if run[0][0] == "\\" else 1
+            if run.end() - run.start() > kept:
+                lost += run.end() - run.start() - kept
                 self._at.append(run.end() - lost)
                 self._lost.append(lost)
 
-    def back(self, place: int) -> int:
-        """The offset in the text as it was of the character at `place`."""
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Start and end in the text as it was, backslashes before the first bracket included."""
+        begin = self._back(start)
+        while begin and self._whole[begin - 1] == "\\":
+            begin -= 1
+        return begin, self._back(end - 1) + 1
+
+    def _back(self, place: int) -> int:
         return place + self._lost[bisect_right(self._at, place) - 1]
 
 

@@ -1,7 +1,7 @@
 """What the graphs of an answer have, laid out for finding it at a place of a text.
 
-The texts that are searched have one space for each run of white space; in the `view` of one each
-`_` is a space too, which is how names of properties are compared.
+The texts that are searched are those of `brackets.searched`; in the `view` of one each `_` is a
+space too, which is how names of properties are compared.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from trueground.text.citations.brackets import searched
 from trueground.text.citations.triples import pairs_of, plain, plain_property
 from trueground.types import Graph
 
 T = TypeVar("T")
 _COLON = re.compile(r" ?: ?")
+_NAME = re.compile(r"name ?: ?", re.IGNORECASE)
 
 
 class Texts(Generic[T]):
@@ -48,6 +50,12 @@ class Property:
     name: str
     values: Texts[str] = field(default_factory=Texts)
 
+    def add(self, value: str) -> None:
+        """A backslash at its end may stand before the end of a bracket, and is not seen then."""
+        text = searched(plain(value))
+        self.values.add(text, value)
+        self.values.add(text.rstrip("\\"), value)
+
 
 class Facts:
     """The properties, values and names of some graphs."""
@@ -59,21 +67,22 @@ class Facts:
             for name, value in pairs_of(graph):
                 if name not in self._found:
                     self._found[name] = Property(name)
-                self._found[name].values.add(plain(value), value)
+                self._found[name].add(value)
                 if name == "name":
-                    self.names.add(plain(value), value)
+                    self.names.add(searched(plain(value)), value)
         self._spelt: Texts[list[Property]] = Texts()
         self._plain: dict[str, str] = {}
         for name, each in self._found.items():
             self._plain.setdefault(plain_property(name), name)
             # As it is written, where runs of spaces and "_" are kept, and in plain form.
-            for spelling in {plain(name).replace("_", " "), plain_property(name)} - {""}:
+            seen = searched(plain(name))
+            for spelling in {seen.replace("_", " "), plain_property(seen)} - {""}:
                 self._spelt.add(spelling, []).append(each)
 
     def properties_at(self, text: str, view: str, place: int) -> list[tuple[Property, int]]:
         """The properties with which the text goes on, and where their values begin.
 
-        One that is spelt just so comes first.
+        One that is spelt just so comes first; `name` may be written in large letters.
         """
         found = [
             (each, colon.end())
@@ -81,6 +90,8 @@ class Facts:
             if (colon := _COLON.match(text, end))
             for each in several
         ]
+        if not found and (name := _NAME.match(text, place)):
+            found = [(each, name.end()) for each in self.named("name")]
         if len(found) > 1:
             found.sort(key=lambda one: not text.startswith(plain(one[0].name), place))
         return found
@@ -105,7 +116,7 @@ class Known:
                 self._graphs[qid].append(graph)
         self._ids: Texts[str] = Texts()
         for qid in self._graphs:
-            self._ids.add(qid, qid)
+            self._ids.add(searched(qid), qid)
         self._facts: dict[str, Facts] = {}
 
     def ids_at(self, text: str, place: int) -> Iterator[tuple[str, int]]:

@@ -7,17 +7,18 @@ import re
 from trueground.text.citations.brackets import Bracket
 
 LONGEST_RANGE = 100
-_NUMBER = r"[0-9]{1,9}"
+_NUMBER = r"[0-9]{1,3}"  # more digits are a year
 _PART = rf"{_NUMBER}(?:\s*[-–]\s*{_NUMBER})?"
-_BRACKET = re.compile(rf"\[\s*({_PART}(?:\s*[,;]\s*{_PART})*)\s*\]")
+_BRACKET = re.compile(rf"(?<!\\)\\*\[\s*({_PART}(?:\s*[,;]\s*{_PART})*)\s*\\*\]")
 _PARTS = re.compile(rf"({_NUMBER})(?:\s*[-–]\s*({_NUMBER}))?")
 
 
 def number_brackets(text: str) -> list[Bracket]:
     """The brackets that hold numbers of passages, in order, the numbers as they are written.
 
-    A range that goes backwards, or over more than LONGEST_RANGE passages as in [1914-2024], makes
-    its bracket text.
+    Numbers of four digits or more, as in [1999], make their bracket text, and so does a range that
+    goes backwards or over more than LONGEST_RANGE passages. Markdown's backslashes before a bracket
+    belong to it.
     """
     found = []
     for bracket in _BRACKET.finditer(text):

@@ -20,6 +20,8 @@ _BREAK = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
 _BULLET = re.compile(r"[ \t]*(?:[-*•‣◦▪–—]|\(?[0-9]{1,2}[.)])[ \t]+")
 _CLOSING = ".,;:!?…)]}»”’"
 _OPENING = "([{«“‘"
+_STOPPED = re.compile(r"[.!?…][\"”’»]?\Z")
+_STOP = re.compile(r"\.(?!\.)")
 _AROUND = ("()", "[]", "{}")  # brackets that hold nothing but citations go with them
 
 
@@ -81,7 +83,12 @@ class _Bare:
             open_ = not self._pieces or self._pieces[-1][-1:].isspace()
             space = " " if wanted and following and not open_ else ""
         self._add(words, after, space)
-        return after
+        return after + self._stops_again(words, after)
+
+    def _stops_again(self, words: int, after: int) -> bool:
+        """Whether a stop stands at `after` though the words before the bracket have theirs."""
+        stopped = _STOPPED.search(self._whole[max(words - 2, 0) : words])
+        return stopped is not None and _STOP.match(self._whole, after) is not None
 
     def back(self, place: int) -> int:
         """The offset in the whole text of the character at `place` of a sentence's end or start."""

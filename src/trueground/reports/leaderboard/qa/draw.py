@@ -76,8 +76,8 @@ def plane_picture(plane: Plane, own: Shapes) -> Picture:
         for number, row in enumerate(plane.rows, 1)
         if row.recall and row.k_precision
     ]
-    across, x_values = _axis(_ends([dot[0] for dot in dots]))
-    up, y_values = _axis(_ends([dot[1] for dot in dots]))
+    across, x_values = nice(_ends([dot[0] for dot in dots]))
+    up, y_values = nice(_ends([dot[1] for dot in dots]))
     points = [_mark(dot, across, up, own, "recall", "K-Precision") for dot in dots]
     return Picture(numbered(points), _across(across, x_values), _down(up, y_values), [])
 
@@ -109,7 +109,7 @@ def slope_picture(table: Instructions, measure: str, own: Shapes) -> Picture | N
     cells = [cell for _, _, pair in pairs for cell in pair if cell]
     if not cells:
         return None
-    scale, values = _axis(_ends(cells))
+    scale, values = nice(_ends(cells))
     points: list[Point] = []
     lines = []
     for number, row, pair in pairs:
@@ -149,13 +149,6 @@ def retriever_bars(table: Retrievers) -> list[RetrieverBars]:
 
 def _bar(cell: Cell, scale: Scale) -> Interval | None:
     return interval({"mean": cell.mean, "ci": cell.ci}, scale)
-
-
-def _axis(values: Sequence[float]) -> tuple[Scale, list[float]]:
-    """Round ends around all values; no tick outside of 0 to 1, where all these numbers lie."""
-    scale, ticks = nice(values)
-    inside = [tick for tick in ticks if 0.0 <= tick <= 1.0]
-    return (Scale(inside[0], inside[-1]), inside) if len(inside) > 1 else (scale, ticks)
 
 
 def _ends(cells: Sequence[Cell]) -> list[float]:

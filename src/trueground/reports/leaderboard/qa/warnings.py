@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from trueground.reports.leaderboard.provenance import few
 from trueground.reports.leaderboard.qa.abstention import AbstentionRow
 from trueground.reports.leaderboard.qa.data import Qa
+from trueground.reports.leaderboard.short import few
 
 # Task, how the questions differ, what follows, labels of the runs.
 _Unlike = tuple[str, str, str, list[str]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from trueground.graph.base import Value
+from trueground.graph.dates import historical
 from trueground.graph.rdf import QUANTITY, XSD
 
 _DATES = {XSD + name for name in ("date", "dateTime", "gYear", "gYearMonth")}
@@ -21,7 +22,8 @@ _DATE = re.compile(r"([+-]?)(\d{4,})(?:-(\d\d)(?:-(\d\d)(?:T.*)?)?)?(?:Z|[+-]\d\
 def literal_value(text: str, datatype: str) -> Value:
     """The value of a literal: its text, and the address of its type.
 
-    Dates end where what is known ends, and never tell a time of day. A quantity is its amount, and
+    Dates end where what is known ends, and never tell a time of day; years before our era are
+    counted as historians do, so "-0043" of XML Schema 1.1 is "-0044". A quantity is its amount, and
     behind a space the name of its unit.
     """
     if datatype in _TEXTS:
@@ -37,7 +39,8 @@ def literal_value(text: str, datatype: str) -> Value:
 
 
 def _date(text: str) -> str:
-    match = _DATE.fullmatch(text)
+    told = historical(text) if text.startswith(("-", "0000")) else text
+    match = _DATE.fullmatch(told)
     if match is None:
         return text
     sign, year, month, day = match.groups()
@@ -52,7 +55,8 @@ def _date(text: str) -> str:
 def fits(tag: str | None, lang: str) -> int | None:
     """How well a text of this language serves readers of `lang`, 0 the best; None if not at all.
 
-    A text without a language serves all, as does one that is marked as no language's ("mul").
+    Both in lower case. A form of the language serves, as SPARQL's LANGMATCHES has it: "en-gb" for
+    "en". A text without a language serves all, as does one that is marked as no language's ("mul").
     """
     if tag is None:
         return 1

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from trueground.errors import GraphError
 from trueground.graph.base import Row
-from trueground.graph.endpoint.terms import is_address, term
+from trueground.graph.sparql.terms import is_address, term
 
 _NAME = r"(?:\w|[\u00b7\u203f\u2040\u0300-\u036f])+"
 _TOKEN = re.compile(

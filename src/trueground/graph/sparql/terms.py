@@ -35,9 +35,14 @@ def literal(text: str, lang: str | None = None) -> str:
     return f'"{body}"' if lang is None else f'"{body}"@{language(lang)}'
 
 
+def is_language(tag: str) -> bool:
+    """Whether it is a language tag, "en" or "pt-BR"."""
+    return _LANG.fullmatch(tag) is not None
+
+
 def language(tag: str) -> str:
     """The tag itself. Raises UsageError where it is none."""
-    if not _LANG.fullmatch(tag):
+    if not is_language(tag):
         raise UsageError(f'{tag!r} is no language; expected a tag such as "en" or "pt-BR"')
     return tag
 

@@ -1,0 +1,1 @@
+"""SPARQL as text: terms that are escaped for themselves, and values in place of variables."""
