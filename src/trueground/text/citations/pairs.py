@@ -87,9 +87,11 @@ class Pairs:
         name = each.name if each else node.last
         if after[1] == "]":
             yield Step(Node(after.start(1) + 1, node.qid, name), True, cost, part)
-        elif self._begins(after.end()) or self._bare(node, after.end(), each):
-            yield Step(Node(after.end(), node.qid, name), False, cost, part)
-        elif part and self._closing.around(after.end()) is not None:
+        elif (
+            self._begins(after.end())
+            or self._bare(node, after.end(), each)
+            or (part and self._closing.around(after.end()) is not None)
+        ):
             yield Step(Node(after.end(), node.qid, name), False, cost, part)
 
     def _begins(self, place: int) -> bool:
