@@ -3,48 +3,26 @@
 from __future__ import annotations
 
 import random
-import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.reports.browser import browser, needs_a_browser, resize, webdriver
 from tests.reports.report_fixture import make_item, sample_run, write_run
 
 from trueground.reports.page import write_page
 from trueground.types import Passage, Turn
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 WebDriverWait = pytest.importorskip(
     "selenium.webdriver.support.ui", reason="selenium is not installed"
 ).WebDriverWait
 
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (BROWSER and DRIVER), reason="no chromium (or google-chrome) with chromedriver here"
-)
-FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run "
-    "--disable-background-networking --disable-component-update --disable-sync"
-)
+__all__ = ["browser"]  # a fixture
+pytestmark = needs_a_browser
 PAYLOAD = (
     '</script><script>window.hit=1</script><img src=x onerror="window.hit=1"> "onerror=" {{7*7}} &'
 )
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in FLAGS.split():
-        options.add_argument(flag)
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
-    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +36,6 @@ def opened(browser: Any, page: Path) -> Any:
     browser.get(page.as_uri())
     yield browser
     assert browser.get_log("browser") == []
-
-
-def resize(browser: Any, width: int) -> None:
-    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
 
 def run(browser: Any, script: str, *values: Any) -> Any:

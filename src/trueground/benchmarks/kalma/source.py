@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trueground.benchmarks.kalma.rows import Words, read_items, refused, wrong
+from trueground.benchmarks.published_files import PublishedFiles
 from trueground.errors import InputError, UsageError
 from trueground.records.mapping import FIELDS
 from trueground.records.problems import Problem
@@ -17,7 +18,8 @@ from trueground.text.citations.triples import plain
 from trueground.types import Graph, Record, Triple
 
 FILES = {"specific": "complex_question_graph", "general": "simple_question_graph"}
-_FOLDERS = (".", "dataset")  # where the publisher's repository has them
+_OWN = "a file of your own questions is for kalma/questions"
+_PUBLISHED = PublishedFiles("kalma", (".", "dataset"), "dataset", _OWN)
 # Stands before most of the general questions, and is no part of them.
 _PREFIX = "question:"
 _EXPECTED = '[question, [graph, …]], or {"question": "…", "knowledge": [{"qid": "Q1", …}]}'
@@ -46,34 +48,6 @@ class Entry:
     misspelt: tuple[tuple[str, str], ...] = ()
 
 
-def find_file(name: str, data: Path | None) -> Path:
-    """The file `name`.json in the data folder, or the fetched one. InputError: there is none."""
-    path = look_for(name, data)
-    if path is not None:
-        return path
-    if data is None:
-        from trueground.benchmarks.datasets import local_files
-
-        return local_files("kalma", name)[0]
-    if not data.is_dir():
-        what = "is a file" if data.exists() else "does not exist"
-        hint = "; a file of your own questions is for kalma/questions" if data.is_file() else ""
-        raise InputError(f"{data} {what}; expected the folder that holds {name}.json{hint}")
-    seen = ", ".join(sorted(path.name for path in data.iterdir())[:6]) or "nothing"
-    raise InputError(f"{data} has no {name}.json; found {seen}. Name the published folder, dataset")
-
-
-def look_for(name: str, data: Path | None) -> Path | None:
-    """The same, or None where there is none."""
-    if data is None:
-        from trueground.benchmarks.datasets import local_files, read_origin
-
-        known = {record.file for record in read_origin("kalma").files}
-        return local_files("kalma", name)[0] if name in known else None
-    paths = (data / folder / f"{name}.json" for folder in _FOLDERS)
-    return next((path for path in paths if path.is_file()), None)
-
-
 def question_key(question: str) -> str:
     """Equal for questions that differ in white space, Unicode form or the file's prefix only."""
     return plain(_unprefixed(question))
@@ -87,9 +61,13 @@ def read_published(
     An entry stands in both files at the same place: with `both` the other file, where it is there,
     tells its other question. InputError.
     """
-    files = [find_file(FILES[task], data)]
+    files = [_PUBLISHED.find(FILES[task], data)]
     entries = read_entries(files[0])
-    other = look_for(FILES["general" if task == "specific" else "specific"], data) if both else None
+    other = (
+        _PUBLISHED.look_for(FILES["general" if task == "specific" else "specific"], data)
+        if both
+        else None
+    )
     others = read_entries(other) if other is not None else []
     if other is not None and len(others) == len(entries):
         pairs = zip(entries, others, strict=True)

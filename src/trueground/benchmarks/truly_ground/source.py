@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trueground.benchmarks.published_files import PublishedFiles
 from trueground.benchmarks.truly_ground.answers import references
 from trueground.benchmarks.truly_ground.contexts import passage
 from trueground.benchmarks.truly_ground.jsonfile import read_object
@@ -19,7 +20,8 @@ META, DISTRACTORS = "qId2metaInfo", "qId2distractor"
 TEXTS, TITLES = "localDocId2localDocText", "localDocId2title"
 FILES = (*VERSIONS.values(), META, DISTRACTORS, TEXTS, TITLES)
 # The publisher's repository has the questions in data/, the others in data/metadata/.
-_FOLDERS = (".", "metadata", "data", "data/metadata")
+_PUBLISHED = PublishedFiles("truly-ground", (".", "metadata", "data", "data/metadata"), "data/")
+find_file, look_for = _PUBLISHED.find, _PUBLISHED.look_for
 _DIGITS = re.compile(r"[0-9]{1,15}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -36,33 +38,6 @@ class Item:
     popularity: str
     contexts: str
     answer: str
-
-
-def find_file(name: str, data: Path | None) -> Path:
-    """The file `name`.json in the data folder, or the fetched one. InputError: there is none."""
-    path = look_for(name, data)
-    if path is not None:
-        return path
-    if data is None:
-        from trueground.benchmarks.datasets import local_files
-
-        return local_files("truly-ground", name)[0]
-    if not data.is_dir():
-        what = "is a file" if data.exists() else "does not exist"
-        raise InputError(f"{data} {what}; expected the folder that holds {name}.json")
-    seen = ", ".join(sorted(path.name for path in data.iterdir())[:6]) or "nothing"
-    raise InputError(f"{data} has no {name}.json; found {seen}. Name the published folder, data/")
-
-
-def look_for(name: str, data: Path | None) -> Path | None:
-    """The same, or None where there is none."""
-    if data is None:
-        from trueground.benchmarks.datasets import local_files, read_origin
-
-        known = {record.file for record in read_origin("truly-ground").files}
-        return local_files("truly-ground", name)[0] if name in known else None
-    paths = (data / folder / f"{name}.json" for folder in _FOLDERS)
-    return next((path for path in paths if path.is_file()), None)
 
 
 def read_items(questions: Path, meta: Path) -> list[Item]:

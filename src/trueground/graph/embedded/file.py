@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +10,7 @@ import msgspec
 
 from trueground._version import __version__
 from trueground.errors import GraphError, WriteError
+from trueground.net.state import is_state, write_state
 
 GRAPH = "graph.json"
 STORE = "store-"  # and a number: the folder of a store
@@ -61,30 +60,18 @@ class GraphFile(msgspec.Struct, kw_only=True):
     def write(self, folder: Path) -> None:
         """Replace the file as a whole. WriteError."""
         path = folder / GRAPH
-        unfinished = path.with_name(f".{GRAPH}.part")
         try:
-            with unfinished.open("wb") as out:
-                out.write(msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n")
-                out.flush()
-                os.fsync(out.fileno())
-            unfinished.replace(path)
+            write_state(path, self)
         except OSError as error:
             raise WriteError(
                 f"writing {path} failed: {error.strerror or error}; make room there or allow "
                 "writing, then run again: what is loaded stays"
             ) from error
-        finally:
-            with suppress(OSError):
-                unfinished.unlink(missing_ok=True)
 
 
 def is_graph(folder: Path) -> bool:
     """Whether the folder is a graph of ours, of whatever version, finished or not."""
-    try:
-        found = msgspec.json.decode((folder / GRAPH).read_bytes())
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return False
-    return isinstance(found, dict) and "trueground_graph" in found
+    return is_state(folder / GRAPH, "trueground_graph")
 
 
 def read_graph_file(folder: Path) -> GraphFile:

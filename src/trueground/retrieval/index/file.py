@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from trueground._version import __version__
 from trueground.errors import InputError, WriteError
+from trueground.net.state import is_state, write_state
 from trueground.retrieval.index.sources import SourceFile
 from trueground.retrieval.writing import step
 
@@ -50,21 +49,13 @@ class IndexFile(msgspec.Struct, kw_only=True):
     def write(self, folder: Path) -> None:
         """Replace the file as a whole. WriteError."""
         path = folder / INDEX
-        unfinished = path.with_name(f".{INDEX}.part")
         try:
-            with unfinished.open("wb") as out:
-                out.write(msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n")
-                out.flush()
-                os.fsync(out.fileno())
-            unfinished.replace(path)
+            write_state(path, self)
         except OSError as error:
             raise WriteError(
                 f"writing {path} failed: {error.strerror or error}; {step(error)}, then run again: "
                 "what is finished stays"
             ) from error
-        finally:
-            with suppress(OSError):
-                unfinished.unlink(missing_ok=True)
 
     @property
     def empty(self) -> bool:
@@ -74,11 +65,7 @@ class IndexFile(msgspec.Struct, kw_only=True):
 
 def is_index(path: Path) -> bool:
     """Whether the folder is an index, of whatever version, finished or not."""
-    try:
-        found = msgspec.json.decode((path / INDEX).read_bytes())
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return False
-    return isinstance(found, dict) and "trueground_index" in found
+    return is_state(path / INDEX, "trueground_index")
 
 
 def read_index_file(folder: Path) -> IndexFile:
