@@ -35,6 +35,6 @@ def test_what_fails_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "thing.json"
     path.mkdir()
     (path / "kept").touch()
-    with pytest.raises(OSError, match="thing.json"):
+    with pytest.raises(OSError, match=r"thing\.json"):
         write_state(path, State())
     assert [one.name for one in tmp_path.iterdir()] == ["thing.json"]
