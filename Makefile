@@ -39,7 +39,7 @@ docs: $(VENV)/docs.done  ## build the documentation into site/
 bounds:  ## test with the oldest versions that pyproject.toml allows, in a place of its own
 	$(PYTHON) -m venv --clear $(VENV)-oldest
 	$(VENV)-oldest/bin/python -m pip install --quiet --constraint requirements/oldest.txt \
-	  --editable . pytest hypothesis rouge-score pandas pyarrow bm25s PyStemmer faiss-cpu ir-measures pypdf beautifulsoup4 pyoxigraph pyahocorasick
+	  --editable . pytest hypothesis rouge-score pandas pyarrow bm25s PyStemmer faiss-cpu ir-measures pypdf beautifulsoup4 pyoxigraph pyahocorasick py3langid
 	$(VENV)-oldest/bin/python -m pytest
 
 $(VENV)/bin/python:
@@ -50,7 +50,7 @@ $(VENV)/base.done: pyproject.toml requirements/constraints.txt | $(VENV)/bin/pyt
 	touch $@
 
 $(VENV)/test.done: $(VENV)/base.done requirements/test.txt
-	$(PIP) $(PINS) --editable ".[pandas,meteor,retrieval,documents,graph,ner]" --requirement requirements/test.txt
+	$(PIP) $(PINS) --editable ".[pandas,meteor,retrieval,documents,graph,ner,build]" --requirement requirements/test.txt
 	touch $@
 
 $(VENV)/hf.done: $(VENV)/test.done requirements/hf.txt

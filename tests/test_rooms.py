@@ -20,9 +20,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("claims",),
     ("judges",),
     ("benchmarks", "runs"),
+    ("annotation",),
     ("reports",),
     ("evaluate",),
-    ("studies",),
+    ("studies", "builders"),
     ("testing",),
     ("cli",),
 )

@@ -12,6 +12,7 @@ import typer
 
 from trueground._version import __version__
 from trueground.cli import (
+    building,
     caching,
     comparing,
     data,
@@ -39,6 +40,7 @@ app = typer.Typer(
 )
 app.command("score")(scoring.score)
 app.add_typer(running.group)
+app.add_typer(building.group)
 app.command("compare")(comparing.compare)
 app.command("errors")(errors_command.errors)
 app.command("report")(reporting.report)

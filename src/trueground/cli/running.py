@@ -60,7 +60,7 @@ def _command(benchmark: Benchmark, tasks: tuple[str, ...], name: str) -> Any:
         start(benchmark, tasks, options, **given)
 
     parameters = [*inspect.signature(common, eval_str=True).parameters.values()]
-    parameters += [_parameter(option) for option in benchmark.options]
+    parameters += [parameter_of(option) for option in benchmark.options]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -79,7 +79,7 @@ def _help(benchmark: Benchmark, tasks: tuple[str, ...]) -> str:
     )
 
 
-def _parameter(option: BenchmarkOption) -> inspect.Parameter:
+def parameter_of(option: BenchmarkOption) -> inspect.Parameter:
     """A benchmark's option as a parameter that typer understands."""
     flag = isinstance(option.default, bool)
     allowed = f" [{'|'.join(option.allowed)}]" if option.allowed else ""

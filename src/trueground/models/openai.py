@@ -32,6 +32,7 @@ class OpenAIModel:
     """
 
     cacheable = True
+    offers_schema = True  # replies as JSON of a schema: most endpoints do
 
     def __init__(self, name: str, options: ModelOptions) -> None:
         """Raises UsageError for an address, a key, a limit or a wrapper that cannot be used."""
@@ -40,6 +41,8 @@ class OpenAIModel:
         self.concurrency = options.max_connections
         self.client = self.endpoint.client(options)
         self._api = options.api
+        # Replies as JSON of a schema: most endpoints offer that in the chat API.
+        self.offers_schema = options.api == "chat"
         self._extra = options.extra
         self._wrapper = None
         if options.api == "completions" and options.wrapper is not None:

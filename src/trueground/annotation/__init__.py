@@ -1,0 +1,1 @@
+"""Labels by people: tasks to fill in, their answers checked and merged, and how well they agree."""

@@ -1,0 +1,1 @@
+"""Pipelines that make new benchmarks of a user's own documents or graph: resumable, validated."""

@@ -1,0 +1,191 @@
+"""The folder of a build: what it holds, who may write there, and what of it is done already.
+
+manifest.json            what was built of what, by whom, when; written first and last
+summary.json             how many items each stage took, kept and dropped, and why
+stages/NN-NAME.jsonl     the items that a stage gave, in order
+dropped.jsonl            every item that fell: stage, id, reason, detail
+dataset/                 the benchmark
+report.html, card.md     the quality report as a page and as a data card
+work/NAME.jsonl          outcomes as they arrived, each under the hash of what it depends on
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import orjson
+
+from trueground.builders.base import Dropped
+from trueground.errors import InputError, OutputError
+from trueground.net.locks import LOCK, locked
+from trueground.runs.directory import AppendFile, replacing, write_json
+
+MANIFEST, SUMMARY, DROPPED = "manifest.json", "summary.json", "dropped.jsonl"
+STAGES, WORK, DATASET = "stages", "work", "dataset"
+REPORT, CARD = "report.html", "card.md"
+_encode = msgspec.json.Encoder().encode
+
+
+class Outcome(msgspec.Struct, omit_defaults=True):
+    """What a stage made of one item, under the hash of all that it depends on."""
+
+    key: str
+    kept: list[msgspec.Raw] = []
+    dropped: list[tuple[str, str, str]] = []  # id, reason, detail
+
+
+@contextmanager
+def build_directory(path: Path, builder: str) -> Iterator[Path]:
+    """The folder, held for one build. OutputError: another's files, another builder's, in use."""
+    see_usable(path, builder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"cannot use {path} as output folder: {error.strerror or error}; choose another --out"
+        ) from error
+    busy = OutputError(f"{path} is in use by another build; wait for it or choose another --out")
+    with locked(path, busy):
+        see_usable(path, builder)
+        yield path
+
+
+def see_usable(path: Path, builder: str) -> None:
+    """See that a build may begin, or go on, in this folder. Makes nothing. OutputError."""
+    if path.exists() and not path.is_dir():
+        raise OutputError(f"{path} is a file; --out must name a folder")
+    if not path.exists() or not {entry.name for entry in path.iterdir()} - {LOCK}:
+        return
+    found = read_manifest(path)
+    if found is None:
+        raise OutputError(f"{path} holds files but no build; choose another --out")
+    if found.get("builder") != builder:
+        raise OutputError(
+            f"{path} holds a build of {found.get('builder')}, not of {builder}; choose another "
+            "--out"
+        )
+
+
+def read_manifest(path: Path) -> dict[str, Any] | None:
+    """The manifest of a build's folder; None where it is none of ours."""
+    try:
+        found = orjson.loads((path / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return None
+    ours = isinstance(found, dict) and "trueground" in found and "builder" in found
+    return found if ours else None
+
+
+def read_stage(path: Path, name: str, kind: type[Any]) -> list[Any]:
+    """The items that a stage of a finished build gave. InputError: no such stage, or damaged."""
+    files = sorted((path / STAGES).glob(f"[0-9][0-9]-{name}.jsonl"))
+    if not files:
+        raise InputError(f"{path} has no stage {name!r}; build it first, or name another folder")
+    try:
+        return msgspec.json.Decoder(kind).decode_lines(files[0].read_bytes())
+    except (OSError, msgspec.MsgspecError) as error:
+        raise InputError(f"{files[0]} cannot be read: {error}; run the build again") from None
+
+
+class WorkLog:
+    """The outcomes of one stage as they arrive; the last line under a key counts."""
+
+    def __init__(self, folder: Path, stage: str) -> None:
+        """Opens the log, or begins it; a line that was cut off is left out, and gone."""
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{stage}.jsonl"
+        self._known: dict[str, Outcome] = {}
+        size = self._read(path) if path.exists() else 0
+        self._file = AppendFile(path, size)
+
+    def get(self, key: str) -> Outcome | None:
+        """The outcome under the key; None if there is none."""
+        return self._known.get(key)
+
+    def put(self, outcome: Outcome) -> None:
+        """Keep an outcome. Raises WriteError."""
+        self._file.append(_encode(outcome) + b"\n")
+        self._known[outcome.key] = outcome
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def _read(self, path: Path) -> int:
+        """Take the whole lines in; how many bytes they have."""
+        decoder, size = msgspec.json.Decoder(Outcome), 0
+        with path.open("rb") as file:
+            for line in file:
+                try:
+                    outcome = decoder.decode(line)
+                except (msgspec.MsgspecError, UnicodeDecodeError):
+                    outcome = None
+                if outcome is None or not line.endswith(b"\n"):
+                    break
+                self._known[outcome.key] = outcome
+                size += len(line)
+        return size
+
+
+def known_outcomes(path: Path, stage: str) -> Mapping[str, Outcome]:
+    """What a stage's log holds, without opening it for writing; nothing where there is none."""
+    try:
+        lines = (path / WORK / f"{stage}.jsonl").read_bytes().splitlines()
+    except OSError:
+        return {}
+    found = {}
+    for line in lines:
+        try:
+            outcome = msgspec.json.decode(line, type=Outcome)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            break
+        found[outcome.key] = outcome
+    return found
+
+
+def write_stage(path: Path, number: int, name: str, items: Sequence[Any]) -> None:
+    """Replace the file of a stage's items. Raises WriteError."""
+    folder = path / STAGES
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{number:02}-{name}.jsonl"
+    for old in folder.glob(f"{number:02}-*.jsonl"):
+        if old != file:
+            old.unlink()
+    write_lines(file, [_encode(item) for item in items])
+
+
+def write_dropped(path: Path, dropped: Sequence[tuple[str, Dropped]]) -> None:
+    """Replace the list of what fell: (stage, what). Raises WriteError."""
+    rows = [{"stage": s, "id": d.id, "reason": d.reason, "detail": d.detail} for s, d in dropped]
+    write_lines(path / DROPPED, [_encode(row) for row in rows])
+
+
+def write_dataset(path: Path, files: Mapping[str, bytes]) -> None:
+    """Replace the dataset; what an earlier build left beside it goes. Raises WriteError."""
+    folder = path / DATASET
+    folder.mkdir(exist_ok=True)
+    for name, content in files.items():
+        write_bytes(folder / name, content)
+    for old in folder.iterdir():
+        if old.name not in files and old.is_file():
+            old.unlink()
+
+
+def write_lines(path: Path, lines: Sequence[bytes]) -> None:
+    """Replace a JSON lines file as a whole. Raises WriteError."""
+    write_bytes(path, b"".join(line + b"\n" for line in lines))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace a file as a whole. Raises WriteError."""
+    with replacing(path) as out:
+        out.write(content)
+
+
+def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Replace the manifest. Raises WriteError."""
+    write_json(path / MANIFEST, manifest)

@@ -1,0 +1,1 @@
+"""`build grounding`: questions, gold facts, conflicting versions and distractors (Truly-Ground)."""

@@ -1,0 +1,112 @@
+"""The models of a build: from what a user wrote for each role to what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from trueground.builders.ask import Asked
+from trueground.builders.base import Builder
+from trueground.errors import UsageError, unknown_name
+from trueground.models.asker import OPTIONS
+from trueground.models.base import ChatModel, Params
+from trueground.models.options import ModelOptions, see_variable
+from trueground.models.registry import make_model
+from trueground.plugins import Given, read_given
+
+_OWN = ("temperature", "max_tokens")
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """What holds for every model that does not say otherwise in its parentheses."""
+
+    base_url: str | None = None
+    api_key_env: str | None = None
+    max_connections: int = 32
+    rpm: float | None = None
+    tpm: float | None = None
+    timeout: float = 300.0
+    deadline: float = 1_800.0
+    max_attempts: int = 6
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+
+def make_models(
+    builder: Builder, written: Mapping[str, str | ChatModel], endpoint: Endpoint
+) -> dict[str, Asked]:
+    """A model for each role that was given one: `NAME` or `NAME(base_url=URL,api_key_env=KEY,…)`.
+
+    The first role writes: its temperature is the endpoint's own, or --temperature; all others judge
+    at temperature 0. UsageError: an unknown role, one that is needed and absent, and what the
+    model's kind raises.
+    """
+    known = [role.name for role in builder.roles]
+    for name in written:
+        if name not in known:
+            raise unknown_name(f"role of a model in {builder.name}", name, known)
+    for role in builder.roles:
+        if role.needed and role.name not in written:
+            option = option_of(builder, role.name)
+            raise UsageError(f"build {builder.name} needs {option} NAME: {role.doc}")
+    return {
+        role: _made(role, model, endpoint, writes=role == known[0])
+        for role, model in written.items()
+    }
+
+
+def option_of(builder: Builder, role: str) -> str:
+    """The option of the command line that names the model of a role."""
+    return "--model" if role == builder.roles[0].name else f"--{role}-model"
+
+
+def _made(role: str, written: str | ChatModel, endpoint: Endpoint, *, writes: bool) -> Asked:
+    cold = endpoint.temperature if writes else 0.0
+    params = Params(
+        temperature=cold,
+        max_tokens=endpoint.max_tokens,
+        seed=endpoint.seed,
+        extra=dict(endpoint.extra),
+    )
+    if not isinstance(written, str):
+        return Asked(written, params)
+    name, given = _read(role, written)
+    if "temperature" in given.options:
+        warm = given.options["temperature"]
+        cold = None if warm == "none" else given.number("temperature", None, 0)
+        params = msgspec.structs.replace(params, temperature=cold)
+    if "max_tokens" in given.options:
+        params = msgspec.structs.replace(params, max_tokens=given.whole("max_tokens", 1))
+    return Asked(make_model(name, _options(role, given, endpoint)), params)
+
+
+def _read(role: str, written: str) -> tuple[str, Given]:
+    """The model's name, and what stands in parentheses behind it. UsageError."""
+    name, opened, rest = written.partition("(")
+    if not opened or not rest.rstrip().endswith(")") or not name.strip():
+        return written, Given("model", role)
+    given = read_given("model", f"{role.replace('_', '-')}({rest}")
+    given.see((*OPTIONS, *_OWN))
+    return name.strip(), given
+
+
+def _options(role: str, given: Given, endpoint: Endpoint) -> ModelOptions:
+    own = given.options
+    for key in (own.get("api_key_env"), endpoint.api_key_env):
+        if key is not None:
+            see_variable(f"the model of the role {role}: api_key_env", key)
+    return ModelOptions(
+        base_url=own.get("base_url", endpoint.base_url),
+        api_key_env=own.get("api_key_env", endpoint.api_key_env),
+        max_connections=given.whole("max_connections", endpoint.max_connections),
+        rpm=given.number("rpm", endpoint.rpm, 0.1),
+        tpm=given.number("tpm", endpoint.tpm, 1),
+        timeout=given.number("timeout", endpoint.timeout, 0.01) or endpoint.timeout,
+        deadline=endpoint.deadline,
+        max_attempts=given.whole("max_attempts", endpoint.max_attempts),
+    )

@@ -1,0 +1,1 @@
+"""What a built benchmark is like: sizes, lengths, factors, doubles, overlap, agreement."""

@@ -1,0 +1,39 @@
+"""A build in the terminal: the funnel of its stages, and what a dry run expects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+
+def render_built(summary: Mapping[str, Any], path: Path) -> str:
+    """How many items each stage kept, why the others fell, and what to do next."""
+    lines = [f"build {summary['builder']}: {summary['n']:,} items", ""]
+    wide = max((len(stage["name"]) for stage in summary["stages"]), default=0)
+    for stage in summary["stages"]:
+        lines.append(f"{stage['name']:{wide}}  {stage['in']:>7,} → {stage['out']:>7,}")
+        lines += [
+            f"{'':{wide}}    {one['n']:>7,} {one['reason']}: {one['words']}"
+            for one in stage["reasons"]
+        ]
+    lines += [f"note: {notice}" for notice in summary["notices"]]
+    lines += ["", f"out    {path}", f"next   {summary['run'].format(dataset=path / 'dataset')}"]
+    return "\n".join(lines)
+
+
+def render_estimated(found: Mapping[str, Any]) -> str:
+    """The calls of each stage and role, and their sum."""
+    lines = [f"{found['items']:,} source items; {found['done']:,} outcomes are there already"]
+    for one in found["stages"]:
+        usd = "" if one["usd"] is None else f"  ${one['usd']:,.2f}"
+        lines.append(
+            f"{one['stage']}  {one['role']} {one['model']}: {one['calls']:,} calls, "
+            f"about {one['tokens_in']:,} tokens in, {one['tokens_out']:,} out{usd}"
+        )
+    calls = sum(one["calls"] for one in found["stages"])
+    lines.append(f"together {calls:,} calls at most, if no item falls on the way")
+    known = [one["usd"] for one in found["stages"] if one["usd"] is not None]
+    if known:
+        lines.append(f"about ${sum(known):,.2f}")
+    return "\n".join(lines)
