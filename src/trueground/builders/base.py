@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 from trueground.benchmarks.base import BenchmarkOption, Value, say_nothing
 
 if TYPE_CHECKING:  # a declaration must be quick to load
+    from trueground.annotation.base import Task
     from trueground.builders.ask import Ask
     from trueground.models.prompts import Prompt, PromptFile
     from trueground.records import FileInfo
@@ -115,13 +116,15 @@ class Dataset:
 
     `files` are the dataset's, by their name below dataset/; `quality` is what the quality report
     reads, one for each item (builders.quality). `run` is the command that takes the dataset, with
-    {dataset} for its folder. `factors` are the names by which items are counted.
+    {dataset} for its folder. `factors` are the names by which items are counted. `tasks` are for
+    annotators, written to annotate/KIND.jsonl.
     """
 
     files: Mapping[str, bytes]
     quality: Sequence[Any]
     run: str
     factors: Sequence[str] = ()
+    tasks: Sequence[Task] = ()
 
 
 @dataclass(frozen=True)

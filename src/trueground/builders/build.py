@@ -25,6 +25,7 @@ from trueground.builders.directory import (
     write_dropped,
     write_manifest,
     write_stage,
+    write_tasks,
 )
 from trueground.builders.estimate import Estimated, estimate
 from trueground.builders.flow import Flowed, flow, read_source
@@ -163,6 +164,7 @@ def _built(
     summary = _summary(plan, accounts, dataset)
     write_dropped(folder, [(one.name, dropped) for one in accounts for dropped in one.dropped])
     write_dataset(folder, dataset.files)
+    write_tasks(folder, dataset.tasks)
     write_json(folder / SUMMARY, summary)
     manifest = _manifest(plan, models, settings, begun, finished=_now())
     write_report(folder, summary, manifest)

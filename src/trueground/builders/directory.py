@@ -19,13 +19,14 @@ from typing import Any
 import msgspec
 import orjson
 
+from trueground.annotation.base import Task
 from trueground.builders.base import Dropped
 from trueground.errors import InputError, OutputError
 from trueground.net.locks import LOCK, locked
 from trueground.runs.directory import AppendFile, replacing, write_json
 
 MANIFEST, SUMMARY, DROPPED = "manifest.json", "summary.json", "dropped.jsonl"
-STAGES, WORK, DATASET = "stages", "work", "dataset"
+STAGES, WORK, DATASET, ANNOTATE = "stages", "work", "dataset", "annotate"
 REPORT, CARD = "report.html", "card.md"
 _encode = msgspec.json.Encoder().encode
 
@@ -166,7 +167,21 @@ def write_dropped(path: Path, dropped: Sequence[tuple[str, Dropped]]) -> None:
 
 def write_dataset(path: Path, files: Mapping[str, bytes]) -> None:
     """Replace the dataset; what an earlier build left beside it goes. Raises WriteError."""
-    folder = path / DATASET
+    _write_all(path / DATASET, files)
+
+
+def write_tasks(path: Path, tasks: Sequence[Task]) -> None:
+    """Replace the tasks for annotators, a file for each kind. Raises WriteError."""
+    kinds: dict[str, list[bytes]] = {}
+    for task in tasks:
+        kinds.setdefault(task.kind, []).append(_encode(task) + b"\n")
+    if kinds or (path / ANNOTATE).exists():
+        files = {f"{kind}.jsonl": b"".join(lines) for kind, lines in kinds.items()}
+        _write_all(path / ANNOTATE, files)
+
+
+def _write_all(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write these files, and let no other file stay in the folder."""
     folder.mkdir(exist_ok=True)
     for name, content in files.items():
         write_bytes(folder / name, content)
