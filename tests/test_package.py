@@ -29,6 +29,7 @@ def test_lower_bounds_are_the_versions_tested_as_oldest() -> None:
         *extras["retrieval"],
         *extras["documents"],
         *extras["graph"],
+        *extras["build"],
     ]
     bounds = dict(re.findall(r"^([\w-]+)>=([\d.]+)", d)[0] for d in bounded)
     lines = (ROOT / "requirements" / "oldest.txt").read_text().splitlines()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import trueground.metrics as metrics
     import trueground.testing as testing
     from trueground.benchmarks.registry import benchmark
+    from trueground.builders.build import BuildSettings, build
     from trueground.claims import decomposer
     from trueground.evaluate.result import MetricSummary, Result, Summary
     from trueground.evaluate.run import arun, run
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from trueground.types import Claim, JudgeRequest, Passage, Record, Status, Turn, Verdict
 
 _HOMES = {
+    "BuildSettings": "builders.build",
     "ChatModel": "models.base",
     "ChatRequest": "models.base",
     "Claim": "types",
@@ -50,6 +52,7 @@ _HOMES = {
     "arun": "evaluate.run",
     "ascore": "evaluate.score",
     "benchmark": "benchmarks.registry",
+    "build": "builders.build",
     "calibrate": "studies.calibrate",
     "decomposer": "claims",
     "judge": "judges",
@@ -62,6 +65,7 @@ _HOMES = {
 _MODULES = ("errors", "metrics", "testing")
 
 __all__ = [
+    "BuildSettings",
     "ChatModel",
     "ChatRequest",
     "Claim",
@@ -83,6 +87,7 @@ __all__ = [
     "arun",
     "ascore",
     "benchmark",
+    "build",
     "calibrate",
     "decomposer",
     "errors",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,35 +20,36 @@ class Task(msgspec.Struct, frozen=True):
     shown: dict[str, Any]
 
 
-def _no_options(_task: Task) -> tuple[str, ...]:
-    return ()
-
-
 @dataclass(frozen=True)
 class Field:
     """One thing to fill in.
 
-    `options(task)` are the values that may be given, where there are any: those of `choices` may
-    depend on the task, such as the numbers of its facts. `low` and `high` bound a scale. `measure`
-    says how disagreement is counted; fields without it (texts) are no matter of agreement.
+    `options` are the values that may be given, the lowest last where they have an order. With
+    `numbers_of`, the name of a list that is shown, they are the numbers of its parts, from 1.
+    `low` and `high` bound a scale. `measure` says how disagreement is counted; fields without it
+    (texts) are no matter of agreement. `when` (another field, its value) is the answer without
+    which this field is not asked.
     """
 
     name: str
     doc: str
     form: Form
-    options: Callable[[Task], tuple[str, ...]] = _no_options
+    options: tuple[str, ...] = ()
+    numbers_of: str = ""
     low: int = 1
     high: int = 5
     measure: Measure | None = "nominal"
     needed: bool = True
+    when: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
 class Kind:
     """A kind of task: what annotators are told, what they see, what they fill in.
 
-    `shows` are the names in `Task.shown` with a word for people. `made_of` says where the tasks
-    come from: "build" (a folder of `trueground build`) or "records" (answered questions).
+    `shows` are the names in `Task.shown` with a word for people; those in `optional` may be absent.
+    `made_of` says where the tasks come from: "build" (a folder of `trueground build`) or "records"
+    (answered questions). A field stands behind the one that its `when` names.
     """
 
     name: str
@@ -59,13 +59,16 @@ class Kind:
     fields: tuple[Field, ...]
     made_of: Literal["build", "records"]
     source: str = ""
+    optional: tuple[str, ...] = ()
 
 
 class Label(msgspec.Struct, omit_defaults=True):
     """What the annotators of one task said together.
 
-    `values` has the fields that are decided, `how` says of every field whether it was `agreed`,
-    decided by the `majority`, by the `tie` rule, or is `open`. `annotators` is how many answered.
+    `values` has the fields that are decided. `how` says of every field that was asked whether all
+    `agreed`, only one answered (`single`), the `majority` or the `tie` rule decided, or it is
+    `open`; of texts also `united` (all that anyone gave) and `first` (the first one's of several).
+    `annotators` is how many answered.
     """
 
     kind: str

@@ -11,6 +11,14 @@ import msgspec
 
 from trueground.builders.fallen import Fallen
 from trueground.builders.jsonreply import Unreadable, read_object
+from trueground.builders.replies import Paid, ReplyLog
+from trueground.builders.schemas import (
+    as_parameter,
+    as_text,
+    is_refused,
+    refuses_schema,
+    schema_of,
+)
 from trueground.errors import UsageError
 from trueground.models.asker import Spent
 from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply, tidy
@@ -20,9 +28,10 @@ from trueground.net.cache import ResponseCache
 from trueground.types import Status
 
 T = TypeVar("T", bound=msgspec.Struct)
+CALL_FAILED = "call_failed"
 # Why an item falls in any stage that asks, beside the stage's own reasons.
 REASONS: Mapping[str, str] = {
-    "call_failed": "the call failed; the next run asks again",
+    CALL_FAILED: "the call failed; the next run asks again",
     "truncated": "the reply was cut off at the token limit",
     "too_long": "the prompt is too long for the model",
     "refused": "the model declined to answer",
@@ -35,7 +44,8 @@ _AGAIN = (
     "else. It must match this JSON schema:\n{schema}"
 )
 _ADVICE = "What was made is kept; mend the cause and run the same command again to go on"
-_REFUSES = ("response_format", "json_schema", "guided", "structured", "schema")
+_NOTHING = "Your reply was empty. Reply once more."
+_SHOWN_AGAIN = 4_000  # characters of a reply that could not be used, for the model to see
 
 
 def no_objection(_made: Any) -> str | None:
@@ -51,12 +61,24 @@ class Asked:
     params: Params = field(default_factory=Params)
     spent: Spent = field(default_factory=Spent)
     structured: bool = True  # until the endpoint says that it offers no JSON schema
+    schema_refused: bool = False  # whether it said so in words
+    taken: bool = False  # whether it has taken one
+
+    @property
+    def offers(self) -> bool:
+        """Whether the model's kind can be asked for JSON of a schema."""
+        return bool(getattr(self.model, "offers_schema", False))
+
+    def may_be_the_schema(self, reply: Reply) -> bool:
+        """Might the same call without the schema fare better?"""
+        return refuses_schema(reply) or (not self.taken and is_refused(reply))
 
 
 class Ask:
     """The models of a build by their roles. Belongs to one event loop.
 
-    `scorer` is what gives perplexities, where the builder has one (models.perplexity).
+    `scorer` is what gives perplexities, where the builder has one (models.perplexity). `paid` keeps
+    what was paid for in the build's own folder, beside the cache.
     """
 
     def __init__(
@@ -64,10 +86,12 @@ class Ask:
         models: Mapping[str, Asked],
         cache: ResponseCache | None,
         scorer: Any = None,
+        paid: ReplyLog | None = None,
     ) -> None:
         self.models = models
         self.scorer = scorer
         self.cache = cache
+        self._paid = paid
         self._calls = {role: Calls(asked.model) for role, asked in models.items()}
         self._room = {
             role: asyncio.Semaphore(asked.model.concurrency) for role, asked in models.items()
@@ -91,7 +115,7 @@ class Ask:
         `kind` is a Struct, whose JSON schema is asked for where the endpoint offers that; `see`
         says in words what is wrong with its fields. Raises Fallen with one of REASONS.
         """
-        schema = _schema(kind)
+        schema = schema_of(kind)
         turns = tuple(messages)
         for last in (False, True):
             reply = await self._reply(role, turns, max_tokens, schema)
@@ -105,20 +129,24 @@ class Ask:
                 found = unreadable
             if last:
                 break
-            again = _AGAIN.format(problem=found.detail, schema=_text(schema))
-            # Some endpoints refuse an empty message.
-            said = Message("assistant", reply.text.strip() or "(nothing)")
-            turns = (*turns, said, Message("user", again))
+            again = _AGAIN.format(problem=found.detail, schema=as_text(schema))
+            turns = (*turns, _said(reply), Message("user", again))
         raise Fallen(found.reason, found.detail)
 
     async def text(
         self, role: str, messages: Sequence[Message], *, max_tokens: int | None = None
     ) -> str:
-        """The model's words, without white space around them. Raises Fallen with one of REASONS."""
+        """The model's words, without white space around them; asked once more where there are none.
+
+        Raises Fallen with one of REASONS.
+        """
         reply = await self._reply(role, tuple(messages), max_tokens, None)
-        if not reply.text.strip():
+        if not _words(reply):
+            turns = (*messages, _said(reply), Message("user", _NOTHING))
+            reply = await self._reply(role, turns, max_tokens, None)
+        if not _words(reply):
             raise Fallen("empty_reply", "the reply is empty")
-        return reply.text.strip()
+        return _words(reply)
 
     async def _reply(
         self,
@@ -134,23 +162,30 @@ class Ask:
         params = asked.params
         if params.max_tokens is None and max_tokens is not None:
             params = msgspec.structs.replace(params, max_tokens=max_tokens)
-        offers = schema is not None and getattr(asked.model, "offers_schema", False)
-        if offers and asked.structured and schema is not None:
-            with_schema = msgspec.structs.replace(params, extra=params.extra | _format(schema))
-            reply = await self._one(role, ChatRequest(messages, with_schema))
-            if not _refuses_schema(reply):
+        if schema is not None and asked.structured and asked.offers:
+            with_schema = msgspec.structs.replace(params, extra=params.extra | as_parameter(schema))
+            reply = await self._one(role, ChatRequest(messages, with_schema), structured=True)
+            if reply is not None and not asked.may_be_the_schema(reply):
+                asked.taken = asked.taken or reply.status is None
                 return _whole(reply)
-            asked.structured = False
-        return _whole(await self._one(role, ChatRequest(messages, params)))
+        plain = await self._one(role, ChatRequest(messages, params))
+        assert plain is not None
+        if is_refused(plain) and not asked.schema_refused:
+            asked.structured = True  # the schema was not what was wrong
+        return _whole(plain)
 
-    async def _one(self, role: str, request: ChatRequest) -> Reply:
-        """One reply, from the cache where it is there. UnreachableError."""
+    async def _one(
+        self, role: str, request: ChatRequest, *, structured: bool = False
+    ) -> Reply | None:
+        """One reply, from what was paid for where it is there. UnreachableError.
+
+        None where the endpoint has refused the schema of another call meanwhile.
+        """
         asked = self.models[role]
-        cache = self.cache if asked.model.cacheable else None
         key = request_key(asked.model.signature, request)
         while key in self._flying:
             await self._flying[key].wait()
-        kept = recall(cache, key) if cache is not None else None
+        kept = self._recalled(asked, key)
         if kept is not None:
             asked.spent.cache_hits += 1
             await asyncio.sleep(0)  # many in a row must not keep all else from going on
@@ -158,14 +193,37 @@ class Ask:
         arrived = self._flying[key] = asyncio.Event()
         try:
             async with self._room[role]:
+                if structured and not asked.structured:
+                    return None
                 reply = await self._called(role, request)
-            if cache is not None:
-                remember(cache, key, asked.model.name, reply)
+            if structured and asked.may_be_the_schema(reply):
+                asked.structured = False
+                asked.schema_refused = asked.schema_refused or refuses_schema(reply)
+                asked.spent.failed -= 1  # there is another way
+            self._keep(role, key, reply)
         finally:
             del self._flying[key]
             arrived.set()
         await self._calls[role].see_reached(reply, _ADVICE)
         return reply
+
+    def _recalled(self, asked: Asked, key: str) -> Reply | None:
+        if not asked.model.cacheable:
+            return None
+        kept = self._paid.get(key) if self._paid is not None else None
+        if kept is None and self.cache is not None:
+            kept = recall(self.cache, key)
+        return kept
+
+    def _keep(self, role: str, key: str, reply: Reply) -> None:
+        """In the build's folder first: a kill between the two costs nothing. WriteError."""
+        model = self.models[role].model
+        if not model.cacheable:
+            return
+        if self._paid is not None:
+            self._paid.put(Paid(key, role, model.name, reply))
+        if self.cache is not None:
+            remember(self.cache, key, model.name, reply)
 
     async def _called(self, role: str, request: ChatRequest) -> Reply:
         asked, calls = self.models[role], self._calls[role]
@@ -177,34 +235,14 @@ class Ask:
         return reply
 
 
-def _schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """The JSON schema of a Struct, strict as endpoints want it: all fields, and no others."""
-    (schema,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
-    name = schema["$ref"].rpartition("/")[2]
-    strict = {key: _strict(part) for key, part in parts.items()}
-    whole = strict.pop(name)
-    return whole | ({"$defs": strict} if strict else {})
+def _words(reply: Reply) -> str:
+    """The text as files can hold it."""
+    return reply.text.replace("\0", "").strip()
 
 
-def _strict(part: dict[str, Any]) -> dict[str, Any]:
-    if part.get("type") != "object" or "properties" not in part:
-        return part
-    return part | {"required": list(part["properties"]), "additionalProperties": False}
-
-
-def _format(schema: Mapping[str, Any]) -> dict[str, Any]:
-    named = {"name": "reply", "strict": True, "schema": schema}
-    return {"response_format": {"type": "json_schema", "json_schema": named}}
-
-
-def _text(schema: Mapping[str, Any]) -> str:
-    return msgspec.json.encode(schema).decode()
-
-
-def _refuses_schema(reply: Reply) -> bool:
-    """Did the endpoint refuse the call because of the schema?"""
-    said = (reply.error or "").lower()
-    return reply.status is Status.ERROR and any(word in said for word in _REFUSES)
+def _said(reply: Reply) -> Message:
+    """What the model said, for itself to see; some endpoints refuse an empty message."""
+    return Message("assistant", _words(reply)[:_SHOWN_AGAIN] or "(nothing)")
 
 
 def _whole(reply: Reply) -> Reply:
@@ -216,5 +254,5 @@ def _whole(reply: Reply) -> Reply:
     if reply.status is Status.TOO_LONG:
         raise Fallen("too_long", reply.error or "")
     if reply.status is not None:
-        raise Fallen("call_failed", reply.error or "", passing=True)
+        raise Fallen(CALL_FAILED, reply.error or "", passing=True)
     return reply

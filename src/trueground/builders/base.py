@@ -165,6 +165,7 @@ class Material:
 
     `roles` are the names of the models that were given. `labels` is a file of merged human labels.
     `note` is told what a user should know. With `dry_run` nobody is asked and nothing is written.
+    `limit` needs no regard: the frame takes the first items of the source.
     """
 
     paths: tuple[Path, ...]

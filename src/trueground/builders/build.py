@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from trueground._version import __version__
 from trueground.benchmarks.base import Value, say_nothing
+from trueground.builders.accounts import Flowed, read_source
 from trueground.builders.ask import Ask, Asked
 from trueground.builders.base import Builder, Dataset, Material, Plan
 from trueground.builders.directory import (
+    REPLIES,
     SUMMARY,
+    WORK,
     build_directory,
-    read_manifest,
+    made,
     see_usable,
     write_dataset,
     write_dropped,
-    write_manifest,
     write_stage,
     write_tasks,
 )
 from trueground.builders.estimate import Estimated, estimate
-from trueground.builders.flow import Flowed, flow, read_source
+from trueground.builders.flow import flow
+from trueground.builders.manifest import Sheet
 from trueground.builders.models import Endpoint, make_models
 from trueground.builders.quality.report import quality, write_report
 from trueground.builders.registry import get_builder, settled
+from trueground.builders.replies import ReplyLog
 from trueground.errors import RunInterrupted, UsageError
+from trueground.evaluate.run import in_own_loop
 from trueground.models.base import ChatModel
 from trueground.models.pricing import Prices
 from trueground.net.cache import ResponseCache, default_path
@@ -85,12 +85,14 @@ def build(
     Raises UsageError, InputError, OutputError, UnreachableError, RunInterrupted and WriteError.
     """
     settings = settings or BuildSettings()
-    found, plan, made = _prepared(builder, sources, models, options, settings, dry_run=False)
+    found, plan, models_by_role = _prepared(
+        builder, sources, models, options, settings, dry_run=False
+    )
     folder = Path(out)
     see_usable(folder, found.name)
-    items, first = read_source(plan.source)
+    read = read_source(plan.source, settings.limit)
     with build_directory(folder, found.name):
-        return _built(folder, plan, made, items, first, settings)
+        return _built(folder, plan, models_by_role, settings, read)
 
 
 def dry_run(
@@ -104,9 +106,11 @@ def dry_run(
 ) -> Estimated:
     """What `build` would ask, without a call: calls, tokens, cost by stage. Writes nothing."""
     settings = settings or BuildSettings()
-    found, plan, made = _prepared(builder, sources, models, options, settings, dry_run=True)
+    found, plan, models_by_role = _prepared(
+        builder, sources, models, options, settings, dry_run=True
+    )
     see_usable(Path(out), found.name)
-    return estimate(plan, Path(out), made, settings.prices)
+    return estimate(plan, Path(out), models_by_role, settings.prices, settings.limit)
 
 
 def _prepared(
@@ -125,10 +129,10 @@ def _prepared(
             known = ", ".join(found.prompts)
             raise UsageError(f"build {found.name} has no prompt {name!r}; it has {known}")
     paths = [sources] if isinstance(sources, str | Path) else list(sources)
-    made = make_models(found, models, settings.endpoint)
+    asked = make_models(found, models, settings.endpoint)
     material = Material(
         paths=tuple(map(Path, paths)),
-        roles={role: asked.model.name for role, asked in made.items()},
+        roles={role: one.model.name for role, one in asked.items()},
         prompts=settings.prompts,
         labels=settings.labels,
         seed=settings.seed,
@@ -138,38 +142,61 @@ def _prepared(
         note=settings.note,
         progress=settings.progress,
     )
-    return found, found.prepare(settled(found, options or {}), material), made
+    return found, found.prepare(settled(found, options or {}), material), asked
 
 
 def _built(
     folder: Path,
     plan: Plan,
     models: Mapping[str, Asked],
-    items: list[Any],
-    first: Flowed,
     settings: BuildSettings,
+    read: tuple[list[Any], Flowed, int],
 ) -> Built:
-    begun = _now()
-    if read_manifest(folder) is None:
-        write_manifest(folder, _manifest(plan, models, settings, begun, finished=None))
-    write_stage(folder, 1, plan.source.name, items)
+    items, first, left_out = read
+    own = {"seed": settings.seed, "limit": settings.limit, "left_out": left_out}
+    sheet = Sheet(folder, plan, models, own, settings.command)
+    sheet.write()
     try:
-        kept, accounts = _in_loop(_flowed(plan, folder, items, models, settings))
+        with sheet.told():
+            write_stage(folder, 1, plan.source.name, items)
+            work = _flowed(plan, folder, items, models, settings, sheet.write)
+            kept, accounts = in_own_loop(work)
+            dataset = plan.finish(kept)
+            summary = _summary(plan, [first, *accounts], dataset, left_out)
+            _write(folder, [first, *accounts], dataset, summary, sheet.content)
+            sheet.end()
     except KeyboardInterrupt:
         raise RunInterrupted(
             f"interrupted; what was made is kept in {folder}: run the same command again to go on"
         ) from None
-    accounts = [first, *accounts]
-    dataset = plan.finish(kept)
-    summary = _summary(plan, accounts, dataset)
+    _tell_failed(accounts, settings.note)
+    return Built(folder, len(dataset.quality), summary)
+
+
+def _write(
+    folder: Path,
+    accounts: Sequence[Flowed],
+    dataset: Dataset,
+    summary: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+) -> None:
+    """All that a build ends in but the manifest. Raises WriteError."""
     write_dropped(folder, [(one.name, dropped) for one in accounts for dropped in one.dropped])
     write_dataset(folder, dataset.files)
     write_tasks(folder, dataset.tasks)
     write_json(folder / SUMMARY, summary)
-    manifest = _manifest(plan, models, settings, begun, finished=_now())
     write_report(folder, summary, manifest)
-    write_manifest(folder, manifest)
-    return Built(folder, len(dataset.quality), summary)
+
+
+def _tell_failed(accounts: Sequence[Flowed], note: Callable[[str], None]) -> None:
+    """Items that fell because calls failed are no fault of the items: say so."""
+    failed = [one for account in accounts for one in account.again]
+    if failed:
+        items = "1 item" if len(failed) == 1 else f"{len(failed):,} items"
+        note(
+            f"{items} fell because calls failed ({failed[0].detail}); the same command tries them "
+            "again, and only them"
+        )
 
 
 async def _flowed(
@@ -178,78 +205,41 @@ async def _flowed(
     items: list[Any],
     models: Mapping[str, Asked],
     settings: BuildSettings,
+    done: Callable[[], None],
 ) -> tuple[list[Any], list[Flowed]]:
     scorer = plan.scorer
     kept = any(asked.model.cacheable for asked in models.values()) or scorer is not None
-    cache = ResponseCache(default_path()) if settings.cache and kept else None
-    try:
-        ask = Ask(models, cache, scorer)
-        return await flow(plan, folder, items, ask, settings.progress)
-    finally:
-        for asked in models.values():
-            await asked.model.close()
+    async with AsyncExitStack() as stack:
+        for closing in {id(asked.model): asked.model for asked in models.values()}.values():
+            stack.push_async_callback(closing.close)
         if scorer is not None:
-            await scorer.close()
+            stack.push_async_callback(scorer.close)
+        cache = ResponseCache(default_path()) if settings.cache and kept else None
         if cache is not None:
-            cache.close()
-            if cache.problem:
-                settings.note(cache.problem)
+            stack.callback(_closed, cache, settings.note)
+        paid = ReplyLog(made(folder / WORK) / REPLIES)
+        stack.callback(paid.close)
+        ask = Ask(models, cache, scorer, paid)
+        return await flow(plan, folder, items, ask, settings.progress, done)
 
 
-def _in_loop(work: Any) -> Any:
-    """Run to the end; in a thread of its own where the caller has an event loop already."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
+def _closed(cache: ResponseCache, note: Callable[[str], None]) -> None:
+    cache.close()
+    if cache.problem:
+        note(cache.problem)
 
 
-def _summary(plan: Plan, accounts: Sequence[Flowed], dataset: Dataset) -> dict[str, Any]:
+def _summary(
+    plan: Plan, accounts: Sequence[Flowed], dataset: Dataset, left_out: int
+) -> dict[str, Any]:
     """What stands in summary.json: the same bytes for the same outcomes."""
     return {
         "builder": plan.builder,
         "n": len(dataset.quality),
+        "left_out": left_out,
         "stages": [one.as_dict() for one in accounts],
         "files": sorted(dataset.files),
         "run": dataset.run,
         "notices": list(plan.notices),
         "quality": quality(dataset),
     }
-
-
-def _manifest(
-    plan: Plan,
-    models: Mapping[str, Asked],
-    settings: BuildSettings,
-    begun: str,
-    finished: str | None,
-) -> dict[str, Any]:
-    prompts = {p.id: p.sha256 for stage in plan.stages for p in getattr(stage, "prompts", ())}
-    return {
-        "trueground": __version__,
-        "builder": plan.builder,
-        "command": list(settings.command),
-        "inputs": msgspec.to_builtins(list(plan.files)),
-        "options": dict(plan.options),
-        "seed": settings.seed,
-        "limit": settings.limit,
-        "prompts": prompts,
-        "models": {
-            role: {
-                "name": asked.model.name,
-                "signature": asked.model.signature,
-                "params": msgspec.to_builtins(asked.params),
-                **vars(asked.spent),
-            }
-            for role, asked in models.items()
-        },
-        "notices": list(plan.notices),
-        "start": begun,
-        "finished": finished,
-    }
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

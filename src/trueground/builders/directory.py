@@ -6,7 +6,9 @@ stages/NN-NAME.jsonl     the items that a stage gave, in order
 dropped.jsonl            every item that fell: stage, id, reason, detail
 dataset/                 the benchmark
 report.html, card.md     the quality report as a page and as a data card
+annotate/KIND.jsonl      tasks for annotators, where the builder gives any
 work/NAME.jsonl          outcomes as they arrived, each under the hash of what it depends on
+work/_replies.jsonl      the replies that were paid for
 """
 
 from __future__ import annotations
@@ -21,13 +23,15 @@ import orjson
 
 from trueground.annotation.base import Task
 from trueground.builders.base import Dropped
+from trueground.builders.replies import read_log
 from trueground.errors import InputError, OutputError
 from trueground.net.locks import LOCK, locked
-from trueground.runs.directory import AppendFile, replacing, write_json
+from trueground.runs.directory import AppendFile, replacing, write_error, write_json
 
 MANIFEST, SUMMARY, DROPPED = "manifest.json", "summary.json", "dropped.jsonl"
 STAGES, WORK, DATASET, ANNOTATE = "stages", "work", "dataset", "annotate"
 REPORT, CARD = "report.html", "card.md"
+REPLIES = "_replies.jsonl"  # no stage is called so
 _encode = msgspec.json.Encoder().encode
 
 
@@ -37,6 +41,9 @@ class Outcome(msgspec.Struct, omit_defaults=True):
     key: str
     kept: list[msgspec.Raw] = []
     dropped: list[tuple[str, str, str]] = []  # id, reason, detail
+
+
+_outcome = msgspec.json.Decoder(Outcome).decode
 
 
 @contextmanager
@@ -59,7 +66,8 @@ def see_usable(path: Path, builder: str) -> None:
     """See that a build may begin, or go on, in this folder. Makes nothing. OutputError."""
     if path.exists() and not path.is_dir():
         raise OutputError(f"{path} is a file; --out must name a folder")
-    if not path.exists() or not {entry.name for entry in path.iterdir()} - {LOCK}:
+    begun = {LOCK, f".{MANIFEST}.part"}  # a build that died at once left no more
+    if not path.exists() or not {entry.name for entry in path.iterdir()} - begun:
         return
     found = read_manifest(path)
     if found is None:
@@ -93,14 +101,18 @@ def read_stage(path: Path, name: str, kind: type[Any]) -> list[Any]:
 
 
 class WorkLog:
-    """The outcomes of one stage as they arrive; the last line under a key counts."""
+    """The outcomes of one stage as they arrive; the last line under a key counts.
+
+    Outcomes of items, prompts and models that are no longer used stay: who goes back to them pays
+    nothing.
+    """
 
     def __init__(self, folder: Path, stage: str) -> None:
         """Opens the log, or begins it; a line that was cut off is left out, and gone."""
-        folder.mkdir(exist_ok=True)
+        made(folder)
         path = folder / f"{stage}.jsonl"
         self._known: dict[str, Outcome] = {}
-        size = self._read(path) if path.exists() else 0
+        size = read_log(path, self._note) if path.exists() else 0
         self._file = AppendFile(path, size)
 
     def get(self, key: str) -> Outcome | None:
@@ -116,47 +128,49 @@ class WorkLog:
         """Let go of the file."""
         self._file.close()
 
-    def _read(self, path: Path) -> int:
-        """Take the whole lines in; how many bytes they have."""
-        decoder, size = msgspec.json.Decoder(Outcome), 0
-        with path.open("rb") as file:
-            for line in file:
-                try:
-                    outcome = decoder.decode(line)
-                except (msgspec.MsgspecError, UnicodeDecodeError):
-                    outcome = None
-                if outcome is None or not line.endswith(b"\n"):
-                    break
-                self._known[outcome.key] = outcome
-                size += len(line)
-        return size
+    def _note(self, line: bytes, _place: int) -> None:
+        outcome = _outcome(line)
+        self._known[outcome.key] = outcome
 
 
 def known_outcomes(path: Path, stage: str) -> Mapping[str, Outcome]:
     """What a stage's log holds, without opening it for writing; nothing where there is none."""
-    try:
-        lines = (path / WORK / f"{stage}.jsonl").read_bytes().splitlines()
-    except OSError:
-        return {}
-    found = {}
-    for line in lines:
-        try:
-            outcome = msgspec.json.decode(line, type=Outcome)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            break
+    found: dict[str, Outcome] = {}
+
+    def note(line: bytes, _place: int) -> None:
+        outcome = _outcome(line)
         found[outcome.key] = outcome
+
+    log = path / WORK / f"{stage}.jsonl"
+    if log.exists():
+        read_log(log, note)
     return found
 
 
 def write_stage(path: Path, number: int, name: str, items: Sequence[Any]) -> None:
     """Replace the file of a stage's items. Raises WriteError."""
-    folder = path / STAGES
-    folder.mkdir(exist_ok=True)
+    folder = made(path / STAGES)
     file = folder / f"{number:02}-{name}.jsonl"
     for old in folder.glob(f"{number:02}-*.jsonl"):
         if old != file:
             old.unlink()
     write_lines(file, [_encode(item) for item in items])
+
+
+def remove_stages(path: Path, after: int) -> None:
+    """Remove the items of stages that an earlier build had and this one has not."""
+    for old in (path / STAGES).glob("[0-9][0-9]-*.jsonl"):
+        if int(old.name[:2]) > after:
+            old.unlink()
+
+
+def made(folder: Path) -> Path:
+    """The folder, which is made if it is not there. Raises WriteError."""
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise write_error(folder, error) from error
+    return folder
 
 
 def write_dropped(path: Path, dropped: Sequence[tuple[str, Dropped]]) -> None:
@@ -182,7 +196,7 @@ def write_tasks(path: Path, tasks: Sequence[Task]) -> None:
 
 def _write_all(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write these files, and let no other file stay in the folder."""
-    folder.mkdir(exist_ok=True)
+    made(folder)
     for name, content in files.items():
         write_bytes(folder / name, content)
     for old in folder.iterdir():

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from trueground.builders.accounts import do_whole, read_source
 from trueground.builders.ask import Ask, Asked
 from trueground.builders.base import Plan, Stage, Whole
 from trueground.builders.directory import known_outcomes
-from trueground.builders.flow import do_whole, read_source, stage_key
+from trueground.builders.flow import known, stage_key
 from trueground.models.pricing import Prices, price_of
 
 
@@ -39,7 +38,7 @@ class Estimated:
 
 
 @dataclass
-class _Known:
+class _Items:
     """The items that are known without a call, and how many more there will be at most."""
 
     items: list[Any]
@@ -47,52 +46,49 @@ class _Known:
 
 
 def estimate(
-    plan: Plan, folder: Path, models: Mapping[str, Asked], prices: Prices | None
+    plan: Plan,
+    folder: Path,
+    models: Mapping[str, Asked],
+    prices: Prices | None,
+    limit: int | None = None,
 ) -> Estimated:
     """Count what the folder does not hold yet, as if no further item fell. Reads only.
 
     What the response cache holds is not taken off. InputError: a source that cannot be read.
     """
-    items, _ = read_source(plan.source)
+    items, _, _ = read_source(plan.source, limit)
     count = len(items)
     tokens = sum(map(plan.tokens, items)) / count if count else 0.0
     ask = Ask(models, None)
-    known, done = _Known(items), 0
+    there, done = _Items(items), 0
     expected: list[Expected] = []
     for stage in plan.stages:
         if isinstance(stage, Whole):
-            known = _through_whole(stage, known)
+            there = _through_whole(stage, there)
             continue
-        known, found, calls = _through(stage, known, ask, folder)
+        there, found, calls = _through(stage, there, ask, folder)
         done += found
         expected += [_expected(stage, u, calls, models, prices) for u in stage.usual(tokens)]
     return Estimated(count, done, expected)
 
 
-def _through_whole(stage: Whole[Any, Any], known: _Known) -> _Known:
+def _through_whole(stage: Whole[Any, Any], items: _Items) -> _Items:
     """With items unknown nobody can say what it keeps: all of them count."""
-    if known.unknown:
-        return _Known([], (len(known.items) + known.unknown) * stage.fan_out)
-    return _Known(do_whole(stage, known.items)[0])
+    if items.unknown:
+        return _Items([], (len(items.items) + items.unknown) * stage.fan_out)
+    return _Items(do_whole(stage, items.items)[0])
 
 
 def _through(
-    stage: Stage[Any, Any], known: _Known, ask: Ask, folder: Path
-) -> tuple[_Known, int, float]:
+    stage: Stage[Any, Any], items: _Items, ask: Ask, folder: Path
+) -> tuple[_Items, int, float]:
     """(what comes out, outcomes that are there, items that the stage must still work on)."""
-    outcomes = known_outcomes(folder, stage.name)
-    decode = msgspec.json.Decoder(stage.gives).decode
-    out = _Known([])
-    done = 0
-    for item in known.items:
-        outcome = outcomes.get(stage_key(stage, ask, item))
-        if outcome is None:
-            out.unknown += stage.fan_out
-        else:
-            done += 1
-            out.items += [decode(raw) for raw in outcome.kept]
-    out.unknown += known.unknown * stage.fan_out
-    return out, done, len(known.items) - done + known.unknown
+    keys = [stage_key(stage, ask, item) for item in items.items]
+    made = known(stage, known_outcomes(folder, stage.name), keys)
+    left = len(keys) - len(made) + items.unknown
+    out = _Items([one for key in keys if key in made for one in made[key].kept])
+    out.unknown = left * stage.fan_out
+    return out, len(made), left
 
 
 def _expected(

@@ -4,76 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from trueground.builders.ask import REASONS, Ask
-from trueground.builders.base import Dropped, Plan, Source, Stage, Whole
-from trueground.builders.directory import WORK, Outcome, WorkLog, write_stage
+from trueground.builders.accounts import Flowed, do_whole, see_ids, see_reasons
+from trueground.builders.ask import CALL_FAILED, REASONS, Ask
+from trueground.builders.base import Dropped, Plan, Stage, Whole
+from trueground.builders.directory import WORK, Outcome, WorkLog, remove_stages, write_stage
 from trueground.builders.fallen import Fallen
 from trueground.errors import ProtocolError
 
 # Part of every key: a change of what an outcome means must not meet older ones.
 _VERSION = 1
+_WITHOUT_MODEL = 8  # items at once where no model says how many
 _canonical = msgspec.json.Encoder(order="sorted").encode
 _encode = msgspec.json.Encoder().encode
 Progress = Callable[[str, int, int | None], None]
 
 
-@dataclass
-class Flowed:
-    """One stage's account: how many items came in and went out, what fell and why."""
+class Known(Protocol):
+    """Outcomes by key: a work log, or what was read of one."""
 
-    name: str
-    doc: str
-    came: int
-    gave: int
-    reasons: dict[str, str]
-    dropped: list[Dropped] = field(default_factory=list)
-
-    def as_dict(self) -> dict[str, Any]:
-        """For summary.json; reasons by number, the most frequent first."""
-        counts = Counter(one.reason for one in self.dropped)
-        ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-        return {
-            "name": self.name,
-            "doc": self.doc,
-            "in": self.came,
-            "out": self.gave,
-            "dropped": len(self.dropped),
-            "reasons": [
-                {"reason": reason, "words": self.reasons[reason], "n": n} for reason, n in ordered
-            ],
-        }
+    def get(self, key: str, /) -> Outcome | None:
+        """The outcome under the key; None if there is none."""
+        ...
 
 
-def read_source(source: Source[Any]) -> tuple[list[Any], Flowed]:
-    """The items of the user's files. InputError."""
-    kept, dropped = _sorted_out(source.name, source.reasons, source.read())
-    came = len(kept) + len(dropped)
-    flowed = Flowed(source.name, source.doc, came, len(kept), dict(source.reasons), dropped)
-    return kept, flowed
+class Made(NamedTuple):
+    """An outcome as items and what fell."""
 
-
-def do_whole(stage: Whole[Any, Any], items: Sequence[Any]) -> tuple[list[Any], Flowed]:
-    """A stage that sees all items at once."""
-    kept, dropped = _sorted_out(stage.name, stage.reasons, stage.work(items))
-    return kept, Flowed(stage.name, stage.doc, len(items), len(kept), dict(stage.reasons), dropped)
-
-
-def _sorted_out(name: str, reasons: Any, found: Any) -> tuple[list[Any], list[Dropped]]:
-    kept: list[Any] = []
-    dropped: list[Dropped] = []
-    for one in found:
-        (dropped if isinstance(one, Dropped) else kept).append(one)
-    _see_reasons(name, reasons, dropped)
-    _see_ids(name, kept)
-    return kept, dropped
+    kept: list[Any]
+    dropped: list[Dropped]
 
 
 async def do_stage(
@@ -87,36 +52,52 @@ async def do_stage(
     log = WorkLog(folder / WORK, stage.name)
     try:
         keys = [stage_key(stage, ask, item) for item in items]
-        waiting = [(k, i) for k, i in zip(keys, items, strict=True) if log.get(k) is None]
-        passing: dict[str, Outcome] = {}
-        done = len(items) - len(waiting)
-        progress(stage.name, done, len(items))
+        made = known(stage, log, keys)
+        waiting = [(key, item) for key, item in zip(keys, items, strict=True) if key not in made]
+        progress(stage.name, len(made), len(items))
         todo = iter(waiting)
+        again: dict[str, list[Dropped]] = {}
 
         async def work() -> None:
-            nonlocal done
             for key, item in todo:
                 outcome, passes = await _outcome(stage, key, item, ask)
+                made[key] = _read(stage, outcome)
                 if passes:
-                    passing[key] = outcome
+                    again[key] = made[key].dropped
                 else:
                     log.put(outcome)
-                done += 1
-                progress(stage.name, done, len(items))
+                progress(stage.name, len(made), len(items))
+                await asyncio.sleep(0)  # work that waits for nothing must not deafen us
 
         await _all(work, min(workers(stage, ask), len(waiting)))
-        outcomes = [found for k in keys if (found := passing.get(k) or log.get(k))]
     finally:
         log.close()
-    kept, dropped = _read(stage, outcomes)
-    reasons = {**REASONS, **stage.reasons}
-    _see_ids(stage.name, kept)
-    return kept, Flowed(stage.name, stage.doc, len(items), len(kept), reasons, dropped)
+    kept = [one for key in keys for one in made[key].kept]
+    dropped = [one for key in keys for one in made[key].dropped]
+    see_ids(stage.name, kept)
+    flowed = Flowed(stage.name, stage.doc, len(items), len(kept), _reasons(stage), dropped)
+    flowed.again = [one for key in keys for one in again.get(key, ())]
+    return kept, flowed
+
+
+def known(stage: Stage[Any, Any], log: Known, keys: Iterable[str]) -> dict[str, Made]:
+    """What is done already, by key; an outcome that this version cannot read is done again."""
+    made = {}
+    for key in keys:
+        outcome = log.get(key)
+        if outcome is not None:
+            with suppress(ProtocolError):
+                made[key] = _read(stage, outcome)
+    return made
 
 
 def workers(stage: Stage[Any, Any], ask: Ask) -> int:
-    """How many items are worked on at once: as many as the slowest of the models takes."""
-    return max([ask.models[role].model.concurrency for role in stage.roles] or [8])
+    """How many items are worked on at once: enough to keep the stage's fastest model busy.
+
+    The calls of each model are held to its own number by Ask.
+    """
+    asked = [ask.models[role] for role in stage.roles if role in ask.models]
+    return max([one.model.concurrency for one in asked] or [_WITHOUT_MODEL])
 
 
 async def _all(work: Callable[[], Any], number: int) -> None:
@@ -140,7 +121,7 @@ async def _outcome(stage: Stage[Any, Any], key: str, item: Any, ask: Ask) -> tup
         return Outcome(key, dropped=dropped), fallen.passing
     kept = [msgspec.Raw(_encode(one)) for one in made if not isinstance(one, Dropped)]
     dropped = [(o.id, o.reason, o.detail) for o in made if isinstance(o, Dropped)]
-    return Outcome(key, kept, dropped), False
+    return Outcome(key, kept, dropped), any(reason == CALL_FAILED for _, reason, _ in dropped)
 
 
 def stage_key(stage: Stage[Any, Any], ask: Ask, item: Any) -> str:
@@ -155,33 +136,34 @@ def stage_key(stage: Stage[Any, Any], ask: Ask, item: Any) -> str:
     return hashlib.sha256(_canonical(words)).hexdigest()
 
 
-def _read(stage: Stage[Any, Any], outcomes: Sequence[Outcome]) -> tuple[list[Any], list[Dropped]]:
+def _read(stage: Stage[Any, Any], outcome: Outcome) -> Made:
+    """The outcome as items. Raises ProtocolError for what the stage cannot have given."""
     decode = msgspec.json.Decoder(stage.gives).decode
-    kept = [decode(raw) for outcome in outcomes for raw in outcome.kept]
-    dropped = [Dropped(*one) for outcome in outcomes for one in outcome.dropped]
-    _see_reasons(stage.name, {**REASONS, **stage.reasons}, dropped)
-    return kept, dropped
+    try:
+        kept = [decode(raw) for raw in outcome.kept]
+    except msgspec.MsgspecError as error:
+        raise ProtocolError(f"the stage {stage.name} gave what cannot be read: {error}") from None
+    dropped = [Dropped(*one) for one in outcome.dropped]
+    see_reasons(stage.name, _reasons(stage), dropped)
+    return Made(kept, dropped)
 
 
-def _see_reasons(name: str, reasons: Any, dropped: Sequence[Dropped]) -> None:
-    for one in dropped:
-        if one.reason not in reasons:
-            raise ProtocolError(f"the stage {name} gave the reason {one.reason!r}, undeclared")
-
-
-def _see_ids(name: str, items: Sequence[Any]) -> None:
-    ids = Counter(item.id for item in items)
-    twice = next((one for one, n in ids.items() if n > 1), None)
-    if twice is not None:
-        raise ProtocolError(f"the stage {name} gave the id {twice!r} twice")
+def _reasons(stage: Stage[Any, Any]) -> dict[str, str]:
+    return {**REASONS, **stage.reasons}
 
 
 async def flow(
-    plan: Plan, folder: Path, items: list[Any], ask: Ask, progress: Progress
+    plan: Plan,
+    folder: Path,
+    items: list[Any],
+    ask: Ask,
+    progress: Progress,
+    done: Callable[[], None],
 ) -> tuple[list[Any], list[Flowed]]:
     """All stages in turn: (the items left, one account a stage). Each writes its items when done.
 
-    UnreachableError where nobody is reached; WriteError. What was made is kept either way.
+    `done` is called behind every stage. Raises UnreachableError where nobody is reached, and
+    WriteError; what was made is kept either way.
     """
     accounts = []
     for number, stage in enumerate(plan.stages, start=2):
@@ -192,4 +174,6 @@ async def flow(
             items, flowed = await do_stage(folder, stage, items, ask, progress)
         write_stage(folder, number, stage.name, items)
         accounts.append(flowed)
+        done()
+    remove_stages(folder, after=1 + len(plan.stages))
     return items, accounts

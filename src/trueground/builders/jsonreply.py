@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from math import isfinite
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,9 +13,11 @@ import msgspec
 from trueground.records.problems import shorten
 
 T = TypeVar("T")
-_FENCE = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
-_DECODER = json.JSONDecoder(strict=False)  # line ends inside strings are a common slip
+_FENCE = "```"
+_MOST_FENCES = 20
 _MOST_STARTS = 50  # braces at which an object is looked for
+_LONGEST = 1 << 20  # characters; no object that is asked for comes near
+_LARGEST = 2**63 - 1  # what files and other readers take
 _SHOWN = 120
 
 
@@ -26,37 +29,77 @@ class Unreadable(Exception):  # noqa: N818 - becomes a reason, never reaches the
         self.reason, self.detail = reason, detail
 
 
-def read_object(reply: str, kind: type[T]) -> T:
-    """The first JSON object of this kind in a reply; prose and fences around it are passed over.
+# Their names stand in the message where a field has such a value; no field can want one.
+class SeveralValues:
+    """The value of a name that stands twice in an object."""
 
-    `kind` is a msgspec Struct; fields that it does not have are left out. Raises Unreadable.
+
+class NoFiniteNumber:
+    """NaN, an infinity, or a number too large for any file."""
+
+
+def read_object(reply: str, kind: type[T]) -> T:
+    """The one JSON object of this kind in a reply; prose and fences around it are passed over.
+
+    `kind` is a msgspec Struct; fields that it does not have are left out. The reply as a whole
+    comes first, then what stands in fences, then what stands in prose. Where objects of the kind
+    differ, nobody knows which one is meant. Raises Unreadable.
     """
     if not reply.strip():
         raise Unreadable("empty_reply", "the reply is empty")
+    if len(reply) > _LONGEST:
+        raise Unreadable("not_json", f"the reply is {len(reply):,} characters long")
     problem = ""
-    for value in _objects(reply):
-        try:
-            made = msgspec.convert(_clean(value), kind)
-        except msgspec.ValidationError as error:
-            problem = problem or str(error)
-            continue
-        return made
+    for values in (_parsed([reply]), _parsed(_fenced(reply)), _in_prose(reply)):
+        made, wrong = _made(values, kind)
+        problem = problem or wrong
+        if len(made) > 1:
+            raise Unreadable("wrong_fields", f"{len(made)} different objects; expected one")
+        if made:
+            return made[0]
     if problem:
         raise Unreadable("wrong_fields", problem)
     raise Unreadable("not_json", f'found "{shorten(reply.strip(), _SHOWN)}"')
 
 
-def _objects(reply: str) -> Iterator[dict[str, Any]]:
-    """All JSON objects of a reply: the whole, those in fences, those that stand in prose."""
-    for text in (reply, *_FENCE.findall(reply)):
+def _made(values: Iterable[dict[str, Any]], kind: type[T]) -> tuple[list[T], str]:
+    """(the different objects of the kind, what is wrong with the first that is none)."""
+    made: list[T] = []
+    wrong = ""
+    for value in values:
         try:
-            value = json.loads(text, strict=False)
+            found = msgspec.convert(_clean(value), kind)
+        except msgspec.ValidationError as error:
+            wrong = wrong or str(error)
+        except RecursionError:
+            wrong = wrong or "the object is nested too deep"
+        else:
+            if found not in made:
+                made.append(found)
+    return made, wrong
+
+
+def _parsed(texts: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The texts that are an object each."""
+    for text in texts:
+        try:
+            value = _DECODER.decode(text.strip())
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             yield value
-    starts = (match.start() for match in re.finditer(r"\{", reply))
+
+
+def _fenced(reply: str) -> list[str]:
+    """What stands between fences, without the word that names the language."""
+    inside = reply.split(_FENCE, 2 * _MOST_FENCES)[1::2]
+    return [re.sub(r"\A[a-zA-Z]*[ \t]*\n", "", text) for text in inside]
+
+
+def _in_prose(reply: str) -> Iterator[dict[str, Any]]:
+    """The outermost objects anywhere in the reply."""
     end = 0
+    starts = (match.start() for match in re.finditer(r"\{", reply))
     for _, start in zip(range(_MOST_STARTS), starts, strict=False):
         if start < end:
             continue
@@ -75,5 +118,32 @@ def _clean(value: Any) -> Any:
     if isinstance(value, list):
         return [_clean(one) for one in value]
     if isinstance(value, dict):
-        return {str(_clean(name)): _clean(one) for name, one in value.items()}
+        return {_clean(name): _clean(one) for name, one in value.items()}
     return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; the value of a name that stands twice cannot be taken for one."""
+    made: dict[str, Any] = {}
+    for name, value in pairs:
+        made[name] = SeveralValues() if name in made and made[name] != value else value
+    return made
+
+
+def _number(text: str) -> Any:
+    value = float(text)
+    return value if isfinite(value) else NoFiniteNumber()
+
+
+def _whole_number(text: str) -> Any:
+    value = int(text)
+    return value if abs(value) <= _LARGEST else NoFiniteNumber()
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object,
+    parse_float=_number,
+    parse_int=_whole_number,
+    parse_constant=lambda _: NoFiniteNumber(),
+    strict=False,  # line ends inside strings are a common slip
+)

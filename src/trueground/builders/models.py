@@ -66,7 +66,8 @@ def option_of(builder: Builder, role: str) -> str:
 
 
 def _made(role: str, written: str | ChatModel, endpoint: Endpoint, *, writes: bool) -> Asked:
-    cold = endpoint.temperature if writes else 0.0
+    warm = None if endpoint.temperature is None else float(endpoint.temperature)
+    cold = warm if writes else 0.0
     params = Params(
         temperature=cold,
         max_tokens=endpoint.max_tokens,
@@ -77,8 +78,8 @@ def _made(role: str, written: str | ChatModel, endpoint: Endpoint, *, writes: bo
         return Asked(written, params)
     name, given = _read(role, written)
     if "temperature" in given.options:
-        warm = given.options["temperature"]
-        cold = None if warm == "none" else given.number("temperature", None, 0)
+        none = given.options["temperature"] == "none"
+        cold = None if none else given.number("temperature", None, 0)
         params = msgspec.structs.replace(params, temperature=cold)
     if "max_tokens" in given.options:
         params = msgspec.structs.replace(params, max_tokens=given.whole("max_tokens", 1))

@@ -12,6 +12,8 @@ import typer
 
 from trueground._version import __version__
 from trueground.cli import (
+    agreeing,
+    annotating,
     building,
     caching,
     comparing,
@@ -41,6 +43,8 @@ app = typer.Typer(
 app.command("score")(scoring.score)
 app.add_typer(running.group)
 app.add_typer(building.group)
+app.add_typer(annotating.annotate)
+app.command("agreement")(agreeing.agreement)
 app.command("compare")(comparing.compare)
 app.command("errors")(errors_command.errors)
 app.command("report")(reporting.report)

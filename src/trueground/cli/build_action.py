@@ -16,7 +16,7 @@ from trueground.builders.estimate import Estimated
 from trueground.builders.models import Endpoint
 from trueground.cli.options import Format
 from trueground.cli.progress import progress_bar
-from trueground.cli.run_given import see_numbers
+from trueground.cli.run_given import extra, see_numbers
 from trueground.errors import UsageError
 from trueground.models.pricing import read_prices
 from trueground.reports.building import render_built, render_estimated
@@ -68,9 +68,11 @@ def _settings(given: Mapping[str, Any], progress: Any) -> BuildSettings:
             rpm=given["rpm"],
             tpm=given["tpm"],
             timeout=given["timeout"],
+            deadline=given["deadline"],
             max_attempts=given["max_attempts"],
             temperature=given["temperature"],
             max_tokens=given["max_tokens"],
+            extra=dict(map(extra, given["param"] or ())),
         ),
         prices=read_prices(given["prices"]) if given["prices"] else None,
         note=lambda word: typer.echo(f"trueground: {word}", err=True),

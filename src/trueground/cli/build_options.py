@@ -39,12 +39,19 @@ def common(
         float | None, typer.Option(min=0.0, help="Of the model that writes; judges have 0.")
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply.")] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=JSON, put into every call as it is. Repeatable."),
+    ] = None,
     max_connections: Annotated[int, typer.Option(min=1, help="Calls under way at once.")] = 32,
     rpm: Annotated[float | None, typer.Option(min=0.1, help="Requests a minute, at most.")] = None,
     tpm: Annotated[float | None, typer.Option(min=1, help="Tokens a minute, at most.")] = None,
     timeout: Annotated[
         float, typer.Option(min=0.01, help="Seconds for one attempt of a call.")
     ] = 300.0,
+    deadline: Annotated[
+        float, typer.Option(min=0.01, help="Seconds for a call with all its attempts.")
+    ] = 1_800.0,
     max_attempts: Annotated[int, typer.Option(min=1, help="Attempts of a call.")] = 6,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Call and write nothing; show what it would cost.")

@@ -7,18 +7,21 @@ made when they are asked for, so that other commands do not wait for them.
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from trueground.cli.build_options import common
+from trueground.cli.build_report import report
 from trueground.cli.running import parameter_of
 
 if TYPE_CHECKING:
     from trueground.builders.base import Builder
 
 _HELP = {"help_option_names": ["-h", "--help"]}
+_EXAMPLE, _REPORT = "example", "report"
 
 
 class BuilderGroup(TyperGroup):
@@ -28,10 +31,14 @@ class BuilderGroup(TyperGroup):
         """The names of the builders."""
         from trueground.builders.registry import BUILDERS
 
-        return list(BUILDERS)
+        return [*BUILDERS, _EXAMPLE, _REPORT]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a builder. Raises UsageError."""
+        """The command of a builder, `example` or `report`. Raises UsageError."""
+        if cmd_name == _EXAMPLE:
+            return _own_command(_EXAMPLE, example)
+        if cmd_name == _REPORT:
+            return _own_command(_REPORT, report)
         from trueground.builders.registry import get_builder
 
         return _command(get_builder(cmd_name))
@@ -68,6 +75,22 @@ def _command(builder: Builder) -> Any:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(builder.name, help=_help(builder), context_settings=_HELP)(run)
     return typer.main.get_command(app)
+
+
+def _own_command(name: str, function: Any) -> Any:
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name, context_settings=_HELP)(function)
+    return typer.main.get_command(app)
+
+
+def example(
+    kind: Annotated[str, typer.Argument(help="The builder: contexts, grounding, kalma.")],
+    out: Annotated[Path, typer.Option(help="A folder that is new or empty.")],
+) -> None:
+    """Copy a builder's small example into a folder, and show the command that builds it."""
+    from trueground.builders.examples import copy_example
+
+    typer.echo(copy_example(kind, out).rstrip())
 
 
 def _help(builder: Builder) -> str:

@@ -18,6 +18,7 @@ KINDS = (
     "retrievers",
     "models",
     "datasets",
+    "builders",
 )
 
 
@@ -31,11 +32,10 @@ def list_(
     import orjson
 
     from trueground.errors import unknown_name
-    from trueground.evaluate.catalogue import catalogue
 
     if kind and kind not in KINDS:
         raise unknown_name("kind of thing to list", kind, KINDS)
-    found = {name: catalogue(name) for name in ([kind] if kind else KINDS)}
+    found = {name: _entries(name) for name in ([kind] if kind else KINDS)}
     if format_ is Format.JSON:
         shown = found[kind] if kind else found
         typer.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2))
@@ -43,9 +43,20 @@ def list_(
     for name, entries in found.items():
         if not kind:
             typer.echo(f"{name}:")
-        width = max(len(str(entry["name"])) for entry in entries)
+        width = max((len(str(entry["name"])) for entry in entries), default=0)
         for entry in entries:
             typer.echo("\n".join(_lines(entry, width)))
+
+
+def _entries(kind: str) -> list[dict[str, Any]]:
+    """What there is of a kind."""
+    if kind == "builders":
+        from trueground.builders.registry import catalogue as builders
+
+        return builders()
+    from trueground.evaluate.catalogue import catalogue
+
+    return catalogue(kind)
 
 
 def _lines(entry: dict[str, Any], width: int) -> Iterator[str]:

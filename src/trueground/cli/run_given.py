@@ -95,7 +95,7 @@ def settings_of(given: Mapping[str, Any], parts: Parts) -> RunSettings:
         min_tokens=given["min_tokens"],
         max_tokens=given["max_tokens"],
         seed=seed,
-        extra=dict(map(_extra, given["param"] or ())),
+        extra=dict(map(extra, given["param"] or ())),
     )
     return RunSettings(
         params=params,
@@ -116,7 +116,8 @@ def settings_of(given: Mapping[str, Any], parts: Parts) -> RunSettings:
     )
 
 
-def _extra(text: str) -> tuple[str, Any]:
+def extra(text: str) -> tuple[str, Any]:
+    """NAME=JSON, as --param takes it. UsageError for what cannot be read, or is a secret."""
     name, equals, json = (part.strip() for part in text.partition("="))
     if _is_secret(name):
         raise _secret_param(name)

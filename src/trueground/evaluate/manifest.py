@@ -30,7 +30,7 @@ def make_manifest(
         "python": ".".join(map(str, sys.version_info[:3])),
         "kind": kind,
         "status": "running",
-        "command": [_shown_word(word) for word in command],
+        "command": [shown_word(word) for word in command],
         "input": [{"path": f.path, "sha256": f.sha256, "bytes": f.bytes} for f in check.files],
         "n": check.n,
         "skipped": check.bad_total,
@@ -83,7 +83,7 @@ def judged_before(manifest: Mapping[str, Any] | None) -> Spent:
     )
 
 
-def _shown_word(word: str) -> str:
+def shown_word(word: str) -> str:
     """A word of the command, without the password in a URL; also where it is `--option=URL`."""
     option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
     return option + equals + shown(value)

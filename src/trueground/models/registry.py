@@ -19,7 +19,11 @@ Factory = Callable[[str, ModelOptions], ChatModel]
 
 
 def _fake(rest: str, options: ModelOptions) -> ChatModel:
-    """Always answers TEXT; `fake:echo` answers with the question. For trying things out."""
+    """Always answers TEXT; `fake:echo` gives the question back, `fake:@FILE` follows a script."""
+    if rest.startswith("@") and rest[1:].strip():
+        from trueground.models.scripted import ScriptedModel
+
+        return ScriptedModel(rest[1:])
     from trueground.models.fake import named_fake
 
     return named_fake(rest)

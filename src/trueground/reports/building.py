@@ -9,7 +9,8 @@ from typing import Any
 
 def render_built(summary: Mapping[str, Any], path: Path) -> str:
     """How many items each stage kept, why the others fell, and what to do next."""
-    lines = [f"build {summary['builder']}: {summary['n']:,} items", ""]
+    left_out = f" (the limit left out {n:,} rows)" if (n := summary["left_out"]) else ""
+    lines = [f"build {summary['builder']}: {summary['n']:,} items{left_out}", ""]
     wide = max((len(stage["name"]) for stage in summary["stages"]), default=0)
     for stage in summary["stages"]:
         lines.append(f"{stage['name']:{wide}}  {stage['in']:>7,} → {stage['out']:>7,}")
@@ -26,7 +27,7 @@ def render_estimated(found: Mapping[str, Any]) -> str:
     """The calls of each stage and role, and their sum."""
     lines = [f"{found['items']:,} source items; {found['done']:,} outcomes are there already"]
     for one in found["stages"]:
-        usd = "" if one["usd"] is None else f"  ${one['usd']:,.2f}"
+        usd = "" if one["usd"] is None else f"  ${one['usd']:,.4f}"
         lines.append(
             f"{one['stage']}  {one['role']} {one['model']}: {one['calls']:,} calls, "
             f"about {one['tokens_in']:,} tokens in, {one['tokens_out']:,} out{usd}"
@@ -35,5 +36,5 @@ def render_estimated(found: Mapping[str, Any]) -> str:
     lines.append(f"together {calls:,} calls at most, if no item falls on the way")
     known = [one["usd"] for one in found["stages"] if one["usd"] is not None]
     if known:
-        lines.append(f"about ${sum(known):,.2f}")
+        lines.append(f"about ${sum(known):,.4f}")
     return "\n".join(lines)

@@ -1,0 +1,141 @@
+"""`trueground agreement`: how well annotators agree, field by field, with intervals over tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from trueground.annotation.answers import Answer, read_answers
+from trueground.annotation.base import Field, Kind
+from trueground.annotation.hardest import Hard, hardest
+from trueground.annotation.importing import Person, people
+from trueground.annotation.kinds import KINDS
+from trueground.annotation.ratings import Ratings, interval, rate, within_one
+from trueground.errors import InputError
+from trueground.stats.agreement import (
+    Statistic,
+    cohen,
+    fleiss_kappa,
+    krippendorff_alpha,
+    raw_agreement,
+)
+
+LEVEL = 0.95
+
+
+class Estimate(msgspec.Struct):
+    """A statistic with its interval; both None where it is undefined."""
+
+    value: float | None
+    ci: tuple[float, float] | None
+
+
+class FieldAgreement(msgspec.Struct):
+    """How well annotators agree in one field.
+
+    `tasks` are those that two or more have answered. `unit` is "task", or "part" where each option
+    of a set (a fact, a context) counts as a yes-or-no label of its own: `same_set` is then the
+    share of pairs of annotators that name the very same parts. `within_one` is of scales: the share
+    of pairs whose labels differ by at most 1.
+    """
+
+    measure: str
+    unit: str
+    tasks: int
+    agreement: Estimate
+    cohen_kappa: Estimate | None
+    fleiss_kappa: Estimate
+    krippendorff_alpha: Estimate
+    within_one: Estimate | None
+    same_set: Estimate | None
+
+
+class KindAgreement(msgspec.Struct):
+    """How well annotators agree in one kind of task."""
+
+    tasks: int
+    answered_by_two: int
+    annotators: dict[str, Person]
+    fields: dict[str, FieldAgreement]
+    hardest: list[Hard]
+
+
+class Agreement(msgspec.Struct):
+    """Agreement by kind of task, with the settings of the intervals."""
+
+    kinds: dict[str, KindAgreement]
+    resamples: int
+    seed: int
+    level: float
+    edited: list[str]
+
+
+def agreement(
+    paths: Sequence[Path],
+    *,
+    resamples: int = 2_000,
+    seed: int = 0,
+    hard: int = 10,
+    allow_edited: bool = False,
+) -> Agreement:
+    """Agreement of the annotators of filled files. Unfinished tasks take no part. InputError."""
+    answers = read_answers(paths, allow_edited=allow_edited)
+    if not answers.tasks:
+        raise InputError(f"{', '.join(map(str, paths))}: no task is filled in yet")
+    kinds = {}
+    for name, kind in KINDS.items():
+        tasks = {id_: each for (of, id_), each in sorted(answers.tasks.items()) if of == name}
+        if tasks:
+            estimate = partial(_estimate, resamples=resamples, seed=seed)
+            kinds[name] = KindAgreement(
+                tasks=len(tasks),
+                answered_by_two=sum(len(each) > 1 for each in tasks.values()),
+                annotators=people(answers, name),
+                fields=_fields(kind, list(tasks.values()), answers.annotators, estimate),
+                hardest=hardest(kind, tasks, hard),
+            )
+    return Agreement(kinds, resamples, seed, LEVEL, answers.edited[:20])
+
+
+def _fields(
+    kind: Kind,
+    tasks: Sequence[Sequence[Answer]],
+    annotators: Sequence[str],
+    estimate: Callable[[Ratings, Statistic], Estimate],
+) -> dict[str, FieldAgreement]:
+    return {
+        field.name: _field(field, rate(field, tasks, annotators), estimate)
+        for field in kind.fields
+        if field.measure is not None
+    }
+
+
+def _field(
+    field: Field, ratings: Ratings, estimate: Callable[[Ratings, Statistic], Estimate]
+) -> FieldAgreement:
+    labels, whole = ratings.labels, ratings.whole
+    of_tasks = labels if whole is None else whole
+    measure = field.measure if field.measure in ("ordinal", "interval") else "nominal"
+    alpha = partial(krippendorff_alpha, measure=measure)
+    return FieldAgreement(
+        measure=measure,
+        unit="task" if whole is None else "part",
+        tasks=int(np.count_nonzero((~np.isnan(of_tasks)).sum(axis=1) >= 2)),
+        agreement=estimate(ratings, raw_agreement),
+        cohen_kappa=estimate(ratings, cohen) if labels.shape[1] == 2 else None,
+        fleiss_kappa=estimate(ratings, fleiss_kappa),
+        krippendorff_alpha=estimate(ratings, alpha),
+        within_one=estimate(ratings, within_one) if field.form == "scale" else None,
+        same_set=None if whole is None else estimate(Ratings(whole), raw_agreement),
+    )
+
+
+def _estimate(ratings: Ratings, statistic: Statistic, resamples: int, seed: int) -> Estimate:
+    value = statistic(ratings.labels)
+    if value is None:
+        return Estimate(None, None)
+    return Estimate(value, interval(ratings, statistic, resamples, seed, LEVEL))

@@ -1,0 +1,85 @@
+"""Tasks and answers as JSON lines: one task a line, with the answers to fill in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trueground.annotation.base import Task
+from trueground.annotation.given import Given
+from trueground.errors import InputError
+
+# what decoding a line may raise; a RecursionError where brackets stand in brackets without end
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_BOM = b"\xef\xbb\xbf"
+
+
+class Line(msgspec.Struct):
+    """One line of a file for one annotator."""
+
+    kind: str
+    id: str | int
+    shown: dict[str, Any]
+    answer: dict[str, Any]
+    annotator: Any = None
+    seconds: Any = None
+    comment: Any = None
+    check: str = ""
+
+
+def write_line(given: Given, annotator: str) -> bytes:
+    """A task as a line, its answers null. The task must be known with what was shown."""
+    fields = given.kind.fields
+    return msgspec.json.encode(
+        {
+            "kind": given.kind.name,
+            "id": given.id,
+            "annotator": annotator,
+            "shown": given.shown,
+            "options": {f.name: o for f in fields if (o := given.options(f))},
+            "answer": {field.name: None for field in fields},
+            "seconds": None,
+            "comment": "",
+            "check": given.check,
+        }
+    )
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, Line]]:
+    """The lines of a filled file, with their numbers. InputError."""
+    decoder = msgspec.json.Decoder(Line)
+    for number, content in numbered(path):
+        try:
+            yield number, decoder.decode(content)
+        except UNREADABLE as error:
+            raise InputError(
+                f"{path}, line {number}: no line of a file that `trueground annotate export` wrote "
+                f"({error}); keep each task on its line, and fill in answer, seconds and comment"
+            ) from None
+
+
+def read_tasks(path: Path) -> Iterator[tuple[int, Task]]:
+    """The tasks of a build, with their line numbers. InputError."""
+    decoder = msgspec.json.Decoder(Task)
+    for number, content in numbered(path):
+        try:
+            yield number, decoder.decode(content)
+        except UNREADABLE as error:
+            raise InputError(
+                f"{path}, line {number}: not a task ({error}); expected a line that `trueground "
+                "build` wrote, with kind, id and shown"
+            ) from None
+
+
+def numbered(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, from 1. InputError: the file cannot be read."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    for number, line in enumerate(content.removeprefix(_BOM).split(b"\n"), 1):
+        if line.strip():
+            yield number, line

@@ -1,0 +1,116 @@
+"""Answers as numbers: arrays of items and annotators, and intervals over tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.annotation.answers import Answer
+from trueground.annotation.base import Field
+from trueground.stats.agreement import Statistic, bootstrap_agreement
+from trueground.stats.bootstrap import percentiles
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """The labels of one field, shape (items, annotators), NaN where there is none.
+
+    `tasks` (items,) is the task of each item, where a task has several items. `whole` are the same
+    answers with a whole set as one label, where items are the parts of sets.
+    """
+
+    labels: Floats
+    tasks: Ints | None = None
+    whole: Floats | None = None
+
+
+def rate(field: Field, tasks: Sequence[Sequence[Answer]], annotators: Sequence[str]) -> Ratings:
+    """The labels of a field; annotators that never filled it in have no column.
+
+    A choice is the number of its option, a scale its value. Of `choices` every option of a task is
+    an item, chosen (1) or not (0).
+    """
+    columns = [who for who in annotators if any(_has(field, who, each) for each in tasks)]
+    place = {who: number for number, who in enumerate(columns)}
+    if field.form == "choices":
+        return _parts(field, tasks, place)
+    labels = np.full((len(tasks), len(place)), np.nan)
+    for row, answers in enumerate(tasks):
+        for answer in answers:
+            if field.name in answer.values:
+                value = answer.values[field.name]
+                code = value if field.form == "scale" else field.options.index(value)
+                labels[row, place[answer.annotator]] = code
+    return Ratings(labels)
+
+
+def within_one(labels: Floats, *, weights: Floats | None = None) -> float | None:
+    """The share of pairs of labels that differ by at most 1: the mean over items with a pair."""
+    near, pairs = np.zeros(len(labels)), np.zeros(len(labels))
+    for a, b in combinations(labels.T, 2):
+        apart = np.abs(a - b)  # NaN where one is missing
+        near += apart <= 1
+        pairs += ~np.isnan(apart)
+    rated = pairs > 0
+    w = np.ones(int(rated.sum())) if weights is None else weights[rated]
+    total = float(w.sum())
+    return float(w @ (near[rated] / pairs[rated])) / total if total else None
+
+
+def interval(
+    ratings: Ratings, statistic: Statistic, resamples: int, seed: int, level: float
+) -> tuple[float, float] | None:
+    """A percentile bootstrap interval over tasks: the items of one task are drawn together."""
+    if ratings.tasks is None:
+        return bootstrap_agreement(ratings.labels, statistic, resamples, seed, level)
+    rated = (~np.isnan(ratings.labels)).sum(axis=1) >= 2
+    labels, tasks = ratings.labels[rated], ratings.tasks[rated]
+    tasks = np.unique(tasks, return_inverse=True)[1]
+    n = int(tasks.max(initial=-1)) + 1
+    if n < 2 or statistic(labels) is None:
+        return None
+    # How often each row of labels stands in each task, and how often each such count occurs: few
+    # of either, however many tasks.
+    patterns, of = np.unique(np.nan_to_num(labels, nan=-1.0), axis=0, return_inverse=True)
+    counts = np.zeros((n, len(patterns)))
+    np.add.at(counts, (tasks, of.reshape(-1)), 1.0)
+    alike, often = np.unique(counts, axis=0, return_counts=True)
+    patterns = np.where(patterns < 0, np.nan, patterns)
+    random = np.random.Generator(np.random.SFC64([seed, 0]))
+    drawn = np.full(resamples, np.nan)
+    for number in range(resamples):
+        weights = random.multinomial(n, often / n) @ alike
+        some = weights > 0
+        value = statistic(patterns[some], weights=weights[some])
+        drawn[number] = np.nan if value is None else value
+    return percentiles(drawn, level)
+
+
+def _has(field: Field, annotator: str, answers: Sequence[Answer]) -> bool:
+    return any(a.annotator == annotator and field.name in a.values for a in answers)
+
+
+def _parts(field: Field, tasks: Sequence[Sequence[Answer]], place: dict[str, int]) -> Ratings:
+    rows: list[Floats] = []
+    of: list[int] = []
+    sets: dict[Any, int] = {}
+    whole = np.full((len(tasks), len(place)), np.nan)
+    for number, answers in enumerate(tasks):
+        options = answers[0].given.options(field)
+        block = np.full((len(options), len(place)), np.nan)
+        for answer in answers:
+            if field.name in answer.values:
+                chosen, column = answer.values[field.name], place[answer.annotator]
+                block[:, column] = [option in chosen for option in options]
+                whole[number, column] = sets.setdefault(chosen, len(sets))
+        rows.append(block)
+        of += [number] * len(options)
+    return Ratings(np.concatenate(rows), np.array(of, np.int64), whole)

@@ -1,0 +1,95 @@
+"""Tasks as a spreadsheet (CSV): one row a task, what is shown before what is filled in.
+
+Values that a spreadsheet would run as a formula, or turn into a date or another number, stand
+behind an apostrophe, which is taken off when the answers come back.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+
+from trueground.annotation.base import Field, Kind
+from trueground.annotation.given import Given
+from trueground.annotation.values import NONE
+
+LONGEST_CELL = 32_767  # characters; spreadsheets cut what is longer
+_FORMULA = tuple("=+-@＝＋－＠\t\r\n'")
+_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_TAKEN_FOR_NUMBER = re.compile(
+    rf"(?:[\d\s.,:/eE%$€£()+-]|am|pm|(?:{_MONTHS})[a-z]*+)+|true|false", re.IGNORECASE
+)
+_SAFE_NUMBER = re.compile(r"(?:0|[1-9]\d{0,14})")
+
+
+def sheet(rows: Sequence[tuple[Given, str]], kind: Kind) -> bytes:
+    """The tasks of one kind, each with its annotator, as CSV in UTF-8 with a mark."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(header(kind))
+    for given, annotator in rows:
+        shown = [guard(given.cells[name]) for name in kind.shows]
+        parts = [_numbers(given.parts[name]) for name in numbered_lists(kind)]
+        empty = [""] * (len(kind.fields) + 2)
+        task = [kind.name, guard(given.id), guard(annotator)]
+        writer.writerow([*task, *shown, *parts, *empty, given.check])
+    return text.getvalue().encode("utf-8-sig")
+
+
+def header(kind: Kind) -> list[str]:
+    """The names of the columns; those to fill in say what may be."""
+    parts = [parts_column(name) for name in numbered_lists(kind)]
+    fields = [f"{field.name} [{_told(field)}]" for field in kind.fields]
+    return ["kind", "id", "annotator", *kind.shows, *parts, *fields, "seconds", "comment", "check"]
+
+
+def numbered_lists(kind: Kind) -> list[str]:
+    """The lists whose numbers are asked for."""
+    return list(dict.fromkeys(f.numbers_of for f in kind.fields if f.numbers_of))
+
+
+def parts_column(name: str) -> str:
+    """The column that says how many parts the list of that name has."""
+    return f"{name} numbers"
+
+
+def too_long(rows: Iterable[Given]) -> int:
+    """How many tasks have a text that spreadsheets would cut."""
+    return sum(any(len(text) > LONGEST_CELL for text in row.cells.values()) for row in rows)
+
+
+def guard(text: str) -> str:
+    """The text as spreadsheets leave it alone."""
+    return f"'{text}" if _needs_guard(text) else text
+
+
+def unguard(text: str) -> str:
+    """The text without the apostrophe of `guard`."""
+    return text[1:] if text.startswith("'") and _needs_guard(text[1:]) else text
+
+
+def _needs_guard(text: str) -> bool:
+    if text.startswith(_FORMULA):
+        return True
+    if len(text) > 60 or _SAFE_NUMBER.fullmatch(text):
+        return False
+    word = text.strip()
+    return bool(_TAKEN_FOR_NUMBER.fullmatch(word)) and (
+        any(c.isdigit() for c in word) or word.lower() in ("true", "false")
+    )
+
+
+def _numbers(count: int) -> str:
+    return f"1 to {count}" if count else NONE
+
+
+def _told(field: Field) -> str:
+    if field.form == "scale":
+        return f"{field.low} to {field.high}"
+    if field.form == "choice":
+        return "|".join(field.options)
+    if field.form == "choices":
+        return "|".join((*(field.options or (f"numbers of {field.numbers_of}",)), NONE))
+    return "text" if field.form == "text" else "texts, one a line"

@@ -1,0 +1,117 @@
+"""Where tasks come from: folders of builds, and records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from trueground.annotation.base import Kind, Task
+from trueground.annotation.from_records import Pairing, Skipped, tasks_of
+from trueground.annotation.given import Given, give
+from trueground.annotation.kinds import KINDS
+from trueground.annotation.lines import read_tasks
+from trueground.errors import InputError, UsageError
+
+ANNOTATE = "annotate"  # the folder of tasks in that of a build
+_RECORDS = "records.jsonl.zst"
+OnBadRow = Literal["stop", "skip"]
+
+
+class Found(NamedTuple):
+    """The tasks, the sources by the number that ids have, and why records gave none."""
+
+    tasks: list[Given]
+    sources: Mapping[str, str]
+    skipped: Mapping[str, int]
+
+
+def find_tasks(
+    kind: Kind,
+    sources: Sequence[str],
+    pairing: Pairing = "gold",
+    mapping: Mapping[str, str] | None = None,
+    on_bad_row: OnBadRow = "stop",
+) -> Found:
+    """The tasks of all sources, in their order.
+
+    With several sources an id has the number of its source before it ("2:q7"), not its name: who
+    wrote an answer must not show. InputError, UsageError.
+    """
+    if len(set(sources)) < len(sources):
+        raise UsageError("a source is given twice; name each once")
+    numbers = {str(number): source for number, source in enumerate(sources, 1)}
+    tasks: dict[str, Given] = {}
+    skipped: dict[str, int] = {}
+    for number, source in numbers.items():
+        mark = f"{number}:" if len(sources) > 1 else ""
+        for place, found in _of_source(kind, source, pairing, mapping or {}, on_bad_row):
+            if isinstance(found, Skipped):
+                skipped[found.reason] = skipped.get(found.reason, 0) + 1
+                continue
+            given = give(Task(found.kind, mark + found.id, found.shown), kind, place)
+            if given.id in tasks:
+                raise InputError(f"{place}: the task id {given.id!r} stands there twice")
+            tasks[given.id] = given
+    if not tasks:
+        raise InputError(f"no tasks of kind {kind.name} in {', '.join(sources)}{_why(skipped)}")
+    return Found(list(tasks.values()), numbers, skipped)
+
+
+def _of_source(
+    kind: Kind, source: str, pairing: Pairing, mapping: Mapping[str, str], on_bad_row: OnBadRow
+) -> Iterator[tuple[str, Task | Skipped]]:
+    path = Path(source)
+    if path.is_dir():
+        built = path / ANNOTATE / f"{kind.name}.jsonl"
+        if built.is_file():
+            return _of_file(kind, built)
+        if (path / ANNOTATE).is_dir() or kind.made_of == "build":
+            raise _no_build(kind, path)
+        if not (path / _RECORDS).is_file():
+            raise InputError(
+                f"{path} is a folder with neither {ANNOTATE}/{kind.name}.jsonl nor {_RECORDS}; "
+                "name the folder of a build or of a run, or a file of records"
+            )
+        source = str(path / _RECORDS)
+    elif kind.made_of == "build":
+        return _of_file(kind, path)
+    return _of_records(kind, source, pairing, mapping, on_bad_row)
+
+
+def _of_file(kind: Kind, path: Path) -> Iterator[tuple[str, Task]]:
+    for number, task in read_tasks(path):
+        if task.kind != kind.name:
+            raise InputError(
+                f"{path}, line {number}: a task of kind {task.kind!r}; expected {kind.name!r}"
+            )
+        yield f"{path}, line {number}", task
+
+
+def _of_records(
+    kind: Kind, source: str, pairing: Pairing, mapping: Mapping[str, str], on_bad_row: OnBadRow
+) -> Iterator[tuple[str, Task | Skipped]]:
+    from trueground.records import open_records
+
+    with open_records(source, mapping=mapping, on_bad_row=on_bad_row) as records:
+        for _ in range(records.check().bad_total):
+            yield records.name, Skipped("a form that can be read")
+        for batch in records.batches():
+            for record in batch:
+                for found in tasks_of(kind.name, record, pairing):
+                    yield f"{records.name}, record {record.id!r}", found
+
+
+def _no_build(kind: Kind, path: Path) -> InputError:
+    there = sorted(file.stem for file in (path / ANNOTATE).glob("*.jsonl") if file.stem in KINDS)
+    have = f"it has {', '.join(there)}" if there else "it has none"
+    return InputError(
+        f"{path} has no tasks of kind {kind.name} ({ANNOTATE}/{kind.name}.jsonl); {have}. "
+        "`trueground build` writes them"
+    )
+
+
+def _why(skipped: Mapping[str, int]) -> str:
+    if not skipped:
+        return ""
+    return ": " + ", ".join(f"{count:,} without {reason}" for reason, count in skipped.items())

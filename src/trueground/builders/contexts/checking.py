@@ -1,0 +1,145 @@
+"""Checks of a new context that need no model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from trueground.builders.checks import other_language, same_text, says, share_kept
+from trueground.builders.contexts.items import Written
+from trueground.builders.contexts.ledger import Why
+from trueground.builders.contexts.rows import CONTROL
+from trueground.builders.contexts.settings import Settings
+from trueground.builders.contexts.strings import (
+    can_be_joined,
+    holds_option,
+    is_common,
+    left_over,
+    quoted,
+)
+from trueground.builders.contexts.writing import options_text
+
+REASONS = {
+    "control_characters": "the new context holds control characters",
+    "echo": "the new context repeats marks of the prompt, or headings of documents",
+    "unchanged": "the new context is the original",
+    "other_language": "the new context is in another language",
+    "too_short": "the new context is too short",
+    "too_much_added": "the new context is much longer than the original, or than allowed",
+    "old_answer_left": "the old answer still stands in the new context",
+    "new_answer_absent": "the new answer does not stand in the new context",
+    "changed_too_much": "too few of the original's words were kept",
+    "one_paragraph": "the new context has one paragraph only",
+    "no_distractor": "none of the sentences that the model says it added was added",
+    "evidence_not_found": "the evidence that the model names does not stand in the new context",
+}
+_MARK = re.compile(r"={3,}\s*(?:BEGIN|END)\b")
+_SHORTEST, _LONGEST, _FREE = 0.5, 2.0, 60  # times the original's words, and words to spare
+_PARAGRAPHS = re.compile(r"\n\s*\n|\n")
+
+
+def see_written(settings: Settings) -> Callable[[Written], Why | None]:
+    """Why a new context cannot be used, by the first check that it fails; None: it may be."""
+
+    def see(written: Written) -> Why | None:
+        checks = _CHECKS[written.target.task == "counterfactual"]
+        found = (check(written, settings) for check in (*_ALWAYS, *checks))
+        return next((why for why in found if why is not None), None)
+
+    return see
+
+
+def _form(written: Written, _settings: Settings) -> Why | None:
+    control = CONTROL.search(written.context)
+    if control:
+        return "control_characters", f"found {control[0]!r}"
+    original = written.target.source.context
+    mark = _MARK.search(written.context)
+    if mark and not _MARK.search(original):
+        return "echo", f"found {mark[0]!r}"
+    if can_be_joined(original) and not can_be_joined(written.context):
+        return "echo", "a line begins with `Document:`"
+    return None
+
+
+def _language(written: Written, settings: Settings) -> Why | None:
+    if not settings.language:
+        return None
+    source = written.target.source
+    original = source.context or f"{source.question}\n{options_text(source.choices)}"
+    found = other_language(written.context, original)
+    return None if found is None else ("other_language", f"it is in {found!r}")
+
+
+def _unchanged(written: Written, _settings: Settings) -> Why | None:
+    if same_text(written.context, written.target.source.context):
+        return "unchanged", "alike but for case, white space and punctuation"
+    return None
+
+
+def _size(written: Written, _settings: Settings) -> Why | None:
+    words, before = (len(text.split()) for text in (written.context, written.target.source.context))
+    if words < _SHORTEST * before:
+        return "too_short", f"{words:,} words of {before:,}"
+    if words > _LONGEST * before + _FREE:
+        return "too_much_added", f"{words:,} words of {before:,}"
+    return None
+
+
+def _answers(written: Written, _settings: Settings) -> Why | None:
+    target = written.target
+    left = left_over(written.context, target.source.context, target.source.answers)
+    if left is not None:
+        return "old_answer_left", f"{left!r} stands in it"
+    if target.task == "unanswerable" or is_common(target.answer):
+        return None
+    if not says(written.context, target.answer):
+        return "new_answer_absent", f"{target.answer!r} does not stand in it"
+    return None
+
+
+def _kept(written: Written, settings: Settings) -> Why | None:
+    least = settings.kept[written.target.task]
+    share = share_kept(written.target.source.context, written.context)
+    return None if share >= least else ("changed_too_much", f"{share:.2f} kept, least {least}")
+
+
+def _account(written: Written, _settings: Settings) -> Why | None:
+    """Of what the model says of its own work, one passage at least must be so."""
+    target = written.target
+    stands = [one for one in written.evidence if quoted(written.context, one)]
+    if target.task != "unanswerable":
+        return None if stands else ("evidence_not_found", _named(written))
+    if any(not quoted(target.source.context, one) for one in stands):
+        return None
+    return "no_distractor", _named(written)
+
+
+def _named(written: Written) -> str:
+    return f"named were {list(written.evidence)!r}"[:400] if written.evidence else "named was none"
+
+
+def _option(written: Written, settings: Settings) -> Why | None:
+    target = written.target
+    if holds_option(written.context, target.source.choices, target.key, settings.phrase):
+        return None
+    return "new_answer_absent", f"--phrase {settings.phrase}: {target.answer!r}"
+
+
+def _long(written: Written, settings: Settings) -> Why | None:
+    words = len(written.context.split())
+    if words < settings.min_words:
+        return "too_short", f"{words:,} words, --min-words {settings.min_words:,}"
+    if words > settings.max_words:
+        return "too_much_added", f"{words:,} words, --max-context-words {settings.max_words:,}"
+    if len([part for part in _PARAGRAPHS.split(written.context) if part.strip()]) < 2:
+        return "one_paragraph", "no line ends before the last"
+    return None
+
+
+_Check = Callable[[Written, Settings], Why | None]
+_ALWAYS: tuple[_Check, ...] = (_form, _language)
+_CHECKS: dict[bool, tuple[_Check, ...]] = {
+    False: (_unchanged, _size, _answers, _kept, _account),
+    True: (_long, _option, _account),
+}

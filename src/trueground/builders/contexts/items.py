@@ -1,0 +1,102 @@
+"""What flows through `build contexts`: a question, a task of it, its new context, its verdicts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from trueground.types import Choice
+
+TaskName = Literal["unanswerable", "inconsistent", "counterfactual"]
+UNKNOWN = "unknown"  # what the benchmark expects where there is no answer
+
+
+class Question(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A record of the user's. `tasks` are those that it allows.
+
+    `key` is the label of the right option; `subset` where the question comes from.
+    """
+
+    id: str
+    question: str
+    subset: str
+    tasks: tuple[TaskName, ...]
+    context: str = ""
+    answers: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    key: str = ""
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """One task of a question; its id is `QUESTION/TASK`."""
+
+    id: str
+    task: TaskName
+    source: Question
+
+
+class Target(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A sample with the answer that its new context is to support; unanswerable has `unknown`.
+
+    `key` is the label of the chosen wrong option, `why` what the model said of a made-up answer.
+    """
+
+    id: str
+    task: TaskName
+    source: Question
+    answer: str
+    key: str = ""
+    why: str = ""
+
+    @property
+    def old_answers(self) -> tuple[str, ...]:
+        """All forms of the right answer."""
+        if self.task != "counterfactual":
+            return self.source.answers
+        return tuple(c.text for c in self.source.choices if c.label == self.source.key)
+
+
+class Written(msgspec.Struct, frozen=True):
+    """A target with the new context.
+
+    `evidence` are the passages that the model names: those that support the answer, or (of
+    unanswerable) the sentences that it added. `justification` are its own words.
+    """
+
+    id: str
+    target: Target
+    context: str
+    evidence: tuple[str, ...]
+    justification: str
+
+
+class Found(msgspec.Struct, frozen=True):
+    """An answer that a judge finds in a context, and the words of the context that state it."""
+
+    answer: str
+    quote: str
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What a judge says of a new context.
+
+    `answer` is its own answer from the context alone. `holds`: does the context support the answer
+    in question (of unanswerable the old one, else the new one), with `quote` as evidence? `others`
+    are different answers that the context supports.
+    """
+
+    answer: str
+    holds: bool
+    quote: str
+    others: list[Found]
+
+
+class Judged(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A written context with its verdicts; `sampled`: the second judge is to see it too."""
+
+    id: str
+    written: Written
+    verdict: Verdict
+    sampled: bool = False
+    second: Verdict | None = None

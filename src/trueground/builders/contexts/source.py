@@ -1,0 +1,200 @@
+"""The first step of `build contexts`: rows → questions, every field checked."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from trueground.benchmarks.faitheval.source import Fields, dataset_name
+from trueground.builders.base import Dropped, Source
+from trueground.builders.contexts.items import Question, TaskName
+from trueground.builders.contexts.rows import CONTROL, Binary, Row, source_rows
+from trueground.builders.contexts.settings import Settings
+from trueground.errors import InputError
+from trueground.records.problems import describe, shorten
+
+_SHOWN = 50
+_OPEN: tuple[TaskName, ...] = ("unanswerable", "inconsistent")
+_REASONS = {
+    "bad_row": "the row is wrong, and wrong rows are left out",
+    "blank": "the context is empty",
+    "binary": "the row holds control characters, or is no text",
+    "enormous": "the context has more words than --max-context-words",
+    "duplicate": "the same question with the same context was there before",
+    "no_task": "the record allows none of the tasks that were asked for",
+}
+
+
+class _Left(Exception):  # noqa: N818 - becomes a Dropped
+    def __init__(self, item: str, reason: str, detail: str) -> None:
+        self.dropped = Dropped(item, reason, detail)
+
+
+def make_source(files: Sequence[Path], settings: Settings) -> Source[Question]:
+    """Reads the files; all wrong rows are named in one InputError, or are left out."""
+    return Source("read", "Read the records", Question, _Reader(files, settings), _REASONS)
+
+
+class _Reader:
+    def __init__(self, files: Sequence[Path], settings: Settings) -> None:
+        self._files, self._settings = files, settings
+
+    def __call__(self) -> Iterator[Question | Dropped]:
+        found = list(self._all())
+        self._see([one for one in found if isinstance(one, Question)])
+        return iter(found)
+
+    def _all(self) -> Iterator[Question | Dropped]:
+        bad: list[str] = []
+        contents: dict[bytes, str] = {}
+        ids: dict[str, str] = {}
+        for row in source_rows(self._files):
+            try:
+                yield self._one(row, contents, ids)
+            except _Left as left:
+                yield left.dropped
+            except InputError as error:
+                if self._settings.skip_bad:
+                    yield Dropped(row.place, "bad_row", str(error))
+                bad.append(str(error))
+        if bad and not self._settings.skip_bad:
+            raise _all_wrong(bad)
+
+    def _one(self, row: Row, contents: dict[bytes, str], ids: dict[str, str]) -> Question:
+        if isinstance(row.value, InputError):
+            raise row.value
+        if isinstance(row.value, Binary):
+            raise _Left(row.value.id or row.place, "binary", row.value.found)
+        question = read_question(row.place, row.stem, row.value, self._settings)
+        content = hashlib.sha256(
+            repr((_plain(question.question), _plain(question.context), question.choices)).encode()
+        ).digest()
+        if content in contents:
+            raise _Left(question.id, "duplicate", f"{row.place}: the same as {contents[content]}")
+        if question.id in ids:
+            raise InputError(
+                f"{row.place} (id {question.id!r}): found this id a second time, first in "
+                f"{ids[question.id]}; expected ids that are unique in all files"
+            )
+        contents[content], ids[question.id] = f"{question.id!r}", row.place
+        return question
+
+    def _see(self, questions: Sequence[Question]) -> None:
+        """There is something to do, for every task that was asked for. InputError."""
+        where = ", ".join(map(str, self._files))
+        if not questions:
+            raise InputError(
+                f"{where}: found no record that can be used; expected rows with question, context "
+                "and answers, or with question, choices and answerKey"
+            )
+        for task in self._settings.tasks:
+            if not any(task in question.tasks for question in questions):
+                needs = "choices and answerKey" if task == "counterfactual" else "context, answers"
+                raise InputError(
+                    f"{where}: found no record for the task {task}; it needs the fields question, "
+                    f"{needs}"
+                )
+
+
+def read_question(place: str, stem: str, row: dict[str, Any], settings: Settings) -> Question:
+    """One row. InputError: a field is wrong; _Left: it is left out, and why."""
+    fields = Fields(place, row if _has_id(row) else {**row, "id": _made_id(row)})
+    _see_text(fields, row)
+    question = fields.text("question")
+    allowed: list[TaskName] = []
+    made: dict[str, Any] = {}
+    if row.get("choices") is not None:
+        allowed.append("counterfactual")
+        made["choices"] = fields.choices()
+        made["key"] = fields.key(made["choices"])
+    answered = any(row.get(name) is not None for name in ("references", "answers", "answer"))
+    if answered or not made:
+        made["answers"] = fields.texts("references", "answers", "answer")
+        made["context"] = _context(fields)
+        allowed[:0] = _OPEN
+    tasks = tuple(task for task in allowed if task in settings.tasks or not settings.tasks)
+    if not tasks:
+        detail = f"{place}: it allows {', '.join(allowed)}"
+        raise _Left(fields.id, "no_task", detail)
+    _see_size(fields, made.get("context", ""), settings.max_words)
+    subset = dataset_name(fields.text("subset", "dataset")) if _named(row) else stem
+    return Question(id=fields.id, question=question, subset=subset, tasks=tasks, **made)
+
+
+def _context(fields: Fields) -> str:
+    """`context`, or all `contexts` with blank lines between, each under its title."""
+    value = fields.row.get("context", fields.row.get("contexts"))
+    if value is None:
+        found = describe(fields.row)
+        raise fields.wrong("context or contexts", f"no such field in {found}", "the passage")
+    texts = value if isinstance(value, list) else [value]
+    parts = [_passage(fields, one) for one in texts]
+    context = "\n\n".join(part for part in parts if part.strip())
+    if not context:
+        raise _Left(fields.id, "blank", f"{fields.place}: the context is blank")
+    return context
+
+
+def _passage(fields: Fields, value: Any) -> str:
+    if isinstance(value, dict) and isinstance(value.get("text"), str):
+        title = value.get("title")
+        return f"{title}\n{value['text']}" if isinstance(title, str) and title else value["text"]
+    if not isinstance(value, str):
+        expected = 'a str, or a list of str or of {"title": "…", "text": "…"}'
+        raise fields.wrong("context or contexts", describe(value), expected)
+    return value
+
+
+def _see_text(fields: Fields, row: dict[str, Any]) -> None:
+    """No control characters in anything that is used. _Left."""
+    for name in ("question", "context", "contexts", "references", "answers", "answer", "choices"):
+        for text in _texts(row.get(name)):
+            found = CONTROL.search(text)
+            if found:
+                what = f"the control character {found[0]!r}"
+                raise _Left(fields.id, "binary", f"{fields.place}, field {name!r}: {what}")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts(one)
+
+
+def _see_size(fields: Fields, context: str, most: int) -> None:
+    words = len(context.split())
+    if words > most:
+        raise _Left(fields.id, "enormous", f"{fields.place}: {words:,} words, at most {most:,}")
+
+
+def _named(row: dict[str, Any]) -> bool:
+    return any(row.get(name) is not None for name in ("subset", "dataset"))
+
+
+def _has_id(row: dict[str, Any]) -> bool:
+    return any(row.get(name) is not None for name in ("qid", "id"))
+
+
+def _made_id(row: dict[str, Any]) -> str:
+    """Of the row's content, so that it does not change where others come or go."""
+    content = repr([row.get(name) for name in ("question", "context", "contexts", "choices")])
+    digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
+    return f"q-{digest[:12]}"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _all_wrong(bad: Sequence[str]) -> InputError:
+    more = f"\n… and {len(bad) - _SHOWN:,} more" if len(bad) > _SHOWN else ""
+    listed = "\n".join(shorten(one, 400) for one in bad[:_SHOWN])
+    return InputError(
+        f"{len(bad):,} wrong row{'s' * (len(bad) > 1)}; mend that, or leave out what is wrong with "
+        "--on-bad-row skip:\n"
+        f"{listed}{more}"
+    )

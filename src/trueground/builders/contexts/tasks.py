@@ -1,0 +1,43 @@
+"""Questions → samples, one for each task that the question allows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trueground.builders.base import Dropped, Whole
+from trueground.builders.checks import says
+from trueground.builders.contexts.items import Question, Sample, TaskName
+from trueground.builders.contexts.settings import Settings
+from trueground.builders.contexts.strings import can_be_joined, is_verdict
+
+_REASONS = {
+    "answer_not_in_context": "no form of the answer stands in the context, so it cannot be changed",
+    "heading": "a line of the context begins as those that part the two documents",
+}
+
+
+def make_tasks(settings: Settings) -> Whole[Question, Sample]:
+    """Fans the questions out. A yes or no need not stand in the context."""
+
+    def work(questions: Sequence[Question]) -> list[Sample | Dropped]:
+        return [
+            _sample(question, task, settings) for question in questions for task in question.tasks
+        ]
+
+    return Whole("tasks", "Give each its tasks", Question, Sample, work, _REASONS, 2.0)
+
+
+def _sample(question: Question, task: TaskName, settings: Settings) -> Sample | Dropped:
+    name = f"{question.id}/{task}"
+    if task == "counterfactual":
+        return Sample(name, task, question)
+    if settings.require_answer and not _has_answer(question):
+        detail = f"none of {', '.join(map(repr, question.answers))} stands in the context"
+        return Dropped(name, "answer_not_in_context", detail)
+    if task == "inconsistent" and not can_be_joined(question.context):
+        return Dropped(name, "heading", "a line begins with `Document:`; write it otherwise")
+    return Sample(name, task, question)
+
+
+def _has_answer(question: Question) -> bool:
+    return any(is_verdict(a) or says(question.context, a) for a in question.answers)

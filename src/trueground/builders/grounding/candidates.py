@@ -1,0 +1,93 @@
+"""Step 2: candidate question-answer pairs of a document set (Truly-Ground, A.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+
+from trueground.benchmarks.base import Value
+from trueground.builders.ask import Ask
+from trueground.builders.base import Dropped, Material, Stage, Usual
+from trueground.builders.fallen import Fallen
+from trueground.builders.grounding.choosing import settle
+from trueground.builders.grounding.items import Context, DocumentSet
+from trueground.builders.grounding.proposals import REASONS, Candidate, Proposals, checked
+from trueground.errors import MissingExtraError
+from trueground.judges.marks import blocks, mark_for
+
+PACKAGE = "trueground.builders.grounding"
+_TOKENS_A_WORD = 1.4
+_TOKENS_A_PAIR = 120.0
+_TOKENS_OF_PROMPT = 550.0
+_SEVERAL = (
+    "- Where the documents allow it, some questions should need both of them: the answer can only "
+    "be given by putting together what stands in the one and in the other. Never put two questions "
+    "side by side that have nothing to do with one another.\n"
+)
+
+
+def candidates_stage(
+    material: Material, options: Mapping[str, Value]
+) -> Stage[DocumentSet, Candidate]:
+    """Document sets → candidates that stand up to the checks. One call of the writer for each set.
+
+    UsageError, InputError: an option or a prompt of the user's that cannot be meant.
+    MissingExtraError: languages cannot be told apart.
+    """
+    if find_spec("py3langid") is None:  # before anything is paid
+        raise MissingExtraError("telling languages apart", "build")
+    choosing = settle(options)
+    count = choosing.candidates
+    optional = ("count", "documents", "several")
+    prompt = material.prompt(PACKAGE, "candidates-1", ("contexts",), optional)
+
+    async def work(found: DocumentSet, ask: Ask) -> list[Candidate | Dropped]:
+        places = {
+            "contexts": documents_block(found.contexts),
+            "count": str(count),
+            "documents": "a document" if len(found.contexts) == 1 else "two documents",
+            "several": _SEVERAL if len(found.contexts) > 1 else "",
+        }
+        said = await ask.object("writer", prompt.fill(places), Proposals)
+        return _sorted_out(found, said, count)
+
+    def usual(tokens: float) -> list[Usual]:
+        read = 1.5 * min(tokens, choosing.context_words * _TOKENS_A_WORD)
+        return [Usual("writer", 1, _TOKENS_OF_PROMPT + read, count * _TOKENS_A_PAIR)]
+
+    return Stage(
+        "candidates",
+        f"Write {count} question-answer pairs for each document set",
+        DocumentSet,
+        Candidate,
+        work,
+        REASONS,
+        {"count": count},
+        (prompt.file,),
+        ("writer",),
+        usual,
+        fan_out=float(count),
+    )
+
+
+def documents_block(contexts: tuple[Context, ...], *others: str) -> str:
+    """The documents as a prompt shows them, numbered from 1, each headed by its title."""
+    texts = [f"Title: {one.title}\n\n{one.text}" for one in contexts]
+    return blocks("DOCUMENT", texts, mark_for(texts, others))
+
+
+def _sorted_out(of: DocumentSet, said: Proposals, count: int) -> list[Candidate | Dropped]:
+    if not said.pairs:
+        raise Fallen("no_candidates", "the list of pairs is empty")
+    kept: list[Candidate] = []
+    dropped: list[Dropped] = []
+    for number, one in enumerate(said.pairs, start=1):
+        id_ = f"{of.id}/q{number:02}"
+        if number > count:
+            dropped.append(Dropped(id_, "beyond_the_asked", f"{len(said.pairs)} came"))
+            continue
+        try:
+            kept.append(checked(id_, one, of, kept))
+        except Fallen as fallen:
+            dropped.append(Dropped(id_, fallen.reason, fallen.detail))
+    return [*kept, *dropped]

@@ -1,0 +1,77 @@
+"""Are the chosen facts enough to answer, and is each of them needed? The judge says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from trueground.builders.ask import Ask
+from trueground.builders.fallen import Fallen
+from trueground.builders.grounding.forms import matches
+from trueground.builders.grounding.instances import Factual
+from trueground.judges.marks import block, mark_for
+from trueground.models.prompts import Prompt
+
+
+class _Enough(msgspec.Struct):
+    enough: bool
+    answer: str
+    unneeded: list[int]
+
+
+def shown_facts(facts: Sequence[str]) -> str:
+    """Facts with their numbers, from 1."""
+    return "\n".join(f"{number}. {fact}" for number, fact in enumerate(facts, 1))
+
+
+async def needed_ones(
+    item: Factual, chosen: tuple[int, ...], ask: Ask, prompt: Prompt
+) -> tuple[int, ...]:
+    """The chosen facts without those that the judge finds unneeded. Raises Fallen."""
+    unneeded = await _judged(item, chosen, ask, prompt)
+    if not unneeded:
+        return chosen
+    left = tuple(number for at, number in enumerate(chosen, 1) if at not in unneeded)
+    if not left:
+        raise Fallen("no_gold_facts", f"the judge needs none of the {len(chosen)} facts")
+    try:
+        await _judged(item, left, ask, prompt)
+    except Fallen as fallen:
+        if fallen.reason not in ("not_enough_facts", "other_answer"):
+            raise
+        raise Fallen("unclear_facts", fallen.detail) from None
+    return left
+
+
+async def _judged(item: Factual, chosen: Sequence[int], ask: Ask, prompt: Prompt) -> set[int]:
+    """The places (from 1) of unneeded facts among the chosen. Raises Fallen.
+
+    For a definite answer the judge is not told which it is, and must find it.
+    """
+    pair, definite = item.pair, item.pair.form == "definite"
+    listed = shown_facts([item.facts[number].text for number in chosen])
+    mark = mark_for([listed], (pair.question, pair.answer))
+    filled = prompt.fill(
+        {
+            "question": block("QUESTION", pair.question, mark),
+            "facts": block("FACTS", listed, mark),
+            "reference": "" if definite else block("EXPECTED ANSWER", pair.answer, mark),
+            "mark": mark,
+        }
+    )
+    made = await ask.object("judge", filled, _Enough, see=lambda one: _see(one, len(chosen)))
+    if not made.enough:
+        raise Fallen("not_enough_facts", listed)
+    if definite and not matches(made.answer, pair.answers):
+        raise Fallen("other_answer", f"expected {pair.answers[0]}, found {made.answer}")
+    return set(made.unneeded)
+
+
+def _see(made: _Enough, facts: int) -> str | None:
+    wrong = [number for number in made.unneeded if not 1 <= number <= facts]
+    if wrong:
+        return f"there is no fact {wrong[0]}; the facts have numbers from 1 to {facts}"
+    if made.enough and not made.answer:
+        return "the field answer is empty, though the facts are said to be enough"
+    return None

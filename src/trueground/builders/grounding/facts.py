@@ -1,0 +1,81 @@
+"""Step 3, first part: the contexts of a pair as atomic facts (section 3.2, appendix A.3)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+
+import msgspec
+
+from trueground.builders.ask import Ask
+from trueground.builders.base import Stage
+from trueground.builders.fallen import Fallen
+from trueground.builders.grounding.forms import forms
+from trueground.builders.grounding.instances import Fact, Factual, one_line
+from trueground.builders.grounding.items import Pair
+from trueground.claims import Decomposer
+from trueground.claims.base import Decomposed
+from trueground.claims.clean import fact_key
+from trueground.types import Failure, Status
+
+_REASONS = {
+    "unwritable_answer": "no form of the answer can be written: `|` and ` & ` part answers there",
+    "no_facts": "the contexts could not be taken apart into facts",
+    "no_decomposition": "the decomposer's reply could not be used",
+}
+_LEAST_WORDS = 2
+
+
+def facts_stage(decomposer: Decomposer) -> Stage[Pair, Factual]:
+    """Pairs → pairs with the facts of their contexts, each with its context and sentence."""
+    lock = threading.Lock()  # an Asker serves one thread at a time
+
+    def decompose(texts: Sequence[str]) -> Sequence[Decomposed]:
+        with lock:
+            return decomposer.decompose(texts)
+
+    async def work(pair: Pair, _ask: Ask) -> Sequence[Factual]:
+        answers = forms(pair.answers) if pair.form == "definite" else ()
+        if pair.form == "definite" and not answers:
+            raise Fallen("unwritable_answer", f"found {' / '.join(pair.answers) or 'no answer'!r}")
+        texts = [context.text for context in pair.contexts]
+        facts = _facts(await asyncio.to_thread(decompose, texts))
+        if not facts:
+            raise Fallen("no_facts", f"{len(texts)} contexts without a statement")
+        return [Factual(pair.id, msgspec.structs.replace(pair, answers=answers), facts)]
+
+    return Stage(
+        name="facts",
+        doc="Take the contexts apart into atomic facts",
+        takes=Pair,
+        gives=Factual,
+        work=work,
+        reasons=_REASONS,
+        identity={"decomposer": decomposer.signature},
+    )
+
+
+def _facts(decomposed: Sequence[Decomposed]) -> tuple[Fact, ...]:
+    """The facts of all contexts in order, each once. Raises Fallen."""
+    facts: list[Fact] = []
+    seen: set[str] = set()
+    for context, claims in enumerate(decomposed):
+        if isinstance(claims, Failure):
+            passing = claims.status is Status.ERROR
+            reason = "call_failed" if passing else "no_decomposition"
+            raise Fallen(reason, f"context {context + 1}: {claims.reason}", passing=passing)
+        for claim in claims:
+            text = _sentence(one_line(claim.text))
+            if len(text.split()) >= _LEAST_WORDS and fact_key(text) not in seen:
+                seen.add(fact_key(text))
+                facts.append(Fact(text, context, claim.sentence))
+    return tuple(facts)
+
+
+def _sentence(fact: str) -> str:
+    """A clause that was cut out of a sentence gets the beginning and the end of one."""
+    first, _, rest = fact.partition(" ")
+    if first.isalpha() and first.islower():
+        fact = f"{first[0].upper()}{first[1:]} {rest}"
+    return f"{fact}." if fact[-1:].isalnum() else fact

@@ -1,0 +1,39 @@
+"""Answers in the published notation, and which of them it can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from trueground.benchmarks.truly_ground.answers import references
+from trueground.builders.checks import same_text, says
+
+BETWEEN = " | "
+
+
+def forms(answers: Iterable[str]) -> tuple[str, ...]:
+    """The forms that can be written down, each once; `|` and `&` have a meaning of their own."""
+    found: list[str] = []
+    for answer in answers:
+        form = " ".join(answer.split())
+        if form and form not in found and _readable([form]) and _readable([*found, form]):
+            found.append(form)
+    return tuple(found)
+
+
+def written(answers: Sequence[str]) -> str:
+    """All forms as the files write them; empty for a free-form question."""
+    return BETWEEN.join(answers)
+
+
+def matches(answer: str, answers: Iterable[str]) -> bool:
+    """Is the answer one of these, or does one of both stand in the other?"""
+    return any(
+        same_text(answer, form) or says(answer, form) or says(form, answer) for form in answers
+    )
+
+
+def _readable(answers: list[str]) -> bool:
+    try:
+        return references(written(answers)) == answers
+    except ValueError:
+        return False

@@ -1,0 +1,146 @@
+"""Step 3, second part: which facts are needed to answer (section 3.2, appendix A.4).
+
+The first model proposes, or people have chosen; every proposal is checked against the list, the
+contexts, and by the judge, who answers from the chosen facts alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from trueground.builders.ask import Ask
+from trueground.builders.base import Material, Stage, Usual
+from trueground.builders.checks import same_text
+from trueground.builders.fallen import Fallen
+from trueground.builders.grounding.enough import needed_ones, shown_facts
+from trueground.builders.grounding.instances import Fact, Factual, Original
+from trueground.builders.grounding.items import Pair
+from trueground.builders.grounding.supporting import FactJudge
+from trueground.judges.marks import block, blocks, mark_for
+from trueground.models.prompts import Prompt
+
+PACKAGE = "trueground.builders.grounding"
+SECOND = "second-judge"
+_REASONS = {
+    "fabricated_fact": "a proposed gold fact is none of the contexts' facts",
+    "no_gold_facts": "no fact was proposed, or none was needed",
+    "fact_not_in_context": "the judge of facts finds a gold fact in no context",
+    "not_enough_facts": "the judge cannot answer from the gold facts alone",
+    "other_answer": "the judge's answer from the gold facts alone is another one",
+    "unclear_facts": "the judge called facts unneeded, and without them the rest is not enough",
+}
+
+
+class _Needed(msgspec.Struct):
+    number: int
+    fact: str
+
+
+class _Proposal(msgspec.Struct):
+    needed: list[_Needed]
+
+
+def gold_stage(material: Material, facts: FactJudge) -> Stage[Factual, Original]:
+    """Pairs with facts → the same with the numbers of their gold facts."""
+    places = ("question", "answer", "contexts", "facts")
+    proposing = material.prompt(PACKAGE, "gold-1", places, ("mark",))
+    judging = material.prompt(PACKAGE, "enough-1", ("question", "facts"), ("mark", "reference"))
+
+    async def work(item: Factual, ask: Ask) -> Sequence[Original]:
+        proposed = None
+        if item.labelled is None:
+            proposed = await _proposed(item, ask, "writer", proposing)
+        chosen = proposed if item.labelled is None else item.labelled
+        if not chosen:
+            raise Fallen("no_gold_facts", f"none of {len(item.facts)} facts was chosen")
+        texts = [item.facts[number].text for number in chosen]
+        strange = await facts.unsupported(texts, [one.text for one in item.pair.contexts])
+        if strange is not None:
+            raise Fallen("fact_not_in_context", strange)
+        gold = chosen
+        if item.labelled is None:
+            gold = await needed_ones(item, chosen, ask, judging)
+        second = await _second(item, ask, proposing)
+        return [Original(item.id, item.pair, item.facts, gold, proposed, second)]
+
+    return Stage(
+        name="gold",
+        doc="Choose the facts that the answer needs",
+        takes=Factual,
+        gives=Original,
+        work=work,
+        reasons=_REASONS,
+        identity={"fact_judge": facts.signature},
+        prompts=(proposing.file, judging.file),
+        roles=("writer", "judge", SECOND),
+        usual=lambda tokens: _usual(tokens, SECOND in material.roles),
+    )
+
+
+def _usual(tokens: float, second: bool) -> list[Usual]:
+    proposers = ("writer", SECOND) if second else ("writer",)
+    found = [Usual(role, 1, 2 * tokens + 400, 120) for role in proposers]
+    return [*found, Usual("judge", 1.2, 400, 60)]
+
+
+def answer_of(pair: Pair) -> str:
+    """An answer as prompts show it: in words, with all forms of a definite one."""
+    said = "".join(f"\n- {form}" for form in pair.answers)
+    return f"{pair.answer}\n\nForms of the definite answer:{said}" if said else pair.answer
+
+
+async def _proposed(item: Factual, ask: Ask, role: str, prompt: Prompt) -> tuple[int, ...]:
+    """The numbers of the facts that the model calls needed. Raises Fallen."""
+    pair = item.pair
+    contexts = [f"{one.title}\n{one.text}" for one in pair.contexts]
+    listed = shown_facts([fact.text for fact in item.facts])
+    answer = answer_of(pair)
+    mark = mark_for([*contexts, listed], (pair.question, answer))
+    filled = prompt.fill(
+        {
+            "question": block("QUESTION", pair.question, mark),
+            "answer": block("ANSWER", answer, mark),
+            "contexts": blocks("CONTEXT", contexts, mark),
+            "facts": block("FACTS", listed, mark),
+            "mark": mark,
+        }
+    )
+    made = await ask.object(role, filled, _Proposal, see=lambda made: _see(made, item.facts))
+    numbers = {_number(one, item.facts) for one in made.needed}
+    return tuple(sorted(numbers))
+
+
+def _see(made: _Proposal, facts: Sequence[Fact]) -> str | None:
+    """What is wrong with the numbers; words that are none of the facts are another matter."""
+    for one in made.needed:
+        if not 1 <= one.number <= len(facts):
+            return f"there is no fact {one.number}; the facts have numbers from 1 to {len(facts)}"
+        at = _at(one.fact, facts)
+        if at is not None and not same_text(one.fact, facts[one.number - 1].text):
+            return f'fact {one.number} is not "{one.fact}": that is fact {at + 1}'
+    return None
+
+
+def _number(one: _Needed, facts: Sequence[Fact]) -> int:
+    """Raises Fallen where the words are none of the facts."""
+    if not same_text(one.fact, facts[one.number - 1].text):
+        raise Fallen("fabricated_fact", f"{one.number}: {one.fact}")
+    return one.number - 1
+
+
+def _at(text: str, facts: Sequence[Fact]) -> int | None:
+    return next((at for at, fact in enumerate(facts) if same_text(text, fact.text)), None)
+
+
+async def _second(item: Factual, ask: Ask, prompt: Prompt) -> tuple[int, ...] | None:
+    """What the second model proposes, where there is one and its reply can be used."""
+    if SECOND not in ask.models:
+        return None
+    try:
+        return await _proposed(item, ask, SECOND, prompt)
+    except Fallen as fallen:
+        if fallen.passing:
+            raise
+        return None

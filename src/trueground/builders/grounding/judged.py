@@ -1,0 +1,113 @@
+"""What a judge model says of a conflicting version: consistent, and the new answer follows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from trueground.builders.ask import Ask
+from trueground.builders.base import Material
+from trueground.builders.checks import same_text
+from trueground.builders.fallen import Fallen
+from trueground.builders.grounding.enough import shown_facts
+from trueground.builders.grounding.forms import matches
+from trueground.builders.grounding.gold import PACKAGE
+from trueground.builders.grounding.instances import Conflict, Original, one_line
+from trueground.judges.marks import block, blocks, mark_for
+from trueground.models.prompts import Prompt
+
+
+class Prompts(NamedTuple):
+    """Both prompts."""
+
+    consistent: Prompt
+    follows: Prompt
+
+
+class _Contradiction(msgspec.Struct):
+    quote: str
+    why: str
+
+
+class _Doubts(msgspec.Struct):
+    contradictions: list[_Contradiction]
+
+
+class _Follows(msgspec.Struct):
+    answerable: bool
+    answer: str
+    others: list[str]
+
+
+def prompts(material: Material) -> Prompts:
+    """The packaged prompts, or the user's."""
+    return Prompts(
+        material.prompt(PACKAGE, "consistent-1", ("contexts", "changes"), ("facts", "mark")),
+        material.prompt(PACKAGE, "follows-1", ("question", "contexts"), ("reference", "mark")),
+    )
+
+
+async def see_consistent(made: Conflict, ask: Ask, prompts: Prompts) -> None:
+    """Nothing that stayed contradicts what is new: the judge must quote what does. Raises Fallen.
+
+    A quote that stands in no context is asked for again; twice so, and the item falls.
+    """
+    contexts = _shown(made)
+    listed = "\n".join(f"{one.old} -> {one.new}" for one in made.changes)
+    facts = shown_facts(made.gold)
+    mark = mark_for([*contexts, listed, facts])
+    filled = prompts.consistent.fill(
+        {
+            "contexts": blocks("CONTEXT", contexts, mark),
+            "changes": block("REPLACED", listed, mark),
+            "facts": block("STATEMENTS THAT HOLD NOW", facts, mark),
+            "mark": mark,
+        }
+    )
+    whole = one_line("\n".join(contexts)).casefold()
+
+    def see(doubts: _Doubts) -> str | None:
+        for one in doubts.contradictions:
+            if not one.quote or one_line(one.quote).casefold() not in whole:
+                return f'"{one.quote}" does not stand in the contexts; quote them word for word'
+        return None
+
+    doubts = await ask.object("judge", filled, _Doubts, see=see)
+    if doubts.contradictions:
+        first = doubts.contradictions[0]
+        raise Fallen("contradiction", f'"{first.quote}": {first.why}')
+
+
+async def see_follows(item: Original, made: Conflict, ask: Ask, prompts: Prompts) -> None:
+    """The new contexts lead to the new answer and to no other. Raises Fallen.
+
+    For a definite answer the judge is not told which it is, and must find it.
+    """
+    definite = item.pair.form == "definite"
+    contexts = _shown(made)
+    mark = mark_for(contexts, (made.question, made.answer))
+    filled = prompts.follows.fill(
+        {
+            "question": block("QUESTION", made.question, mark),
+            "contexts": blocks("CONTEXT", contexts, mark),
+            "reference": "" if definite else block("EXPECTED ANSWER", made.answer, mark),
+            "mark": mark,
+        }
+    )
+    found = await ask.object("judge", filled, _Follows)
+    if not found.answerable:
+        raise Fallen("does_not_follow", "the judge finds no answer in the new contexts")
+    if definite:
+        if not found.answer or not matches(found.answer, made.answers):
+            raise Fallen("does_not_follow", f"expected {made.answer}, found {found.answer}")
+        if any(same_text(found.answer, old) for old in item.pair.answers):
+            raise Fallen("does_not_follow", f"the judge still finds {found.answer}")
+    news = made.answers if definite else (made.answer,)
+    others = [one for one in found.others if one and not matches(one, news)]
+    if others:
+        raise Fallen("other_answer", others[0])
+
+
+def _shown(made: Conflict) -> list[str]:
+    return [f"{one.title}\n\n{one.text}" for one in made.contexts]

@@ -1,0 +1,47 @@
+"""The passages of a document, and which of them is asked about."""
+
+from __future__ import annotations
+
+import regex
+
+from trueground.builders.checks import says
+from trueground.builders.grounding.documents import Document
+from trueground.builders.grounding.items import Context
+from trueground.retrieval.corpora.documents.base import Document as Cut
+from trueground.retrieval.corpora.documents.base import Section
+from trueground.retrieval.corpora.documents.cutting import cut
+
+PARAGRAPHS = "\n\n"
+# In scripts without spaces every character counts as a word.
+_WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}]|[^\W_]+")
+
+
+def has_words(text: str) -> bool:
+    """Is there a letter or a digit in it?"""
+    return _WORD.search(text) is not None
+
+
+def longer_than(text: str, words: int) -> bool:
+    """Has the text more words? No more of it is looked at than need be."""
+    return any(count > words for count, _ in enumerate(_WORD.finditer(text), start=1))
+
+
+def passages(document: Document, words: int) -> list[Context]:
+    """All passages of a document, in order: whole sentences, about `words` words each."""
+    sections = [Section(paragraphs=document.text.split(PARAGRAPHS))]
+    return [
+        Context(document.id, document.title, text)
+        for _, text in cut(Cut(document.title, sections), document.title, words, 0)
+    ]
+
+
+def chosen_passage(document: Document, words: int, naming: str | None = None) -> Context:
+    """The passage of a document that is asked about: its first one.
+
+    With `naming`, the title of a document that it links to, the first passage that names that one,
+    if any does.
+    """
+    found = passages(document, words)
+    if naming is not None:
+        return next((one for one in found if says(one.text, naming)), found[0])
+    return found[0]

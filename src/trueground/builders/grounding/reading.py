@@ -1,0 +1,99 @@
+"""All documents of the user's paths: rows of data files, or files that are a document each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from trueground.builders.base import Dropped
+from trueground.builders.grounding.documents import Raw
+from trueground.builders.grounding.reading_files import read_file
+from trueground.builders.grounding.reading_rows import read_rows
+from trueground.records.parts import KINDS, PACKINGS
+from trueground.records.plainrows import data_files
+from trueground.retrieval.corpora.documents import ENDINGS
+
+REASONS = {
+    "unreadable": "the file or row cannot be read",
+    "binary": "what should be text is something else",
+    "other_kind": "the file is of a kind that holds no documents",
+    "enormous": "the file is larger than 100 MiB",
+    "bad_field": "a field of the row has a wrong value",
+}
+
+
+def read_all(
+    paths: Sequence[Path], apart: Path | None, note: Callable[[str], None]
+) -> Iterator[Raw | Dropped]:
+    """The documents of all paths in turn, and what cannot be read. InputError: no such path."""
+    for path in paths:
+        files, dropped = found_files(path, apart)
+        prefix = f"{path.name}/" if len(paths) > 1 and path.is_dir() else ""
+        root = path if path.is_dir() else path.parent
+        for file in files:
+            if file.suffix.lower() in ENDINGS:
+                page = prefix + file.relative_to(root).as_posix()
+                yield read_file(file, page, note)
+            else:
+                yield from read_rows(file)
+        yield from dropped
+
+
+def found_files(path: Path, apart: Path | None) -> tuple[list[Path], list[Dropped]]:
+    """(the files of a path that are read, in name order; what stands beside them).
+
+    In a folder with documents the data files are not read; `apart` is passed over in any folder.
+    InputError: no such path, a pipe.
+    """
+    if not path.is_dir():
+        return data_files(path), []
+    dropped: list[Dropped] = []
+    files = sorted(file for file in _below(path, dropped) if not _same(file, apart))
+    documents = [file for file in files if file.suffix.lower() in ENDINGS and _is_file(file)]
+    read = documents or [file for file in files if _is_data(file) and _is_file(file)]
+    return read, dropped + [_other(file) for file in _without(files, read)]
+
+
+def _without(files: Iterable[Path], read: Iterable[Path]) -> list[Path]:
+    known = set(read)
+    return [file for file in files if file not in known]
+
+
+def _other(file: Path) -> Dropped:
+    return Dropped(str(file), "other_kind", f"{file}: expected a name that ends in {_KNOWN}")
+
+
+def _below(folder: Path, dropped: list[Dropped]) -> Iterator[Path]:
+    def refuse(error: OSError) -> None:
+        name = str(error.filename).encode("utf-8", "backslashreplace").decode()
+        dropped.append(Dropped(name, "unreadable", f"{name}: {error.strerror or error}"))
+
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for file in (Path(place, name) for name in names if not name.startswith(".")):
+            shown = str(file).encode("utf-8", "backslashreplace").decode()
+            if shown == str(file):
+                yield file
+            else:
+                dropped.append(Dropped(shown, "unreadable", f"{shown}: its name is not UTF-8"))
+
+
+def _same(file: Path, other: Path | None) -> bool:
+    return other is not None and os.path.realpath(file) == os.path.realpath(other)
+
+
+def _is_file(file: Path) -> bool:
+    """Also true of one that must not be looked at: reading it says so."""
+    try:
+        return file.is_file()
+    except OSError:
+        return True
+
+
+def _is_data(file: Path) -> bool:
+    bare = file.with_suffix("") if file.suffix.lower() in PACKINGS else file
+    return bare.suffix.lower() in KINDS
+
+
+_KNOWN = f"{', '.join(ENDINGS)} (documents), or {', '.join(KINDS)} (rows)"

@@ -1,0 +1,87 @@
+"""Documents that are files: text, Markdown, HTML, PDF. Their links are read with them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+from trueground.builders.base import Dropped
+from trueground.builders.grounding.documents import Raw
+from trueground.builders.grounding.links import from_file, text_links, wiki_links
+from trueground.builders.grounding.passages import PARAGRAPHS
+from trueground.builders.grounding.plain import Binary, tidied
+from trueground.errors import InputError
+from trueground.retrieval.corpora.documents import read_document
+from trueground.retrieval.corpora.documents.base import Document, read_bytes, read_text
+
+_LARGEST = 100 << 20  # bytes
+_BINARY = ("NUL", "invalid UTF", "bytes that are no text")
+_HTML, _MARKDOWN = (".html", ".htm"), (".md", ".markdown")
+_ASIDE = ("nav", "footer", "aside")
+
+
+def read_file(file: Path, page: str, note: Callable[[str], None]) -> Raw | Dropped:
+    """The document of a file, under its path `page` below its folder, or why there is none.
+
+    `note` is told what of it cannot be read, such as pages without text. MissingExtraError: a kind
+    of file that needs the extra `documents`.
+    """
+    try:
+        if file.stat().st_size > _LARGEST:
+            return Dropped(page, "enormous", f"{file}: {file.stat().st_size:,} bytes")
+        document = read_document(file)
+        hrefs = _hrefs(file)
+        text, targets = _text(document, file)
+        for said in document.notes:
+            note(said)
+    except OSError as error:
+        return Dropped(page, "unreadable", f"{file}: {error.strerror or error}")
+    except InputError as error:
+        binary = any(word in str(error) for word in _BINARY)
+        return Dropped(page, "binary" if binary else "unreadable", str(error))
+    except Binary as problem:
+        return Dropped(page, "binary", f"{file}: {problem}")
+    return Raw(
+        place=str(file),
+        id=page,
+        title=" ".join((document.title or file.stem).split()),
+        text=text,
+        names=[page.rpartition(".")[0], file.stem],
+        targets=[named for one in (*hrefs, *targets) for named in (from_file(one, page), one)],
+    )
+
+
+def _text(document: Document, file: Path) -> tuple[str, list[str]]:
+    """(what a reader sees, the targets of links that stand in it as text). Raises Binary."""
+    whole = PARAGRAPHS.join(one for part in document.sections for one in part.paragraphs)
+    marked = file.suffix.lower() in (*_HTML, *_MARKDOWN)
+    text, targets = wiki_links(whole) if marked else text_links(whole)
+    return tidied(text), targets
+
+
+def _hrefs(file: Path) -> list[str]:
+    """The addresses of links, where the kind of file has any. Raises InputError."""
+    ending = file.suffix.lower()
+    if ending in _MARKDOWN:
+        return _markdown(read_text(file))
+    return _html(read_bytes(file)) if ending in _HTML else []
+
+
+def _markdown(text: str) -> list[str]:
+    from markdown_it import MarkdownIt
+
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
+    parts = [part for token in tokens for part in token.children or ()]
+    return [str(part.attrs["href"]) for part in parts if part.type == "link_open"]
+
+
+def _html(data: bytes) -> list[str]:
+    from bs4 import BeautifulSoup
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about files that look like an address or like XML
+        soup = BeautifulSoup(data, "html.parser")
+    root = soup.find("main") or soup
+    links = [link for link in root.select("a[href]") if not link.find_parent(_ASIDE)]
+    return [str(link["href"]) for link in links]

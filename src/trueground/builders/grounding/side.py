@@ -1,0 +1,52 @@
+"""What a file beside the documents says of them: numbers of popularity, links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from trueground.builders.grounding.documents import Raw
+from trueground.builders.grounding.reading_rows import BadField, targets_of, text_in
+from trueground.errors import InputError
+from trueground.records.plainrows import plain_rows
+from trueground.retrieval.corpora.corpus import page_key
+
+_KEYS = ("path", "id", "title")
+
+
+def add_meta(path: Path, raws: Sequence[Raw], note: Callable[[str], None]) -> None:
+    """Give each document the fields of its row in the file; links there replace those of its text.
+
+    A row names its document by path, id or title. InputError: a row that cannot be read, or names
+    none. Rows whose document is not there are counted and noted.
+    """
+    known: dict[str, Raw] = {}
+    for raw in raws:
+        for known_as in (raw.id, raw.title, *raw.names):
+            known.setdefault(page_key(known_as), raw)
+    strange: list[str] = []
+    for place, row in plain_rows(path):
+        try:
+            names = [name for key in _KEYS if (name := text_in(row, key))]
+            targets = targets_of(row["links"]) if "links" in row else None
+        except BadField as problem:
+            raise InputError(f"{place}, {problem}") from None
+        if not names:
+            raise InputError(
+                f"{place}: names no document; expected one of the fields {', '.join(_KEYS)}"
+            )
+        keys = [key for name in names if (key := page_key(name)) in known]
+        if not keys:
+            strange.append(place)
+            continue
+        found = known[keys[0]]
+        found.row.update(_others(row))
+        if targets is not None:
+            found.targets = targets
+    if strange:
+        note(f"{path}: {len(strange)} rows are about no document that was read, first {strange[0]}")
+
+
+def _others(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in (*_KEYS, "links")}

@@ -1,0 +1,55 @@
+"""`build kalma`: questions that need a minimum set of triples of a graph (Li et al. 2024).
+
+Only the declaration stands here, so that listing builders loads nothing heavy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trueground.benchmarks.base import BenchmarkOption, Value
+from trueground.builders.base import Builder, Material, Plan, Role
+
+_OPTIONS = (
+    BenchmarkOption("graph", None, "folder of `graph load`, file, wikidata or sparql:URL; needed"),
+    BenchmarkOption("name-words", "1", "names of fewer words are incomplete; 2 for people"),
+    BenchmarkOption("types", "any", "classes of the entities, as human,Q5"),
+    BenchmarkOption("relation-map", None, 'JSON: {"relation": ["property of the graph", …], …}'),
+    BenchmarkOption("all-edges", "no", "accept any edge between the two", ("yes", "no")),
+    BenchmarkOption(
+        "skip-properties",
+        "trivial",
+        "never cited: properties with commas between, trivial, or none",
+    ),
+    BenchmarkOption("alpha", "0.5", "weight of a rare relation against a fluent sentence, 0 to 1"),
+    BenchmarkOption("perplexity", None, "who rates sentences; needed unless --alpha is 1"),
+    BenchmarkOption("candidates", "100", "triples that are rated in a round, rarest relations"),
+    BenchmarkOption("templates", None, "JSON: sentences for noun, verb and adjective relations"),
+    BenchmarkOption("rounds", "5", "the first annotates, each other adds a triple"),
+    BenchmarkOption("minimum-rounds", None, "items of fewer rounds fall; default: all rounds"),
+    BenchmarkOption("language", "check", "check: no other language; any", ("check", "any")),
+    BenchmarkOption(
+        "require-authentic", "no", "leave out what the judge finds wrong", ("yes", "no")
+    ),
+)
+
+
+def _prepare(options: Mapping[str, Value], material: Material) -> Plan:
+    from trueground.builders.kalma.plan import prepare
+
+    return prepare(options, material)
+
+
+BUILDER = Builder(
+    name="kalma",
+    doc="General and specific questions about linked entities, with the triples that they need",
+    source="Li et al. 2024, KaLMA",
+    takes="files or folders of rows with paragraph, head, relation and tail",
+    roles=(
+        Role("writer", "who annotates, extends and asks"),
+        Role("judge", "who judges the questions.", needed=False),
+    ),
+    options=_OPTIONS,
+    prompts=("annotate", "extend", "general", "specific", "judge"),
+    prepare=_prepare,
+)

@@ -1,0 +1,76 @@
+"""Round 1: the paragraph is annotated with the knowledge that it holds (Li et al. 2024, A.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from trueground.builders.ask import Ask
+from trueground.builders.base import Stage, Usual
+from trueground.builders.fallen import Fallen
+from trueground.builders.kalma.asking import checked
+from trueground.builders.kalma.citing import facts_of, see_same_words
+from trueground.builders.kalma.items import Counted, Draft, Fact, grown
+from trueground.builders.kalma.pool import pool, told
+from trueground.judges.marks import block, mark_for
+from trueground.models.prompts import Prompt
+from trueground.text.citations.reading import read_triples
+from trueground.text.citations.triples import plain
+
+PLACES = ("paragraph", "knowledge")
+REASONS = {
+    "no_knowledge": "the two graphs hold nothing that may be cited",
+    "paragraph_changed": "the reply changed the words of the paragraph",
+    "citation_not_in_pool": "the reply cites what the graphs do not hold",
+    "value_not_said": "a sentence does not speak of what it cites",
+    "nothing_cited": "the reply cites nothing",
+}
+KNOWLEDGE_TOKENS = 1_200.0  # of two graphs, about
+
+
+class Annotated(msgspec.Struct, frozen=True):
+    """The paragraph with its citations."""
+
+    paragraph: str
+
+
+def make_annotating(prompt: Prompt, skipped: Collection[str]) -> Stage[Counted, Draft]:
+    """The writer puts citations into the paragraph and changes nothing else."""
+
+    async def work(item: Counted, ask: Ask) -> Sequence[Draft]:
+        facts = pool(item, skipped)
+        if not facts:
+            raise Fallen("no_knowledge", f"{item.qids[0]} and {item.qids[1]}")
+        knowledge = told(facts, item)
+        mark = mark_for([item.paragraph, knowledge])
+        messages = prompt.fill(
+            {
+                "paragraph": block("PARAGRAPH", item.paragraph, mark),
+                "knowledge": block("KNOWLEDGE", knowledge, mark),
+            }
+        )
+        made = await checked(
+            ask, "writer", messages, Annotated, lambda made: _see(made, item, facts)
+        )
+        found = facts_of(read_triples(made.paragraph, item.graphs), facts, item.graphs)
+        return [grown(item, Draft, text=plain(made.paragraph), knowledge=(tuple(found),))]
+
+    return Stage(
+        "round-1",
+        "Annotate the paragraph",
+        Counted,
+        Draft,
+        work,
+        REASONS,
+        {"skipped": sorted(skipped)},
+        [prompt.file],
+        ("writer",),
+        lambda tokens: [Usual("writer", 1, tokens + KNOWLEDGE_TOKENS + 300, 2 * tokens + 40)],
+    )
+
+
+def _see(made: Annotated, item: Counted, facts: Sequence[Fact]) -> None:
+    see_same_words(made.paragraph, item.paragraph, item.graphs)
+    if not facts_of(read_triples(made.paragraph, item.graphs), facts, item.graphs):
+        raise Fallen("nothing_cited", "no citation of the knowledge stands in the paragraph")

@@ -1,0 +1,93 @@
+"""What flows through `build kalma`, from a paragraph to two questions."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from trueground.types import Graph
+
+T = TypeVar("T", bound=msgspec.Struct)
+Fact = tuple[str, str, str]  # qid, property, value
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """A relation triple by names, and the paragraph that it comes from."""
+
+    id: str
+    paragraph: str
+    head: str
+    relation: str
+    tail: str
+
+
+class Linked(Pair, frozen=True):
+    """The two entities behind the names. `graphs` are their one-hop subgraphs, `edge` joins them.
+
+    `edge` is the property that aligns with the relation, or any where all are accepted.
+    """
+
+    qids: tuple[str, str]
+    edge: str
+    graphs: tuple[Graph, Graph]
+
+
+class Counted(Linked, frozen=True):
+    """`counts`: for each relation of the two, how many of the dataset's 2·`entries` graphs it has.
+
+    Relations are told as `text.citations.triples.plain_property` does.
+    """
+
+    counts: dict[str, int]
+    entries: int
+
+
+class Draft(Counted, frozen=True):
+    """`text` is the paragraph as far as it is written, citations included.
+
+    `knowledge` are the triples of each round, in order.
+    """
+
+    text: str
+    knowledge: tuple[tuple[Fact, ...], ...]
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The minimum knowledge set."""
+        return tuple(fact for one in self.knowledge for fact in one)
+
+
+class Asked(Draft, frozen=True):
+    """`bare` is the paragraph without citations, which both questions ask for."""
+
+    bare: str
+    general: str
+    specific: str
+
+    def question(self, version: str) -> str:
+        """The question of that version."""
+        return self.general if version == "general" else self.specific
+
+
+class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the judge says of a question: `needed` are numbers of the facts, from 1."""
+
+    authentic: bool
+    needed: tuple[int, ...] = ()
+    reason: str = ""
+
+
+class Judged(Asked, frozen=True):
+    """`verdicts` by version; without a judge there are none."""
+
+    verdicts: dict[str, Verdict] = {}
+
+
+VERSIONS = ("specific", "general")
+
+
+def grown(item: msgspec.Struct, kind: type[T], **more: Any) -> T:
+    """The item as one of the next kind. Fields of the old that `more` has too are replaced."""
+    names = item.__struct_fields__
+    return kind(**{**{name: getattr(item, name) for name in names}, **more})

@@ -1,0 +1,89 @@
+"""A judge looks at both questions: do they fit, and which knowledge do they need (C.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from trueground.builders.ask import Ask
+from trueground.builders.base import Stage, Usual
+from trueground.builders.fallen import Fallen
+from trueground.builders.kalma.items import VERSIONS, Asked, Judged, Verdict, grown
+from trueground.builders.kalma.pool import for_people
+from trueground.judges.marks import block, mark_for
+from trueground.models.base import Message
+from trueground.models.prompts import Prompt
+
+PLACES = ("question", "paragraph", "knowledge")
+REASONS = {"not_authentic": "the judge finds that a question contradicts the paragraph"}
+
+
+class Opinion(msgspec.Struct, frozen=True):
+    """What the judge replies: `needed` are the numbers of the knowledge that an answer needs."""
+
+    reason: str
+    authentic: Literal["yes", "no"]
+    needed: list[int]
+
+
+def make_judging(prompt: Prompt, required: bool) -> Stage[Asked, Judged]:
+    """With `required`, items fall where a question is not authentic; else verdicts are noted."""
+
+    async def work(item: Asked, ask: Ask) -> Sequence[Judged]:
+        verdicts = {}
+        for version in VERSIONS:
+            verdict = await _verdict(item, version, ask)
+            if verdict is not None:
+                verdicts[version] = verdict
+                if required and not verdict.authentic:
+                    raise Fallen("not_authentic", f"{version}: {verdict.reason}")
+        return [grown(item, Judged, verdicts=verdicts)]
+
+    async def _verdict(item: Asked, version: str, ask: Ask) -> Verdict | None:
+        count = len(item.facts)
+        try:
+            made = await ask.object(
+                "judge",
+                _messages(prompt, item, item.question(version)),
+                Opinion,
+                see=lambda opinion: _problem(opinion, count),
+            )
+        except Fallen as fallen:
+            if required or fallen.passing:
+                raise
+            return None  # noted only: what cannot be read is no verdict
+        return Verdict(made.authentic == "yes", tuple(sorted(set(made.needed))), made.reason)
+
+    return Stage(
+        "judge",
+        "Judge the questions",
+        Asked,
+        Judged,
+        work,
+        REASONS,
+        {"required": required},
+        [prompt.file],
+        ("judge",),
+        lambda tokens: [Usual("judge", 2, 2 * tokens + 450, 120)],
+    )
+
+
+def _messages(prompt: Prompt, item: Asked, question: str) -> tuple[Message, ...]:
+    facts = "\n".join(f"[{n}] {for_people(fact, item)}" for n, fact in enumerate(item.facts, 1))
+    mark = mark_for([item.bare, facts], [question])
+    return prompt.fill(
+        {
+            "question": block("QUESTION", question, mark),
+            "paragraph": block("PARAGRAPH", item.bare, mark),
+            "knowledge": block("KNOWLEDGE", facts, mark),
+        }
+    )
+
+
+def _problem(opinion: Opinion, count: int) -> str | None:
+    wrong = [number for number in opinion.needed if not 1 <= number <= count]
+    if wrong:
+        return f"needed: found {wrong[0]}; expected numbers from 1 to {count}"
+    return None

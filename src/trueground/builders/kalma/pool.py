@@ -1,0 +1,70 @@
+"""The knowledge pool of an item: the triples of its two graphs that may be cited."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from trueground.builders.kalma.items import Fact, Linked
+from trueground.text.citations.reading import read_triples
+from trueground.text.citations.triples import citation, flat, pairs_of, plain_property, triple_key
+from trueground.types import Graph
+
+_ID = re.compile(r"\b(?:ID|identifier)\Z")  # as Wikidata calls what catalogues know it by
+_ADDRESS = re.compile(r"(?:https?|ftp)://\S+\Z", re.IGNORECASE)
+
+
+def pool(item: Linked, skipped: Collection[str]) -> list[Fact]:
+    """Every triple that says something: no names, no skipped properties, no ids and addresses.
+
+    One that no reader of citations would read back as it is (odd brackets in it) is left out too.
+    """
+    found: dict[tuple[str, str, str], Fact] = {}
+    for graph in item.graphs:
+        qid = str(graph["qid"])
+        for name, value in pairs_of(graph):
+            if plain_property(name) in skipped or _is_address(name, value):
+                continue
+            fact = (qid, " ".join(name.split()), " ".join(value.split()))
+            found.setdefault(triple_key(fact), fact)
+    return [fact for fact in found.values() if _citable(fact, item.graphs)]
+
+
+def told(facts: Sequence[Fact], item: Linked) -> str:
+    """The facts as models are shown them, one entity a line, with its name."""
+    lines = []
+    for graph in item.graphs:
+        own: dict[str, list[str]] = {}
+        for qid, name, value in facts:
+            if qid == graph["qid"]:
+                own.setdefault(name, []).append(value)
+        if own:
+            lines.append(flat({"qid": graph["qid"], "name": name_of(graph), **own}))
+    return "\n".join(lines)
+
+
+def name_of(graph: Graph) -> str:
+    """What an entity is called."""
+    return " ".join(str(graph.get("name") or graph["qid"]).split())
+
+
+def name_by_id(item: Linked) -> dict[str, str]:
+    """The names of both entities."""
+    return {str(graph["qid"]): name_of(graph) for graph in item.graphs}
+
+
+def for_people(fact: Fact, item: Linked) -> str:
+    """`Anna Ruck: place of birth: Korvik`."""
+    qid, name, value = fact
+    return f"{name_by_id(item)[qid]}: {name}: {value}"
+
+
+def _is_address(name: str, value: str) -> bool:
+    return _ID.search(name) is not None or _ADDRESS.match(value.strip()) is not None
+
+
+def _citable(fact: Fact, graphs: Sequence[Graph]) -> bool:
+    qid, name, value = fact
+    read = read_triples(f"It says so {citation(qid, [(name, value)])}.", graphs)
+    cited = [(c.qid, c.property, c.value) for sentence in read for c in sentence.citations]
+    return [triple_key(one) for one in cited] == [triple_key(fact)]

@@ -1,0 +1,143 @@
+"""What annotators did, as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trueground.annotation.agreement import Agreement, Estimate, FieldAgreement, KindAgreement
+from trueground.annotation.export import Exported
+from trueground.annotation.hardest import Hard
+from trueground.annotation.importing import Imported, Person
+from trueground.records.problems import shorten
+from trueground.reports.terminal import table
+
+_TIES = {
+    "open": "left open",
+    "drop": "left out",
+    "first": "decided by the first file",
+    "lowest": "decided by the lowest answer",
+}
+
+
+def exported(done: Exported) -> str:
+    """How many tasks, what was passed over, and where the files lie."""
+    of = "" if done.tasks == done.found else f" of {done.found:,}"
+    lines = [f"{done.kind}: {_tasks(done.tasks)}{of} for {_count(len(done.files), 'annotator')}"]
+    lines += [f"passed over: {_count(n, 'record')} without {w}" for w, n in done.skipped.items()]
+    if len(done.sources) > 1:
+        lines += [f"{number}:  {source}" for number, source in done.sources.items()]
+    lines += [f"warning: {warning}" for warning in done.warnings]
+    files = [("annotator", "file", "")]
+    files += [(who, file, "") for who, paths in done.files.items() for file in paths]
+    return "\n".join([*lines, "", table(files), "", f"instructions   {done.instructions}"])
+
+
+def imported(done: Imported) -> str:
+    """How many tasks are agreed on, what is open, and how long they took."""
+    rows = [
+        ("tasks", f"{done.tasks + done.unanswered:,}", ""),
+        ("answered", f"{done.tasks:,}", ""),
+        ("  by one person only", f"{done.single:,}", ""),
+        ("  agreed", f"{done.agreed:,}", ""),
+        ("  by majority", f"{done.majority:,}", ""),
+        ("  disputed", f"{done.disputed:,}", _fate(done)),
+    ]
+    blocks = [table(rows), _people(done.annotators)]
+    if done.edited:
+        blocks.append("shown text changed after export: " + ", ".join(done.edited))
+    files = [f"labels   {done.labels}"]
+    if done.third_file is not None:
+        files.append(
+            f"third    {done.third_file}: {_tasks(done.third)} for one more annotator; import it "
+            "with the other files"
+        )
+    return "\n\n".join([*blocks, "\n".join(files)])
+
+
+def agreed(found: Agreement) -> str:
+    """For each kind its fields, its annotators and its hardest tasks."""
+    blocks = [block for name, kind in found.kinds.items() for block in _kind(name, kind)]
+    if found.edited:
+        blocks.append("shown text changed after export: " + ", ".join(found.edited))
+    blocks.append(f"{found.level:.0%} intervals over tasks, {found.resamples:,} samples")
+    return "\n\n".join(blocks)
+
+
+def _kind(name: str, kind: KindAgreement) -> Iterator[str]:
+    yield f"{name}: {_tasks(kind.tasks)}, {kind.answered_by_two:,} answered by two or more"
+    if kind.answered_by_two:
+        head = ("field", "value", "interval", "tasks", "of")
+        rows = [row for field, each in kind.fields.items() for row in _field(field, each)]
+        yield table([head, *rows])
+    yield _people(kind.annotators)
+    if kind.hardest:
+        lines = "\n".join(line for hard in kind.hardest for line in _hard(hard))
+        yield f"hardest tasks (disagreement, seconds)\n{lines}"
+
+
+def _field(name: str, field: FieldAgreement) -> Iterator[tuple[str, ...]]:
+    statistics: dict[str, Estimate | None] = {
+        "agreement": field.agreement,
+        "same set": field.same_set,
+        "within 1": field.within_one,
+        "Cohen's kappa": field.cohen_kappa,
+        "Fleiss' kappa": field.fleiss_kappa,
+        f"Krippendorff's alpha ({field.measure})": field.krippendorff_alpha,
+    }
+    yield name, "", "", f"{field.tasks:,}", ""
+    for title, estimate in statistics.items():
+        if estimate is not None:
+            part = field.unit == "part" and title != "same set"
+            of = "each option" if part else ""
+            yield f"  {title}", _number(estimate.value), _interval(estimate), "", of
+
+
+def _people(people: Mapping[str, Person]) -> str:
+    rows = [("annotator", "done", "not done", "seconds a task (median)")]
+    rows += [
+        (shorten(who), f"{p.done:,}", f"{p.unfinished:,}", _seconds(p.seconds))
+        for who, p in people.items()
+    ]
+    return table(rows)
+
+
+def _hard(hard: Hard) -> Iterator[str]:
+    yield f"  {shorten(hard.id)}  {hard.disagreement:.2f}, {_seconds(hard.seconds)}"
+    for who, answers in hard.answers.items():
+        told = ", ".join(f"{name} {_value(value)}" for name, value in answers.items())
+        comment = f"  ({shorten(hard.comments[who])})" if who in hard.comments else ""
+        yield f"    {shorten(who)}: {told or '–'}{comment}"
+
+
+def _value(value: Any) -> str:
+    return (" ".join(map(str, value)) or "none") if isinstance(value, tuple) else str(value)
+
+
+def _fate(done: Imported) -> str:
+    if not done.disputed:
+        return ""
+    words = [f"--tie {done.tie}: {_TIES[done.tie]}"]
+    if done.tie in ("first", "lowest") and done.open:
+        words.append(f"{done.open:,} left open, without an order")
+    return "; ".join(words)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+def _interval(estimate: Estimate) -> str:
+    return "–" if estimate.ci is None else "{:.4f} to {:.4f}".format(*estimate.ci)
+
+
+def _seconds(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{seconds:,.4g}"
+
+
+def _tasks(n: int) -> str:
+    return _count(n, "task")
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -1,0 +1,123 @@
+"""How likely a text is to a language model: from a name to log-probabilities, kept in the cache."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+import msgspec
+
+from trueground.errors import UsageError
+from trueground.models.asker import OPTIONS
+from trueground.models.options import ModelOptions, see_variable
+from trueground.models.perplexity_base import PromptScorer, Unscored, perplexity
+from trueground.net.cache import ResponseCache
+from trueground.plugins import Given, read_given
+
+__all__ = [
+    "PromptScorer",
+    "Unscored",
+    "WordScorer",
+    "cached_logprobs",
+    "make_scorer",
+    "perplexity",
+]
+
+# Part of every key: a change of what a kept value means must not meet older entries.
+_VERSION = "1"
+_PREFIXES = ("fake", "hf")
+_EXPECTED = "NAME of a model behind an endpoint, hf:PATH, or fake:words to try things out"
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[float]).decode
+
+
+class WordScorer:
+    """No language model: a word of n characters has the log-probability -n/2. For trying out."""
+
+    name = "fake:words"
+    signature = "fake:words"
+    cacheable = False
+
+    async def logprobs(self, text: str) -> list[float]:
+        """One number for each word but the first. Raises Unscored for a text of one word."""
+        found = [-len(word) / 2 for word in text.split()[1:]]
+        if not found:
+            raise Unscored("too_short", "the text has fewer than two words")
+        return found
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def make_scorer(written: str, options: ModelOptions | None = None) -> PromptScorer:
+    """The scorer that is written so: `NAME`, `hf:PATH` or `fake:words`.
+
+    Options may stand in parentheses, as `NAME(base_url=URL,api_key_env=KEY)`; a base URL there
+    makes every name one of a model behind it. Raises UsageError, MissingExtraError, InputError.
+    """
+    name, given = _read(written.strip())
+    options = _settled(options or ModelOptions(), given)
+    prefix, colon, rest = name.partition(":")
+    if colon and prefix in _PREFIXES and "base_url" not in given.options:
+        if prefix == "hf" and rest:
+            from trueground.models.perplexity_hf import LocalScorer
+
+            return LocalScorer(rest, options)
+        if name != WordScorer.name:
+            raise UsageError(f"{name!r} gives no perplexities; expected {_EXPECTED}")
+        return WordScorer()
+    from trueground.models.perplexity_endpoint import EndpointScorer
+
+    return EndpointScorer(name, options)
+
+
+async def cached_logprobs(
+    scorer: PromptScorer, cache: ResponseCache | None, text: str
+) -> list[float]:
+    """The scorer's numbers for a text, from the cache where they are there. Raises as it does."""
+    if cache is None or not scorer.cacheable:
+        return await scorer.logprobs(text)
+    head = msgspec.json.encode(["perplexity", _VERSION, scorer.signature])
+    key = hashlib.sha256(head + text.encode("utf-8", "surrogatepass")).hexdigest()
+    kept = _recalled(cache, key)
+    if kept:
+        return kept
+    found = await scorer.logprobs(text)
+    cache.put(key, _encode(found), model=scorer.name, tokens=len(found) + 1)
+    return found
+
+
+def _recalled(cache: ResponseCache, key: str) -> list[float] | None:
+    value = cache.get(key)
+    try:
+        return None if value is None else _decode(value)
+    except msgspec.MsgspecError:
+        return None  # asking again gives a good one, which takes its place
+
+
+def _read(written: str) -> tuple[str, Given]:
+    """The name, and what stands in parentheses behind it. UsageError."""
+    name, opened, rest = written.partition("(")
+    if not name.strip():
+        raise UsageError(f"the scorer of perplexities has no name; expected {_EXPECTED}")
+    if not opened or not rest.endswith(")"):
+        return written, Given("model", "perplexity")
+    given = read_given("model", f"perplexity({rest}")
+    given.see(OPTIONS)
+    return name.strip(), given
+
+
+def _settled(options: ModelOptions, given: Given) -> ModelOptions:
+    own = given.options
+    if "api_key_env" in own:
+        see_variable("the scorer of perplexities: api_key_env", own["api_key_env"])
+    return replace(
+        options,
+        base_url=own.get("base_url", options.base_url),
+        api_key_env=own.get("api_key_env", options.api_key_env),
+        max_connections=given.whole("max_connections", options.max_connections),
+        rpm=given.number("rpm", options.rpm, 0.1),
+        tpm=given.number("tpm", options.tpm, 1),
+        timeout=given.number("timeout", options.timeout, 0.01) or options.timeout,
+        max_attempts=given.whole("max_attempts", options.max_attempts),
+    )

@@ -1,0 +1,69 @@
+"""What gives the log-probabilities of a text's tokens, and what a perplexity is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+_LEAST = -9999.0  # what endpoints write for minus infinity
+_ROUNDING = 1e-3  # by which a probability of nearly 1 may come out above it
+
+
+class Unscored(Exception):  # noqa: N818 - an outcome of one text, not a mistake
+    """A text that has no log-probabilities.
+
+    `reason` is `call_failed`, `too_long` (for the model's window) or `too_short` (it has one token
+    or none); `detail` says more. With `passing` another attempt, later, may help.
+    """
+
+    def __init__(self, reason: str, detail: str, *, passing: bool = False) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason, self.detail, self.passing = reason, detail, passing
+
+
+class PromptScorer(Protocol):
+    """A causal language model that is asked how likely a text is.
+
+    `signature` fixes the numbers, wherever it runs, and holds no secret; `cacheable` is False where
+    asking again costs nothing. Belongs to one event loop.
+    """
+
+    name: str
+    signature: str
+    cacheable: bool
+
+    async def logprobs(self, text: str) -> list[float]:
+        """The natural logarithm of each token's probability, given the tokens before it.
+
+        A first token that has none is left out, so there is at least one number, and none above 0.
+        Raises Unscored for this text; UsageError and UnreachableError where no other would do.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give connections and memory back."""
+        ...
+
+
+def perplexity(logprobs: Sequence[float]) -> float:
+    """exp(-mean) of natural log-probabilities: 1 for what is certain, inf where no float holds it.
+
+    Raises ValueError for no numbers.
+    """
+    if not logprobs:
+        raise ValueError("no log-probabilities: the perplexity of no tokens is not defined")
+    try:
+        return math.exp(-math.fsum(logprobs) / len(logprobs))
+    except OverflowError:
+        return math.inf
+
+
+def as_logprob(value: object) -> float:
+    """A log-probability as models give it; -9999 for minus infinity. ValueError for others."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"found {type(value).__name__} where a log-probability belongs")
+    if math.isnan(value) or value > _ROUNDING:
+        found = "NaN" if math.isnan(value) else "a number above 0"
+        raise ValueError(f"found {found} where a log-probability belongs")
+    return float(min(max(value, _LEAST), 0.0))

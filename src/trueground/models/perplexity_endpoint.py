@@ -1,0 +1,191 @@
+"""Log-probabilities of a text from an OpenAI-compatible endpoint's plain completions.
+
+Endpoints offer them in two forms: the prompt sent back with its log-probabilities (`echo`), or
+vLLM's `prompt_logprobs`. The first call finds out which one; all others use it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+import orjson
+
+from trueground.errors import UnreachableError, UsageError
+from trueground.models.base import UNREACHABLE
+from trueground.models.endpoint import find_endpoint
+from trueground.models.estimate import CHARACTERS_PER_TOKEN
+from trueground.models.openai_errors import error_inside, failed, refused
+from trueground.models.options import ModelOptions
+from trueground.models.perplexity_base import Unscored
+from trueground.models.perplexity_forms import NoLogprobs, of_echo, of_prompt_logprobs
+from trueground.net.failures import HttpError, HttpReply, UnusableError, not_json
+from trueground.types import Status
+
+_GIVE_UP_AFTER = 20  # calls in a row that came to nobody
+_GIVE_UP_FIRST = 3  # texts in a row that failed before any had numbers
+_UNKNOWN = (400, 404, 405, 415, 422, 501)  # what servers say to a parameter that they do not know
+_CRASHED = 500  # and where they stumble over it
+
+
+class _Form(NamedTuple):
+    """A way to ask; `read(choice, usage, text)` gives the numbers or raises NoLogprobs."""
+
+    name: str
+    asked: Mapping[str, Any]
+    read: Callable[[Mapping[str, Any], Mapping[str, Any], str], list[float]]
+
+
+_FORMS = (
+    _Form("echo", {"echo": True, "logprobs": 1, "max_tokens": 0}, of_echo),
+    _Form("echo with a token", {"echo": True, "logprobs": 1, "max_tokens": 1}, of_echo),
+    _Form("prompt_logprobs", {"prompt_logprobs": 0, "max_tokens": 1}, of_prompt_logprobs),
+)
+_OURS = {"model", "prompt", "n", "stream", *(name for form in _FORMS for name in form.asked)}
+
+
+class EndpointScorer:
+    """A model behind an endpoint whose plain completions give prompt log-probabilities."""
+
+    cacheable = True
+
+    def __init__(self, name: str, options: ModelOptions) -> None:
+        """Raises UsageError for an address, a key, a limit or a parameter that cannot be used."""
+        taken = _OURS & options.extra.keys()
+        if taken:
+            raise UsageError(f"the extra parameter {min(taken)!r} would change what is asked")
+        self.name = name
+        self._endpoint = find_endpoint(options)
+        self._client = self._endpoint.client(options)
+        self._url = self._endpoint.url("completions")
+        self._extra = options.extra
+        changes = orjson.dumps(options.extra, option=orjson.OPT_SORT_KEYS)
+        mark = f"+{sha256(changes).hexdigest()[:12]}" if options.extra else ""
+        self.signature = f"logprobs/{name}{mark}"
+        self._form: _Form | None = None
+        self._finding = asyncio.Lock()
+        self._lost_in_a_row = 0
+
+    def __repr__(self) -> str:
+        return f"EndpointScorer({self.name!r}, base_url={self._endpoint.base!r})"
+
+    async def logprobs(self, text: str) -> list[float]:
+        """See PromptScorer. UsageError where the endpoint gives no prompt log-probabilities."""
+        if not text.strip():
+            raise Unscored("too_short", "the text is empty")
+        if self._form is None:
+            async with self._finding:
+                if self._form is None:
+                    return await self._found(text)
+        try:
+            return await self._asked(self._form, text)
+        except NoLogprobs as nothing:
+            raise Unscored("call_failed", str(nothing), passing=True) from None
+        except HttpError as error:
+            raise self._unscored(error) from None
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        await self._client.close()
+
+    async def _found(self, text: str) -> list[float]:
+        """The numbers, by the first form that gives any; it is kept. UsageError if none does."""
+        problems, crash = [], None
+        for form in _FORMS:
+            try:
+                found = await self._asked(form, text)
+            except NoLogprobs as nothing:
+                problems.append(f"{form.name}: {nothing}")
+            except HttpError as error:
+                unscored = self._unscored(error)
+                if unscored.reason == "too_long":
+                    raise unscored from None
+                if error.status == _CRASHED:
+                    crash = error
+                elif error.status not in _UNKNOWN:
+                    raise self._failed_first(error) from None
+                problems.append(f"{form.name}: {error}")
+            else:
+                self._form, self._lost_in_a_row = form, 0
+                return found
+        if crash is not None:
+            raise self._failed_first(crash)
+        raise UsageError(
+            f"{self.name} at {self._endpoint.base} gives no log-probabilities of a prompt "
+            f"({'; '.join(problems)}). Name a model whose plain completions give them, such as one "
+            "served by vLLM, or one on this machine: hf:PATH"
+        )
+
+    def _failed_first(self, error: HttpError) -> Unscored | UnreachableError:
+        """What is raised for a text where no text has had numbers yet."""
+        self._lost_in_a_row += 1
+        if self._lost_in_a_row >= _GIVE_UP_FIRST:
+            return self._unreachable(error)
+        return Unscored("call_failed", str(error), passing=True)
+
+    async def _asked(self, form: _Form, text: str) -> list[float]:
+        """One call. Raises NoLogprobs, HttpError, and Unscored for a text of one token."""
+        body = {"model": self.name, "prompt": text, "temperature": 0, **form.asked, **self._extra}
+        limiter = self._client.limiter
+        tokens = len(text) // CHARACTERS_PER_TOKEN + 1 if limiter.counts_tokens else 0
+        value = await self._client.ask(self._url, _json(body), _read, tokens=tokens)
+        if self._form is not None:
+            self._lost_in_a_row = 0
+        choice, usage = _choice(value), value.get("usage")
+        return form.read(choice, usage if isinstance(usage, dict) else {}, text)
+
+    def _unscored(self, error: HttpError) -> Unscored:
+        """What a failed call means for the text. UnreachableError where nobody is there."""
+        reply = failed(error)
+        if reply.status is Status.TOO_LONG:
+            return Unscored("too_long", str(error))
+        if reply.finish_reason == UNREACHABLE and not self._may_be_the_form(error):
+            self._lost_in_a_row += 1
+            if self._form is None or self._lost_in_a_row >= _GIVE_UP_AFTER:
+                raise self._unreachable(error)
+        return Unscored("call_failed", str(error), passing=True)
+
+    def _unreachable(self, error: HttpError) -> UnreachableError:
+        return UnreachableError(
+            f"{self.name} cannot be reached at {self._endpoint.base}: {error}. What was made is "
+            "kept; mend the cause and run the same command again to go on"
+        )
+
+    def _may_be_the_form(self, error: HttpError) -> bool:
+        """Is it a server without plain completions, rather than none at all?"""
+        return self._form is None and error.status in (404, 405)
+
+
+def _json(body: Mapping[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(body)
+    except TypeError as error:  # half a character, or an extra parameter that is no JSON
+        raise Unscored("call_failed", f"the call cannot be written as JSON: {error}") from None
+
+
+def _read(reply: HttpReply) -> dict[str, Any]:
+    """The body of a good reply. Raises HttpError."""
+    if not 200 <= reply.status < 300:
+        raise refused(reply)
+    try:
+        value = json.loads(reply.utf8())  # NaN and Infinity too, which servers send
+    except RecursionError:
+        reason = f"HTTP {reply.status}: the reply is nested too deeply to be read"
+        raise UnusableError(reason, status=reply.status, retryable=False) from None
+    except ValueError:
+        raise UnusableError(not_json(reply), status=reply.status) from None
+    if not isinstance(value, dict):
+        return {}
+    if value.get("error"):
+        raise error_inside(reply, value["error"])
+    return value
+
+
+def _choice(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    choices = value.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise NoLogprobs("the reply holds no answer (choices are missing or empty)")
+    return choices[0]

@@ -1,0 +1,146 @@
+"""summary.json and manifest.json of a build → what its page and its data card tell alike.
+
+Nothing here tells a time, a cost or a folder of this machine beyond the sources as they were named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+LENGTHS = {
+    "question": "words of a question",
+    "contexts": "words of all contexts of an item",
+    "answer": "words of an answer",
+    "contexts_per_item": "contexts of an item",
+}
+DOUBLES = {
+    "both": "the same question with the same contexts",
+    "question": "the same question",
+    "contexts": "the same contexts",
+    "near_question": "nearly the same question",
+}
+SIZES = {
+    "items": "items",
+    "questions_distinct": "different questions",
+    "contexts": "contexts",
+    "contexts_distinct": "different contexts",
+    "answers": "answers",
+    "words": "words in questions and contexts",
+}
+# Of thousands of source files page and card show the first; manifest.json has all.
+MOST_SOURCES = 50
+HOW = ("agreed", "majority", "tie", "open")
+
+
+def title(summary: Mapping[str, Any]) -> str:
+    """What the page is about."""
+    return f"Built benchmark: {summary['builder']}"
+
+
+def stages(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The stages with their file, and their bars in percent of the largest number of items."""
+    found = summary["stages"]
+    most = max([max(stage["in"], stage["out"]) for stage in found] or [0]) or 1
+    return [
+        {
+            **stage,
+            "came": stage["in"],
+            "gave": stage["out"],
+            "file": f"stages/{number:02}-{stage['name']}.jsonl",
+            "in_width": round(100 * stage["in"] / most, 2),
+            "out_width": round(100 * stage["out"] / most, 2),
+            "said": f"{stage['name']}: {stage['in']:,} in, {stage['out']:,} out, "
+            f"{stage['dropped']:,} fell",
+        }
+        for number, stage in enumerate(found, 1)
+    ]
+
+
+def models(manifest: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """(role, name, how it was asked) of every model."""
+    found = []
+    for role, model in (manifest.get("models") or {}).items():
+        params = (model.get("params") or {}).items()
+        said = ", ".join(f"{key} {v}" for key, v in params if v not in (None, "", [], {}))
+        found.append((role, str(model.get("name", "")), said))
+    return found
+
+
+def sources(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(path as it was given, checksum) of every file that was read."""
+    return [
+        (str(one.get("path", "")), str(one.get("sha256") or ""))
+        for one in manifest.get("inputs") or ()
+    ]
+
+
+def settings(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The options that change what comes out, the seed and the limit."""
+    found = {**(manifest.get("options") or {}), "seed": manifest.get("seed")}
+    if manifest.get("limit") is not None:
+        found["limit"] = manifest["limit"]
+    return [(name, _said(value)) for name, value in found.items()]
+
+
+def _said(value: object) -> str:
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def left_out(summary: Mapping[str, Any]) -> list[str]:
+    """What a limit has left unread, in a sentence; nothing without one."""
+    n = summary.get("left_out") or 0
+    return [f"The limit left out {n:,} source {'item' if n == 1 else 'items'}."] if n else []
+
+
+def command(summary: Mapping[str, Any]) -> str:
+    """The command that takes the dataset, from within the folder of the build."""
+    return str(summary["run"]).replace("{dataset}", "dataset")
+
+
+def spreads(quality: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """(words, spread) of all that was measured: lengths, numbers of the builder."""
+    lengths = [(LENGTHS[key], quality["lengths"][key]) for key in LENGTHS]
+    return [(said, one) for said, one in [*lengths, *quality["numbers"].items()] if one]
+
+
+def doubles(quality: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """(words, account) of each way of being there twice."""
+    return [(words, quality["duplicates"][key]) for key, words in DOUBLES.items()]
+
+
+def sizes(quality: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """(words, number) of what there is."""
+    return [(words, quality["sizes"][key]) for key, words in SIZES.items()]
+
+
+def amount(value: float) -> str:
+    """A number for people: whole ones as they are, others with up to four digits."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"
+
+
+def percent(part: float, whole: float) -> str:
+    """A share in percent; a dash of nothing."""
+    return f"{100 * part / whole:.1f} %" if whole else "–"
+
+
+def kappa(value: float | None, ends: Sequence[float] | None = None) -> str:
+    """A statistic of agreement with its interval; what is undefined is said to be."""
+    if value is None:
+        return "undefined"
+    return f"{value:.3f}" + (f" ({ends[0]:.3f} … {ends[1]:.3f})" if ends else "")
+
+
+def how_decided(how: Mapping[str, int]) -> str:
+    """ "12 agreed, 3 majority": how labels of several people became one."""
+    known = [*HOW, *sorted(set(how) - set(HOW))]
+    return ", ".join(f"{how[word]:,} {word}" for word in known if how.get(word))
+
+
+def counts(values: Mapping[str, int]) -> str:
+    """ "no 3, yes 12": how often each value was given."""
+    return ", ".join(f"{value or '(none)'} {n:,}" for value, n in values.items())

@@ -1,0 +1,53 @@
+"""One stage run through the frame's own flow, against a scripted endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.builders.scripted_server import Answer, scripted
+
+from trueground.benchmarks.base import say_nothing
+from trueground.builders.ask import Ask
+from trueground.builders.base import Builder, Material, Stage, Whole
+from trueground.builders.flow import Flowed, do_stage, do_whole
+from trueground.builders.grounding.choosing import OPTIONS, ROLES
+from trueground.builders.models import Endpoint, make_models
+
+USUAL = {option.name: option.default for option in OPTIONS}
+MATERIAL = Material(())
+_BUILDER = Builder("test", "", "", "", ROLES, (), (), lambda *_: None)  # type: ignore[arg-type,return-value]
+
+
+def run(
+    stage: Stage[Any, Any] | Whole[Any, Any],
+    items: Sequence[Any],
+    answer: Answer = lambda _: "",
+    folder: Path | None = None,
+    **server: Any,
+) -> tuple[list[Any], dict[str, tuple[str, str]], list[dict[str, Any]]]:
+    """(what the stage gives, (reason, detail) of what fell by id, the calls)."""
+    if isinstance(stage, Whole):
+        kept, account = do_whole(stage, items)
+        return kept, _fell(account), []
+    assert folder is not None
+    with scripted(answer, **server) as endpoint:
+        written = {role.name: role.name for role in ROLES}
+        models = make_models(_BUILDER, written, Endpoint(base_url=endpoint.url, max_attempts=1))
+
+        async def flow() -> tuple[list[Any], Flowed]:
+            try:
+                return await do_stage(folder, stage, items, Ask(models, None), say_nothing)
+            finally:
+                for asked in models.values():
+                    await asked.model.close()
+
+        kept, account = asyncio.run(flow())
+        return kept, _fell(account), list(endpoint.calls)
+
+
+def _fell(account: Flowed) -> dict[str, tuple[str, str]]:
+    assert {one.reason for one in account.dropped} <= set(account.reasons)
+    return {one.id: (one.reason, one.detail) for one in account.dropped}

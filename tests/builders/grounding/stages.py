@@ -1,0 +1,70 @@
+"""One stage with one item and models that say what a test tells them to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trueground.builders.ask import REASONS, Ask, Asked
+from trueground.builders.base import Material, Stage
+from trueground.builders.fallen import Fallen
+from trueground.builders.grounding.instances import Fact, Factual, Original
+from trueground.builders.grounding.items import Context, Pair
+from trueground.models.base import ChatRequest
+from trueground.testing import FakeModel
+
+MATERIAL = Material((Path("none"),))
+TEXT = (
+    "Brill Lock was opened in 1820 and is 30 metres long. "
+    "The keeper's house was finished in 1820 too. "
+    "Barges pay no toll on Sundays."
+)
+OTHER = "The Osk Canal joins Brill Lock to the sea. It is 12 kilometres long."
+PAIR = Pair(
+    id="p1",
+    question="When was Brill Lock opened?",
+    answer="Brill Lock was opened in 1820.",
+    answers=("1820",),
+    contexts=(Context("lock", "Brill Lock", TEXT), Context("canal", "Osk Canal", OTHER)),
+    popularity="high",
+    documents="multi",
+    form="definite",
+    set="lock+canal",
+)
+FACTS = (
+    Fact("Brill Lock was opened in 1820.", 0, 0),
+    Fact("Brill Lock is 30 metres long.", 0, 0),
+    Fact("The Osk Canal joins Brill Lock to the sea.", 1, 0),
+)
+FACTUAL = Factual("p1", PAIR, FACTS)
+ORIGINAL = Original("p1", PAIR, FACTS, (0, 2), (0, 2))
+
+
+def done(stage: Stage[Any, Any], item: Any, **says: Callable[[str], Any]) -> Any:
+    """What the stage makes of the item; roles are named with _ for -. Raises Fallen."""
+
+    def model(say: Callable[[str], Any]) -> FakeModel:
+        def reply(request: ChatRequest) -> str:
+            said = say(request.messages[1].content)
+            return said if isinstance(said, str) else json.dumps(said)
+
+        return FakeModel(reply)
+
+    async def work() -> Any:
+        models = {role.replace("_", "-"): Asked(model(say)) for role, say in says.items()}
+        return await stage.work(item, Ask(models, None))
+
+    return asyncio.run(work())[0]
+
+
+def reason(stage: Stage[Any, Any], item: Any, **says: Callable[[str], Any]) -> str:
+    """Why the item falls; it must."""
+    with pytest.raises(Fallen) as fallen:
+        done(stage, item, **says)
+    assert fallen.value.reason in {**REASONS, **stage.reasons}
+    return fallen.value.reason

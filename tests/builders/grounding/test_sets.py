@@ -1,0 +1,176 @@
+"""Step 1: which documents stand together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from trueground.builders.base import Dropped
+from trueground.builders.grounding.choosing import OPTIONS, settle
+from trueground.builders.grounding.documents import Document
+from trueground.builders.grounding.items import DocumentSet
+from trueground.builders.grounding.passages import chosen_passage, passages
+from trueground.builders.grounding.sets import REASONS, set_id, sets_stage
+from trueground.errors import UsageError
+
+USUAL = {option.name: option.default for option in OPTIONS}
+
+
+def _documents(links: dict[str, tuple[str, ...]]) -> list[Document]:
+    """Ten documents a to j of rising popularity: a, b, c are low, h, i, j high."""
+    return [
+        Document(one, f"Title {one}", f"Text of {one}.", float(n), links.get(one, ()))
+        for n, one in enumerate("abcdefghij")
+    ]
+
+
+def _made(
+    documents: list[Document], seed: int = 0, **options: Any
+) -> tuple[dict[str, DocumentSet], list[Dropped]]:
+    given = {key.replace("_", "-"): value for key, value in options.items()}
+    stage = sets_stage(USUAL | given, seed)
+    found = list(stage.work(documents))
+    dropped = [one for one in found if isinstance(one, Dropped)]
+    assert {one.reason for one in dropped} <= set(REASONS)
+    return {one.id: one for one in found if isinstance(one, DocumentSet)}, dropped
+
+
+def test_sets_of_a_small_graph() -> None:
+    """h reaches j over d; c links only to popular ones; b and a are a circle; i has a dead link."""
+    links = {"h": ("d",), "d": ("j",), "c": ("h", "i"), "a": ("b",), "b": ("a",), "i": ("zz",)}
+    sets, dropped = _made(_documents(links))
+    assert {one: (s.popularity, s.hops) for one, s in sets.items()} == {
+        "a": ("low", 0),
+        "b": ("low", 0),
+        "c": ("low", 0),
+        "a+b": ("low", 1),
+        "h": ("high", 0),
+        "i": ("high", 0),
+        "j": ("high", 0),
+        "h+j": ("high", 2),
+    }
+    assert [c.document for c in sets["h+j"].contexts] == ["h", "j"]
+    assert sorted((one.id, one.reason) for one in dropped) == [
+        ("b+a", "same_set"),
+        ("c", "no_linked_document"),
+        ("d", "middling"),
+        ("e", "middling"),
+        ("f", "middling"),
+        ("g", "middling"),
+        ("i", "no_linked_document"),
+        ("j", "no_linked_document"),
+    ]
+
+
+def test_hops_bound_the_way() -> None:
+    documents = _documents({"h": ("d",), "d": ("e",), "e": ("j",)})
+    assert "h+j" in _made(documents)[0]
+    assert _made(documents)[0]["h+j"].hops == 3
+    assert "h+j" not in _made(documents, hops="2")[0]
+
+
+def test_documents_without_a_number_lead_on_but_are_not_asked_about() -> None:
+    documents = [*_documents({"h": ("x",)}), Document("x", "X", "Text of x.", None, ("j",))]
+    sets, dropped = _made(documents)
+    assert sets["h+j"].hops == 2
+    assert ("x", "no_popularity") in {(one.id, one.reason) for one in dropped}
+
+
+def test_the_order_of_the_documents_changes_nothing() -> None:
+    links = {one: tuple("abchij") for one in "abchij"}
+    documents = _documents(links)
+    assert _made(documents) == _made(documents[::-1])
+
+
+def test_the_seed_draws_among_all_that_are_near() -> None:
+    documents = _documents({"a": ("b", "c")})
+    drawn = {next(one for one in _made(documents, seed)[0] if "+" in one) for seed in range(30)}
+    assert drawn == {"a+b", "a+c"}
+    assert _made(documents, 7) == _made(documents, 7)
+
+
+def test_all_distances_are_drawn_alike() -> None:
+    """One document at one hop, many at two: both distances come up."""
+    many = [Document(f"m{n:02}", f"M{n}", "Text.", -1.0 - n) for n in range(20)]
+    one, *rest = _documents({"a": ("b",), "b": tuple(d.id for d in many)})
+    documents = [one, *rest, *many]
+    hops = []
+    for seed in range(40):
+        sets, _ = _made(documents, seed, popularity_share="0.5", hops="2")
+        hops += [s.hops for s in sets.values() if s.id.startswith("a+")]
+    assert 8 < hops.count(1) < 32
+    assert len(hops) == 40
+
+
+def test_so_many_sets_of_each_class() -> None:
+    links = {"a": ("b",), "b": ("c",), "c": ("a",), "h": ("i",), "i": ("j",), "j": ("h",)}
+    documents = _documents(links)
+    everything, _ = _made(documents)
+    sets, dropped = _made(documents, sets="2")
+    classes = [(s.popularity, len(s.contexts)) for s in sets.values()]
+    assert sorted(classes) == [
+        ("high", 1), ("high", 1), ("high", 2), ("high", 2),
+        ("low", 1), ("low", 1), ("low", 2), ("low", 2),
+    ]  # fmt: skip
+    undrawn = {one.id for one in dropped if one.reason == "not_drawn"}
+    assert undrawn == set(everything) - set(sets)
+    assert any(set(_made(documents, seed, sets="2")[0]) != set(sets) for seed in range(1, 9))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(("a", "+b"), ("a+", "b")), (("a+b",), ("a", "b")), (("%2B",), ("+",))],
+)
+def test_ids_of_sets_differ(one: tuple[str, ...], other: tuple[str, ...]) -> None:
+    assert set_id(*one) != set_id(*other)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("popularity-share", "0.6", "0.5 at most"),
+        ("popularity-share", "0", "above 0"),
+        ("popularity-share", "nan", "expected a number"),
+        ("popularity-share", "a third", "expected a number"),
+        ("hops", "0", "1 or more"),
+        ("sets", "none", "whole number"),
+        ("min-quality", "6", "1 to 5"),
+        ("candidates", "0", "1 or more"),
+        ("candidates", "1000", "1 to 50"),
+        ("context-words", "3", "20 or more"),
+        ("hops", None, "--hops is empty"),
+        ("popularity-field", " ", "is empty"),
+    ],
+)
+def test_options_that_cannot_be_meant(name: str, value: str | None, expected: str) -> None:
+    with pytest.raises(UsageError, match=expected):
+        settle(USUAL | {name: value})
+
+
+WORDS = " ".join(f"Sentence {n} has exactly six words." for n in range(100))
+
+
+def test_passages_are_whole_sentences_and_nothing_is_lost() -> None:
+    found = passages(Document("d", "D", f"{WORDS}\n\nA last one on Kell Rock."), 60)
+    assert all(one.text.endswith(".") for one in found)
+    assert max(len(one.text.split()) for one in found) <= 75
+    assert " ".join(" ".join(one.text for one in found).split()).startswith(WORDS)
+    assert {one.document for one in found} == {"d"}
+
+
+def test_the_passage_that_names_the_other_document() -> None:
+    document = Document("d", "D", f"{WORDS}\n\n{WORDS} Then Kell Rock came into sight.\n\n{WORDS}")
+    found = passages(document, 60)
+    assert chosen_passage(document, 60) == found[0]
+    assert "Kell Rock" in chosen_passage(document, 60, "kell rock").text
+    assert chosen_passage(document, 60, "Nowhere") == found[0]
+
+
+def test_a_directly_linked_set_has_the_passage_with_the_link() -> None:
+    documents = _documents({"h": ("j",)})
+    long = f"{WORDS} This is about Title j."
+    documents[7] = Document("h", "Title h", long, 7.0, ("j",))
+    sets, _ = _made(documents, context_words="60")
+    assert "Title j" in sets["h+j"].contexts[0].text
+    assert "Title j" not in sets["h"].contexts[0].text

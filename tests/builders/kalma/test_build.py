@@ -1,0 +1,443 @@
+"""`build kalma` from pairs of names to a dataset, against a scripted endpoint."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.builders.kalma.world import (
+    GOOD,
+    bad_rows,
+    good_reply,
+    graph_file,
+    kind_of,
+    pairs_file,
+    part,
+)
+from tests.builders.scripted_server import ScriptedServer, last_text, scripted
+
+import trueground as tg
+from trueground.builders.build import BuildSettings, Built, build, dry_run
+from trueground.builders.examples import copy_example
+from trueground.errors import UsageError
+from trueground.models.base import ChatRequest
+from trueground.models.perplexity import Unscored
+from trueground.testing import FakeModel
+
+Rule = Callable[[str], Any]
+NAMELESS = {"alpha": "1", "rounds": "3", "name-words": "2"}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+
+
+def made(
+    folder: Path,
+    server: ScriptedServer,
+    rows: list[Any] | None = None,
+    *,
+    judge: bool = False,
+    settings: BuildSettings | None = None,
+    **options: str,
+) -> Built:
+    roles = {"writer": f"m(base_url={server.url})"}
+    if judge:
+        roles["judge"] = f"j(base_url={server.url})"
+    given = {"graph": str(graph_file(folder)), **NAMELESS, **options}
+    return build(
+        "kalma",
+        pairs_file(folder, GOOD if rows is None else rows),
+        folder / "out",
+        models=roles,
+        options={name.replace("_", "-"): value for name, value in given.items()},
+        settings=settings or BuildSettings(),
+    )
+
+
+def rows_of(folder: Path, version: str) -> list[dict[str, Any]]:
+    lines = (folder / "out" / "dataset" / f"{version}.jsonl").read_bytes().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def reasons(folder: Path) -> dict[str, str]:
+    lines = (folder / "out" / "dropped.jsonl").read_text().splitlines()
+    return {row["id"]: row["reason"] for row in map(json.loads, lines)}
+
+
+def unless(rules: dict[tuple[str, str], Any]) -> Rule:
+    """A good writer, but for (kind of prompt, text in its paragraph) → reply."""
+
+    def answer(body: Any) -> Any:
+        first = next(m["content"] for m in body["messages"] if m["role"] == "user")
+        for (kind, words), reply in rules.items():
+            if kind_of(first) == kind and words in part(first, "PARAGRAPH"):
+                return reply(first) if callable(reply) else reply
+        return good_reply(first)
+
+    return answer
+
+
+def test_good_pairs_become_questions_with_their_minimum_set(tmp_path: Path) -> None:
+    with scripted(unless({})) as server:
+        found = made(tmp_path, server, judge=True)
+    assert reasons(tmp_path) == {}
+    specific, general = rows_of(tmp_path, "specific"), rows_of(tmp_path, "general")
+    assert [row["id"] for row in specific] == ["quill", "lark", "mira"]
+    assert found.items == 6  # two questions an entry
+    quill, lark, mira = (row["gold_knowledge"] for row in specific)
+    # Round 1 as annotated, then the rarest relations: N = 3, six graphs.
+    assert quill == [
+        ["Q10", "occupation", "poet"],
+        ["Q10", "place of birth", "Inkford"],
+        ["Q10", "spouse", "Anna Harrow"],
+        ["Q11", "member of", "Guild of Lanterns"],  # one graph of the six has it
+        ["Q10", "date of birth", "1661-03-09"],  # two have it, as others do; d is before n
+    ]
+    assert lark[:3] == [
+        ["Q13", "occupation", "poet"],
+        ["Q12", "occupation", "actress"],
+        ["Q13", "influenced by", "Tobias Quill"],
+    ]
+    assert mira[:2] == [["Q14", "father", "Tobias Quill"], ["Q10", "occupation", "poet"]]
+    assert [row["gold_knowledge"] for row in general] == [quill, lark, mira]
+    # The actress is the other Anna Harrow.
+    assert [graph["qid"] for graph in specific[1]["knowledge"]] == ["Q13", "Q12"]
+    assert specific[0]["meta"]["rounds"] == 3
+    assert "[" not in specific[0]["meta"]["paragraph"]
+    assert specific[0]["meta"]["edge"] == "spouse"
+
+
+def test_bad_rows_and_pairs_fall_with_their_reasons(tmp_path: Path) -> None:
+    lost = [
+        {**GOOD[0], "id": "nobody", "tail": "Zora Blank"},
+        {**GOOD[0], "id": "apart", "head": "Mira Quill", "relation": "spouse"},
+        {**GOOD[0], "id": "wrong-relation", "relation": "sibling"},
+    ]
+    with scripted(unless({})) as server:
+        made(tmp_path, server, [*GOOD, *bad_rows(), *lost])
+    assert reasons(tmp_path) == {
+        "blank": "blank",
+        "binary": "binary",
+        "enormous": "enormous",
+        "first-name": "incomplete_name",
+        "missing": "missing",
+        "itself": "same_names",
+        "again": "duplicate",
+        "quill": "duplicate_id",
+        "cited": "has_citations",
+        "nobody": "name_not_found",
+        "apart": "other_relation",
+        "wrong-relation": "other_relation",
+    }
+    assert [row["id"] for row in rows_of(tmp_path, "specific")] == ["quill", "lark", "mira"]
+
+
+def extended(words: str) -> Rule:
+    return lambda text: {"paragraph": f"{part(text, 'PARAGRAPH')} {words}"}
+
+
+ADVERSARIAL: dict[str, tuple[str, Any]] = {
+    "not_json": ("annotate", "Here is the paragraph, with citations."),
+    "empty_reply": ("annotate", ""),
+    "wrong_fields": ("annotate", {"text": "…"}),
+    "paragraph_changed": ("annotate", {"paragraph": "Mira Quill wrote [Q14, occupation: poet]."}),
+    "nothing_cited": ("annotate", lambda text: {"paragraph": part(text, "PARAGRAPH")}),
+    "citation_not_in_pool": (
+        "annotate",
+        lambda text: {"paragraph": part(text, "PARAGRAPH")[:-1] + " [Q14, occupation: baker]."},
+    ),
+    "value_not_said": (
+        "annotate",
+        lambda text: {
+            "paragraph": part(text, "PARAGRAPH")[:-1] + " [Q10, notable work: The Salt Road]."
+        },
+    ),
+    "not_one_sentence": (
+        "extend",
+        lambda text: {
+            "paragraph": f"{part(text, 'PARAGRAPH')} Look. This is it {part(text, 'CITATION')}."
+        },
+    ),
+    "knowledge_not_cited": ("extend", extended("He was a poet [Q10, occupation: poet].")),
+    "other_language": (
+        "extend",
+        lambda text: {
+            "paragraph": f"{part(text, 'PARAGRAPH')} Кроме того, она много лет состояла в этом "
+            f"старом и уважаемом обществе, {said(text)} {part(text, 'CITATION')}."
+        },
+    ),
+    "not_one_question": ("general", {"question": "Tell me of Mira Quill."}),
+    "names_nobody": ("general", {"question": "Who was her father?"}),
+    "has_citations": ("general", {"question": "Who was Mira Quill [Q14, occupation: poet]?"}),
+    "same_question": ("general", lambda text: good_reply(text.replace("a general", "a specific"))),
+}
+
+
+def said(text: str) -> str:
+    """The value of the fact that is to be cited."""
+    return part(text, "CITATION").strip("[]").split(": ", 1)[1]
+
+
+@pytest.mark.parametrize("reason", ADVERSARIAL)
+def test_what_a_writer_does_wrong_falls_and_nothing_else(tmp_path: Path, reason: str) -> None:
+    kind, reply = ADVERSARIAL[reason]
+    with scripted(unless({(kind, "Mira Quill learnt"): reply})) as server:
+        made(tmp_path, server, [GOOD[0], GOOD[2]])
+        assert reasons(tmp_path) == {"mira": reason}
+        # It was told what was wrong, once.
+        again = [text for text in map(last_text, server.calls) if "could not be used" in text]
+    assert len(again) == (reason not in ("same_question",))
+    assert [row["id"] for row in rows_of(tmp_path, "specific")] == ["quill"]
+
+
+def test_other_new_knowledge_may_not_come_along(tmp_path: Path) -> None:
+    def reply(text: str) -> dict[str, str]:
+        own = "He, a glassblower [Q11, occupation: glassblower], knew it"
+        return {
+            "paragraph": f"{part(text, 'PARAGRAPH')} {own}, {said(text)} {part(text, 'CITATION')}."
+        }
+
+    with scripted(unless({("extend", "Tobias Quill, a poet"): reply})) as server:
+        made(tmp_path, server, [GOOD[0], GOOD[2]])
+    assert reasons(tmp_path) == {"quill": "other_knowledge"}
+
+
+def test_a_slip_is_mended_when_it_is_told(tmp_path: Path) -> None:
+    def answer(body: Any) -> Any:
+        first = next(m["content"] for m in body["messages"] if m["role"] == "user")
+        if kind_of(first) == "annotate" and len(body["messages"]) == 2:
+            return {"paragraph": "Something else."}
+        return good_reply(first)
+
+    with scripted(answer) as server:
+        made(tmp_path, server)
+    assert reasons(tmp_path) == {}
+    assert len(rows_of(tmp_path, "specific")) == 3
+
+
+def test_too_few_rounds(tmp_path: Path) -> None:
+    with scripted(unless({})) as server:
+        made(tmp_path, server, [GOOD[1]], rounds="9")
+        assert reasons(tmp_path) == {"lark": "too_few_rounds"}
+        found = made(tmp_path, server, [GOOD[1]], rounds="9", minimum_rounds="2")
+    assert found.items == 2
+    (row,) = rows_of(tmp_path, "specific")
+    assert 2 <= row["meta"]["rounds"] < 9
+
+
+def test_a_judge_may_decide(tmp_path: Path) -> None:
+    rules = {("judge", "Mira Quill learnt"): {"reason": "no", "authentic": "no", "needed": []}}
+    with scripted(unless(rules)) as server:
+        made(tmp_path, server, judge=True)
+        assert len(rows_of(tmp_path, "specific")) == 3  # noted only
+        made(tmp_path, server, judge=True, require_authentic="yes")
+    assert reasons(tmp_path) == {"mira": "not_authentic"}
+
+
+def test_a_judge_that_names_knowledge_that_is_not_there_gives_no_verdict(tmp_path: Path) -> None:
+    rules = {("judge", "Mira"): {"reason": "x", "authentic": "yes", "needed": [99]}}
+    with scripted(unless(rules)) as server:
+        made(tmp_path, server, judge=True)
+        assert len(rows_of(tmp_path, "specific")) == 3
+        made(tmp_path, server, judge=True, require_authentic="yes")
+    assert reasons(tmp_path) == {"mira": "wrong_fields"}
+
+
+def test_people_decide_where_labels_are_given(tmp_path: Path) -> None:
+    labels = tmp_path / "labels.jsonl"
+    votes = {"quill": ("yes", "yes"), "lark": ("yes", "no")}
+    rows = [
+        {"kind": "quality", "id": f"{name}/{version}", "values": {"authenticity": value}}
+        for name, pair in votes.items()
+        for version, value in zip(("specific", "general"), pair, strict=True)
+    ]
+    labels.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with scripted(unless({})) as server:
+        made(tmp_path, server, settings=BuildSettings(labels=labels))
+    assert reasons(tmp_path) == {"lark": "voted_down", "mira": "unlabelled"}
+    tasks = (tmp_path / "out" / "annotate" / "quality.jsonl").read_text().splitlines()
+    assert len(tasks) == 6  # all that may be asked
+    aligned = (tmp_path / "out" / "annotate" / "alignment.jsonl").read_text().splitlines()
+    shown = json.loads(aligned[0])["shown"]
+    assert shown["citation"] == "Tobias Quill: occupation: poet"
+    assert shown["sentence"].startswith("Tobias Quill, a poet from Inkford, married")
+
+
+def test_a_rerun_asks_nobody_and_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+    with scripted(unless({})) as server:
+        made(tmp_path, server, settings=BuildSettings(cache=False))
+        before, calls = tree(tmp_path / "out"), len(server.calls)
+        made(tmp_path, server, settings=BuildSettings(cache=False))
+        assert len(server.calls) == calls
+        assert tree(tmp_path / "out") == before
+        found = dry_run(
+            "kalma",
+            tmp_path / "pairs.jsonl",
+            tmp_path / "new",
+            models={"writer": f"m(base_url={server.url})"},
+            options={"graph": str(graph_file(tmp_path)), "alpha": "1"},
+        )
+        assert len(server.calls) == calls
+    assert not (tmp_path / "new").exists()
+    assert found.items == 3
+    assert [one.stage for one in found.stages] == [f"round-{n}" for n in range(1, 6)] + [
+        "questions"
+    ]
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """All files that do not tell the time."""
+    timed = ("manifest.json", "report.html", "card.md", ".lock")
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in timed and path.parent.name != "work"
+    }
+
+
+_KILLED = """
+import sys
+from trueground.builders.build import build
+build("kalma", sys.argv[1], sys.argv[2], models={"writer": f"m(base_url={sys.argv[3]})"},
+      options={"graph": sys.argv[4], "alpha": "1", "rounds": "3", "name-words": "2"})
+"""
+
+
+@pytest.mark.parametrize("calls", [2, 7, 12])
+def test_killed_at_any_stage_it_goes_on_to_the_same_bytes(tmp_path: Path, calls: int) -> None:
+    with scripted(unless({})) as server:
+        made(tmp_path, server)
+        whole = tree(tmp_path / "out")
+        out = tmp_path / "killed"
+        seen = len(server.calls)
+        server.delay = 0.05
+        env = {**os.environ, "TRUEGROUND_HOME": str(tmp_path / "other")}
+        given = [str(tmp_path / "pairs.jsonl"), str(out), server.url, str(tmp_path / "people.ttl")]
+        process = subprocess.Popen([sys.executable, "-c", _KILLED, *given], env=env)
+        while len(server.calls) < seen + calls and process.poll() is None:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        server.delay = 0.0
+        subprocess.run([sys.executable, "-c", _KILLED, *given], env=env, check=True)
+    assert tree(out) == whole
+
+
+def test_the_built_files_run_and_score_as_expected(tmp_path: Path) -> None:
+    with scripted(unless({})) as server:
+        made(tmp_path, server)
+    data = tmp_path / "out" / "dataset"
+    rows = {v: rows_of(tmp_path, v) for v in ("specific", "general")}
+
+    def answer(request: ChatRequest) -> str:
+        asked = request.messages[-1].content.rpartition("Question: ")[2]
+        row = next(r for some in rows.values() for r in some if r["question"] == asked)
+        cited = (f"So it is [{q}, {name}: {value}]." for q, name, value in row["gold_knowledge"])
+        return " ".join(cited)
+
+    for task, source in (
+        ("kalma/specific", data),
+        ("kalma/general", data),
+        ("kalma/questions", data / "specific.jsonl"),
+    ):
+        options = {} if task == "kalma/questions" else {"minimum": str(data / "minimum.json")}
+        found = tg.run(
+            task, model=FakeModel(answer), data=source, options=options, out=tmp_path / "run" / task
+        )
+        for name in ("citation_correctness", "citation_precision", "citation_recall"):
+            assert found.summary[f"{name}_micro"].mean == 1.0, (task, name)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"graph": ""}, "--graph"),
+        ({"alpha": "0.5"}, "needs --perplexity"),
+        ({"alpha": "2"}, "--alpha 2"),
+        ({"rounds": "2", "minimum_rounds": "3"}, "--minimum-rounds 3"),
+        ({"require_authentic": "yes"}, "--judge-model"),
+        ({"types": ","}, "--types"),
+    ],
+)
+def test_options_that_cannot_be_meant(tmp_path: Path, options: dict[str, str], words: str) -> None:
+    with scripted(unless({})) as server, pytest.raises(UsageError, match=words):
+        made(tmp_path, server, **options)
+
+
+def test_the_shipped_example_builds_as_its_readme_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "little"
+    assert "pairs.jsonl" in copy_example("kalma", folder)
+    monkeypatch.chdir(folder)
+    model = "fake:@replies.jsonl"
+    found = build(
+        "kalma",
+        "pairs.jsonl",
+        "out",
+        models={"writer": model, "judge": model},
+        options={
+            "graph": "graph.jsonl",
+            "relation-map": "relations.json",
+            "name-words": "2",
+            "rounds": "4",
+            "perplexity": "fake:words",
+        },
+    )
+    assert found.items == 4
+    assert reasons(folder) == {
+        "short": "incomplete_name",
+        "chess": "no_such_pair",
+        "oram": "not_json",
+    }
+    assert [len(row["gold_knowledge"]) for row in rows_of(folder, "specific")] == [6, 5]
+
+
+class Scorer:
+    """Finds texts fluent that have a word in them, and cannot rate those that have another."""
+
+    name = signature = "tests:scorer"
+    cacheable = True
+
+    def __init__(self, likes: str, cannot: str = "\0") -> None:
+        self.likes, self.cannot = likes, cannot
+        self.texts: list[str] = []
+
+    async def logprobs(self, text: str) -> list[float]:
+        self.texts.append(text)
+        if self.cannot in text:
+            raise Unscored("too_long", "more than the window holds")
+        return [-0.01 if self.likes in text else -9.0]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def test_perplexity_decides_where_alpha_is_zero(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scorer = Scorer("notable work", cannot="Bo Lark's occupation")
+    monkeypatch.setattr("trueground.models.perplexity.make_scorer", lambda _written: scorer)
+    given = {"alpha": "0", "perplexity": "any", "rounds": "2"}
+    with scripted(unless({})) as server:
+        made(tmp_path, server, [GOOD[0]], **given)
+        (row,) = rows_of(tmp_path, "specific")
+        assert row["gold_knowledge"][-1] == ["Q10", "notable work", "The Salt Road"]
+        rated = len(scorer.texts)
+        assert f"{GOOD[0]['paragraph']} Anna Harrow is member of Guild of Lanterns." in scorer.texts
+        # Kept in the response cache: a change of α rates nothing anew.
+        made(tmp_path, server, [GOOD[0]], **{**given, "alpha": "0.9"})
+        assert len(scorer.texts) == rated
+        scorer.cannot, scorer.signature = "Salt Road", "tests:other"
+        made(tmp_path, server, [GOOD[0]], **given)
+    assert reasons(tmp_path) == {"quill": "unrated"}

@@ -1,0 +1,200 @@
+"""A tiny builder for tests of the frame: every line is written in capitals, twice, and judged.
+
+As a process it is the whole command line with this builder: python -m tests.builders.little build …
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trueground.annotation.base import Task
+from trueground.benchmarks.base import BenchmarkOption
+from trueground.builders.base import (
+    Builder,
+    Dataset,
+    Dropped,
+    Material,
+    Plan,
+    Role,
+    Source,
+    Stage,
+    Usual,
+    Whole,
+)
+from trueground.builders.fallen import Fallen
+from trueground.builders.quality.base import Piece
+from trueground.builders.registry import BUILDERS
+from trueground.errors import InputError
+from trueground.models.prompts import Prompt
+from trueground.records import FileInfo
+
+
+class Line(msgspec.Struct, frozen=True):
+    id: str
+    text: str
+
+
+class Upper(msgspec.Struct):
+    upper: str
+
+
+class Good(msgspec.Struct):
+    good: bool
+    why: str
+
+
+def lines_of(paths: Sequence[Path]) -> Iterator[Line | Dropped]:
+    for path in paths:
+        try:
+            rows = path.read_text().splitlines()
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error.strerror}") from error
+        for number, text in enumerate(rows, start=1):
+            name = f"{path.stem}-{number}"
+            yield Line(name, text) if text else Dropped(name, "blank", f"{path}, line {number}")
+
+
+def writing(prompt: Prompt) -> Stage[Line, Line]:
+    """Two calls for an item, one after the other."""
+
+    async def work(item: Line, ask: Any) -> list[Line | Dropped]:
+        made = await ask.object("writer", prompt.fill({"text": item.text}), Upper)
+        again = await ask.object("writer", prompt.fill({"text": f"again {made.upper}"}), Upper)
+        if made.upper == item.text:
+            raise Fallen("unchanged", made.upper)
+        second = f"{item.id}-2"
+        if again.upper == made.upper:
+            return [Line(item.id, made.upper), Dropped(second, "unchanged")]
+        return [Line(item.id, made.upper), Line(second, again.upper)]
+
+    return Stage(
+        "write",
+        "Write in capitals",
+        Line,
+        Line,
+        work,
+        reasons={"unchanged": "it is as it was"},
+        identity={"version": 1},
+        prompts=(prompt.file,),
+        roles=("writer",),
+        usual=lambda tokens: [Usual("writer", 2, tokens, tokens)],
+        fan_out=2,
+    )
+
+
+def choosing() -> Whole[Line, Line]:
+    def work(items: Sequence[Line]) -> list[Line | Dropped]:
+        seen: set[str] = set()
+        made: list[Line | Dropped] = []
+        for item in items:
+            made.append(Dropped(item.id, "double") if item.text in seen else item)
+            seen.add(item.text)
+        return made
+
+    return Whole("choose", "No doubles", Line, Line, work, reasons={"double": "there is another"})
+
+
+def judging(prompt: Prompt, roles: Mapping[str, str]) -> Stage[Line, Line]:
+    async def work(item: Line, ask: Any) -> list[Line]:
+        found = await ask.object("judge", prompt.fill({"text": item.text}), Good)
+        if not found.good:
+            raise Fallen("bad", found.why)
+        if "second" in roles and not await ask.text("second", prompt.fill({"text": item.text})):
+            raise Fallen("bad", "the second judge says nothing")
+        return [item]
+
+    return Stage(
+        "check",
+        "Ask a judge",
+        Line,
+        Line,
+        work,
+        reasons={"bad": "the judge finds it bad"},
+        prompts=(prompt.file,),
+        roles=("judge", "second"),
+        usual=lambda tokens: [Usual("judge", 1, tokens, 5)],
+    )
+
+
+def finish(items: Sequence[Line]) -> Dataset:
+    rows = [{"id": i.id, "response": i.text, "references": [i.text]} for i in items]
+    return Dataset(
+        files={"answers.jsonl": b"".join(json.dumps(row).encode() + b"\n" for row in rows)},
+        quality=[Piece(i.id, i.text, factors={"length": str(len(i.text))}) for i in items],
+        run="trueground score {dataset}/answers.jsonl",
+        factors=("length",),
+        tasks=[Task("validity", i.id, {"question": i.text}) for i in items],
+    )
+
+
+def prepare(options: Mapping[str, Any], material: Material) -> Plan:
+    stages: list[Any] = [
+        writing(material.prompt("tests.builders", "little_write-1", ("text",))),
+        choosing(),
+        judging(material.prompt("tests.builders", "little_judge-1", ("text",)), material.roles),
+    ]
+    return Plan(
+        builder="little",
+        options=options,
+        files=[FileInfo(str(path), "0" * 64, 0) for path in material.paths],
+        source=Source(
+            "read", "Read", Line, lambda: lines_of(material.paths), {"blank": "nothing on the line"}
+        ),
+        stages=stages[: int(options["stages"])],
+        finish=finish,
+        tokens=lambda item: len(item.text) / 4,
+        notices=["made for a test"],
+    )
+
+
+BUILDER = Builder(
+    name="little",
+    doc="Lines in capitals",
+    source="nowhere",
+    takes="files of lines",
+    roles=(
+        Role("writer", "who writes"),
+        Role("judge", "who judges"),
+        Role("second", "who judges too", needed=False),
+    ),
+    options=(BenchmarkOption("stages", "3", "How many stages"),),
+    prompts=("little_write", "little_judge"),
+    prepare=prepare,
+)
+
+
+def register() -> None:
+    """Make the builder known, and another one of the same make."""
+    BUILDERS["little"] = BUILDER
+    BUILDERS["other"] = replace(
+        BUILDER, name="other", prepare=lambda o, m: replace(prepare(o, m), builder="other")
+    )
+
+
+def answering(
+    bad: Callable[[str], bool] = lambda _text: False,
+) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """The replies of a good model: capitals for the writer, a verdict for the judge."""
+
+    def answer(body: dict[str, Any]) -> dict[str, Any]:
+        text = body["messages"][0]["content"]
+        said = text.strip().splitlines()[-1]
+        if text.startswith("Write"):
+            return {"upper": said.upper()}
+        return {"good": not bad(said), "why": f"It says {said}."}
+
+    return answer
+
+
+if __name__ == "__main__":
+    from trueground.cli import main
+
+    register()
+    sys.exit(main())

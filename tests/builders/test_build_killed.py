@@ -1,0 +1,81 @@
+"""kill -9 in every stage of a build: nothing is paid for twice, the same bytes at the end."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from tests.builders.building import contents, home, source
+from tests.builders.little import answering
+from tests.builders.scripted_server import ScriptedServer, all_text, scripted
+from tests.builders.test_build import done, start
+
+__all__ = ["home"]
+N, KILLS, CONNECTIONS = 40, 12, 4
+
+
+def command(folder: Path, server: ScriptedServer, out: str, *more: str) -> list[str]:
+    words = [sys.executable, "-m", "tests.builders.little", "build", "little"]
+    words += [str(source(folder, N)), "--model", "w", "--judge-model", "j", "--out", out]
+    words += ["--base-url", server.url, "--max-connections", str(CONNECTIONS), "--quiet", *more]
+    return words
+
+
+def kill_at(folder: Path, words: list[str], server: ScriptedServer, calls: int) -> None:
+    """Kill it as soon as the endpoint has seen so many calls."""
+    process = start(folder, words)
+    give_up = time.monotonic() + 60
+    while process.poll() is None and len(server.calls) < calls:
+        assert time.monotonic() < give_up
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def repeated(server: ScriptedServer) -> int:
+    """Calls that were made before."""
+    asked = Counter((body["model"], all_text(body)) for body in server.calls)
+    return sum(n - 1 for n in asked.values())
+
+
+@pytest.mark.parametrize(("cache", "kills"), [([], 2), (["--no-cache"], KILLS)])
+def test_killed_while_asking(home: Path, cache: list[str], kills: int) -> None:
+    dice = random.Random(7)
+    with scripted(answering(bad=lambda text: "NUMBER 7" in text), delay=0.004) as server:
+        words = command(home, server, "killed", *cache)
+        moments = sorted(dice.sample(range(1, 4 * N), kills))
+        for calls in moments:
+            kill_at(home, words, server, calls)
+        assert done(home, words)[0] == 0
+        assert repeated(server) <= kills * CONNECTIONS
+        assert len(server.calls) - repeated(server) == 4 * N
+        assert done(home, command(home, server, "whole", "--no-cache"))[0] == 0
+    assert contents(home / "killed") == contents(home / "whole")
+
+
+def test_killed_at_the_end(home: Path) -> None:
+    """All is asked; the process dies at several moments while it writes."""
+    with scripted(answering()) as server:
+        words = command(home, server, "killed")
+        assert done(home, command(home, server, "whole", "--no-cache"))[0] == 0
+        for wait in (0.0, 0.01):
+            process = start(home, words)
+            log = home / "killed/work/check.jsonl"
+            give_up = time.monotonic() + 60
+            while process.poll() is None and not (
+                log.exists() and log.read_bytes().count(b"\n") == 2 * N
+            ):
+                assert time.monotonic() < give_up
+                time.sleep(0.0005)
+            time.sleep(wait)
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+        assert done(home, words)[0] == 0
+        assert len(server.calls) == 2 * 4 * N
+    assert contents(home / "killed") == contents(home / "whole")
+    assert not list((home / "killed").rglob(".*"))

@@ -1,0 +1,129 @@
+"""Page and card drawn again, with labels that came after the build; the command that does it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.builders.finished import finished, write_labels
+
+from trueground.builders.quality.again import draw_again
+from trueground.errors import InputError, OutputError
+from trueground.net.locks import locked
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return finished(tmp_path_factory.mktemp("build") / "out").path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_drawn_again_as_the_build_left_it(folder: Path) -> None:
+    before = contents(folder)
+    (folder / "report.html").write_text("gone")
+    (folder / "card.md").unlink()
+    drawn = draw_again(folder)
+    assert (drawn.page, drawn.card, drawn.people) == (
+        folder / "report.html",
+        folder / "card.md",
+        None,
+    )
+    assert contents(folder) == before
+
+
+def test_labels_stand_beside_the_numbers(folder: Path, tmp_path: Path) -> None:
+    before = contents(folder)
+    people = draw_again(folder, write_labels(tmp_path / "labels.jsonl")).people
+    assert people == {
+        "file": "labels.jsonl",
+        "unknown": 4,  # 7, 17, 27, 37 fell in the build
+        "kinds": [
+            {
+                "kind": "validity",
+                "tasks": 60,
+                "labelled": 36,
+                "fields": [
+                    {
+                        "field": "if",
+                        "decided": 36,
+                        "values": {"no": 8, "yes": 28},
+                        "how": {"agreed": 13, "majority": 23},
+                        "confirmed": 28,
+                    },
+                    {
+                        "field": "only_if",
+                        "decided": 0,
+                        "values": {},
+                        "how": {"open": 36},
+                        "confirmed": 0,
+                    },
+                ],
+            }
+        ],
+    }
+    after = contents(folder)
+    assert {name for name in after if after[name] != before[name]} == {"report.html", "card.md"}
+    assert "13 agreed, 23 majority" in (folder / "card.md").read_text()
+    assert "77.8 %" in (folder / "report.html").read_text()
+    draw_again(folder)
+    assert contents(folder) == before
+
+
+def test_what_cannot_be_drawn_is_said(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no build"):
+        draw_again(tmp_path)
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text('{"kind": "validity", "id": "elsewhere", "values": {"if": "yes"}}\n')
+    with pytest.raises(InputError, match="no label is of a task"):
+        draw_again(folder, labels)
+    labels.write_text("prose\n")
+    with pytest.raises(InputError, match="line 1: not a label"):
+        draw_again(folder, labels)
+    with locked(folder, OutputError("held")), pytest.raises(OutputError, match="in use"):
+        draw_again(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("manifest.json", {"finished": None}, "is not finished"),
+        ("summary.json", {"quality": {"items": 3}}, "another version wrote it"),
+        ("summary.json", {"stages": "prose"}, "another version wrote it"),
+    ],
+)
+def test_a_folder_that_is_not_whole(
+    tmp_path: Path, name: str, change: dict[str, object], said: str
+) -> None:
+    folder = finished(tmp_path / "out").path
+    found = json.loads((folder / name).read_text())
+    (folder / name).write_text(json.dumps({**found, **change}))
+    before = contents(folder)
+    with pytest.raises(InputError, match=said):
+        draw_again(folder)
+    assert contents(folder) == before
+    (folder / name).write_text("[")
+    with pytest.raises(InputError):
+        draw_again(folder)
+
+
+def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "trueground", "build", "report", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=60)
+
+
+def test_the_command(folder: Path, tmp_path: Path) -> None:
+    done = run(folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"page   {folder / 'report.html'}\ncard   {folder / 'card.md'}\n"
+    labels = write_labels(tmp_path / "labels.jsonl")
+    said = json.loads(run(folder, "--labels", labels, "--format", "json").stdout)
+    assert said["people"]["unknown"] == 4
+    done = run(tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "holds no build" in done.stderr

@@ -1,0 +1,112 @@
+"""`trueground annotate` and `trueground agreement` as users type them, in real processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.annotation.filling import fill, fill_sheet
+
+RECORDS = [
+    {"id": f"r{n}", "question": "How many?", "references": ["7"], "response": f"{n}"}
+    for n in range(5, 9)
+]
+
+
+def run(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "trueground", *map(str, words)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """tasks-1.jsonl and tasks-2.csv, filled in; they differ on r7."""
+    path = tmp_path_factory.mktemp("annotate")
+    lines = "".join(json.dumps(record) + "\n" for record in RECORDS)
+    (path / "answers.jsonl").write_text(lines, "utf-8")
+    done = run(
+        *("annotate", "export", "correctness", "answers.jsonl", "--out", "tasks.jsonl", "--csv"),
+        cwd=path,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("correctness: 4 tasks for 2 annotators\n")
+    assert (path / "tasks-instructions.md").read_text("utf-8").startswith("# correctness: does")
+    fill(path / "tasks-1.jsonl", lambda line: {"correct": line["id"] == "r7"}, seconds=20)
+    fill_sheet(path / "tasks-2.csv", lambda _: {"correct": "no", "seconds": "30"}, delimiter=";")
+    return path
+
+
+def test_import_and_a_third(folder: Path) -> None:
+    files = ("tasks-1.jsonl", "tasks-2.csv")
+    done = run(
+        *("annotate", "import", *files, "--out", "labels.jsonl", "--third", "third.jsonl"),
+        cwd=folder,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "third    third.jsonl: 1 task for one more annotator" in done.stdout
+    labels = [json.loads(line) for line in (folder / "labels.jsonl").read_text().splitlines()]
+    assert labels[0] == {
+        "kind": "correctness",
+        "id": "r5",
+        "values": {"correct": "no"},
+        "how": {"correct": "agreed"},
+        "annotators": 2,
+    }
+    fill(folder / "third.jsonl", lambda _: {"correct": "yes"})
+    again = run(
+        *("annotate", "import", *files, "third.jsonl", "--out", "labels.jsonl", "--overwrite"),
+        *("--format", "json"),
+        cwd=folder,
+    )
+    told = json.loads(again.stdout)
+    assert (told["agreed"], told["majority"], told["disputed"]) == (3, 1, 0)
+    assert told["annotators"]["2"] == {"done": 4, "unfinished": 0, "seconds": 30.0}
+
+
+def test_agreement(folder: Path) -> None:
+    done = run("agreement", "tasks-1.jsonl", "tasks-2.csv", "--resamples", "100", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "correctness: 4 tasks, 4 answered by two or more" in done.stdout
+    assert any(line.split()[:2] == ["agreement", "0.7500"] for line in done.stdout.splitlines())
+    assert "r7  1.00, 25" in done.stdout
+    words = ("agreement", "tasks-1.jsonl", "tasks-2.csv", "--format", "json", "--resamples", "50")
+    found = json.loads(run(*words, cwd=folder).stdout)["kinds"]["correctness"]
+    assert found["fields"]["correct"]["agreement"]["value"] == 0.75
+    assert found["fields"]["correct"]["cohen_kappa"]["value"] == 0.0
+    assert found["hardest"][0]["answers"] == {"1": {"correct": "yes"}, "2": {"correct": "no"}}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("annotate export corectness answers.jsonl --out a.jsonl", "Did you mean 'correctness'?"),
+        ("annotate export support answers.jsonl --out a.jsonl", "4 without contexts"),
+        ("annotate export validity . --out a.jsonl", "has no tasks of kind validity"),
+        ("annotate export correctness no.jsonl --out a.jsonl", "no.jsonl does not exist"),
+        ("annotate export correctness answers.jsonl --out tasks.jsonl", "may hold answers"),
+        ("annotate export correctness answers.jsonl --out no/a.jsonl", "the folder no does not"),
+        ("annotate export correctness answers.jsonl --out a.jsonl --sample 9", "there are 4 tasks"),
+        ("annotate import no.jsonl --out a.jsonl", "cannot read no.jsonl: No such file"),
+        ("annotate import answers.jsonl --out a.jsonl", "answers.jsonl, line 1: no line of a file"),
+        ("annotate import . --out a.jsonl", "cannot read .: Is a directory"),
+        ("annotate import tasks-1.jsonl --out tasks-1.jsonl", "is one of the files to read"),
+        ("agreement tasks-2.jsonl", "no task is filled in yet"),
+        ("agreement answers.jsonl", "answers.jsonl, line 1: no line of a file"),
+    ],
+)
+def test_bad_input_is_told_in_words(folder: Path, words: str, said: str) -> None:
+    done = run(*words.split(), cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (folder / "a.jsonl").exists()
+    assert not (folder / "a-1.jsonl").exists()
