@@ -265,11 +265,6 @@ def test_an_endpoint_that_gives_none_is_named_once_and_for_all() -> None:
     ],
 )
 def test_odd_numbers_are_never_taken(change: Callable[[Body], Any], found: str) -> None:
-    good = True
-
-    def answer(body: Body) -> Answer:
-        return echo(body) if good else odd(change)(body)
-
     assert len(tokens_of(TEXT)) == 8
     with LogprobServer(odd(change)) as server:
         (error,) = ask(server, TEXT)
@@ -313,7 +308,7 @@ def test_odd_prompt_logprobs_are_never_taken(rows: Any) -> None:
 
 def test_minus_infinity_is_a_number() -> None:
     def answer(body: Body) -> Answer:
-        return json.dumps(echo(body)).replace("-1.5", "-Infinity", 1)
+        return json.dumps(echo(body)).replace("-1.5,", "-Infinity,")
 
     with LogprobServer(answer) as server:
         assert ask(server, TEXT) == [[-9999.0 if n == -1.5 else n for n in numbers_of(TEXT)]]
@@ -366,7 +361,6 @@ def test_a_server_that_never_works_ends_the_build(status: int) -> None:
         *first, last = ask(server, "a b", "c d", "e f")
     assert all(isinstance(error, Unscored) and error.passing for error in first)
     assert isinstance(last, UnreachableError)
-    assert "no further" not in str(last)
     assert "broken" in str(last)
 
 
@@ -430,7 +424,9 @@ def test_a_kept_value_that_cannot_be_read_is_replaced(tmp_path: Path) -> None:
     async def numbers(scorer: PromptScorer) -> list[float]:
         with Kept(tmp_path / "c.sqlite") as cache:
             await cached_logprobs(scorer, cache, TEXT)
-            return await cached_logprobs(scorer, cache, TEXT)
+            found = await cached_logprobs(scorer, cache, TEXT)
+        await scorer.close()
+        return found
 
     with LogprobServer(echo) as server:
         scorer = make_scorer("m", ModelOptions(base_url=server.base_url))

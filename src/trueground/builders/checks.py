@@ -34,7 +34,8 @@ _LATIN = regex.compile(r"\p{Latin}")
 _DENSE = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}]")
 _DENSE_WORTH = 3  # letters that a character of such a script stands for
 _LEAST_SHARE = 0.5  # of all letters and digits
-# Measured on 2,900 English contexts and 25,000 English sentences: no false alarm.
+# No false alarm in 13,852 English sentences and claims of published datasets. Of 2,600 English
+# passages one: it consists of a quotation in French.
 _LEAST_LETTERS, _SURE = 60, 0.99
 # A text in quite another script is in another language, whichever that is.
 _LEAST_LETTERS_APART, _SURE_APART = 30, 0.5

@@ -63,7 +63,7 @@ def as_logprob(value: object) -> float:
     """A log-probability as models give it; -9999 for minus infinity. ValueError for others."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"found {type(value).__name__} where a log-probability belongs")
-    if math.isnan(value) or value > _ROUNDING:
-        found = "NaN" if math.isnan(value) else "a number above 0"
+    if value != value or value > _ROUNDING:  # not isnan: a whole number may be beyond all floats
+        found = "NaN" if value != value else "a number above 0"
         raise ValueError(f"found {found} where a log-probability belongs")
     return float(min(max(value, _LEAST), 0.0))
