@@ -213,15 +213,22 @@ def test_a_full_disk(home: Path) -> None:
 
 
 def test_two_at_once(home: Path) -> None:
-    with scripted(answering(), delay=0.2) as server:
+    answer, second_has_seen_it = answering(), threading.Event()
+
+    def waiting(body: dict[str, Any]) -> Any:
+        second_has_seen_it.wait(60)
+        return answer(body)
+
+    with scripted(waiting) as server:
         first = start(home, command(home, server))
         while not server.calls:
             assert first.poll() is None
             time.sleep(0.005)
         code, _, err = done(home, command(home, server))
+        second_has_seen_it.set()
         assert code == 2
         assert "in use by another build" in err
-        first.communicate(timeout=30)
+        first.communicate(timeout=60)
         assert first.returncode == 0
 
 

@@ -163,13 +163,15 @@ class Role:
 class Material:
     """What a builder is given: the user's paths, seed and prompts.
 
-    `roles` are the names of the models that were given. `labels` is a file of merged human labels.
+    `roles` are the names of the models that were given, `reached` how those are reached that say
+    nothing of their own (a ModelOptions). `labels` is a file of merged human labels.
     `note` is told what a user should know. With `dry_run` nobody is asked and nothing is written.
     `limit` needs no regard: the frame takes the first items of the source.
     """
 
     paths: tuple[Path, ...]
     roles: Mapping[str, str] = field(default_factory=dict)
+    reached: Any = None
     prompts: Mapping[str, Path] = field(default_factory=dict)
     labels: Path | None = None
     seed: int = 0

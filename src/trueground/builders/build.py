@@ -59,11 +59,15 @@ class BuildSettings:
 
 @dataclass(frozen=True)
 class Built:
-    """A finished build: its folder, the number of items, and summary.json."""
+    """A finished build: its folder, the number of items, and summary.json.
+
+    `spent` says of each role which model was asked, and what it cost in all sessions.
+    """
 
     path: Path
     items: int
     summary: dict[str, Any]
+    spent: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def build(
@@ -133,6 +137,7 @@ def _prepared(
     material = Material(
         paths=tuple(map(Path, paths)),
         roles={role: one.model.name for role, one in asked.items()},
+        reached=settings.endpoint.options(),
         prompts=settings.prompts,
         labels=settings.labels,
         seed=settings.seed,
@@ -170,7 +175,7 @@ def _built(
             f"interrupted; what was made is kept in {folder}: run the same command again to go on"
         ) from None
     _tell_failed(accounts, settings.note)
-    return Built(folder, len(dataset.quality), summary)
+    return Built(folder, len(dataset.quality), summary, sheet.content["models"])
 
 
 def _write(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -35,6 +35,19 @@ class Endpoint:
     max_tokens: int | None = None
     seed: int | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
+
+    def options(self) -> ModelOptions:
+        """How a model is reached that says nothing of its own."""
+        return ModelOptions(
+            base_url=self.base_url,
+            api_key_env=self.api_key_env,
+            max_connections=self.max_connections,
+            rpm=self.rpm,
+            tpm=self.tpm,
+            timeout=self.timeout,
+            deadline=self.deadline,
+            max_attempts=self.max_attempts,
+        )
 
 
 def make_models(
@@ -101,13 +114,13 @@ def _options(role: str, given: Given, endpoint: Endpoint) -> ModelOptions:
     for key in (own.get("api_key_env"), endpoint.api_key_env):
         if key is not None:
             see_variable(f"the model of the role {role}: api_key_env", key)
-    return ModelOptions(
+    return replace(
+        endpoint.options(),
         base_url=own.get("base_url", endpoint.base_url),
         api_key_env=own.get("api_key_env", endpoint.api_key_env),
         max_connections=given.whole("max_connections", endpoint.max_connections),
         rpm=given.number("rpm", endpoint.rpm, 0.1),
         tpm=given.number("tpm", endpoint.tpm, 1),
         timeout=given.number("timeout", endpoint.timeout, 0.01) or endpoint.timeout,
-        deadline=endpoint.deadline,
         max_attempts=given.whole("max_attempts", endpoint.max_attempts),
     )

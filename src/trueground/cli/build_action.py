@@ -18,7 +18,7 @@ from trueground.cli.options import Format
 from trueground.cli.progress import progress_bar
 from trueground.cli.run_given import extra, see_numbers
 from trueground.errors import UsageError
-from trueground.models.pricing import read_prices
+from trueground.models.pricing import price_of, read_prices
 from trueground.reports.building import render_built, render_estimated
 
 
@@ -42,14 +42,24 @@ def start(
         typer.echo(orjson.dumps(_as_json(found), option=orjson.OPT_INDENT_2))
     elif isinstance(found, Built):
         if not given["quiet"]:
-            typer.echo(render_built(found.summary, found.path))
+            typer.echo(render_built(found.summary, found.path, found.spent, _usd(found, settings)))
     else:
         typer.echo(render_estimated(_as_json(found)))
 
 
+def _usd(built: Built, settings: BuildSettings) -> dict[str, float]:
+    """What each role cost, where prices were given."""
+    if settings.prices is None:
+        return {}
+    return {
+        role: price_of(one["name"], settings.prices).cost(one["tokens_in"], one["tokens_out"])
+        for role, one in built.spent.items()
+    }
+
+
 def _as_json(found: Built | Estimated) -> dict[str, Any]:
     if isinstance(found, Built):
-        return {**found.summary, "out": str(found.path)}
+        return {**found.summary, "spent": found.spent, "out": str(found.path)}
     stages = [vars(one) for one in found.stages]
     return {"items": found.items, "done": found.done, "stages": stages}
 

@@ -7,8 +7,16 @@ from pathlib import Path
 from typing import Any
 
 
-def render_built(summary: Mapping[str, Any], path: Path) -> str:
-    """How many items each stage kept, why the others fell, and what to do next."""
+def render_built(
+    summary: Mapping[str, Any],
+    path: Path,
+    spent: Mapping[str, Mapping[str, Any]],
+    usd: Mapping[str, float],
+) -> str:
+    """How many items each stage kept, why the others fell, what it cost, and what to do next.
+
+    `spent` and `usd` are by role; without a price a role's cost is left out.
+    """
     left_out = f" (the limit left out {n:,} rows)" if (n := summary["left_out"]) else ""
     lines = [f"build {summary['builder']}: {summary['n']:,} items{left_out}", ""]
     wide = max((len(stage["name"]) for stage in summary["stages"]), default=0)
@@ -19,8 +27,17 @@ def render_built(summary: Mapping[str, Any], path: Path) -> str:
             for one in stage["reasons"]
         ]
     lines += [f"note: {notice}" for notice in summary["notices"]]
+    lines += ["", *(_spent(role, one, usd.get(role)) for role, one in spent.items())]
     lines += ["", f"out    {path}", f"next   {summary['run'].format(dataset=path / 'dataset')}"]
     return "\n".join(lines)
+
+
+def _spent(role: str, one: Mapping[str, Any], usd: float | None) -> str:
+    cost = "" if usd is None else f", ${usd:,.4f}"
+    return (
+        f"{role}  {one['name']}: {one['calls']:,} calls, {one['cache_hits']:,} from the cache; "
+        f"{one['tokens_in']:,} tokens in, {one['tokens_out']:,} out{cost}"
+    )
 
 
 def render_estimated(found: Mapping[str, Any]) -> str:

@@ -101,7 +101,7 @@ def _places(places: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _notices(material: Material) -> list[str]:
     writer, judge = material.roles["writer"], material.roles["judge"]
-    notices = [f"The contexts were written by the model {writer}; they state what is false."]
+    notices = [f"The contexts were written by the model {writer}; they may state what is false."]
     if writer == judge:
         notices.append(
             f"The judge {judge} is the model that wrote the contexts: it judges its own work."

@@ -73,7 +73,7 @@ def prepare(options: Mapping[str, Value], material: Material) -> Plan:
     if material.labels is not None:
         labels = read_labels(material.labels, people.QUALITY)
     asked: list[Asked] = []
-    scorer = _scorer(settings)
+    scorer = _scorer(settings, material)
     stages, graph = _stages(settings, material, labels, asked, scorer)
     read = [*files, *_given(settings), *([material.labels] if material.labels else ())]
 
@@ -147,12 +147,12 @@ def _prompts(material: Material) -> Callable[[str, Sequence[str]], Prompt]:
     return prompt
 
 
-def _scorer(settings: Settings) -> Any:
+def _scorer(settings: Settings, material: Material) -> Any:
     if settings.perplexity is None:
         return None
     from trueground.models.perplexity import make_scorer
 
-    return make_scorer(settings.perplexity)
+    return make_scorer(settings.perplexity, material.reached)
 
 
 def _given(settings: Settings) -> list[Path]:
