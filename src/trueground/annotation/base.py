@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
 
+_MARK, _DIGEST = "~", 8
+_canonical = msgspec.json.Encoder(order="sorted").encode
 # one of the options; some of them; a whole number; a text; several texts
 Form = Literal["choice", "choices", "scale", "text", "texts"]
 Measure = Literal["nominal", "ordinal", "interval", "set"]
@@ -18,6 +21,17 @@ class Task(msgspec.Struct, frozen=True):
     kind: str
     id: str
     shown: dict[str, Any]
+
+    @classmethod
+    def of(cls, kind: str, item: str, shown: dict[str, Any]) -> Task:
+        """The task of an item. Its id changes with what is shown: no label meets another text."""
+        digest = hashlib.sha256(_canonical(shown)).hexdigest()[:_DIGEST]
+        return cls(kind, f"{item}{_MARK}{digest}", shown)
+
+    @property
+    def item(self) -> str:
+        """The id of the item that it was made of, where `of` made it."""
+        return self.id.rpartition(_MARK)[0] or self.id
 
 
 @dataclass(frozen=True)
@@ -49,7 +63,8 @@ class Kind:
 
     `shows` are the names in `Task.shown` with a word for people; those in `optional` may be absent.
     `made_of` says where the tasks come from: "build" (a folder of `trueground build`) or "records"
-    (answered questions). A field stands behind the one that its `when` names.
+    (answered questions). A field stands behind the one that its `when` names. `keeps` are the
+    fields whose answer must be yes for the thing to stand.
     """
 
     name: str
@@ -60,6 +75,7 @@ class Kind:
     made_of: Literal["build", "records"]
     source: str = ""
     optional: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()
 
 
 class Label(msgspec.Struct, omit_defaults=True):

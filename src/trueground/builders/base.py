@@ -36,11 +36,15 @@ class Item(Protocol):
 
 @dataclass(frozen=True)
 class Dropped:
-    """One of several things that a stage made of an item, and that falls: `id` is its own."""
+    """One of several things that a stage made of an item, and that falls: `id` is its own.
+
+    `made` is the thing itself, as far as it is worth a look (anything that JSON can hold).
+    """
 
     id: str
     reason: str
     detail: str = ""
+    made: Any = None
 
 
 class Usual(NamedTuple):
@@ -133,7 +137,9 @@ class Plan:
 
     `options` are all that change what comes out, `files` what was read. `notices` are short
     sentences that page and data card must show. `tokens(item)` is the size of a source item.
-    `scorer` gives perplexities, where the builder needs any (models.perplexity).
+    `scorer` gives perplexities, where the builder needs any (models.perplexity). `close` gives back
+    what was opened to prepare the plan; it is called however the build ends. `people` are the human
+    labels, where the builder takes any (builders.people).
     """
 
     builder: str
@@ -145,6 +151,8 @@ class Plan:
     tokens: Callable[[Any], float]
     notices: Sequence[str] = ()
     scorer: Any = None
+    close: Callable[[], None] | None = None
+    people: Any = None
 
 
 @dataclass(frozen=True)

@@ -167,6 +167,7 @@ def _built(
             work = _flowed(plan, folder, items, models, settings, sheet.write)
             kept, accounts = in_own_loop(work)
             dataset = plan.finish(kept)
+            sheet.content["notices"] = list(plan.notices)  # finishing may have added some
             summary = _summary(plan, [first, *accounts], dataset, left_out)
             _write(folder, [first, *accounts], dataset, summary, sheet.content)
             sheet.end()
@@ -219,6 +220,8 @@ async def _flowed(
             stack.push_async_callback(closing.close)
         if scorer is not None:
             stack.push_async_callback(scorer.close)
+        if plan.close is not None:
+            stack.callback(plan.close)
         cache = ResponseCache(default_path()) if settings.cache and kept else None
         if cache is not None:
             stack.callback(_closed, cache, settings.note)

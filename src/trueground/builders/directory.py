@@ -3,7 +3,7 @@
 manifest.json            what was built of what, by whom, when; written first and last
 summary.json             how many items each stage took, kept and dropped, and why
 stages/NN-NAME.jsonl     the items that a stage gave, in order
-dropped.jsonl            every item that fell: stage, id, reason, detail
+dropped.jsonl            every item that fell: stage, id, reason, detail, and the thing itself
 dataset/                 the benchmark
 report.html, card.md     the quality report as a page and as a data card
 annotate/KIND.jsonl      tasks for annotators, where the builder gives any
@@ -35,12 +35,21 @@ REPLIES = "_replies.jsonl"  # no stage is called so
 _encode = msgspec.json.Encoder().encode
 
 
+class Fell(msgspec.Struct, omit_defaults=True):
+    """What fell: as `base.Dropped`, with the thing itself."""
+
+    id: str
+    reason: str
+    detail: str = ""
+    made: Any = None
+
+
 class Outcome(msgspec.Struct, omit_defaults=True):
     """What a stage made of one item, under the hash of all that it depends on."""
 
     key: str
     kept: list[msgspec.Raw] = []
-    dropped: list[tuple[str, str, str]] = []  # id, reason, detail
+    dropped: list[Fell] = []
 
 
 _outcome = msgspec.json.Decoder(Outcome).decode
@@ -175,8 +184,12 @@ def made(folder: Path) -> Path:
 
 def write_dropped(path: Path, dropped: Sequence[tuple[str, Dropped]]) -> None:
     """Replace the list of what fell: (stage, what). Raises WriteError."""
-    rows = [{"stage": s, "id": d.id, "reason": d.reason, "detail": d.detail} for s, d in dropped]
-    write_lines(path / DROPPED, [_encode(row) for row in rows])
+    write_lines(path / DROPPED, [_encode(_row(stage, one)) for stage, one in dropped])
+
+
+def _row(stage: str, one: Dropped) -> dict[str, Any]:
+    row = {"stage": stage, "id": one.id, "reason": one.reason, "detail": one.detail}
+    return row if one.made is None else {**row, "made": one.made}
 
 
 def write_dataset(path: Path, files: Mapping[str, bytes]) -> None:

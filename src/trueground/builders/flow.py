@@ -14,12 +14,19 @@ import msgspec
 from trueground.builders.accounts import Flowed, do_whole, see_ids, see_reasons
 from trueground.builders.ask import CALL_FAILED, REASONS, Ask
 from trueground.builders.base import Dropped, Plan, Stage, Whole
-from trueground.builders.directory import WORK, Outcome, WorkLog, remove_stages, write_stage
+from trueground.builders.directory import (
+    WORK,
+    Fell,
+    Outcome,
+    WorkLog,
+    remove_stages,
+    write_stage,
+)
 from trueground.builders.fallen import Fallen
 from trueground.errors import ProtocolError
 
 # Part of every key: a change of what an outcome means must not meet older ones.
-_VERSION = 1
+_VERSION = 2
 _WITHOUT_MODEL = 8  # items at once where no model says how many
 _canonical = msgspec.json.Encoder(order="sorted").encode
 _encode = msgspec.json.Encoder().encode
@@ -116,12 +123,12 @@ async def _outcome(stage: Stage[Any, Any], key: str, item: Any, ask: Ask) -> tup
     """(what became of the item, whether the next run must try it again)."""
     try:
         made = await stage.work(item, ask)
-    except Fallen as fallen:
-        dropped = [(item.id, fallen.reason, fallen.detail)]
-        return Outcome(key, dropped=dropped), fallen.passing
+    except Fallen as why:
+        fell = Fell(item.id, why.reason, why.detail, why.made)
+        return Outcome(key, dropped=[fell]), why.passing
     kept = [msgspec.Raw(_encode(one)) for one in made if not isinstance(one, Dropped)]
-    dropped = [(o.id, o.reason, o.detail) for o in made if isinstance(o, Dropped)]
-    return Outcome(key, kept, dropped), any(reason == CALL_FAILED for _, reason, _ in dropped)
+    fallen = [Fell(o.id, o.reason, o.detail, o.made) for o in made if isinstance(o, Dropped)]
+    return Outcome(key, kept, fallen), any(one.reason == CALL_FAILED for one in fallen)
 
 
 def stage_key(stage: Stage[Any, Any], ask: Ask, item: Any) -> str:
@@ -143,7 +150,7 @@ def _read(stage: Stage[Any, Any], outcome: Outcome) -> Made:
         kept = [decode(raw) for raw in outcome.kept]
     except msgspec.MsgspecError as error:
         raise ProtocolError(f"the stage {stage.name} gave what cannot be read: {error}") from None
-    dropped = [Dropped(*one) for one in outcome.dropped]
+    dropped = [Dropped(one.id, one.reason, one.detail, one.made) for one in outcome.dropped]
     see_reasons(stage.name, _reasons(stage), dropped)
     return Made(kept, dropped)
 

@@ -13,7 +13,7 @@ from trueground.benchmarks.base import say_nothing
 from trueground.builders.ask import Ask
 from trueground.builders.base import Builder, Material, Stage, Whole
 from trueground.builders.flow import Flowed, do_stage, do_whole
-from trueground.builders.grounding.choosing import OPTIONS, ROLES
+from trueground.builders.grounding.settings import OPTIONS, ROLES
 from trueground.builders.models import Endpoint, make_models
 
 USUAL = {option.name: option.default for option in OPTIONS}

@@ -11,9 +11,9 @@ import pytest
 from tests.builders.grounding.one_stage import MATERIAL, USUAL, run
 
 from trueground.builders.base import Material
-from trueground.builders.grounding.candidates import candidates_stage
 from trueground.builders.grounding.items import Context, DocumentSet
-from trueground.builders.grounding.proposals import REASONS, Candidate, Quoted
+from trueground.builders.grounding.questions.candidates import candidates_stage
+from trueground.builders.grounding.questions.proposals import REASONS, Candidate, Quoted
 from trueground.errors import UsageError
 
 LIGHT = Context(

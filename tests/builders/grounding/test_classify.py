@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from tests.builders.grounding.one_stage import MATERIAL, USUAL, run
 
-from trueground.builders.grounding.best import REASONS as BEST
-from trueground.builders.grounding.best import best_stage
-from trueground.builders.grounding.classify import REASONS, Classified, classify_stage
 from trueground.builders.grounding.items import Context, DocumentSet, Pair
-from trueground.builders.grounding.proposals import Candidate, Quoted
+from trueground.builders.grounding.questions.best import REASONS as BEST
+from trueground.builders.grounding.questions.best import best_stage
+from trueground.builders.grounding.questions.classify import REASONS, Classified, classify_stage
+from trueground.builders.grounding.questions.proposals import Candidate, Quoted
 
 KELL = Context("kell", "Kell", "Kell is a rock in the sea.")
 LIGHT = Context("light", "Light", "The light on Kell was built in 1842.")

@@ -17,9 +17,9 @@ from tests.builders.grounding.stages import (
     reason,
 )
 
-from trueground.builders.grounding.conflict import conflict_stage
+from trueground.builders.grounding.conflict.conflict import conflict_stage
+from trueground.builders.grounding.facts.supporting import FactJudge
 from trueground.builders.grounding.instances import Original, count
-from trueground.builders.grounding.supporting import FactJudge
 
 STAGE = conflict_stage(MATERIAL, FactJudge("lexical"))
 

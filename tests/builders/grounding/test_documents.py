@@ -11,9 +11,14 @@ import polars as pl
 import pytest
 
 from trueground.builders.base import Dropped, Material
-from trueground.builders.grounding.choosing import OPTIONS
-from trueground.builders.grounding.documents import Document
-from trueground.builders.grounding.library import REASONS, Library, open_library, read_documents
+from trueground.builders.grounding.documents.document import Document
+from trueground.builders.grounding.documents.library import (
+    REASONS,
+    Library,
+    open_library,
+    read_documents,
+)
+from trueground.builders.grounding.settings import OPTIONS
 from trueground.errors import InputError
 
 USUAL = {option.name: option.default for option in OPTIONS}

@@ -9,10 +9,10 @@ import pytest
 from tests.builders.grounding.stages import FACTS, FACTUAL, MATERIAL, PAIR, done, reason
 
 from trueground.builders.fallen import Fallen
-from trueground.builders.grounding.facts import facts_stage
-from trueground.builders.grounding.gold import gold_stage
+from trueground.builders.grounding.facts.facts import facts_stage
+from trueground.builders.grounding.facts.gold import gold_stage
+from trueground.builders.grounding.facts.supporting import FactJudge
 from trueground.builders.grounding.instances import Fact
-from trueground.builders.grounding.supporting import FactJudge
 from trueground.claims import RuleDecomposer
 from trueground.types import Failure, Status
 

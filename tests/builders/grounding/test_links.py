@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from trueground.builders.grounding.documents import Raw
-from trueground.builders.grounding.links import (
+from trueground.builders.grounding.documents.document import Raw
+from trueground.builders.grounding.documents.links import (
     Names,
     from_file,
     in_degrees,

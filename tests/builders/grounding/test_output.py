@@ -14,7 +14,7 @@ from trueground.annotation.base import Label
 from trueground.benchmarks.truly_ground.source import read_items
 from trueground.builders.base import Dropped
 from trueground.builders.grounding.distractors import by_id
-from trueground.builders.grounding.forms import forms, matches, written
+from trueground.builders.grounding.facts.forms import forms, matches, written
 from trueground.builders.grounding.instances import Conflict, Fact, Factual, Instance, Original
 from trueground.builders.grounding.items import Context
 from trueground.builders.grounding.output import dataset_of, kappa

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from trueground.builders.grounding.popularity import (
+from trueground.builders.grounding.documents.popularity import (
     NoNumber,
     field_of,
     lists,

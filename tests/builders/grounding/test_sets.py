@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from trueground.builders.base import Dropped
-from trueground.builders.grounding.choosing import OPTIONS, settle
-from trueground.builders.grounding.documents import Document
+from trueground.builders.grounding.documents.document import Document
+from trueground.builders.grounding.documents.passages import chosen_passage, passages
 from trueground.builders.grounding.items import DocumentSet
-from trueground.builders.grounding.passages import chosen_passage, passages
-from trueground.builders.grounding.sets import REASONS, set_id, sets_stage
+from trueground.builders.grounding.questions.sets import REASONS, set_id, sets_stage
+from trueground.builders.grounding.settings import OPTIONS, settle
 from trueground.errors import UsageError
 
 USUAL = {option.name: option.default for option in OPTIONS}

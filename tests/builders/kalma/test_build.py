@@ -427,7 +427,9 @@ def test_perplexity_decides_where_alpha_is_zero(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scorer = Scorer("notable work", cannot="Bo Lark's occupation")
-    monkeypatch.setattr("trueground.models.perplexity.make_scorer", lambda _written, _reached: scorer)
+    monkeypatch.setattr(
+        "trueground.models.perplexity.make_scorer", lambda _written, _reached: scorer
+    )
     given = {"alpha": "0", "perplexity": "any", "rounds": "2"}
     with scripted(unless({})) as server:
         made(tmp_path, server, [GOOD[0]], **given)

@@ -67,4 +67,5 @@ KIND = Kind(
     ),
     made_of="build",
     source="Lee et al. 2024, appendix A.2, figure 7",
+    keeps=("keep",),
 )

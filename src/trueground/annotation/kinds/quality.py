@@ -45,4 +45,5 @@ KIND = Kind(
     ),
     made_of="build",
     source="Li et al. 2024, appendix C.1",
+    keeps=("authenticity",),
 )

@@ -51,4 +51,5 @@ KIND = Kind(
     ),
     made_of="build",
     source="Lee et al. 2024, appendix A.5, figure 9",
+    keeps=("right",),
 )

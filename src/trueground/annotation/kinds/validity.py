@@ -48,4 +48,5 @@ KIND = Kind(
     made_of="build",
     source="Ming et al. 2025, section 3.2 and appendix A",
     optional=("choices",),
+    keeps=("if", "only_if"),
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from trueground.benchmarks.base import BenchmarkOption, Value
 from trueground.builders.base import Builder, Material, Plan, Role
-from trueground.builders.grounding.choosing import OPTIONS, PROMPTS, ROLES
+from trueground.builders.grounding.settings import OPTIONS, PROMPTS, ROLES
 
 _OPTIONS = (
     BenchmarkOption(

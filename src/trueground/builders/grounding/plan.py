@@ -10,23 +10,23 @@ from typing import Any
 from trueground.benchmarks.base import Value
 from trueground.benchmarks.values import number_of, text_of
 from trueground.builders.base import Dataset, Material, Plan, Stage, Whole
-from trueground.builders.grounding.best import best_stage
-from trueground.builders.grounding.candidates import candidates_stage
-from trueground.builders.grounding.choosing import settle
-from trueground.builders.grounding.classify import classify_stage
-from trueground.builders.grounding.conflict import conflict_stage, no_conflict
+from trueground.builders.grounding.conflict.conflict import conflict_stage, no_conflict
 from trueground.builders.grounding.distractors import by_id, distractors_stage, see_retriever
-from trueground.builders.grounding.documents import Document
-from trueground.builders.grounding.facts import facts_stage
-from trueground.builders.grounding.gold import gold_stage
+from trueground.builders.grounding.documents.document import Document
+from trueground.builders.grounding.documents.library import Library, open_library
+from trueground.builders.grounding.documents.passages import passages
+from trueground.builders.grounding.facts.facts import facts_stage
+from trueground.builders.grounding.facts.gold import gold_stage
+from trueground.builders.grounding.facts.supporting import FactJudge
 from trueground.builders.grounding.instances import Instance, Original
 from trueground.builders.grounding.items import Context
-from trueground.builders.grounding.library import Library, open_library
 from trueground.builders.grounding.output import dataset_of, kappa
-from trueground.builders.grounding.passages import passages
 from trueground.builders.grounding.people import labelled_gold, voted
-from trueground.builders.grounding.sets import sets_stage
-from trueground.builders.grounding.supporting import FactJudge
+from trueground.builders.grounding.questions.best import best_stage
+from trueground.builders.grounding.questions.candidates import candidates_stage
+from trueground.builders.grounding.questions.classify import classify_stage
+from trueground.builders.grounding.questions.sets import sets_stage
+from trueground.builders.grounding.settings import settle
 from trueground.claims import get_decomposer
 from trueground.errors import MissingExtraError
 from trueground.records import FileInfo

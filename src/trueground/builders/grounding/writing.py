@@ -9,7 +9,7 @@ from typing import Any
 from trueground.benchmarks.truly_ground.contexts import shown
 from trueground.benchmarks.truly_ground.source import DISTRACTORS, META, TEXTS, TITLES, VERSIONS
 from trueground.builders.grounding.distractors import as_passage, sets, title_of
-from trueground.builders.grounding.forms import written
+from trueground.builders.grounding.facts.forms import written
 from trueground.builders.grounding.instances import Instance
 from trueground.builders.grounding.items import Context
 

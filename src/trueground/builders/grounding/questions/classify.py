@@ -11,9 +11,9 @@ from trueground.benchmarks.base import Value
 from trueground.builders.ask import Ask
 from trueground.builders.base import Material, Stage, Usual
 from trueground.builders.fallen import Fallen
-from trueground.builders.grounding.candidates import PACKAGE
-from trueground.builders.grounding.choosing import settle
-from trueground.builders.grounding.proposals import Candidate
+from trueground.builders.grounding.questions.candidates import PACKAGE
+from trueground.builders.grounding.questions.proposals import Candidate
+from trueground.builders.grounding.settings import settle
 from trueground.judges.marks import block, blocks, mark_for
 from trueground.models.base import Message
 from trueground.models.prompts import Prompt

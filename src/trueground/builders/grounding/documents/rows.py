@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from trueground.builders.base import Dropped
-from trueground.builders.grounding.documents import Raw
-from trueground.builders.grounding.links import text_links
-from trueground.builders.grounding.plain import Binary, tidied
+from trueground.builders.grounding.documents.document import Raw
+from trueground.builders.grounding.documents.links import text_links
+from trueground.builders.grounding.documents.tidying import Binary, tidied
 from trueground.errors import InputError
 from trueground.records.jsontext import decode, decode_row
 from trueground.records.parts import Part, file_part

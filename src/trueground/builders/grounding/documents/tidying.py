@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from trueground.builders.grounding.passages import PARAGRAPHS
+from trueground.builders.grounding.documents.passages import PARAGRAPHS
 from trueground.retrieval.corpora.documents.base import paragraphs
 
 _ODD = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\ufffd]")

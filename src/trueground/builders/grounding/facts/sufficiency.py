@@ -8,7 +8,7 @@ import msgspec
 
 from trueground.builders.ask import Ask
 from trueground.builders.fallen import Fallen
-from trueground.builders.grounding.forms import matches
+from trueground.builders.grounding.facts.forms import matches
 from trueground.builders.grounding.instances import Factual
 from trueground.judges.marks import block, mark_for
 from trueground.models.prompts import Prompt

@@ -5,7 +5,7 @@ from __future__ import annotations
 import regex
 
 from trueground.builders.checks import says
-from trueground.builders.grounding.documents import Document
+from trueground.builders.grounding.documents.document import Document
 from trueground.builders.grounding.items import Context
 from trueground.retrieval.corpora.documents.base import Document as Cut
 from trueground.retrieval.corpora.documents.base import Section

@@ -7,12 +7,12 @@ from hashlib import sha256
 
 from trueground.benchmarks.base import Value
 from trueground.builders.base import Dropped, Whole
-from trueground.builders.grounding.choosing import Choosing, settle
-from trueground.builders.grounding.documents import Document
+from trueground.builders.grounding.documents.document import Document
+from trueground.builders.grounding.documents.links import links_of, within_hops
+from trueground.builders.grounding.documents.passages import chosen_passage
+from trueground.builders.grounding.documents.popularity import lists
 from trueground.builders.grounding.items import DocumentSet, Popularity
-from trueground.builders.grounding.links import links_of, within_hops
-from trueground.builders.grounding.passages import chosen_passage
-from trueground.builders.grounding.popularity import lists
+from trueground.builders.grounding.settings import Choosing, settle
 
 LEVELS: tuple[Popularity, ...] = ("high", "low")
 REASONS = {

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import unquote, urlsplit
 
-from trueground.builders.grounding.documents import Document, Raw
+from trueground.builders.grounding.documents.document import Document, Raw
 from trueground.retrieval.corpora.corpus import page_key
 
 # [[Title]], [[Title|words shown]]; no blank behind the brackets, so that no shell test is meant.

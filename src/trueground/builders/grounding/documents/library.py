@@ -10,14 +10,19 @@ from pathlib import Path
 
 from trueground.benchmarks.base import Value
 from trueground.builders.base import Dropped, Material, Source
-from trueground.builders.grounding.choosing import LINKS, Choosing, settle
-from trueground.builders.grounding.documents import Document, Raw
-from trueground.builders.grounding.links import Names, in_degrees, resolved
-from trueground.builders.grounding.passages import has_words, longer_than
-from trueground.builders.grounding.popularity import NoNumber, field_of, number, see_numbers
-from trueground.builders.grounding.reading import REASONS as READING
-from trueground.builders.grounding.reading import found_files, read_all
-from trueground.builders.grounding.side import add_meta
+from trueground.builders.grounding.documents.document import Document, Raw
+from trueground.builders.grounding.documents.links import Names, in_degrees, resolved
+from trueground.builders.grounding.documents.meta_file import add_meta
+from trueground.builders.grounding.documents.passages import has_words, longer_than
+from trueground.builders.grounding.documents.popularity import (
+    NoNumber,
+    field_of,
+    number,
+    see_numbers,
+)
+from trueground.builders.grounding.documents.reading import REASONS as READING
+from trueground.builders.grounding.documents.reading import found_files, read_all
+from trueground.builders.grounding.settings import LINKS, Choosing, settle
 from trueground.errors import InputError
 from trueground.records import FileInfo
 

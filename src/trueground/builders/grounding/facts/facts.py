@@ -11,7 +11,7 @@ import msgspec
 from trueground.builders.ask import Ask
 from trueground.builders.base import Stage
 from trueground.builders.fallen import Fallen
-from trueground.builders.grounding.forms import forms
+from trueground.builders.grounding.facts.forms import forms
 from trueground.builders.grounding.instances import Fact, Factual, one_line
 from trueground.builders.grounding.items import Pair
 from trueground.claims import Decomposer

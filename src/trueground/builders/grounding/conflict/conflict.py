@@ -10,12 +10,12 @@ import msgspec
 from trueground.builders.ask import Ask
 from trueground.builders.base import Material, Stage, Usual
 from trueground.builders.fallen import Fallen
-from trueground.builders.grounding import changes, judged
-from trueground.builders.grounding.enough import shown_facts
-from trueground.builders.grounding.forms import forms
-from trueground.builders.grounding.gold import PACKAGE, answer_of
+from trueground.builders.grounding.conflict import changes, judging
+from trueground.builders.grounding.facts.forms import forms
+from trueground.builders.grounding.facts.gold import PACKAGE, answer_of
+from trueground.builders.grounding.facts.sufficiency import shown_facts
+from trueground.builders.grounding.facts.supporting import FactJudge
 from trueground.builders.grounding.instances import Change, Conflict, Instance, Original, one_line
-from trueground.builders.grounding.supporting import FactJudge
 from trueground.judges.marks import block, blocks, mark_for
 from trueground.models.prompts import Prompt
 
@@ -49,7 +49,7 @@ def conflict_stage(material: Material, facts: FactJudge) -> Stage[Original, Inst
     """Original versions → both versions; what has no sound conflicting version falls."""
     places = ("question", "answer", "contexts", "facts")
     writing = material.prompt(PACKAGE, "conflict-1", places, ("form", "mark"))
-    judges = judged.prompts(material)
+    judges = judging.prompts(material)
 
     async def work(item: Original, ask: Ask) -> Sequence[Instance]:
         made = await _revised(item, ask, writing)
@@ -57,8 +57,8 @@ def conflict_stage(material: Material, facts: FactJudge) -> Stage[Original, Inst
         strange = await facts.unsupported(made.gold, [one.text for one in made.contexts])
         if strange is not None:
             raise Fallen("fact_not_in_context", strange)
-        await judged.see_consistent(made, ask, judges)
-        await judged.see_follows(item, made, ask, judges)
+        await judging.see_consistent(made, ask, judges)
+        await judging.see_follows(item, made, ask, judges)
         return [Instance(item.id, item, made)]
 
     return Stage(

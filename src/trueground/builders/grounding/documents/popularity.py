@@ -7,8 +7,8 @@ from decimal import Decimal
 from math import isfinite, nan
 from typing import Any
 
-from trueground.builders.grounding.choosing import LINKS, NUMBERS
 from trueground.builders.grounding.items import Popularity
+from trueground.builders.grounding.settings import LINKS, NUMBERS
 from trueground.errors import InputError
 from trueground.records.problems import describe
 

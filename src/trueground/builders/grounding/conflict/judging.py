@@ -10,9 +10,9 @@ from trueground.builders.ask import Ask
 from trueground.builders.base import Material
 from trueground.builders.checks import same_text
 from trueground.builders.fallen import Fallen
-from trueground.builders.grounding.enough import shown_facts
-from trueground.builders.grounding.forms import matches
-from trueground.builders.grounding.gold import PACKAGE
+from trueground.builders.grounding.facts.forms import matches
+from trueground.builders.grounding.facts.gold import PACKAGE
+from trueground.builders.grounding.facts.sufficiency import shown_facts
 from trueground.builders.grounding.instances import Conflict, Original, one_line
 from trueground.judges.marks import block, blocks, mark_for
 from trueground.models.prompts import Prompt

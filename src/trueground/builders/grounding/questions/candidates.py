@@ -9,9 +9,9 @@ from trueground.benchmarks.base import Value
 from trueground.builders.ask import Ask
 from trueground.builders.base import Dropped, Material, Stage, Usual
 from trueground.builders.fallen import Fallen
-from trueground.builders.grounding.choosing import settle
 from trueground.builders.grounding.items import Context, DocumentSet
-from trueground.builders.grounding.proposals import REASONS, Candidate, Proposals, checked
+from trueground.builders.grounding.questions.proposals import REASONS, Candidate, Proposals, checked
+from trueground.builders.grounding.settings import settle
 from trueground.errors import MissingExtraError
 from trueground.judges.marks import blocks, mark_for
 

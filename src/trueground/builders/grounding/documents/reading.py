@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from trueground.builders.base import Dropped
-from trueground.builders.grounding.documents import Raw
-from trueground.builders.grounding.reading_files import read_file
-from trueground.builders.grounding.reading_rows import read_rows
+from trueground.builders.grounding.documents.document import Raw
+from trueground.builders.grounding.documents.files import read_file
+from trueground.builders.grounding.documents.rows import read_rows
 from trueground.records.parts import KINDS, PACKINGS
 from trueground.records.plainrows import data_files
 from trueground.retrieval.corpora.documents import ENDINGS

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from trueground.benchmarks.base import Value
 from trueground.builders.base import Dropped, Whole
-from trueground.builders.grounding.choosing import settle
-from trueground.builders.grounding.classify import Classified
 from trueground.builders.grounding.items import Pair
+from trueground.builders.grounding.questions.classify import Classified
+from trueground.builders.grounding.settings import settle
 from trueground.text.normalize import get_normalizer
 
 REASONS = {

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from trueground.builders.base import Dropped
-from trueground.builders.grounding.documents import Raw
-from trueground.builders.grounding.links import from_file, text_links, wiki_links
-from trueground.builders.grounding.passages import PARAGRAPHS
-from trueground.builders.grounding.plain import Binary, tidied
+from trueground.builders.grounding.documents.document import Raw
+from trueground.builders.grounding.documents.links import from_file, text_links, wiki_links
+from trueground.builders.grounding.documents.passages import PARAGRAPHS
+from trueground.builders.grounding.documents.tidying import Binary, tidied
 from trueground.errors import InputError
 from trueground.retrieval.corpora.documents import read_document
 from trueground.retrieval.corpora.documents.base import Document, read_bytes, read_text

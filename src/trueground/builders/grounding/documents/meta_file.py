@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from trueground.builders.grounding.documents import Raw
-from trueground.builders.grounding.reading_rows import BadField, targets_of, text_in
+from trueground.builders.grounding.documents.document import Raw
+from trueground.builders.grounding.documents.rows import BadField, targets_of, text_in
 from trueground.errors import InputError
 from trueground.records.plainrows import plain_rows
 from trueground.retrieval.corpora.corpus import page_key

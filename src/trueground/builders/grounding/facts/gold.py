@@ -14,10 +14,10 @@ from trueground.builders.ask import Ask
 from trueground.builders.base import Material, Stage, Usual
 from trueground.builders.checks import same_text
 from trueground.builders.fallen import Fallen
-from trueground.builders.grounding.enough import needed_ones, shown_facts
+from trueground.builders.grounding.facts.sufficiency import needed_ones, shown_facts
+from trueground.builders.grounding.facts.supporting import FactJudge
 from trueground.builders.grounding.instances import Fact, Factual, Original
 from trueground.builders.grounding.items import Pair
-from trueground.builders.grounding.supporting import FactJudge
 from trueground.judges.marks import block, blocks, mark_for
 from trueground.models.prompts import Prompt
 

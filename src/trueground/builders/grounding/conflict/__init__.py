@@ -1,0 +1,1 @@
+"""Step 4: the same instance with its key knowledge changed."""

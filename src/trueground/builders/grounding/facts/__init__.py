@@ -1,0 +1,1 @@
+"""Step 3: atomic facts, and which of them an answer needs."""
