@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from trueground.builders.kalma.items import Fact, Linked
 from trueground.text.citations.reading import read_triples
@@ -27,7 +27,7 @@ def pool(item: Linked, skipped: Collection[str]) -> list[Fact]:
                 continue
             fact = (qid, " ".join(name.split()), " ".join(value.split()))
             found.setdefault(triple_key(fact), fact)
-    return [fact for fact in found.values() if _citable(fact, item.graphs)]
+    return list(_citable([*found.values()], item.graphs))
 
 
 def told(facts: Sequence[Fact], item: Linked) -> str:
@@ -63,8 +63,20 @@ def _is_address(name: str, value: str) -> bool:
     return _ID.search(name) is not None or _ADDRESS.match(value.strip()) is not None
 
 
-def _citable(fact: Fact, graphs: Sequence[Graph]) -> bool:
-    qid, name, value = fact
-    read = read_triples(f"It says so {citation(qid, [(name, value)])}.", graphs)
-    cited = [(c.qid, c.property, c.value) for sentence in read for c in sentence.citations]
-    return [triple_key(one) for one in cited] == [triple_key(fact)]
+def _citable(facts: Sequence[Fact], graphs: Sequence[Graph]) -> Iterator[Fact]:
+    """Those that are read back as they are.
+
+    All are read as one text, since laying out the graphs costs more than reading; a group that is
+    not read back whole, as an odd bracket may swallow its neighbours, is halved.
+    """
+    said = " ".join(f"It says so {citation(qid, [(name, value)])}." for qid, name, value in facts)
+    read = [
+        [triple_key((c.qid, c.property, c.value)) for c in sentence.citations]
+        for sentence in read_triples(said, graphs)
+    ]
+    if read == [[triple_key(fact)] for fact in facts]:
+        yield from facts
+    elif len(facts) > 1:
+        middle = len(facts) // 2
+        yield from _citable(facts[:middle], graphs)
+        yield from _citable(facts[middle:], graphs)
