@@ -11,6 +11,7 @@ import pytest
 from tests.annotation.filling import GOLD, VALID, build_of, fill, fill_sheet
 
 from trueground.annotation.answers import read_answers
+from trueground.annotation.base import Task, item_of
 from trueground.annotation.export import export
 from trueground.annotation.importing import import_answers
 from trueground.annotation.labels import read_labels
@@ -321,6 +322,78 @@ def test_what_is_there_is_not_lost(tmp_path: Path) -> None:
         import_answers([tmp_path / "v-1.jsonl"], tmp_path / "v-1.jsonl", overwrite=True)
     with pytest.raises(UsageError, match=r"must end in \.jsonl"):
         export("validity", [str(tmp_path / "built")], tmp_path / "v.csv")
+
+
+def test_an_export_for_fewer_leaves_no_file_of_the_earlier_one(tmp_path: Path) -> None:
+    exported(tmp_path, annotators=3)
+    built = str(tmp_path / "built")
+    (tmp_path / "v-4.jsonl").write_text("my own\n")
+    with pytest.raises(OutputError, match="may hold answers"):
+        export("validity", [built], tmp_path / "v.jsonl", annotators=1)
+    done = export("validity", [built], tmp_path / "v.jsonl", annotators=1, overwrite=True)
+    left = {path.name for path in tmp_path.glob("v-*")}
+    assert left == {"v-1.jsonl", "v-4.jsonl", "v-instructions.md", "v-export.json"}
+    (told,) = done.warnings
+    assert told.startswith("removed, as the earlier export's: ")
+    assert [Path(name).name for name in told.partition(": ")[2].split(", ")] == [
+        *("v-1.csv", "v-2.csv", "v-2.jsonl", "v-3.csv", "v-3.jsonl")
+    ]
+    assert len(list(tmp_path.glob("g-*"))) == 8
+    again = export("validity", [built], tmp_path / "v.jsonl", annotators=1, overwrite=True)
+    assert again.warnings == []
+
+
+@pytest.mark.parametrize("content", [b"", b"[1]", b'{"files": {"1": ["../built/annotate"]}}'])
+def test_the_earlier_export_is_not_trusted(tmp_path: Path, content: bytes) -> None:
+    exported(tmp_path)
+    (tmp_path / "v-export.json").write_bytes(content)
+    export("validity", [str(tmp_path / "built")], tmp_path / "v.jsonl", overwrite=True)
+    assert (tmp_path / "built" / "annotate" / "validity.jsonl").is_file()
+    assert (tmp_path / "v-2.csv").is_file()
+
+
+def test_a_source_is_not_written_over(tmp_path: Path) -> None:
+    exported(tmp_path)
+    source = tmp_path / "v-2.jsonl"
+    before = source.read_bytes()
+    for annotators in (1, 2):
+        with pytest.raises(OutputError, match=r"v-2\.jsonl is one of the sources"):
+            export(
+                *("validity", [str(source)], tmp_path / "v.jsonl"),
+                annotators=annotators,
+                overwrite=True,
+            )
+    assert source.read_bytes() == before
+
+
+def test_a_sample_is_of_the_same_items_whatever_the_answers(tmp_path: Path) -> None:
+    sampled = []
+    for word in ("first", "second"):
+        tasks = [
+            Task.of("contains", f"q{n}#gold-1", {"text": f"{word} {n}", "fact": "f"})
+            for n in range(9)
+        ]
+        built = build_of(tmp_path / word, tasks)
+        export("contains", [str(built)], tmp_path / f"{word}.jsonl", sample=4)
+        sampled.append([item_of(line["id"]) for line in read(tmp_path / f"{word}-1.jsonl")])
+    assert sampled[0] == sampled[1]
+    assert len(set(sampled[0])) == 4
+
+
+def test_ids_with_a_digest_go_there_and_back(tmp_path: Path) -> None:
+    tasks = [
+        Task.of("alignment", n, {"sentence": n, "citation": "c"}) for n in ("=a", "1-2", "x~y")
+    ]
+    built = build_of(tmp_path / "built", tasks)
+    export("alignment", [str(built)], tmp_path / "a.jsonl", csv=True)
+    fill(tmp_path / "a-1.jsonl", lambda _: {"aligned": "yes"})
+    fill_sheet(tmp_path / "a-2.csv", lambda _: {"aligned": "no"})
+    import_answers(
+        [tmp_path / "a-1.jsonl", tmp_path / "a-2.csv"], tmp_path / "labels.jsonl", tie="first"
+    )
+    labels = read_labels(tmp_path / "labels.jsonl", "alignment")
+    assert labels.keys() == {task.id for task in tasks}
+    assert {task.item for task in tasks} == {"=a", "1-2", "x~y"}
 
 
 def test_labels_that_cannot_be_read(tmp_path: Path) -> None:

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 import zstandard
+from tests.annotation.filling import build_of
 
+from trueground.annotation.base import Task, item_of
 from trueground.annotation.from_records import Pairing
+from trueground.annotation.given import Given
 from trueground.annotation.kinds import KINDS
 from trueground.annotation.sources import find_tasks
 from trueground.errors import InputError, UsageError
@@ -33,7 +36,13 @@ def tasks(
     path = folder / "records.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
     found = find_tasks(KINDS[kind], [str(path)], pairing)
-    return {task.id: dict(task.cells) for task in found.tasks}
+    assert all(task.id == Task.of(kind, item_of(task.id), shown(task)).id for task in found.tasks)
+    return {item_of(task.id): dict(task.cells) for task in found.tasks}
+
+
+def shown(task: Given) -> dict[str, Any]:
+    assert task.shown is not None
+    return dict(task.shown)
 
 
 def test_facts_in_a_text(tmp_path: Path) -> None:
@@ -138,7 +147,7 @@ def test_several_runs_are_anonymous(tmp_path: Path) -> None:
         (tmp_path / name / "records.jsonl.zst").write_bytes(packed)
     runs = [str(tmp_path / "gpt"), str(tmp_path / "llama")]
     found = find_tasks(KINDS["correctness"], runs)
-    assert [task.id for task in found.tasks] == ["1:bridge", "2:bridge"]
+    assert [item_of(task.id) for task in found.tasks] == ["1:bridge", "2:bridge"]
     assert found.sources == {"1": runs[0], "2": runs[1]}
     assert not any("secret" in text for task in found.tasks for text in task.cells.values())
     with pytest.raises(UsageError, match="a source is given twice"):
@@ -166,3 +175,41 @@ def test_folders_without_tasks(tmp_path: Path) -> None:
         find_tasks(KINDS["contains"], [str(tmp_path)])
     with pytest.raises(InputError, match="does not exist"):
         find_tasks(KINDS["contains"], [str(tmp_path / "nothing.jsonl")])
+
+
+def test_an_answer_of_another_model_to_the_same_question_is_another_task(tmp_path: Path) -> None:
+    ids = []
+    for response in ("It has seven arches.", "It has nine arches.", "It has seven arches."):
+        path = tmp_path / "records.jsonl"
+        path.write_text(json.dumps(BRIDGE | {"response": response}) + "\n")
+        ids.append(find_tasks(KINDS["support"], [str(path)]).tasks[0].id)
+    assert ids[0] == ids[2] != ids[1]
+    assert [item_of(one) for one in ids] == ["bridge"] * 3
+
+
+ALIGNED = [
+    Task.of("alignment", f"p{n}#1", {"sentence": f"Umber has {n} arches.", "citation": "Umber"})
+    for n in (5, 6, 7)
+]
+
+
+def test_a_build_may_have_tasks_of_a_kind_that_records_have(tmp_path: Path) -> None:
+    one = build_of(tmp_path / "one", ALIGNED[:2])
+    for source in (one, one / "annotate" / "alignment.jsonl"):
+        found = find_tasks(KINDS["alignment"], [str(source)])
+        assert [task.id for task in found.tasks] == [task.id for task in ALIGNED[:2]]
+
+
+def test_tasks_of_builds_keep_their_ids_beside_other_sources(tmp_path: Path) -> None:
+    one = build_of(tmp_path / "one", ALIGNED[:2])
+    two = build_of(tmp_path / "two", ALIGNED[1:])
+    records = tmp_path / "records.jsonl"
+    records.write_text(json.dumps(BRIDGE) + "\n")
+    found = find_tasks(KINDS["alignment"], [str(one), str(records), str(two)])
+    ids = [task.id for task in found.tasks]
+    assert ids[:2] == [task.id for task in ALIGNED[:2]]
+    assert [item_of(id_).partition("#")[0] for id_ in ids[2:4]] == ["2:bridge", "2:bridge"]
+    assert ids[4:] == [ALIGNED[2].id]
+    three = build_of(tmp_path / "three", [Task("alignment", ALIGNED[0].id, ALIGNED[1].shown)])
+    with pytest.raises(InputError, match="stands in another source with another text"):
+        find_tasks(KINDS["alignment"], [str(one), str(three)])

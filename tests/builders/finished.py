@@ -26,6 +26,7 @@ from trueground.builders.base import (
 from trueground.builders.build import BuildSettings, Built, build
 from trueground.builders.fallen import Fallen
 from trueground.builders.quality.base import Piece
+from trueground.builders.quality.labels import tell
 from trueground.builders.registry import BUILDERS
 from trueground.models.base import Message
 from trueground.records import FileInfo
@@ -56,8 +57,6 @@ def piece(row: Row) -> Piece:
         factors={"task": rng.choice("abc"), "popularity": rng.choice(["high", "low", HOSTILE])},
         numbers={"gold_facts": rng.randint(1, 6)},
         answerable=rng.random() > 0.4,
-        human={"if": rng.choice(["yes", "yes", "no"])},
-        annotators=rng.randint(2, 3),
     )
 
 
@@ -78,12 +77,19 @@ def choose(items: Sequence[Row]) -> list[Row | Dropped]:
 
 
 def finish(items: Sequence[Row]) -> Dataset:
+    tasks = [Task("validity", item.id, {"question": item.text}) for item in items]
+    said = {
+        task.id: Label("validity", task.id, {"if": "no" if task.id == "3" else "yes"}, {}, 3)
+        for task in tasks[:20]
+    }
+    judged = {task.id: {"if": "yes" if int(task.id) % 4 else "no"} for task in tasks}
     return Dataset(
         files={"items <1>.jsonl": b"".join(msgspec.json.encode(item) + b"\n" for item in items)},
         quality=[piece(item) for item in items],
         run="trueground run faitheval/unanswerable --data {dataset} --model NAME",
         factors=("task", "popularity"),
-        tasks=[Task("validity", item.id, {"question": item.text}) for item in items],
+        tasks=tasks,
+        human={"kinds": tell(tasks, {"validity": said}, judged)},
     )
 
 

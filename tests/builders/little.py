@@ -106,8 +106,8 @@ def judging(prompt: Prompt, roles: Mapping[str, str]) -> Stage[Line, Line]:
         found = await ask.object("judge", prompt.fill({"text": item.text}), Good)
         if not found.good:
             raise Fallen("bad", found.why)
-        if "second" in roles and not await ask.text("second", prompt.fill({"text": item.text})):
-            raise Fallen("bad", "the second judge says nothing")
+        if "second" in roles:
+            await ask.object("second", prompt.fill({"text": item.text}), Good)
         return [item]
 
     return Stage(

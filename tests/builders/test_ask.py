@@ -139,15 +139,16 @@ def test_what_another_question_would_not_mend(reply: Reply, reason: str, passing
     assert (met.reason, met.passing, len(fake.calls)) == (reason, passing, 1)
 
 
-def test_words_are_asked_for_once_more_where_there_are_none() -> None:
-    said = iter(["  ", " some words\0 "])
-    with scripted(lambda _: next(said)) as server:
-        found, _ = asking(model(server), lambda ask: ask.text("writer", HELLO))
-    assert found == "some words"
+def test_what_see_raises_is_told_once_and_then_falls() -> None:
+    def see(made: Kind) -> None:
+        raise Fallen("not_mine", f"found {made.answer}", made=made.answer)
+
+    with scripted(lambda _: {"answer": "A"}) as server, pytest.raises(Fallen) as met:
+        asking(model(server), lambda ask: ask.object("writer", HELLO, Kind, see=see))
+    why = met.value
+    assert (why.reason, why.detail, why.made) == ("not_mine", "found A", "A")
     assert len(server.calls) == 2
-    with scripted(lambda _: "\n") as server:
-        met = fallen(model(server), lambda ask: ask.text("writer", HELLO))
-    assert (met.reason, len(server.calls)) == ("empty_reply", 2)
+    assert "not mine: found A" in server.calls[1]["messages"][-1]["content"]
 
 
 async def ask_many(ask: Ask) -> list[Kind]:
@@ -249,7 +250,7 @@ def test_nobody_there() -> None:
 
 def test_no_such_role() -> None:
     with pytest.raises(UsageError, match="'judge'"):
-        asking(FakeModel("x"), lambda ask: ask.text("judge", HELLO))
+        asking(FakeModel("x"), lambda ask: ask.object("judge", HELLO, Kind))
 
 
 def test_a_model_that_raises() -> None:

@@ -16,7 +16,7 @@ from tests.builders.scripted_server import ScriptedServer, all_text, scripted
 from tests.builders.test_build import done, start
 
 __all__ = ["home"]
-N, KILLS, CONNECTIONS = 40, 12, 4
+N, KILLS, CONNECTIONS = 40, 8, 4
 
 
 def command(folder: Path, server: ScriptedServer, out: str, *more: str) -> list[str]:

@@ -11,17 +11,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trueground.builders import checks
 from trueground.builders.checks import (
+    count,
+    languages,
+    need_languages,
     other_language,
+    quoted,
+    same_answer,
     same_text,
     says,
     says_all_words,
     share_kept,
+    words,
+    words_without,
 )
 from trueground.errors import MissingExtraError
 
-DATA = Path("/work/shared/data/truly-ground")
+DATA = Path(__file__).parents[3] / "shared" / "data" / "truly-ground"
 # Letters of several scripts, digits, and signs that part or join words.
 TEXTS = st.text("aBéßçİ Жя北京กำ한अ1,0.5-–'’$%_\u200b\t\n", max_size=40) | st.text(max_size=30)
 WORDS = st.lists(st.text("abcdefé", min_size=1, max_size=6), min_size=1, max_size=8)
@@ -132,6 +138,92 @@ def test_share_kept_counts_repeats() -> None:
     assert share_kept("中国", "国") == 0.5
 
 
+@pytest.mark.parametrize(
+    ("text", "phrase", "times"),
+    [
+        ("Rowe met Rowe's son; Rowena did not.", "rowe", 2),
+        ("of The Hague, to the Hague, a hague", "The Hague", 3),
+        ("in 1,500 and 1500, not 11500 or 1.500", "1500", 2),
+        ("the U.S. and the US", "US", 2),
+        ("go go go", "go go", 1),
+        ("北京大学在北京,不在东北。", "北京", 2),
+        ("東京都の東京タワー", "東京", 2),
+        ("anything", "", 0),
+        ("anything", "?!", 0),
+    ],
+)
+def test_count(text: str, phrase: str, times: int) -> None:
+    assert count(text, phrase) == times
+    assert says(text, phrase) is bool(times)
+
+
+@given(TEXTS, TEXTS)
+def test_what_is_said_counts(text: str, phrase: str) -> None:
+    assert bool(count(text, phrase)) is says(text, phrase)
+    assert words_without(text, [phrase]) <= words_without(text, [])
+
+
+def test_words_without() -> None:
+    text = "The Velm tunnel is long. The tunnel of Velm, the Velm tunnel, opened in 1,962."
+    left = words_without(text, ["Velm", "the Velm tunnel", "1962"])
+    assert dict(left) == {"the": 3, "is": 1, "long": 1, "tunnel": 1, "of": 1, "opened": 1, "in": 1}
+    assert words_without("甲乙丙乙", ["乙"]) == {"甲": 1, "丙": 1}
+    assert not words_without("one two three", ["two", "one two three"])
+    assert words_without("k x m", ["x", "k m"]).keys() == {"k", "m"}
+
+
+@pytest.mark.parametrize(
+    ("quote", "text"),
+    [
+        ("the harbour master’s “log”", 'In the harbour  master\'s\n"log" it stands.'),
+        ("…kept by Mira Tessen ...", "The light was kept by Mira Tessen until 1911."),
+        ("light\u00adhouse keeper", "a lighthouse keeper"),
+        ("a lighthouse keeper", "a light\u00adhouse keeper"),
+        ("MIRA Tessen", "mira tessen"),
+        ("渡轮每天早上七点出发", "因此渡轮每天早上七点出发,海面平静。"),
+        ("四十分で着く。", "フェリーは四十分で着く"),
+        ("В гавани", "Судно остаётся в гавани."),
+        ("3", "3 ships"),
+    ],
+)
+def test_quoted(quote: str, text: str) -> None:
+    assert quoted(quote, text)
+
+
+@pytest.mark.parametrize(
+    ("quote", "text"),
+    [
+        ("", "anything"),
+        (" … ", "anything … else"),
+        ("“”", "a “” b"),
+        ("$", "5 $"),
+        ("the keeper", "a keeper"),
+        ("keeper of light", "keeper of lighthouses"),
+        ("it leaves at eight", "it leaves at seven"),
+        ("早上八点", "早上七点"),
+        ("5 degrees", "-5 degrees"),
+    ],
+)
+def test_not_quoted(quote: str, text: str) -> None:
+    assert not quoted(quote, text)
+
+
+def test_same_answer() -> None:
+    assert same_answer("Edda Rowe", "rowe.")
+    assert same_answer("Rowe", "Edda Rowe")
+    assert same_answer("北京", "北京市")
+    assert not same_answer("Edda Rowe", "Edda Holt")
+    assert not same_answer("12", "120")
+
+
+def test_words() -> None:
+    assert words("Two well-known words – or 3,000?") == 6
+    assert words("渡轮每天早上七点出发。") == 10
+    assert words("เรือ") == 3
+    assert words("여객선은 매일 아침") == 3
+    assert words(" … ") == 0
+
+
 @given(TEXTS)
 def test_every_text_says_itself_unless_it_has_no_words(text: str) -> None:
     assert same_text(text, text)
@@ -217,9 +309,13 @@ def test_close_kin_are_not_told_apart() -> None:
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "py3langid.langid", None)
-    checks._identifier.cache_clear()
+    languages._identifier.cache_clear()
     with pytest.raises(MissingExtraError, match=r"trueground\[build\]"):
         other_language(OTHERS["de"], ENGLISH)
+    need_languages()
+    monkeypatch.setitem(sys.modules, "py3langid", None)
+    with pytest.raises(MissingExtraError, match=r"--language check .*trueground\[build\]"):
+        need_languages("--language check (or go without: --language any)")
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the published Truly-Ground files are not here")
@@ -241,3 +337,38 @@ def test_no_false_alarm_on_real_contexts() -> None:
         pairs = ((changed, text), (text, rng.choice(texts)), (question, text))
         alarms += [pair for pair in pairs if other_language(*pair)]
     assert not alarms
+
+
+SHORT = "Tobias Quill was a poet who was born in Marrow Bay in 1802."
+
+
+@pytest.mark.parametrize(
+    ("text", "lang"),
+    [
+        ("Wer war Tobias Quill und womit hat er seinen Lebensunterhalt verdient?", "de"),
+        ("Das bekannteste Werk dieses Dichters ist die Salzstraße.", "de"),
+        ("Qui était Tobias Quill et quelle est son œuvre la plus connue ?", "fr"),
+        ("La torre fue terminada en 1931 y está en el puerto.", "es"),
+        ("De toren werd in 1931 voltooid en staat in de haven van de stad.", "nl"),
+        ("Башня была построена в 1931 году.", "ru"),
+    ],
+)
+def test_one_sentence_tells_beside_a_short_original(text: str, lang: str) -> None:
+    assert other_language(text, SHORT) == lang
+
+
+def test_four_characters_of_another_script_are_enough() -> None:
+    assert other_language("塔有多高?", SHORT) in ("zh", "yue")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Who was Tobias Quill?",
+        "He moved to Castelnuovo di Garfagnana, where Giovanni Verdi taught him.",
+        "His best known work, La Vie en Rose, was printed twice.",
+        "Quill, Sartorius, van der Meer.",
+    ],
+)
+def test_names_from_elsewhere_are_no_language(text: str) -> None:
+    assert other_language(text, SHORT) is None

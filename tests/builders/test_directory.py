@@ -83,9 +83,12 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 def test_what_an_earlier_build_left_goes(tmp_path: Path) -> None:
     write_dataset(tmp_path, {"a.jsonl": b"1", "b.jsonl": b"2"})
+    (tmp_path / "summary.json").write_text('{"files": ["a.jsonl", "b.jsonl", "../keep", 3]}')
     (tmp_path / "dataset/.b.jsonl.part").write_bytes(b"cut")
+    (tmp_path / "keep").write_bytes(b"mine")
     write_dataset(tmp_path, {"a.jsonl": b"3"})
     assert [p.name for p in (tmp_path / "dataset").iterdir()] == ["a.jsonl"]
+    assert (tmp_path / "keep").exists()
     write_tasks(tmp_path, [Task("validity", "1", {}), Task("candidate", "2", {})])
     write_tasks(tmp_path, [Task("validity", "3", {})])
     lines = (tmp_path / "annotate/validity.jsonl").read_text()
@@ -94,6 +97,16 @@ def test_what_an_earlier_build_left_goes(tmp_path: Path) -> None:
     write_stage(tmp_path, 2, "old", [])
     write_stage(tmp_path, 2, "new", [Line("a", "b")])
     assert [p.name for p in (tmp_path / "stages").iterdir()] == ["02-new.jsonl"]
+
+
+def test_what_people_put_there_stays(home: Path) -> None:
+    with scripted(answering()) as server:
+        made = built(home, server)
+        own = ["annotate/validity-anna.csv", "annotate/validity.html", "dataset/notes.jsonl"]
+        for name in own:
+            (made.path / name).write_text("precious")
+        built(home, server, n=4)
+    assert all((made.path / name).read_text() == "precious" for name in own)
 
 
 def test_stages_can_be_read(tmp_path: Path) -> None:

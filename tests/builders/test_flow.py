@@ -19,6 +19,7 @@ from trueground.builders.ask import Ask, Asked
 from trueground.builders.base import Dropped, Source, Stage
 from trueground.builders.fallen import Fallen
 from trueground.builders.flow import do_stage, workers
+from trueground.builders.patience import Patience
 from trueground.errors import ProtocolError
 from trueground.testing import FakeModel
 
@@ -152,7 +153,9 @@ def stage(work: Any, **more: Any) -> Stage[Line, Line]:
 def done(folder: Path, one: Stage[Line, Line], n: int = 3) -> Any:
     (folder / "work").mkdir(exist_ok=True)
     items = [Line(str(i), f"text {i}") for i in range(n)]
-    return asyncio.run(do_stage(folder, one, items, Ask({}, None), lambda *_: None))
+    return asyncio.run(
+        do_stage(folder, one, items, Ask({}, None), lambda *_: None, Patience(1.0, n))
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,6 +188,18 @@ def test_what_may_pass_is_tried_again(tmp_path: Path) -> None:
         assert [item.id for item in kept] == ["0"]
         assert [one.id for one in flowed.again] == ["1", "2"]
         assert tried == {"0": 1, "1": n, "2": n}
+
+
+def test_a_log_that_repeats_an_id_is_told_with_its_lines(tmp_path: Path) -> None:
+    async def work(item: Line, _ask: Any) -> list[Line]:
+        return [item]
+
+    done(tmp_path, stage(work), 5)
+    log = tmp_path / "work/s.jsonl"
+    log.write_bytes(log.read_bytes().replace(b'"id":"3"', b'"id":"1"'))
+    with pytest.raises(ProtocolError, match="remove these lines and run the same command") as met:
+        done(tmp_path, stage(work), 5)
+    assert f"{log}, lines 2, 4" in str(met.value)
 
 
 def test_a_damaged_log_loses_what_is_damaged_and_no_more(tmp_path: Path) -> None:

@@ -138,18 +138,11 @@ def test_work_for_doubles_grows_with_the_questions() -> None:
     assert time.perf_counter() - begun < 10
 
 
-def test_judges_and_people() -> None:
-    said = [("yes", True), ("yes", True), ("no", False), ("no", True), ("yes", None)]
+def test_judges() -> None:
+    said = [True, True, False, True, None]
     pieces = [
-        Piece(
-            str(number),
-            f"q{number}",
-            factors={"task": "ab"[number % 2]},
-            answerable=judge,
-            human={"if": person},
-            annotators=3,
-        )
-        for number, (person, judge) in enumerate(said)
+        Piece(str(n), f"q{n}", factors={"task": "ab"[n % 2]}, answerable=judge)
+        for n, judge in enumerate(said)
     ]
     found = of(*pieces, Piece("x", "q"), factors=("task",))
     assert found["answerable"] == {
@@ -157,15 +150,18 @@ def test_judges_and_people() -> None:
         "yes": 3,
         "by": {"task": {"a": {"asked": 2, "yes": 1}, "b": {"asked": 2, "yes": 2}}},
     }
-    human = found["human"]
-    assert (human["items"], human["annotators"]) == (5, {"3": 5})
-    assert human["fields"] == {"if": {"no": 2, "yes": 3}}
-    assert human["judge"]["if"]["n"] == 4
-    assert human["judge"]["if"]["raw"] == 0.75
-    assert human["judge"]["if"]["kappa"] == pytest.approx(0.5)
-    without = of(HARBOUR)
-    assert without["answerable"] is None
-    assert without["human"] is None
+    assert of(HARBOUR)["answerable"] is None
+    assert found["human"] is None
+    assert quality(Dataset({}, [], "", human={"kinds": []}))["human"] == {"kinds": []}
+
+
+def test_words_of_scripts_without_spaces() -> None:
+    chinese = Piece("1", "谁建了港口", contexts=("港口由米拉建造。",), answers=("米拉",))
+    found = of(chinese)
+    assert found["lengths"]["question"]["mean"] == 5
+    assert found["lengths"]["contexts"]["mean"] == 7
+    assert found["lengths"]["answer"]["mean"] == 2
+    assert found["sizes"]["words"] == 12
 
 
 def test_nothing_is_left() -> None:

@@ -48,6 +48,7 @@ def test_labels_stand_beside_the_numbers(folder: Path, tmp_path: Path) -> None:
                 "kind": "validity",
                 "tasks": 60,
                 "labelled": 36,
+                "annotators": {"3": 36},
                 "fields": [
                     {
                         "field": "if",
@@ -55,6 +56,7 @@ def test_labels_stand_beside_the_numbers(folder: Path, tmp_path: Path) -> None:
                         "values": {"no": 8, "yes": 28},
                         "how": {"agreed": 13, "majority": 23},
                         "confirmed": 28,
+                        "judge": None,
                     },
                     {
                         "field": "only_if",
@@ -62,6 +64,7 @@ def test_labels_stand_beside_the_numbers(folder: Path, tmp_path: Path) -> None:
                         "values": {},
                         "how": {"open": 36},
                         "confirmed": 0,
+                        "judge": None,
                     },
                 ],
             }
@@ -73,6 +76,16 @@ def test_labels_stand_beside_the_numbers(folder: Path, tmp_path: Path) -> None:
     assert "77.8 %" in (folder / "report.html").read_text()
     draw_again(folder)
     assert contents(folder) == before
+
+
+def test_files_of_others_beside_the_tasks_are_passed_over(folder: Path, tmp_path: Path) -> None:
+    filled = folder / "annotate/validity-anna.jsonl"
+    filled.write_text("what Anna wrote")
+    try:
+        assert draw_again(folder, write_labels(tmp_path / "labels.jsonl")).people["unknown"] == 4
+    finally:
+        filled.unlink()
+        draw_again(folder)
 
 
 def test_what_cannot_be_drawn_is_said(folder: Path, tmp_path: Path) -> None:

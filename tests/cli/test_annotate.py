@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from tests.annotation.filling import fill, fill_sheet
+
+from trueground.annotation.base import Task
 
 RECORDS = [
     {"id": f"r{n}", "question": "How many?", "references": ["7"], "response": f"{n}"}
@@ -40,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("correctness: 4 tasks for 2 annotators\n")
     assert (path / "tasks-instructions.md").read_text("utf-8").startswith("# correctness: does")
-    fill(path / "tasks-1.jsonl", lambda line: {"correct": line["id"] == "r7"}, seconds=20)
+    fill(path / "tasks-1.jsonl", lambda line: {"correct": line["id"].startswith("r7~")}, seconds=20)
     fill_sheet(path / "tasks-2.csv", lambda _: {"correct": "no", "seconds": "30"}, delimiter=";")
     return path
 
@@ -54,9 +57,10 @@ def test_import_and_a_third(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "third    third.jsonl: 1 task for one more annotator" in done.stdout
     labels = [json.loads(line) for line in (folder / "labels.jsonl").read_text().splitlines()]
+    shown = {"question": "How many?", "references": ["7"], "response": "5"}
     assert labels[0] == {
         "kind": "correctness",
-        "id": "r5",
+        "id": Task.of("correctness", "r5", shown).id,
         "values": {"correct": "no"},
         "how": {"correct": "agreed"},
         "annotators": 2,
@@ -77,7 +81,7 @@ def test_agreement(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "correctness: 4 tasks, 4 answered by two or more" in done.stdout
     assert any(line.split()[:2] == ["agreement", "0.7500"] for line in done.stdout.splitlines())
-    assert "r7  1.00, 25" in done.stdout
+    assert re.search(r"r7~[0-9a-f]{8}  1\.00, 25", done.stdout)
     words = ("agreement", "tasks-1.jsonl", "tasks-2.csv", "--format", "json", "--resamples", "50")
     found = json.loads(run(*words, cwd=folder).stdout)["kinds"]["correctness"]
     assert found["fields"]["correct"]["agreement"]["value"] == 0.75

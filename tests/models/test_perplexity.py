@@ -7,10 +7,8 @@ import json
 import math
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from aiohttp import web
 from hypothesis import given
@@ -20,15 +18,12 @@ from tests.loopback import LoopbackServer
 from trueground.errors import UnreachableError, UsageError
 from trueground.models.options import ModelOptions
 from trueground.models.perplexity import (
-    PromptScorer,
     Unscored,
     WordScorer,
-    cached_logprobs,
     make_scorer,
     perplexity,
 )
 from trueground.models.perplexity_endpoint import EndpointScorer
-from trueground.net.cache import ResponseCache
 
 TEXT = "The ferry leaves at seven – every day."
 KEY = "sk-perplexity-never-to-be-seen"
@@ -397,49 +392,6 @@ def test_texts_that_cannot_be_scored() -> None:
     assert isinstance(half, Unscored)
     assert half.reason == "call_failed"
     assert good == numbers_of(TEXT)
-
-
-def test_kept_numbers_are_not_asked_for_again(tmp_path: Path) -> None:
-    async def thrice(url: str, name: str) -> list[list[float]]:
-        scorer = make_scorer(f"{name}(base_url={url},max_connections=2)")
-        try:
-            with ResponseCache(tmp_path / "c.sqlite") as cache:
-                found = [await cached_logprobs(scorer, cache, TEXT) for _ in range(2)]
-            return [*found, await cached_logprobs(scorer, None, TEXT)]
-        finally:
-            await scorer.close()
-
-    with LogprobServer(echo) as server:
-        for name, calls in (("m", 2), ("m", 3), ("other", 5)):
-            assert asyncio.run(thrice(server.base_url, name)) == [numbers_of(TEXT)] * 3
-            assert len(server.calls) == calls
-
-
-def test_a_kept_value_that_cannot_be_read_is_replaced(tmp_path: Path) -> None:
-    class Kept(ResponseCache):
-        def get(self, key: str) -> bytes | None:
-            found = super().get(key)
-            return found if found is None else msgspec.msgpack.encode("no list")
-
-    async def numbers(scorer: PromptScorer) -> list[float]:
-        with Kept(tmp_path / "c.sqlite") as cache:
-            await cached_logprobs(scorer, cache, TEXT)
-            found = await cached_logprobs(scorer, cache, TEXT)
-        await scorer.close()
-        return found
-
-    with LogprobServer(echo) as server:
-        scorer = make_scorer("m", ModelOptions(base_url=server.base_url))
-        assert asyncio.run(numbers(scorer)) == numbers_of(TEXT)
-    assert len(server.calls) == 2
-
-
-def test_what_costs_nothing_is_not_kept(tmp_path: Path) -> None:
-    path = tmp_path / "c.sqlite"
-    with ResponseCache(path) as cache:
-        found = asyncio.run(cached_logprobs(make_scorer("fake:words"), cache, "a bc \ud800"))
-        assert found == [-1.0, -0.5]
-        assert not cache._waiting
 
 
 def test_signatures_hold_what_matters_and_no_address() -> None:

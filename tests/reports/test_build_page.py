@@ -101,6 +101,22 @@ def test_no_backticks_end_a_block_of_code() -> None:
     assert block.content == text + "\n"
 
 
+def test_a_judge_of_what_is_left_is_no_measure_of_the_judge(folder: Path) -> None:
+    for file in ("report.html", "card.md"):
+        text = (folder / file).read_text()
+        assert re.search(r"Of 60 items that are left a judge model called \d+ answerable", text)
+        assert "passed the checks of every stage" in text
+
+
+def test_what_people_said_stands_beside_the_judge(folder: Path) -> None:
+    for file in ("report.html", "card.md"):
+        text = (folder / file).read_text()
+        assert "People have labelled 20 of 60 tasks" in text
+        assert "no 1, yes 19" in text
+        assert re.search(r"\d\d\.\d % of 20", text)
+        assert "Cohen" in text
+
+
 def test_labels_that_came_later(
     folder: Path, made: tuple[dict[str, Any], dict[str, Any]], tmp_path: Path
 ) -> None:

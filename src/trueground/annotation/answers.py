@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from trueground.annotation.base import Field, Task
-from trueground.annotation.given import Given, give, name_check
-from trueground.annotation.kinds import KINDS
-from trueground.annotation.lines import Line, read_lines
-from trueground.annotation.sheet_reading import read_sheet
+from trueground.annotation.base import Field
+from trueground.annotation.filled import Filled, read_filled
+from trueground.annotation.given import Given, name_check
 from trueground.annotation.values import BadAnswer, expected, read_seconds, read_value
 from trueground.errors import InputError, TruegroundError
 from trueground.records.problems import describe, shorten
@@ -47,18 +45,6 @@ class Answers:
     edited: list[str] = field(default_factory=list)
 
 
-class _Filled(NamedTuple):
-    """One line or row, not yet checked."""
-
-    place: str
-    given: Given
-    annotator: Any
-    raw: Mapping[str, Any]
-    seconds: Any
-    comment: Any
-    check: str
-
-
 def read_answers(paths: Sequence[Path], *, allow_edited: bool = False) -> Answers:
     """The answers in files of `annotate export`: JSON lines, or CSV where the name ends so.
 
@@ -69,7 +55,7 @@ def read_answers(paths: Sequence[Path], *, allow_edited: bool = False) -> Answer
         raise InputError(f"{double} is given twice; name each file once")
     found, problems = Answers(), list[str]()
     for path in paths:
-        for filled in (_sheet if path.suffix.lower() == ".csv" else _lines)(path, problems.append):
+        for filled in read_filled(path, problems.append):
             _take(filled, found, problems.append, allow_edited)
     if problems:
         rest = len(problems) - _SHOWN
@@ -83,43 +69,7 @@ def read_answers(paths: Sequence[Path], *, allow_edited: bool = False) -> Answer
     return found
 
 
-def _lines(path: Path, tell: Callable[[str], None]) -> Iterator[_Filled]:
-    for number, line in read_lines(path):
-        place = f"{path}, line {number}"
-        try:
-            given = _given(line, place)
-        except InputError as error:
-            tell(str(error))
-        else:
-            yield _Filled(
-                place, given, line.annotator, line.answer, line.seconds, line.comment, line.check
-            )
-
-
-def _given(line: Line, place: str) -> Given:
-    kind = KINDS.get(line.kind)
-    if kind is None:
-        raise InputError(
-            f"{place}: unknown kind of task {shorten(line.kind)!r}; known: {', '.join(KINDS)}"
-        )
-    names = [field.name for field in kind.fields]
-    if unknown := [name for name in line.answer if name not in names]:
-        raise InputError(
-            f"{place}: unknown field {shorten(unknown[0])!r} in answer; tasks of kind {kind.name} "
-            f"have {', '.join(names)}"
-        )
-    return give(Task(line.kind, str(line.id), line.shown), kind, place)
-
-
-def _sheet(path: Path, _tell: Callable[[str], None]) -> Iterator[_Filled]:
-    for row in read_sheet(path):
-        place = f"{path}, row {row.number}"
-        yield _Filled(
-            place, row.given, row.annotator, row.answer, row.seconds, row.comment, row.check
-        )
-
-
-def _take(filled: _Filled, found: Answers, tell: Callable[[str], None], allow_edited: bool) -> None:
+def _take(filled: Filled, found: Answers, tell: Callable[[str], None], allow_edited: bool) -> None:
     """Put one line or row where it belongs; `tell` what is wrong with it."""
     given, place = filled.given, f"{filled.place} (task {filled.given.id!r})"
     try:
@@ -150,7 +100,7 @@ def _take(filled: _Filled, found: Answers, tell: Callable[[str], None], allow_ed
         _add(answer, found.tasks.setdefault(name, []), tell)
 
 
-def _see_shown(filled: _Filled, place: str) -> bool:
+def _see_shown(filled: Filled, place: str) -> bool:
     """Whether the text was changed. InputError: the id or kind was, or nothing tells."""
     given = filled.given
     if not filled.check:
@@ -169,7 +119,7 @@ def _annotator(raw: Any, place: str) -> str:
     raise InputError(f"{place}: annotator is {describe(raw)}; expected a name or a number")
 
 
-def _answer(filled: _Filled, annotator: str, place: str) -> Answer | None:
+def _answer(filled: Filled, annotator: str, place: str) -> Answer | None:
     """The answer; None where nothing is filled in. InputError with all that is wrong."""
     given, problems, values = filled.given, list[str](), dict[str, Any]()
     for each in given.kind.fields:

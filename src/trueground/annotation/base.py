@@ -31,7 +31,12 @@ class Task(msgspec.Struct, frozen=True):
     @property
     def item(self) -> str:
         """The id of the item that it was made of, where `of` made it."""
-        return self.id.rpartition(_MARK)[0] or self.id
+        return item_of(self.id)
+
+
+def item_of(task: str) -> str:
+    """The id of the item, from that of its task."""
+    return task.rpartition(_MARK)[0] or task
 
 
 @dataclass(frozen=True)
@@ -62,9 +67,9 @@ class Kind:
     """A kind of task: what annotators are told, what they see, what they fill in.
 
     `shows` are the names in `Task.shown` with a word for people; those in `optional` may be absent.
-    `made_of` says where the tasks come from: "build" (a folder of `trueground build`) or "records"
-    (answered questions). A field stands behind the one that its `when` names. `keeps` are the
-    fields whose answer must be yes for the thing to stand.
+    `made_of` says where the tasks come from: "build" (a folder of `trueground build`), "records"
+    (answered questions) or "both". A field stands behind the one that its `when` names. `keeps` are
+    the fields whose answer must be yes for the thing to stand.
     """
 
     name: str
@@ -72,7 +77,7 @@ class Kind:
     instructions: str
     shows: dict[str, str]
     fields: tuple[Field, ...]
-    made_of: Literal["build", "records"]
+    made_of: Literal["build", "records", "both"]
     source: str = ""
     optional: tuple[str, ...] = ()
     keeps: tuple[str, ...] = ()

@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
-import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import orjson
 
 from trueground._version import __version__
-from trueground.annotation.base import Kind
 from trueground.annotation.from_records import Pairing
 from trueground.annotation.given import Given
+from trueground.annotation.instructions import instructions_of
 from trueground.annotation.kinds import get_kind
-from trueground.annotation.lines import write_line
+from trueground.annotation.lines import UNREADABLE, write_line
+from trueground.annotation.sampling import sampled, shuffled
 from trueground.annotation.sheets import LONGEST_CELL, sheet, too_long
 from trueground.annotation.sources import OnBadRow, find_tasks
-from trueground.annotation.values import NONE
-from trueground.errors import InputError, OutputError, UsageError
+from trueground.errors import OutputError, UsageError
 from trueground.runs.directory import replacing
 from trueground.runs.outfile import see_out_file
 
 Order = Literal["shuffled", "same"]
 MOST_ANNOTATORS = 100
+
+
+class _Earlier(msgspec.Struct):
+    files: dict[str, list[str]]
+
+
+class _Files(NamedTuple):
+    """What an export writes: `people` are the files by annotator."""
+
+    people: dict[str, list[Path]]
+    instructions: Path
+    facts: Path
+
+    @property
+    def all(self) -> list[Path]:
+        each = [path for paths in self.people.values() for path in paths]
+        return [*each, self.instructions, self.facts]
 
 
 class Exported(msgspec.Struct):
@@ -60,37 +77,38 @@ def export(
 
     `sample` tasks are chosen by seed and id, whatever the order of the sources. Each annotator has
     another order, so that all are tired over different tasks, unless `order` is "same". With `csv`
-    the same tasks are also written as NAME-1.csv … All files are written, or none.
+    the same tasks are also written as NAME-1.csv … All files are written, or none. `overwrite` also
+    removes files of the earlier export that this one does not have.
 
     Raises UsageError, InputError, OutputError, WriteError.
     """
     chosen = get_kind(kind)
     _see_meant(annotators, sample)
-    folder, stem = out.parent, _stem(out)
-    people = [str(number) for number in range(1, annotators + 1)]
-    endings = ("jsonl", "csv") if csv else ("jsonl",)
-    files = {who: [folder / f"{stem}-{who}.{end}" for end in endings] for who in people}
-    instructions, facts = folder / f"{stem}-instructions.md", folder / f"{stem}-export.json"
-    see_free([*(p for each in files.values() for p in each), instructions, facts], overwrite)
+    files = _files(out, annotators, ("jsonl", "csv") if csv else ("jsonl",))
+    see_free(files.all, overwrite)
+    stale = _stale(files, out)
+    _see_unread([*files.all, *stale], sources)
     found = find_tasks(chosen, sources, pairing, mapping, on_bad_row)
-    tasks = _sampled(found.tasks, sample, seed)
+    tasks = sampled(found.tasks, sample, seed)
     done = Exported(
         kind=chosen.name,
         tasks=len(tasks),
         found=len(found.tasks),
-        files={who: [str(path) for path in paths] for who, paths in files.items()},
-        instructions=str(instructions),
+        files={who: [str(path) for path in paths] for who, paths in files.people.items()},
+        instructions=str(files.instructions),
         sources=dict(found.sources),
         skipped=dict(found.skipped),
-        warnings=_warnings(tasks, csv),
+        warnings=_warnings(tasks, csv, stale),
     )
-    contents = {instructions: _instructions(chosen).encode()}
-    for who, paths in files.items():
-        mine = tasks if order == "same" else _shuffled(tasks, seed, who)
+    contents = {files.instructions: instructions_of(chosen).encode()}
+    for who, paths in files.people.items():
+        mine = tasks if order == "same" else shuffled(tasks, seed, who)
         contents |= {path: content_of(path, [(task, who) for task in mine]) for path in paths}
     settings = {"seed": seed, "sample": sample, "order": order, "annotators": annotators}
-    contents[facts] = _facts(done, settings)
+    contents[files.facts] = _facts(done, settings)
     write_all(contents)
+    for path in stale:
+        path.unlink(missing_ok=True)
     return done
 
 
@@ -125,6 +143,35 @@ def _see_meant(annotators: int, sample: int | None) -> None:
         raise UsageError(f"a sample of {sample} tasks; expected at least 1")
 
 
+def _files(out: Path, annotators: int, endings: Sequence[str]) -> _Files:
+    folder, stem = out.parent, _stem(out)
+    people = {
+        str(number): [folder / f"{stem}-{number}.{ending}" for ending in endings]
+        for number in range(1, annotators + 1)
+    }
+    return _Files(people, folder / f"{stem}-instructions.md", folder / f"{stem}-export.json")
+
+
+def _see_unread(paths: Iterable[Path], sources: Sequence[str]) -> None:
+    """No source is written over. Raises OutputError."""
+    read = {Path(source).absolute() for source in sources}
+    for path in paths:
+        if path.absolute() in read:
+            raise OutputError(f"{path} is one of the sources; choose another --out")
+
+
+def _stale(files: _Files, out: Path) -> list[Path]:
+    """Files that the earlier export wrote for annotators, as it says, and this one does not."""
+    try:
+        earlier = msgspec.json.decode(files.facts.read_bytes(), type=_Earlier)
+    except (OSError, *UNREADABLE):
+        return []
+    ours = re.compile(rf"{re.escape(out.stem)}-[0-9]+\.(?:jsonl|csv)")
+    names = {Path(one).name for paths in earlier.files.values() for one in paths}
+    there = [out.parent / name for name in sorted(names) if ours.fullmatch(name)]
+    return [path for path in there if path not in files.all and path.is_file()]
+
+
 def _stem(out: Path) -> str:
     if out.suffix.lower() != ".jsonl":
         raise UsageError(
@@ -134,73 +181,18 @@ def _stem(out: Path) -> str:
     return out.stem
 
 
-def _sampled(tasks: Sequence[Given], sample: int | None, seed: int) -> list[Given]:
-    """The chosen tasks in their order."""
-    if sample is None:
-        return list(tasks)
-    if sample > len(tasks):
-        raise InputError(
-            f"a sample of {sample:,} was asked for, but there are {len(tasks):,} tasks"
-        )
-    chosen = {
-        task.id for task in sorted(tasks, key=lambda task: _rank(task, seed, "sample"))[:sample]
-    }
-    return [task for task in tasks if task.id in chosen]
-
-
-def _shuffled(tasks: Sequence[Given], seed: int, annotator: str) -> list[Given]:
-    return sorted(tasks, key=lambda task: _rank(task, seed, f"annotator {annotator}"))
-
-
-def _rank(task: Given, seed: int, purpose: str) -> bytes:
-    return hashlib.sha256(f"{seed}/{purpose}/{task.kind.name}/{task.id}".encode()).digest()
-
-
-def _warnings(tasks: Sequence[Given], csv: bool) -> list[str]:
+def _warnings(tasks: Sequence[Given], csv: bool, stale: Sequence[Path]) -> list[str]:
+    found = []
     if csv and (count := too_long(tasks)):
-        return [
+        found.append(
             f"{count:,} task{'' if count == 1 else 's'} with a text of more than {LONGEST_CELL:,} "
             "characters, which spreadsheets cut: use the JSON lines for these"
-        ]
-    return []
+        )
+    if stale:
+        found.append(f"removed, as the earlier export's: {', '.join(map(str, stale))}")
+    return found
 
 
 def _facts(done: Exported, settings: Mapping[str, Any]) -> bytes:
     facts = {"trueground": __version__, **msgspec.to_builtins(done), **settings}
     return orjson.dumps(facts, option=orjson.OPT_INDENT_2) + b"\n"
-
-
-def _instructions(kind: Kind) -> str:
-    """What annotators are told, as Markdown."""
-    shown = "\n".join(
-        f"- `{name}`: {words}{' (may be empty)' if name in kind.optional else ''}"
-        for name, words in kind.shows.items()
-    )
-    fields = "\n".join(f"- `{field.name}`: {field.doc}" for field in kind.fields)
-    sets = any(field.form == "choices" for field in kind.fields)
-    return f"""# {kind.name}: {kind.doc}
-
-{kind.instructions}
-## What you see
-
-{shown}
-
-## What you fill in
-
-{fields}
-- `seconds`: how long the task took you, if you know
-- `comment`: anything that was hard to decide
-
-In a `.jsonl` file replace the `null` in `answer`; `options` says what may stand there. Several
-values are a list: `["1", "3"]`, and `[]` for none. In a spreadsheet write into the empty cells; the
-first row says what may stand there.{_several() if sets else ""}
-Change nothing else: the other cells are checked. Leave a task empty if you have not done it.
-Save a spreadsheet as "CSV UTF-8". You may put your name in place of the number in `annotator`, in
-all rows.
-
-After: {kind.source}
-"""
-
-
-def _several() -> str:
-    return f" Numbers or words go with spaces between them: `1 3`; `{NONE}` if none applies."

@@ -25,10 +25,10 @@ class _Lacks(Exception):  # noqa: N818 - one record's, never an error
 
 
 def tasks_of(kind: str, record: Record, pairing: Pairing) -> Iterator[Task | Skipped]:
-    """The tasks of one record, their ids derived from its own; or what it lacks."""
+    """The tasks of one record, or what it lacks. Ids are of its own and of what is shown."""
     try:
         for suffix, shown in _MAKERS[kind](record, pairing):
-            yield Task(kind, f"{record.id}{suffix}", shown)
+            yield Task.of(kind, f"{record.id}{suffix}", shown)
     except _Lacks as lacks:
         yield Skipped(str(lacks))
 

@@ -14,7 +14,7 @@ from trueground.errors import InputError
 
 # what decoding a line may raise; a RecursionError where brackets stand in brackets without end
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
 
 class Line(msgspec.Struct):
@@ -80,6 +80,6 @@ def numbered(path: Path) -> Iterator[tuple[int, bytes]]:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    for number, line in enumerate(content.removeprefix(_BOM).split(b"\n"), 1):
+    for number, line in enumerate(content.removeprefix(BOM).split(b"\n"), 1):
         if line.strip():
             yield number, line

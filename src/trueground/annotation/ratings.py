@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from trueground.annotation.answers import Answer
 from trueground.annotation.base import Field
 from trueground.stats.agreement import Statistic, bootstrap_agreement
-from trueground.stats.bootstrap import percentiles
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -69,29 +68,9 @@ def interval(
     ratings: Ratings, statistic: Statistic, resamples: int, seed: int, level: float
 ) -> tuple[float, float] | None:
     """A percentile bootstrap interval over tasks: the items of one task are drawn together."""
-    if ratings.tasks is None:
-        return bootstrap_agreement(ratings.labels, statistic, resamples, seed, level)
-    rated = (~np.isnan(ratings.labels)).sum(axis=1) >= 2
-    labels, tasks = ratings.labels[rated], ratings.tasks[rated]
-    tasks = np.unique(tasks, return_inverse=True)[1]
-    n = int(tasks.max(initial=-1)) + 1
-    if n < 2 or statistic(labels) is None:
-        return None
-    # How often each row of labels stands in each task, and how often each such count occurs: few
-    # of either, however many tasks.
-    patterns, of = np.unique(np.nan_to_num(labels, nan=-1.0), axis=0, return_inverse=True)
-    counts = np.zeros((n, len(patterns)))
-    np.add.at(counts, (tasks, of.reshape(-1)), 1.0)
-    alike, often = np.unique(counts, axis=0, return_counts=True)
-    patterns = np.where(patterns < 0, np.nan, patterns)
-    random = np.random.Generator(np.random.SFC64([seed, 0]))
-    drawn = np.full(resamples, np.nan)
-    for number in range(resamples):
-        weights = random.multinomial(n, often / n) @ alike
-        some = weights > 0
-        value = statistic(patterns[some], weights=weights[some])
-        drawn[number] = np.nan if value is None else value
-    return percentiles(drawn, level)
+    return bootstrap_agreement(
+        ratings.labels, statistic, resamples, seed, level, groups=ratings.tasks
+    )
 
 
 def _has(field: Field, annotator: str, answers: Sequence[Answer]) -> bool:

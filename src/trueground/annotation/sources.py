@@ -6,15 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from trueground.annotation.base import Kind, Task
 from trueground.annotation.from_records import Pairing, Skipped, tasks_of
 from trueground.annotation.given import Given, give
 from trueground.annotation.kinds import KINDS
-from trueground.annotation.lines import read_tasks
+from trueground.annotation.lines import BOM, UNREADABLE, read_tasks
 from trueground.errors import InputError, UsageError
 
 ANNOTATE = "annotate"  # the folder of tasks in that of a build
 _RECORDS = "records.jsonl.zst"
+_LONGEST_LINE = 16 << 20  # bytes; a record of a run may be longer
 OnBadRow = Literal["stop", "skip"]
 
 
@@ -35,8 +38,9 @@ def find_tasks(
 ) -> Found:
     """The tasks of all sources, in their order.
 
-    With several sources an id has the number of its source before it ("2:q7"), not its name: who
-    wrote an answer must not show. InputError, UsageError.
+    With several sources the id of a record's task has the number of its source before it ("2:q7"),
+    not its name: who wrote an answer must not show. A build's tasks keep their ids, by which the
+    build finds its labels again; the same task of two builds is one. InputError, UsageError.
     """
     if len(set(sources)) < len(sources):
         raise UsageError("a source is given twice; name each once")
@@ -44,42 +48,69 @@ def find_tasks(
     tasks: dict[str, Given] = {}
     skipped: dict[str, int] = {}
     for number, source in numbers.items():
-        mark = f"{number}:" if len(sources) > 1 else ""
-        for place, found in _of_source(kind, source, pairing, mapping or {}, on_bad_row):
+        built = _built(kind, source)
+        mark = f"{number}:" if len(sources) > 1 and built is None else ""
+        own: set[str] = set()
+        for place, found in (
+            _of_file(kind, built)
+            if built is not None
+            else _of_records(kind, _records(kind, source), pairing, mapping or {}, on_bad_row)
+        ):
             if isinstance(found, Skipped):
                 skipped[found.reason] = skipped.get(found.reason, 0) + 1
                 continue
             given = give(Task(found.kind, mark + found.id, found.shown), kind, place)
-            if given.id in tasks:
+            if given.id in own:
                 raise InputError(f"{place}: the task id {given.id!r} stands there twice")
-            tasks[given.id] = given
+            if tasks.setdefault(given.id, given).check != given.check:
+                raise InputError(
+                    f"{place}: the task id {given.id!r} stands in another source with another "
+                    "text; export each by itself"
+                )
+            own.add(given.id)
     if not tasks:
         raise InputError(f"no tasks of kind {kind.name} in {', '.join(sources)}{_why(skipped)}")
     return Found(list(tasks.values()), numbers, skipped)
 
 
-def _of_source(
-    kind: Kind, source: str, pairing: Pairing, mapping: Mapping[str, str], on_bad_row: OnBadRow
-) -> Iterator[tuple[str, Task | Skipped]]:
+def _built(kind: Kind, source: str) -> Path | None:
+    """The file of tasks that a build wrote, where the source is one or has one."""
     path = Path(source)
     if path.is_dir():
-        built = path / ANNOTATE / f"{kind.name}.jsonl"
-        if built.is_file():
-            return _of_file(kind, built)
-        if (path / ANNOTATE).is_dir() or kind.made_of == "build":
-            raise _no_build(kind, path)
-        if not (path / _RECORDS).is_file():
-            raise InputError(
-                f"{path} is a folder with neither {ANNOTATE}/{kind.name}.jsonl nor {_RECORDS}; "
-                "name the folder of a build or of a run, or a file of records"
-            )
-        source = str(path / _RECORDS)
-    elif kind.made_of == "build":
-        return _of_file(kind, path)
-    return _of_records(kind, source, pairing, mapping, on_bad_row)
+        file = path / ANNOTATE / f"{kind.name}.jsonl"
+        return file if file.is_file() else None
+    return path if kind.made_of == "build" or _holds_tasks(path) else None
 
 
-def _of_file(kind: Kind, path: Path) -> Iterator[tuple[str, Task]]:
+def _holds_tasks(path: Path) -> bool:
+    """Whether the first line of a file is a task, which no record is."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            beginning = file.readline(_LONGEST_LINE)
+        msgspec.json.decode(beginning.removeprefix(BOM), type=Task)
+    except (OSError, *UNREADABLE):
+        return False
+    return True
+
+
+def _records(kind: Kind, source: str) -> str:
+    """The records of a source that no build wrote. InputError."""
+    path = Path(source)
+    if not path.is_dir():
+        return source
+    if (path / ANNOTATE).is_dir() or kind.made_of == "build":
+        raise _no_build(kind, path)
+    if not (path / _RECORDS).is_file():
+        raise InputError(
+            f"{path} is a folder with neither {ANNOTATE}/{kind.name}.jsonl nor {_RECORDS}; "
+            "name the folder of a build or of a run, or a file of records"
+        )
+    return str(path / _RECORDS)
+
+
+def _of_file(kind: Kind, path: Path) -> Iterator[tuple[str, Task | Skipped]]:
     for number, task in read_tasks(path):
         if task.kind != kind.name:
             raise InputError(

@@ -30,8 +30,8 @@ class BadAnswer(ValueError):  # noqa: N818 - one of many that are told together
 def read_value(field: Field, given: Given, raw: Any) -> Any:
     """The value of a field; None where nothing was filled in. BadAnswer.
 
-    A choice is one of the options, choices are a tuple of them in their order, a scale is a whole
-    number, texts are a tuple of texts.
+    A choice is one of the options, choices are a tuple of them, each once, in their order, a scale
+    is a whole number, texts are a tuple of texts.
     """
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         return None
@@ -95,6 +95,8 @@ def _choices(raw: Any, options: Sequence[str]) -> tuple[str, ...]:
         words = [_word(raw)]
     if not all(word in options for word in words):
         raise BadAnswer(raw, _expected_choices(options))
+    if len(set(words)) < len(words):  # one of them is a slip for another
+        raise BadAnswer(raw, f"each only once: {_expected_choices(options)}")
     return tuple(option for option in options if option in words)
 
 

@@ -15,7 +15,7 @@ from trueground.errors import ProtocolError
 class Flowed:
     """One stage's account: how many items came in and went out, what fell and why.
 
-    `again` is what of it the next session tries once more.
+    `again` is what of it the next session tries once more; `failed` counts the items of that.
     """
 
     name: str
@@ -25,6 +25,7 @@ class Flowed:
     reasons: dict[str, str]
     dropped: list[Dropped] = field(default_factory=list)
     again: list[Dropped] = field(default_factory=list)
+    failed: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """For summary.json; reasons by number, the most frequent first."""

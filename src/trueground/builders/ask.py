@@ -4,47 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
 
+from trueground.builders.asked import CALL_FAILED, REASONS, Asked, whole
 from trueground.builders.fallen import Fallen
 from trueground.builders.jsonreply import Unreadable, read_object
 from trueground.builders.replies import Paid, ReplyLog
-from trueground.builders.schemas import (
-    as_parameter,
-    as_text,
-    is_refused,
-    refuses_schema,
-    schema_of,
-)
+from trueground.builders.schemas import as_parameter, as_text, is_refused, refuses_schema, schema_of
+from trueground.builders.scores import Scores
 from trueground.errors import UsageError
 from trueground.models.asker import Spent
-from trueground.models.base import ChatModel, ChatRequest, Message, Params, Reply, tidy
+from trueground.models.base import ChatRequest, Message, Reply, tidy
 from trueground.models.cached import recall, remember, request_key
 from trueground.models.calls import Calls
 from trueground.net.cache import ResponseCache
 from trueground.types import Status
 
+__all__ = ["CALL_FAILED", "REASONS", "Ask", "Asked", "no_objection"]
+
 T = TypeVar("T", bound=msgspec.Struct)
-CALL_FAILED = "call_failed"
-# Why an item falls in any stage that asks, beside the stage's own reasons.
-REASONS: Mapping[str, str] = {
-    CALL_FAILED: "the call failed; the next run asks again",
-    "truncated": "the reply was cut off at the token limit",
-    "too_long": "the prompt is too long for the model",
-    "refused": "the model declined to answer",
-    "empty_reply": "the reply was empty, twice",
-    "not_json": "the reply held no JSON, twice",
-    "wrong_fields": "the reply's JSON lacked a field or had a wrong one, twice",
-}
 _AGAIN = (
     "Your reply could not be used: {problem}.\nReply once more, with one JSON object and nothing "
     "else. It must match this JSON schema:\n{schema}"
 )
 _ADVICE = "What was made is kept; mend the cause and run the same command again to go on"
-_NOTHING = "Your reply was empty. Reply once more."
 _SHOWN_AGAIN = 4_000  # characters of a reply that could not be used, for the model to see
 
 
@@ -53,32 +38,11 @@ def no_objection(_made: Any) -> str | None:
     return None
 
 
-@dataclass
-class Asked:
-    """A model that has a role, and how it is asked."""
-
-    model: ChatModel
-    params: Params = field(default_factory=Params)
-    spent: Spent = field(default_factory=Spent)
-    structured: bool = True  # until the endpoint says that it offers no JSON schema
-    schema_refused: bool = False  # whether it said so in words
-    taken: bool = False  # whether it has taken one
-
-    @property
-    def offers(self) -> bool:
-        """Whether the model's kind can be asked for JSON of a schema."""
-        return bool(getattr(self.model, "offers_schema", False))
-
-    def may_be_the_schema(self, reply: Reply) -> bool:
-        """Might the same call without the schema fare better?"""
-        return refuses_schema(reply) or (not self.taken and is_refused(reply))
-
-
 class Ask:
     """The models of a build by their roles. Belongs to one event loop.
 
     `scorer` is what gives perplexities, where the builder has one (models.perplexity). `paid` keeps
-    what was paid for in the build's own folder, beside the cache.
+    what was paid for in the build's own folder, beside the cache; `scored` counts for the scorer.
     """
 
     def __init__(
@@ -87,10 +51,11 @@ class Ask:
         cache: ResponseCache | None,
         scorer: Any = None,
         paid: ReplyLog | None = None,
+        scored: Spent | None = None,
     ) -> None:
         self.models = models
-        self.scorer = scorer
-        self.cache = cache
+        self.scores = None if scorer is None else Scores(scorer, cache, paid, scored or Spent())
+        self._cache = cache
         self._paid = paid
         self._calls = {role: Calls(asked.model) for role, asked in models.items()}
         self._room = {
@@ -108,71 +73,65 @@ class Ask:
         kind: type[T],
         *,
         see: Callable[[T], str | None] = no_objection,
-        max_tokens: int | None = None,
     ) -> T:
         """The object that the model replies with; asked once more where it cannot be read.
 
         `kind` is a Struct, whose JSON schema is asked for where the endpoint offers that; `see`
-        says in words what is wrong with its fields. Raises Fallen with one of REASONS.
+        says in words what is wrong with its fields, or raises a Fallen of its own. The model is
+        told either once. Raises Fallen with one of REASONS, or that of `see`.
         """
         schema = schema_of(kind)
         turns = tuple(messages)
         for last in (False, True):
-            reply = await self._reply(role, turns, max_tokens, schema)
+            reply = await self._reply(role, turns, schema)
             try:
                 made = read_object(reply.text, kind)
                 problem = see(made)
                 if problem is None:
                     return made
-                found = Unreadable("wrong_fields", problem)
+                found = Fallen("wrong_fields", problem)
             except Unreadable as unreadable:
-                found = unreadable
+                found, problem = Fallen(unreadable.reason, unreadable.detail), unreadable.detail
+            except Fallen as fallen:
+                found, problem = fallen, f"{fallen.reason.replace('_', ' ')}: {fallen.detail}"
             if last:
                 break
-            again = _AGAIN.format(problem=found.detail, schema=as_text(schema))
+            again = _AGAIN.format(problem=problem, schema=as_text(schema))
             turns = (*turns, _said(reply), Message("user", again))
-        raise Fallen(found.reason, found.detail)
+        raise found
 
-    async def text(
-        self, role: str, messages: Sequence[Message], *, max_tokens: int | None = None
-    ) -> str:
-        """The model's words, without white space around them; asked once more where there are none.
+    async def logprobs(self, text: str) -> list[float]:
+        """The log-probability of each token of a text, from the builder's scorer.
 
-        Raises Fallen with one of REASONS.
+        Numbers are kept as replies are, and `models.perplexity.perplexity` makes one of them.
+        Raises as PromptScorer does.
         """
-        reply = await self._reply(role, tuple(messages), max_tokens, None)
-        if not _words(reply):
-            turns = (*messages, _said(reply), Message("user", _NOTHING))
-            reply = await self._reply(role, turns, max_tokens, None)
-        if not _words(reply):
-            raise Fallen("empty_reply", "the reply is empty")
-        return _words(reply)
+        if self.scores is None:
+            raise UsageError("this builder has no scorer of perplexities")
+        return await self.scores.logprobs(text)
 
     async def _reply(
         self,
         role: str,
         messages: tuple[Message, ...],
-        max_tokens: int | None,
-        schema: Mapping[str, Any] | None,
+        schema: Mapping[str, Any],
     ) -> Reply:
         """A whole reply. Raises Fallen."""
         if role not in self.models:
             raise UsageError(f"no model for the role {role!r} was given")
         asked = self.models[role]
         params = asked.params
-        if params.max_tokens is None and max_tokens is not None:
-            params = msgspec.structs.replace(params, max_tokens=max_tokens)
-        if schema is not None and asked.structured and asked.offers:
+        if asked.structured and asked.offers:
             with_schema = msgspec.structs.replace(params, extra=params.extra | as_parameter(schema))
             reply = await self._one(role, ChatRequest(messages, with_schema), structured=True)
             if reply is not None and not asked.may_be_the_schema(reply):
                 asked.taken = asked.taken or reply.status is None
-                return _whole(reply)
+                return whole(reply)
         plain = await self._one(role, ChatRequest(messages, params))
         assert plain is not None
         if is_refused(plain) and not asked.schema_refused:
             asked.structured = True  # the schema was not what was wrong
-        return _whole(plain)
+        return whole(plain)
 
     async def _one(
         self, role: str, request: ChatRequest, *, structured: bool = False
@@ -210,10 +169,10 @@ class Ask:
     def _recalled(self, asked: Asked, key: str) -> Reply | None:
         if not asked.model.cacheable:
             return None
-        kept = self._paid.get(key) if self._paid is not None else None
-        if kept is None and self.cache is not None:
-            kept = recall(self.cache, key)
-        return kept
+        paid = self._paid.get(key) if self._paid is not None else None
+        if paid is not None and paid.reply is not None:
+            return paid.reply
+        return recall(self._cache, key) if self._cache is not None else None
 
     def _keep(self, role: str, key: str, reply: Reply) -> None:
         """In the build's folder first: a kill between the two costs nothing. WriteError."""
@@ -222,8 +181,8 @@ class Ask:
             return
         if self._paid is not None:
             self._paid.put(Paid(key, role, model.name, reply))
-        if self.cache is not None:
-            remember(self.cache, key, model.name, reply)
+        if self._cache is not None:
+            remember(self._cache, key, model.name, reply)
 
     async def _called(self, role: str, request: ChatRequest) -> Reply:
         asked, calls = self.models[role], self._calls[role]
@@ -235,24 +194,7 @@ class Ask:
         return reply
 
 
-def _words(reply: Reply) -> str:
-    """The text as files can hold it."""
-    return reply.text.replace("\0", "").strip()
-
-
 def _said(reply: Reply) -> Message:
     """What the model said, for itself to see; some endpoints refuse an empty message."""
-    return Message("assistant", _words(reply)[:_SHOWN_AGAIN] or "(nothing)")
-
-
-def _whole(reply: Reply) -> Reply:
-    """The reply itself, if there is a whole one. Raises Fallen."""
-    if reply.refusal:
-        raise Fallen("refused", reply.text[:200])
-    if reply.status is Status.TRUNCATED:
-        raise Fallen("truncated", "the reply was cut off; give --max-tokens a larger number")
-    if reply.status is Status.TOO_LONG:
-        raise Fallen("too_long", reply.error or "")
-    if reply.status is not None:
-        raise Fallen(CALL_FAILED, reply.error or "", passing=True)
-    return reply
+    said = reply.text.replace("\0", "").strip()[:_SHOWN_AGAIN]
+    return Message("assistant", said or "(nothing)")

@@ -48,12 +48,18 @@ class Dropped:
 
 
 class Usual(NamedTuple):
-    """What a stage asks for each item as a rule: for `--dry-run`. Tokens are those of one call."""
+    """What a stage asks for each item as a rule: for `--dry-run`. Tokens are those of one call.
+
+    `of` says for which items it asks at all (None: for every one), `most` how many calls there are
+    at most, whatever the number of items.
+    """
 
     role: str
     calls: float
     tokens_in: float
     tokens_out: float
+    of: Callable[[Any], bool] | None = None
+    most: float | None = None
 
 
 def _asks_nothing(_tokens: float) -> Sequence[Usual]:
@@ -121,7 +127,7 @@ class Dataset:
     `files` are the dataset's, by their name below dataset/; `quality` is what the quality report
     reads, one for each item (builders.quality). `run` is the command that takes the dataset, with
     {dataset} for its folder. `factors` are the names by which items are counted. `tasks` are for
-    annotators, written to annotate/KIND.jsonl.
+    annotators, written to annotate/KIND.jsonl; `human` is what people said (People.account).
     """
 
     files: Mapping[str, bytes]
@@ -129,6 +135,7 @@ class Dataset:
     run: str
     factors: Sequence[str] = ()
     tasks: Sequence[Task] = ()
+    human: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -139,7 +146,8 @@ class Plan:
     sentences that page and data card must show. `tokens(item)` is the size of a source item.
     `scorer` gives perplexities, where the builder needs any (models.perplexity). `close` gives back
     what was opened to prepare the plan; it is called however the build ends. `people` are the human
-    labels, where the builder takes any (builders.people).
+    labels, where the builder takes any (builders.people). `others` are models that are asked
+    without a role (a fact judge, a decomposer): name → what tells about them (builders.others).
     """
 
     builder: str
@@ -153,6 +161,7 @@ class Plan:
     scorer: Any = None
     close: Callable[[], None] | None = None
     people: Any = None
+    others: Mapping[str, Callable[[], Mapping[str, Any]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ work/_replies.jsonl      the replies that were paid for
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,37 +22,17 @@ import msgspec
 import orjson
 
 from trueground.annotation.base import Task
+from trueground.annotation.kinds import KINDS
 from trueground.builders.base import Dropped
-from trueground.builders.replies import read_log
 from trueground.errors import InputError, OutputError
 from trueground.net.locks import LOCK, locked
-from trueground.runs.directory import AppendFile, replacing, write_error, write_json
+from trueground.runs.directory import replacing, write_error, write_json
 
 MANIFEST, SUMMARY, DROPPED = "manifest.json", "summary.json", "dropped.jsonl"
 STAGES, WORK, DATASET, ANNOTATE = "stages", "work", "dataset", "annotate"
 REPORT, CARD = "report.html", "card.md"
 REPLIES = "_replies.jsonl"  # no stage is called so
 _encode = msgspec.json.Encoder().encode
-
-
-class Fell(msgspec.Struct, omit_defaults=True):
-    """What fell: as `base.Dropped`, with the thing itself."""
-
-    id: str
-    reason: str
-    detail: str = ""
-    made: Any = None
-
-
-class Outcome(msgspec.Struct, omit_defaults=True):
-    """What a stage made of one item, under the hash of all that it depends on."""
-
-    key: str
-    kept: list[msgspec.Raw] = []
-    dropped: list[Fell] = []
-
-
-_outcome = msgspec.json.Decoder(Outcome).decode
 
 
 @contextmanager
@@ -109,60 +89,13 @@ def read_stage(path: Path, name: str, kind: type[Any]) -> list[Any]:
         raise InputError(f"{files[0]} cannot be read: {error}; run the build again") from None
 
 
-class WorkLog:
-    """The outcomes of one stage as they arrive; the last line under a key counts.
-
-    Outcomes of items, prompts and models that are no longer used stay: who goes back to them pays
-    nothing.
-    """
-
-    def __init__(self, folder: Path, stage: str) -> None:
-        """Opens the log, or begins it; a line that was cut off is left out, and gone."""
-        made(folder)
-        path = folder / f"{stage}.jsonl"
-        self._known: dict[str, Outcome] = {}
-        size = read_log(path, self._note) if path.exists() else 0
-        self._file = AppendFile(path, size)
-
-    def get(self, key: str) -> Outcome | None:
-        """The outcome under the key; None if there is none."""
-        return self._known.get(key)
-
-    def put(self, outcome: Outcome) -> None:
-        """Keep an outcome. Raises WriteError."""
-        self._file.append(_encode(outcome) + b"\n")
-        self._known[outcome.key] = outcome
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
-
-    def _note(self, line: bytes, _place: int) -> None:
-        outcome = _outcome(line)
-        self._known[outcome.key] = outcome
-
-
-def known_outcomes(path: Path, stage: str) -> Mapping[str, Outcome]:
-    """What a stage's log holds, without opening it for writing; nothing where there is none."""
-    found: dict[str, Outcome] = {}
-
-    def note(line: bytes, _place: int) -> None:
-        outcome = _outcome(line)
-        found[outcome.key] = outcome
-
-    log = path / WORK / f"{stage}.jsonl"
-    if log.exists():
-        read_log(log, note)
-    return found
-
-
 def write_stage(path: Path, number: int, name: str, items: Sequence[Any]) -> None:
     """Replace the file of a stage's items. Raises WriteError."""
     folder = made(path / STAGES)
     file = folder / f"{number:02}-{name}.jsonl"
     for old in folder.glob(f"{number:02}-*.jsonl"):
         if old != file:
-            old.unlink()
+            _remove(old)
     write_lines(file, [_encode(item) for item in items])
 
 
@@ -170,7 +103,7 @@ def remove_stages(path: Path, after: int) -> None:
     """Remove the items of stages that an earlier build had and this one has not."""
     for old in (path / STAGES).glob("[0-9][0-9]-*.jsonl"):
         if int(old.name[:2]) > after:
-            old.unlink()
+            _remove(old)
 
 
 def made(folder: Path) -> Path:
@@ -193,8 +126,8 @@ def _row(stage: str, one: Dropped) -> dict[str, Any]:
 
 
 def write_dataset(path: Path, files: Mapping[str, bytes]) -> None:
-    """Replace the dataset; what an earlier build left beside it goes. Raises WriteError."""
-    _write_all(path / DATASET, files)
+    """Replace the dataset; what an earlier build wrote there beside it goes. Raises WriteError."""
+    _write_all(path / DATASET, files, _earlier_files(path))
 
 
 def write_tasks(path: Path, tasks: Sequence[Task]) -> None:
@@ -204,17 +137,34 @@ def write_tasks(path: Path, tasks: Sequence[Task]) -> None:
         kinds.setdefault(task.kind, []).append(_encode(task) + b"\n")
     if kinds or (path / ANNOTATE).exists():
         files = {f"{kind}.jsonl": b"".join(lines) for kind, lines in kinds.items()}
-        _write_all(path / ANNOTATE, files)
+        _write_all(path / ANNOTATE, files, [f"{kind}.jsonl" for kind in KINDS])
 
 
-def _write_all(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write these files, and let no other file stay in the folder."""
+def _earlier_files(path: Path) -> list[str]:
+    """What the build that ended here last wrote into dataset/, as its summary tells."""
+    try:
+        found = orjson.loads((path / SUMMARY).read_bytes())["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    names = found if isinstance(found, list) else []
+    return [name for name in names if isinstance(name, str) and Path(name).name == name]
+
+
+def _write_all(folder: Path, files: Mapping[str, bytes], earlier: Iterable[str]) -> None:
+    """Write these files, and let those of an earlier build go; what is not ours stays."""
     made(folder)
     for name, content in files.items():
         write_bytes(folder / name, content)
-    for old in folder.iterdir():
-        if old.name not in files and old.is_file():
-            old.unlink()
+    for name in set(earlier) - set(files):
+        for old in (folder / name, folder / f".{name}.part"):
+            _remove(old)
+
+
+def _remove(file: Path) -> None:
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        raise write_error(file, error) from error
 
 
 def write_lines(path: Path, lines: Sequence[bytes]) -> None:

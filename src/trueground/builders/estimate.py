@@ -9,15 +9,19 @@ from typing import Any
 
 from trueground.builders.accounts import do_whole, read_source
 from trueground.builders.ask import Ask, Asked
-from trueground.builders.base import Plan, Stage, Whole
-from trueground.builders.directory import known_outcomes
+from trueground.builders.base import Plan, Stage, Usual, Whole
 from trueground.builders.flow import known, stage_key
+from trueground.builders.manifest import names_of
+from trueground.builders.worklog import known_outcomes
 from trueground.models.pricing import Prices, price_of
 
 
 @dataclass(frozen=True)
 class Expected:
-    """The calls of one role in one stage. Tokens and calls are estimates from above, as a rule."""
+    """The calls of one role, or of one of `Plan.others`, in one stage.
+
+    Tokens and calls are estimates from above, as a rule.
+    """
 
     stage: str
     role: str
@@ -59,16 +63,17 @@ def estimate(
     items, _, _ = read_source(plan.source, limit)
     count = len(items)
     tokens = sum(map(plan.tokens, items)) / count if count else 0.0
-    ask = Ask(models, None)
+    ask, names = Ask(models, None), names_of(plan, models)
     there, done = _Items(items), 0
     expected: list[Expected] = []
     for stage in plan.stages:
         if isinstance(stage, Whole):
             there = _through_whole(stage, there)
             continue
-        there, found, calls = _through(stage, there, ask, folder)
+        left, there, found = _through(stage, there, ask, folder)
         done += found
-        expected += [_expected(stage, u, calls, models, prices) for u in stage.usual(tokens)]
+        asked = [usual for usual in stage.usual(tokens) if usual.role in names]
+        expected += [_expected(stage, one, left, names[one.role], prices) for one in asked]
     return Estimated(count, done, expected)
 
 
@@ -81,27 +86,27 @@ def _through_whole(stage: Whole[Any, Any], items: _Items) -> _Items:
 
 def _through(
     stage: Stage[Any, Any], items: _Items, ask: Ask, folder: Path
-) -> tuple[_Items, int, float]:
-    """(what comes out, outcomes that are there, items that the stage must still work on)."""
+) -> tuple[_Items, _Items, int]:
+    """(items that the stage must still work on, what comes out, outcomes that are there)."""
     keys = [stage_key(stage, ask, item) for item in items.items]
     made = known(stage, known_outcomes(folder, stage.name), keys)
-    left = len(keys) - len(made) + items.unknown
+    waiting = [item for key, item in zip(keys, items.items, strict=True) if key not in made]
+    left = _Items(waiting, items.unknown)
     out = _Items([one for key in keys if key in made for one in made[key].kept])
-    out.unknown = left * stage.fan_out
-    return out, len(made), left
+    out.unknown = (len(waiting) + items.unknown) * stage.fan_out
+    return left, out, len(made)
 
 
 def _expected(
     stage: Stage[Any, Any],
-    usual: Any,
-    items: float,
-    models: Mapping[str, Asked],
+    usual: Usual,
+    left: _Items,
+    name: str,
     prices: Prices | None,
 ) -> Expected:
-    calls = round(items * usual.calls) if usual.role in models else 0
+    asked = left.items if usual.of is None else [one for one in left.items if usual.of(one)]
+    some = (len(asked) + left.unknown) * usual.calls
+    calls = round(some if usual.most is None else min(some, usual.most))
     tokens_in, tokens_out = round(calls * usual.tokens_in), round(calls * usual.tokens_out)
-    name = models[usual.role].model.name if usual.role in models else ""
-    usd = None
-    if prices is not None and name:
-        usd = price_of(name, prices).cost(tokens_in, tokens_out)
+    usd = None if prices is None else price_of(name, prices).cost(tokens_in, tokens_out)
     return Expected(stage.name, usual.role, name, calls, tokens_in, tokens_out, usd)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -14,15 +16,11 @@ import msgspec
 from trueground.builders.accounts import Flowed, do_whole, see_ids, see_reasons
 from trueground.builders.ask import CALL_FAILED, REASONS, Ask
 from trueground.builders.base import Dropped, Plan, Stage, Whole
-from trueground.builders.directory import (
-    WORK,
-    Fell,
-    Outcome,
-    WorkLog,
-    remove_stages,
-    write_stage,
-)
+from trueground.builders.directory import WORK, remove_stages, write_stage
 from trueground.builders.fallen import Fallen
+from trueground.builders.patience import Patience
+from trueground.builders.threads import in_daemon
+from trueground.builders.worklog import Fell, Outcome, WorkLog, lines_of
 from trueground.errors import ProtocolError
 
 # Part of every key: a change of what an outcome means must not meet older ones.
@@ -54,6 +52,7 @@ async def do_stage(
     items: Sequence[Any],
     ask: Ask,
     progress: Progress,
+    patience: Patience,
 ) -> tuple[list[Any], Flowed]:
     """A stage that works item by item; each outcome is on disk before the next begins."""
     log = WorkLog(folder / WORK, stage.name)
@@ -71,6 +70,7 @@ async def do_stage(
                 made[key] = _read(stage, outcome)
                 if passes:
                     again[key] = made[key].dropped
+                    patience.lost(stage.name, len(items), _detail(again[key]))
                 else:
                     log.put(outcome)
                 progress(stage.name, len(made), len(items))
@@ -81,10 +81,31 @@ async def do_stage(
         log.close()
     kept = [one for key in keys for one in made[key].kept]
     dropped = [one for key in keys for one in made[key].dropped]
-    see_ids(stage.name, kept)
+    _see_ids(folder, stage.name, kept)
     flowed = Flowed(stage.name, stage.doc, len(items), len(kept), _reasons(stage), dropped)
     flowed.again = [one for key in keys for one in again.get(key, ())]
+    flowed.failed = len(again)
     return kept, flowed
+
+
+def _see_ids(folder: Path, stage: str, kept: Sequence[Any]) -> None:
+    """ProtocolError, with file and lines, where two things that the stage gave have one id."""
+    try:
+        see_ids(stage, kept)
+    except ProtocolError as error:
+        ids = Counter(item.id for item in kept)
+        lines = lines_of(folder, stage, {one for one, n in ids.items() if n > 1})
+        raise ProtocolError(
+            f"{error}; expected each once. It stands in {folder / WORK / stage}.jsonl, "
+            f"{'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, lines))}: if that file "
+            "was changed, remove these lines and run the same command again; replies that were "
+            "paid for are kept"
+        ) from None
+
+
+def _detail(dropped: Sequence[Dropped]) -> str:
+    """The first that says anything."""
+    return next((one.detail for one in dropped if one.detail), "nothing more is known")
 
 
 def known(stage: Stage[Any, Any], log: Known, keys: Iterable[str]) -> dict[str, Made]:
@@ -165,20 +186,21 @@ async def flow(
     items: list[Any],
     ask: Ask,
     progress: Progress,
+    patience: Patience,
     done: Callable[[], None],
 ) -> tuple[list[Any], list[Flowed]]:
     """All stages in turn: (the items left, one account a stage). Each writes its items when done.
 
-    `done` is called behind every stage. Raises UnreachableError where nobody is reached, and
-    WriteError; what was made is kept either way.
+    `done` is called behind every stage. Raises UnreachableError where nobody is reached or too many
+    calls fail, and WriteError; what was made is kept either way.
     """
     accounts = []
     for number, stage in enumerate(plan.stages, start=2):
         if isinstance(stage, Whole):
             progress(stage.name, 0, len(items))
-            items, flowed = await asyncio.to_thread(do_whole, stage, items)
+            items, flowed = await in_daemon(partial(do_whole, stage, items))
         else:
-            items, flowed = await do_stage(folder, stage, items, ask, progress)
+            items, flowed = await do_stage(folder, stage, items, ask, progress, patience)
         write_stage(folder, number, stage.name, items)
         accounts.append(flowed)
         done()

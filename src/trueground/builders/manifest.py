@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from trueground._version import __version__
-from trueground.builders.ask import Asked
+from trueground.builders import others
+from trueground.builders.asked import Asked
 from trueground.builders.base import Plan
 from trueground.builders.directory import read_manifest, write_manifest
+from trueground.builders.scores import PERPLEXITY
 from trueground.errors import RunInterrupted, TruegroundError
 from trueground.evaluate.manifest import shown_word
 from trueground.models.asker import Spent
@@ -33,14 +36,16 @@ class Sheet:
         folder: Path,
         plan: Plan,
         models: Mapping[str, Asked],
+        scored: Spent,
         settings: Mapping[str, Any],
         command: Sequence[str],
     ) -> None:
-        """`settings` stand in the manifest as they are."""
+        """`settings` stand in the manifest as they are; `scored` counts for the plan's scorer."""
         earlier = read_manifest(folder) or {}
-        self._folder, self._models = folder, models
+        self._folder, self._models = folder, _tellers(plan, models, scored)
         self._before = {
-            role: _before(earlier, role, asked.model.signature) for role, asked in models.items()
+            role: _before(earlier, role, str(tell()["signature"]))
+            for role, tell in self._models.items()
         }
         prompts = {p.id: p.sha256 for stage in plan.stages for p in getattr(stage, "prompts", ())}
         self.content: dict[str, Any] = {
@@ -53,7 +58,7 @@ class Sheet:
             **settings,
             "prompts": prompts,
             "models": {},
-            "notices": list(plan.notices),
+            "notices": [],
             "sessions": 1 + _whole(earlier.get("sessions")),
             "start": earlier.get("start") or _now(),
             "finished": None,
@@ -85,13 +90,38 @@ class Sheet:
             raise
 
     def _told(self, role: str) -> dict[str, Any]:
-        asked = self._models[role]
-        return {
-            "name": asked.model.name,
-            "signature": asked.model.signature,
-            "params": msgspec.to_builtins(asked.params),
-            **vars(self._before[role] + asked.spent),
-        }
+        told = self._models[role]()
+        return {**told, **vars(self._before[role] + _counted(told))}
+
+
+def names_of(plan: Plan, models: Mapping[str, Asked]) -> dict[str, str]:
+    """Who is asked: roles, the scorer of perplexities, and the plan's others → names of models."""
+    return {role: str(tell()["name"]) for role, tell in _tellers(plan, models, Spent()).items()}
+
+
+def _tellers(
+    plan: Plan, models: Mapping[str, Asked], scored: Spent
+) -> dict[str, Callable[[], Mapping[str, Any]]]:
+    """What tells of each model that is asked who it is, and what it cost in this session."""
+    found = dict(plan.others)
+    found |= {role: partial(_asked, asked) for role, asked in models.items()}
+    if plan.scorer is not None:
+        scorer = plan.scorer
+        found[PERPLEXITY] = others.told(scorer.name, scorer.signature, lambda: scored)
+    return found
+
+
+def _asked(asked: Asked) -> dict[str, Any]:
+    return {
+        "name": asked.model.name,
+        "signature": asked.model.signature,
+        "params": msgspec.to_builtins(asked.params),
+        **vars(asked.spent),
+    }
+
+
+def _counted(told: Mapping[str, Any]) -> Spent:
+    return Spent(**{name: _whole(told.get(name)) for name in _COUNTS})
 
 
 def _before(earlier: Mapping[str, Any], role: str, signature: str) -> Spent:
@@ -100,7 +130,7 @@ def _before(earlier: Mapping[str, Any], role: str, signature: str) -> Spent:
     told = models.get(role) if isinstance(models, dict) else None
     if not isinstance(told, dict) or told.get("signature") != signature:
         return Spent()
-    return Spent(**{name: _whole(told.get(name)) for name in _COUNTS})
+    return _counted(told)
 
 
 def _whole(value: Any) -> int:

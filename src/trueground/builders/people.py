@@ -13,6 +13,7 @@ from trueground.annotation.base import Label, Task
 from trueground.annotation.kinds import KINDS
 from trueground.annotation.labels import read_labels
 from trueground.builders.base import Dropped, Whole
+from trueground.builders.quality.labels import tell
 from trueground.errors import InputError
 
 REASONS: Mapping[str, str] = {
@@ -47,6 +48,7 @@ class People:
                 )
         self._tasks_of = tasks_of
         self.asked: Sequence[Any] = ()
+        self._before: Sequence[Any] = ()
 
     @property
     def tasks(self) -> list[Task]:
@@ -59,15 +61,32 @@ class People:
         reasons = REASONS if self.labels else {}
         return Whole("people", doc, kind, kind, self._work, reasons)
 
+    def account(self, judged: Callable[[Any, Task], Mapping[str, str]]) -> dict[str, Any] | None:
+        """What people said of all items that came to the vote; None without labels.
+
+        {"kinds": as quality.labels.tell}. `judged(item, task)` is what a judge model said of the
+        same task, by field: {} where it was not asked. So agreement is counted over what people
+        voted down too.
+        """
+        if not self.labels:
+            return None
+        pairs = [(item, task) for item in self.asked for task in self._tasks_of(item)]
+        said = {task.id: judged(item, task) for item, task in pairs if self.label(task)}
+        return {"kinds": tell([task for _, task in pairs], self.labels, said)}
+
     def label(self, task: Task) -> Label | None:
         """What people said of a task; None where they did not, or said it of another text."""
         return self.labels.get(task.kind, {}).get(task.id)
 
+    def decided_before(self, items: Sequence[Any]) -> None:
+        """These fell in an earlier stage by their labels: their tasks count all the same."""
+        self._before = list(items)
+
     def _work(self, items: Sequence[Any]) -> list[Any]:
-        self.asked = list(items)
+        self.asked = [*self._before, *items]
         if not self.labels:
             return list(items)
-        if not any(map(self.label, self.tasks)) and items:
+        if not any(map(self.label, self.tasks)) and self.asked:
             raise InputError(
                 f"--labels {self.file}: none of its labels is of a task of this build; expected "
                 "ids that stand in its annotate/ folder. Were they given to other texts?"
@@ -83,7 +102,7 @@ class People:
                 said = None if label is None else label.values.get(field)
                 if said is None:
                     detail = "no label" if label is None else f"{field} is not decided"
-                    return Dropped(item.id, "unlabelled", f"{task.id}: {detail}")
+                    return Dropped(item.id, "unlabelled", f"{task.id}: {detail}", item)
                 if said != "yes":
-                    return Dropped(item.id, "voted_down", f"{task.id}: {field} {said}")
+                    return Dropped(item.id, "voted_down", f"{task.id}: {field} {said}", item)
         return item

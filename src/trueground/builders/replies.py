@@ -20,13 +20,14 @@ _KEPT = (None, Status.TRUNCATED)
 _encode = msgspec.json.Encoder().encode
 
 
-class Paid(msgspec.Struct):
-    """One reply, and under which key (models.cached) it was asked for."""
+class Paid(msgspec.Struct, omit_defaults=True):
+    """One reply, or the log-probabilities of a text, and under which key they were asked for."""
 
     key: str
     role: str
     model: str
-    reply: Reply
+    reply: Reply | None = None
+    logprobs: list[float] | None = None
 
 
 class ReplyLog:
@@ -39,21 +40,21 @@ class ReplyLog:
         size = read_log(path, self._note) if path.exists() else 0
         self._file = AppendFile(path, size)
 
-    def get(self, key: str) -> Reply | None:
-        """The reply under the key; None if there is none that can be read."""
+    def get(self, key: str) -> Paid | None:
+        """What was paid for under the key; None if there is nothing that can be read."""
         place = self._places.get(key)
         if place is None:
             return None
         with self._path.open("rb") as file:
             file.seek(place)
             try:
-                return _decode(file.readline()).reply
+                return _decode(file.readline())
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 return None
 
     def put(self, paid: Paid) -> None:
         """Keep a reply that is whole or truncated: others may do better next time. WriteError."""
-        if paid.reply.status in _KEPT:
+        if paid.reply is None or paid.reply.status in _KEPT:
             place = self._file.size
             self._file.append(_encode(paid) + b"\n")
             self._places[paid.key] = place

@@ -58,7 +58,7 @@ def export(
         str,
         typer.Argument(
             help="validity, candidate, gold-facts, revision, quality (of a build); contains, "
-            "contains-list, relevance, correctness, support, alignment (of records)."
+            "contains-list, relevance, correctness, support (of records); alignment (of both)."
         ),
     ],
     sources: Annotated[
@@ -93,7 +93,14 @@ def export(
         typer.Option("--map", help="Your column names: question=query,contexts=docs"),
     ] = None,
     on_bad_row: Annotated[OnBadRow, typer.Option(help="stop, or skip.")] = OnBadRow.STOP,
-    overwrite: Overwrite = False,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite",
+            help="Replace files that are there; those of the earlier export that this one does not "
+            "have are removed.",
+        ),
+    ] = False,
     format_: FormatOption = Format.TEXT,
     quiet: Quiet = False,
 ) -> None:

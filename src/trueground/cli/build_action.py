@@ -21,11 +21,13 @@ from trueground.errors import UsageError
 from trueground.models.pricing import price_of, read_prices
 from trueground.reports.building import render_built, render_estimated
 
+_NOTHING_LEFT = 3  # as where too few items could be scored
+
 
 def start(
     builder: Builder, models: Mapping[str, str], options: Mapping[str, Any], **given: Any
 ) -> None:
-    """Build, or say what it would cost, and print what came of it."""
+    """Build, or say what it would cost, and print what came of it. Exit 3: no item is left."""
     see_numbers(given)
     with progress_bar(given["quiet"] or given["no_progress"]) as progress:
         settings = _settings(given, progress)
@@ -45,6 +47,8 @@ def start(
             typer.echo(render_built(found.summary, found.path, found.spent, _usd(found, settings)))
     else:
         typer.echo(render_estimated(_as_json(found)))
+    if isinstance(found, Built) and not found.items:
+        raise typer.Exit(_NOTHING_LEFT)
 
 
 def _usd(built: Built, settings: BuildSettings) -> dict[str, float]:
@@ -71,6 +75,7 @@ def _settings(given: Mapping[str, Any], progress: Any) -> BuildSettings:
         cache=not given["no_cache"],
         prompts=dict(map(_prompt, given["prompt"] or ())),
         labels=given["labels"],
+        max_failed=given["max_failed"],
         endpoint=Endpoint(
             base_url=given["base_url"],
             api_key_env=given["api_key_env"],

@@ -53,6 +53,12 @@ def common(
         float, typer.Option(min=0.01, help="Seconds for a call with all its attempts.")
     ] = 1_800.0,
     max_attempts: Annotated[int, typer.Option(min=1, help="Attempts of a call.")] = 6,
+    max_failed: Annotated[
+        float,
+        typer.Option(
+            min=0.0, max=1.0, help="Stop where more than this share of all falls by failed calls."
+        ),
+    ] = 0.1,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Call and write nothing; show what it would cost.")
     ] = False,

@@ -1,4 +1,4 @@
-"""How likely a text is to a language model: from a name to log-probabilities, kept in the cache."""
+"""How likely a text is to a language model: from a name to a scorer; how numbers are kept."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ __all__ = [
     "PromptScorer",
     "Unscored",
     "WordScorer",
-    "cached_logprobs",
+    "logprobs_key",
     "make_scorer",
     "perplexity",
+    "recall_logprobs",
+    "remember_logprobs",
 ]
 
 # Part of every key: a change of what a kept value means must not meet older entries.
@@ -71,28 +73,24 @@ def make_scorer(written: str, options: ModelOptions | None = None) -> PromptScor
     return EndpointScorer(name, options)
 
 
-async def cached_logprobs(
-    scorer: PromptScorer, cache: ResponseCache | None, text: str
-) -> list[float]:
-    """The scorer's numbers for a text, from the cache where they are there. Raises as it does."""
-    if cache is None or not scorer.cacheable:
-        return await scorer.logprobs(text)
+def logprobs_key(scorer: PromptScorer, text: str) -> str:
+    """SHA-256 (hex) of the scorer's signature and the text: under it the numbers are kept."""
     head = msgspec.json.encode(["perplexity", _VERSION, scorer.signature])
-    key = hashlib.sha256(head + text.encode("utf-8", "surrogatepass")).hexdigest()
-    kept = _recalled(cache, key)
-    if kept:
-        return kept
-    found = await scorer.logprobs(text)
-    cache.put(key, _encode(found), model=scorer.name, tokens=len(found) + 1)
-    return found
+    return hashlib.sha256(head + text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _recalled(cache: ResponseCache, key: str) -> list[float] | None:
+def recall_logprobs(cache: ResponseCache, key: str) -> list[float] | None:
+    """The numbers kept under the key; None if there are none that can be read."""
     value = cache.get(key)
     try:
         return None if value is None else _decode(value)
     except msgspec.MsgspecError:
-        return None  # asking again gives a good one, which takes its place
+        return None  # asking again gives good ones, which take their place
+
+
+def remember_logprobs(cache: ResponseCache, key: str, model: str, found: list[float]) -> None:
+    """Keep the numbers of a text."""
+    cache.put(key, _encode(found), model=model, tokens=len(found) + 1)
 
 
 def _read(written: str) -> tuple[str, Given]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from trueground.reports import build_said as said
 from trueground.reports import build_view as view
 
 # Whatever Markdown or HTML could read as more than a sign.
@@ -55,7 +56,7 @@ def _head(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterator[s
     n = summary["n"]
     yield f"# {plain(view.title(summary))}"
     yield (
-        f"{n:,} {'item' if n == 1 else 'items'}, made by `trueground build` "
+        f"{view.several(n, 'item')}, made by `trueground build` "
         f"{plain(manifest.get('trueground', ''))} with the builder {plain(summary['builder'])}. "
         "The page `report.html` beside this file shows the same with pictures."
     )
@@ -78,7 +79,7 @@ def _making(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterator
         yield _table(("stage", "reason", "in words", "items"), fell, 3)
     if models := view.models(manifest):
         yield "Models:"
-        rows = [(role, name, said or "–") for role, name, said in models]
+        rows = [(role, name, how or "–") for role, name, how in models]
         yield _table(("role", "model", "asked with"), rows, 3)
     if prompts := manifest.get("prompts"):
         yield "Prompts, with the SHA-256 of their texts:"
@@ -91,49 +92,15 @@ def _validation(quality: Mapping[str, Any], people: Mapping[str, Any] | None) ->
     yield "## Validation"
     judged, human = quality["answerable"], quality["human"]
     if judged:
-        yes, asked = judged["yes"], judged["asked"]
-        yield (
-            f"A judge model found {yes:,} of {asked:,} items answerable from their contexts "
-            f"({view.percent(yes, asked)})."
-        )
+        yield f"{said.answerable(judged)} {said.LEFT}"
     if human:
-        labelled = human["items"]
-        yield f"People have labelled {labelled:,} {'item' if labelled == 1 else 'items'}."
-        yield _table(
-            ("field", "what they said"),
-            [(field, view.counts(values)) for field, values in human["fields"].items()],
-            2,
-        )
-        for field, one in human["judge"].items():
-            yield (
-                f"The judge and people agree on {plain(field)} in {one['raw']:.1%} of "
-                f"{one['n']:,} items; Cohen's kappa {view.kappa(one['kappa'], one['kappa_ci'])}."
-            )
+        yield said.labelled(human)
+        yield _table(*said.table(human["kinds"]), 4)
     if people:
         yield f"Labels of people that came after the build ({plain(people['file'])}):"
-        yield _table(*people_rows(people), 4)
+        yield _table(*said.table(people["kinds"]), 4)
     if not (judged or human or people):
         yield "No judge of answerability was asked, and no labels of people were given."
-
-
-def people_rows(people: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """Head and rows of the table of labels that came after a build."""
-    head = ("task", "field", "what they said", "how decided", "decided", "as in the dataset")
-    rows = [
-        (
-            kind["kind"],
-            field["field"],
-            view.counts(field["values"]),
-            view.how_decided(field["how"]),
-            f"{field['decided']:,} of {kind['tasks']:,}",
-            view.percent(field["confirmed"], field["decided"])
-            if field["confirmed"] is not None
-            else "–",
-        )
-        for kind in people["kinds"]
-        for field in kind["fields"]
-    ]
-    return head, rows
 
 
 def _numbers(quality: Mapping[str, Any]) -> Iterator[str]:
@@ -167,17 +134,17 @@ def _numbers(quality: Mapping[str, Any]) -> Iterator[str]:
 
 def _limits(summary: Mapping[str, Any], quality: Mapping[str, Any]) -> Iterator[str]:
     yield "## Known limits"
-    said = [*view.left_out(summary), *map(plain, summary["notices"])]
-    said += [
+    limits = [*view.left_out(summary), *map(plain, summary["notices"])]
+    limits += [
         f"{one['items']:,} {'item has' if one['items'] == 1 else 'items have'} {words} as another."
         for words, one in view.doubles(quality)
         if one["items"]
     ]
-    said.append(
+    limits.append(
         "Models wrote and checked texts in it: an item may be wrong all the same. Items that "
         "failed a check are in dropped.jsonl, with the reason."
     )
-    yield "\n".join(f"- {one}" for one in said)
+    yield "\n".join(f"- {one}" for one in limits)
 
 
 def _sources(manifest: Mapping[str, Any]) -> Iterator[str]:
@@ -195,6 +162,8 @@ def _sources(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _use(summary: Mapping[str, Any]) -> Iterator[str]:
+    if not summary["n"]:
+        return
     yield "## How to use it"
     yield "From the folder in which this file stands:"
     yield fenced(view.command(summary))

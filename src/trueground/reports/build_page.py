@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from trueground.reports import build_said as said
 from trueground.reports import build_view as view
-from trueground.reports.build_card import people_rows
 from trueground.reports.shell import draw
 
 
@@ -41,11 +41,11 @@ def render_page(
         "ends": ends,
         "doubles": view.doubles(quality),
         "people": people,
-        "people_table": people_rows(people) if people else None,
+        "people_table": said.table(people["kinds"]) if people else None,
+        "human_table": said.table(quality["human"]["kinds"]) if quality["human"] else None,
+        "said": said,
         "amount": view.amount,
         "percent": view.percent,
-        "kappa": view.kappa,
-        "counts": view.counts,
     }
     return draw("build.html.j2", (), ["report.css", "build.css"], shown)
 

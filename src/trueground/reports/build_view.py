@@ -6,6 +6,7 @@ Nothing here tells a time, a cost or a folder of this machine beyond the sources
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 LENGTHS = {
@@ -30,7 +31,8 @@ SIZES = {
 }
 # Of thousands of source files page and card show the first; manifest.json has all.
 MOST_SOURCES = 50
-HOW = ("agreed", "majority", "tie", "open")
+# Models that are called by a file or a folder.
+_FILES = ("fake", "replay", "hf")
 
 
 def title(summary: Mapping[str, Any]) -> str:
@@ -63,8 +65,27 @@ def models(manifest: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     for role, model in (manifest.get("models") or {}).items():
         params = (model.get("params") or {}).items()
         said = ", ".join(f"{key} {v}" for key, v in params if v not in (None, "", [], {}))
-        found.append((role, str(model.get("name", "")), said))
+        found.append((role, shown_model(str(model.get("name", ""))), said))
     return found
+
+
+def shown_model(name: str) -> str:
+    """A model's name without the folders of this machine, where it is one of a file or folder."""
+    kind, colon, rest = name.partition(":")
+    if not colon or kind not in _FILES:
+        return name
+    at = "@" if rest.startswith("@") else ""
+    if kind == "fake" and not at:
+        return name
+    if kind == "hf" and not PurePath(rest).is_absolute():
+        return name  # a name at the hub
+    path = rest.removeprefix("@")
+    return f"{kind}:{at}{PurePath(path).name or path}"
+
+
+def several(n: int, word: str) -> str:
+    """ "1 item", "1,000 items"."""
+    return f"{n:,} {word}" if n == 1 else f"{n:,} {word}s"
 
 
 def sources(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -94,7 +115,7 @@ def _said(value: object) -> str:
 def left_out(summary: Mapping[str, Any]) -> list[str]:
     """What a limit has left unread, in a sentence; nothing without one."""
     n = summary.get("left_out") or 0
-    return [f"The limit left out {n:,} source {'item' if n == 1 else 'items'}."] if n else []
+    return [f"The limit left out {several(n, 'source item')}."] if n else []
 
 
 def command(summary: Mapping[str, Any]) -> str:
@@ -133,14 +154,3 @@ def kappa(value: float | None, ends: Sequence[float] | None = None) -> str:
     if value is None:
         return "undefined"
     return f"{value:.3f}" + (f" ({ends[0]:.3f} … {ends[1]:.3f})" if ends else "")
-
-
-def how_decided(how: Mapping[str, int]) -> str:
-    """ "12 agreed, 3 majority": how labels of several people became one."""
-    known = [*HOW, *sorted(set(how) - set(HOW))]
-    return ", ".join(f"{how[word]:,} {word}" for word in known if how.get(word))
-
-
-def counts(values: Mapping[str, int]) -> str:
-    """ "no 3, yes 12": how often each value was given."""
-    return ", ".join(f"{value or '(none)'} {n:,}" for value, n in values.items())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from trueground.reports.build_view import several
 
 
 def render_built(
@@ -17,8 +20,8 @@ def render_built(
 
     `spent` and `usd` are by role; without a price a role's cost is left out.
     """
-    left_out = f" (the limit left out {n:,} rows)" if (n := summary["left_out"]) else ""
-    lines = [f"build {summary['builder']}: {summary['n']:,} items{left_out}", ""]
+    left_out = f" (the limit left out {several(n, 'row')})" if (n := summary["left_out"]) else ""
+    lines = [f"build {summary['builder']}: {several(summary['n'], 'item')}{left_out}", ""]
     wide = max((len(stage["name"]) for stage in summary["stages"]), default=0)
     for stage in summary["stages"]:
         lines.append(f"{stage['name']:{wide}}  {stage['in']:>7,} → {stage['out']:>7,}")
@@ -28,29 +31,35 @@ def render_built(
         ]
     lines += [f"note: {notice}" for notice in summary["notices"]]
     lines += ["", *(_spent(role, one, usd.get(role)) for role, one in spent.items())]
-    lines += ["", f"out    {path}", f"next   {summary['run'].format(dataset=path / 'dataset')}"]
+    lines += ["", f"out    {path}"]
+    if summary["n"]:
+        dataset = shlex.quote(str(path / "dataset"))
+        lines.append(f"next   {summary['run'].replace('{dataset}', dataset)}")
     return "\n".join(lines)
 
 
 def _spent(role: str, one: Mapping[str, Any], usd: float | None) -> str:
     cost = "" if usd is None else f", ${usd:,.4f}"
     return (
-        f"{role}  {one['name']}: {one['calls']:,} calls, {one['cache_hits']:,} from the cache; "
+        f"{role}  {one['name']}: {several(one['calls'], 'call')}, "
+        f"{one['cache_hits']:,} from the cache; "
         f"{one['tokens_in']:,} tokens in, {one['tokens_out']:,} out{cost}"
     )
 
 
 def render_estimated(found: Mapping[str, Any]) -> str:
     """The calls of each stage and role, and their sum."""
-    lines = [f"{found['items']:,} source items; {found['done']:,} outcomes are there already"]
+    done = found["done"]
+    there = f"{several(done, 'outcome')} {'is' if done == 1 else 'are'} there already"
+    lines = [f"{several(found['items'], 'source item')}; {there}"]
     for one in found["stages"]:
         usd = "" if one["usd"] is None else f"  ${one['usd']:,.4f}"
         lines.append(
-            f"{one['stage']}  {one['role']} {one['model']}: {one['calls']:,} calls, "
+            f"{one['stage']}  {one['role']} {one['model']}: {several(one['calls'], 'call')}, "
             f"about {one['tokens_in']:,} tokens in, {one['tokens_out']:,} out{usd}"
         )
     calls = sum(one["calls"] for one in found["stages"])
-    lines.append(f"together {calls:,} calls at most, if no item falls on the way")
+    lines.append(f"together {several(calls, 'call')} at most, if no item falls on the way")
     known = [one["usd"] for one in found["stages"] if one["usd"] is not None]
     if known:
         lines.append(f"about ${sum(known):,.4f}")

@@ -29,8 +29,11 @@ from tests.builders.scripted_server import ScriptedServer, scripted
 from typer.testing import CliRunner
 
 from trueground.builders.build import BuildSettings, Built, build
+from trueground.builders.contexts import checking, judging
+from trueground.builders.ending import NO_PEOPLE, OWN_WORK
 from trueground.builders.models import Endpoint
 from trueground.cli.app import app
+from trueground.errors import InputError
 
 GERMAN = (
     "Das Dorf liegt an einer rauen Küste und lebt seit langer Zeit vom Fang der Fische. Jeden "
@@ -191,11 +194,11 @@ def test_kept_set_is_exactly_the_known_good_one(tmp_path: Path) -> None:
     assert {row["id"]: (row["stage"], row["reason"]) for row in dropped} == reasons
     assert ids(tmp_path / "out/dataset") == expected
     assert built.items == len(expected)
-    rejected = {row["id"]: row for row in read_rows(tmp_path / "out/dataset/rejected.jsonl")}
-    assert rejected.keys() == {
-        k for k, (stage, _) in reasons.items() if stage in ("check", "valid")
-    }
-    assert all(row["new_context"] and row["reason"] for row in rejected.values())
+    refused = {row["id"]: row["made"] for row in dropped if row["stage"] in ("check", "valid")}
+    assert all(made["new_context"] and made["question"] for made in refused.values())
+    assert not (tmp_path / "out/dataset/rejected.jsonl").exists()
+    made_up = {row["reason"]: row.get("made") for row in dropped if row["stage"] == "answer"}
+    assert made_up["answer_in_original"]["new_answer"] == "Lorn"
 
 
 def _own(reply: Reply, name: str) -> Any:
@@ -300,13 +303,17 @@ def test_second_judge_is_asked_of_a_sample_and_measured(tmp_path: Path) -> None:
         built = run(server, source, tmp_path / "out", options, second=True)
         drop = options | {"second": "drop"}
         dropped = run(server, source, tmp_path / "drop", drop, second=True)
+        one = run(server, source, tmp_path / "one", options | {"second-sample": "1"}, second=True)
         few = run(server, source, tmp_path / "few", options | {"second-sample": "2"}, second=True)
     found = json.loads((tmp_path / "out/dataset/agreement.json").read_bytes())
     assert found["items"] == 5
     assert found["agreement"] == pytest.approx(0.8)
     assert found["table"] == [[3, 1], [0, 1]]
     assert found["kappa"] == pytest.approx(0.24 / 0.44)
+    low, high = found["kappa_ci"]
+    assert low <= found["kappa"] <= high
     assert any("second judge saw 5 items" in notice for notice in built.summary["notices"])
+    assert any("saw 1 item and" in notice for notice in one.summary["notices"])
     assert built.items == 5
     assert dropped.items == 3
     assert few.items == 5
@@ -316,23 +323,93 @@ def test_second_judge_is_asked_of_a_sample_and_measured(tmp_path: Path) -> None:
     assert len(sampled) == 2
 
 
+def label(task: str, annotators: int = 3, **values: str) -> dict[str, Any]:
+    return {"kind": "validity", "id": task, "values": values, "annotators": annotators}
+
+
 def test_majority_of_people_decides(good: Path) -> None:
     tasks = [row["id"] for row in read_rows(good / "annotate/validity.jsonl")]
     up, down, open_, none, *others = tasks
     labels = [
-        {"kind": "validity", "id": up, "values": {"if": "yes", "only_if": "yes"}, "annotators": 3},
-        {"kind": "validity", "id": down, "values": {"if": "yes", "only_if": "no"}, "annotators": 3},
-        {"kind": "validity", "id": open_, "values": {"if": "yes"}, "annotators": 2},
+        label(up, **{"if": "yes", "only_if": "yes"}),
+        label(down, **{"if": "yes", "only_if": "no"}),
+        label(open_, annotators=2, **{"if": "yes"}),
     ]
     file = write_records(good.parent / "labels.jsonl", labels)
     with scripted(World()) as server:
         built = run(server, good.parent / "s.jsonl", good, labels=file)
         assert not server.calls  # nothing is asked again
-    assert ids(good / "dataset") == {up}
+    item = {task: task.rpartition("~")[0] for task in tasks}
+    assert ids(good / "dataset") == {item[up]}
     reasons = {row["id"]: row["reason"] for row in read_rows(good / "dropped.jsonl")}
-    assert reasons == {down: "voted_down", **dict.fromkeys([open_, none, *others], "unlabelled")}
-    assert not any("No people" in notice for notice in built.summary["notices"])
+    unlabelled = [item[task] for task in (open_, none, *others)]
+    assert reasons == {item[down]: "voted_down", **dict.fromkeys(unlabelled, "unlabelled")}
+    assert NO_PEOPLE not in built.summary["notices"]
     assert [row["id"] for row in read_rows(good / "annotate/validity.jsonl")] == tasks
+    row = read_rows(next((good / "dataset").glob("*able.jsonl")))[0]
+    assert row["validation"]["people"] == {"if": "yes", "only_if": "yes", "annotators": 3}
+
+
+def test_agreement_with_people_counts_what_they_voted_down(good: Path) -> None:
+    """The judge said yes to all of them, whatever their task; two of nine are voted down."""
+    tasks = [row["id"] for row in read_rows(good / "annotate/validity.jsonl")]
+    labels = [
+        label(task, **{"if": "yes", "only_if": "no" if n < 2 else "yes"})
+        for n, task in enumerate(tasks)
+    ]
+    with scripted(World()) as server:
+        file = write_records(good.parent / "labels.jsonl", labels)
+        built = run(server, good.parent / "s.jsonl", good, labels=file)
+    (said,) = built.summary["quality"]["human"]["kinds"]
+    assert (said["tasks"], said["labelled"]) == (9, 9)
+    judge = {field["field"]: field["judge"] for field in said["fields"]}
+    assert (judge["if"]["n"], judge["if"]["raw"]) == (9, 1.0)
+    assert (judge["only_if"]["n"], judge["only_if"]["raw"]) == (9, pytest.approx(7 / 9))
+    assert judge["only_if"]["kappa"] == pytest.approx(0.0)
+    found = built.summary["quality"]["answerable"]["by"]["task"]
+    assert found["unanswerable"]["yes"] == 0
+    assert found["inconsistent"]["yes"] == found["inconsistent"]["asked"] > 0
+
+
+def test_labels_of_other_texts_do_not_count(good: Path) -> None:
+    before = (good / "dataset/unanswerable.jsonl").read_bytes()
+    tasks = [row["id"] for row in read_rows(good / "annotate/validity.jsonl")]
+    yes = {"if": "yes", "only_if": "yes"}
+    old = write_records(good.parent / "labels.jsonl", [label(task, **yes) for task in tasks])
+    source = good.parent / "s.jsonl"
+    rows = read_rows(source)
+    moved = "It moved to Norn Bay last year."
+    changed = [row | {"context": f"{row['context']} {moved}"} for row in rows[:1]] + rows[1:]
+    odd = {
+        ("Aa", "unanswerable"): u(context=f"{without_answer('Aa')['context']} {moved}"),
+        ("Aa", "inconsistent"): i(context=f"{with_answer('Aa')['context']} {moved}"),
+    }
+    with scripted(World(odd)) as server:
+        run(server, write_records(source, changed), good, labels=old)
+    fell = {row["id"]: row["reason"] for row in read_rows(good / "dropped.jsonl")}
+    assert fell == dict.fromkeys(["Aa/unanswerable", "Aa/inconsistent"], "unlabelled")
+    assert (good / "dataset/unanswerable.jsonl").read_bytes() != before
+
+
+def test_labels_of_another_build_are_refused(good: Path) -> None:
+    before = (good / "dataset/unanswerable.jsonl").read_bytes()
+    yes = {"if": "yes", "only_if": "yes"}
+    file = write_records(good.parent / "labels.jsonl", [label("Zz/unanswerable~12345678", **yes)])
+    with scripted(World()) as server, pytest.raises(InputError, match="none of its labels"):
+        run(server, good.parent / "s.jsonl", good, labels=file)
+    assert (good / "dataset/unanswerable.jsonl").read_bytes() == before
+
+
+def test_checks_are_done_once(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def again(*_: Any) -> None:
+        raise AssertionError("checked again")
+
+    monkeypatch.setattr(checking, "_ALWAYS", (again,))
+    monkeypatch.setattr(judging, "weigh", again)
+    with scripted(World()) as server:
+        assert run(server, good.parent / "s.jsonl", good).items == 9
+        with pytest.raises(AssertionError, match="checked again"):
+            run(server, good.parent / "s.jsonl", good, {"kept": "0.7"})
 
 
 def test_a_model_that_judges_itself_is_named(tmp_path: Path) -> None:
@@ -341,5 +418,6 @@ def test_a_model_that_judges_itself_is_named(tmp_path: Path) -> None:
         settings = BuildSettings(endpoint=Endpoint(base_url=server.url))
         models = {"writer": "big", "judge": "big"}
         built = build("contexts", source, tmp_path / "out", models=models, settings=settings)
-    assert any("judges its own work" in notice for notice in built.summary["notices"])
+    assert OWN_WORK.format(name="big") in built.summary["notices"]
+    assert NO_PEOPLE in built.summary["notices"]
     assert built.summary["run"].count("faitheval/") == 2

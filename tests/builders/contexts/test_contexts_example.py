@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.builders.contexts.world import World, choice_record, read_rows, record, write_records
-from tests.builders.scripted_server import last_text, scripted
+from tests.builders.scripted_server import ScriptedServer, last_text, scripted
 from typer.testing import CliRunner
 
-import trueground.builders.contexts.plan as planning
+import trueground.builders.checks.languages as languages
 from trueground.builders.build import BuildSettings, build, dry_run
 from trueground.builders.examples import copy_example
 from trueground.builders.models import Endpoint
 from trueground.cli.app import app
 from trueground.errors import MissingExtraError, UsageError
+from trueground.models.estimate import CHARACTERS_PER_TOKEN
 
 MODELS = {"writer": "big", "judge": "small"}
 
@@ -76,24 +78,74 @@ def test_texts_cannot_leave_their_marks(tmp_path: Path) -> None:
             assert ends[-1] != "=== END CONTEXT 123456789abc ==="
 
 
+def dry_calls(server: ScriptedServer, source: Path, out: Path, **second: str) -> dict[str, int]:
+    settings = BuildSettings(endpoint=Endpoint(base_url=server.url, max_attempts=1))
+    asked = len(server.calls)
+    options = {"second-sample": "2"}
+    models = MODELS | second
+    found = dry_run("contexts", source, out, models=models, options=options, settings=settings)
+    assert len(server.calls) == asked
+    assert found.items == 3
+    return {one.stage: one.calls for one in found.stages}
+
+
 def test_a_dry_run_counts_and_asks_nobody(tmp_path: Path) -> None:
     rows = [record("Aa"), record("Bb"), choice_record("Lamp")]
     source = write_records(tmp_path / "s.jsonl", rows)
+    out = tmp_path / "out"
+    second = {"second-judge": "other"}
+    with scripted(World()) as server:
+        assert dry_calls(server, source, out) == {"answer": 2, "write": 5, "judge": 5}
+        assert dry_calls(server, source, out, **second)["second"] == 2
+        assert not out.exists()
+
+
+def test_a_dry_run_of_a_begun_build_is_never_too_low(tmp_path: Path) -> None:
+    """One made-up answer failed: all other outcomes of its stage are there."""
+    rows = [record("Aa"), record("Bb"), choice_record("Lamp")]
+    source = write_records(tmp_path / "s.jsonl", rows)
+    out = tmp_path / "out"
+    world = World()
+
+    def failing(body: dict[str, Any]) -> Any:
+        lost = "Make up one" in last_text(body) and "harbour of Bb" in last_text(body)
+        return (500, "no") if lost else world(body)
+
+    settings = {"max_failed": 1.0}
+    with scripted(failing) as server:
+        endpoint = Endpoint(base_url=server.url, max_attempts=1)
+        made = BuildSettings(endpoint=endpoint, **settings)
+        built = build("contexts", source, out, models=MODELS, settings=made)
+        assert built.items == 4
+        assert dry_calls(server, source, out) == {"answer": 1, "write": 1, "judge": 1}
+        models = MODELS | {"second-judge": "other"}
+        options = {"second-sample": "2"}
+        build("contexts", source, out, models=models, options=options, settings=made)
+        assert dry_calls(server, source, out, **{"second-judge": "other"})["second"] == 2
+    with scripted(World()) as server:
+        settings["max_failed"] = 0.0
+        made = BuildSettings(endpoint=Endpoint(base_url=server.url), **settings)
+        build("contexts", source, out, models=models, options=options, settings=made)
+        assert sum(dry_calls(server, source, out, **{"second-judge": "other"}).values()) == 0
+
+
+def test_tokens_of_a_dry_run_are_no_fewer_than_those_asked(tmp_path: Path) -> None:
+    rows = [record(name) for name in ("Aa", "Bb")] + [choice_record(f"Lamp{n}") for n in range(8)]
+    source = write_records(tmp_path / "s.jsonl", rows)
     with scripted(World()) as server:
         settings = BuildSettings(endpoint=Endpoint(base_url=server.url))
-        found = dry_run("contexts", source, tmp_path / "out", models=MODELS, settings=settings)
-        assert not server.calls
-    assert found.items == 3
-    calls = {one.stage: one.calls for one in found.stages}
-    assert calls == {"answer": 2, "write": 5, "judge": 5}
-    assert not (tmp_path / "out").exists()
+        out = tmp_path / "out"
+        found = dry_run("contexts", source, out, models=MODELS, settings=settings)
+        build("contexts", source, out, models=MODELS, settings=settings)
+        sent = sum(len(text) for text in server.texts)
+    assert sum(one.tokens_in for one in found.stages) >= sent / CHARACTERS_PER_TOKEN
 
 
 def test_the_extra_is_named_before_anything_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = write_records(tmp_path / "s.jsonl", [record("Aa")])
-    monkeypatch.setattr(planning, "find_spec", lambda _name: None)
+    monkeypatch.setattr(languages, "find_spec", lambda _name: None)
     with scripted(World()) as server:
         settings = BuildSettings(endpoint=Endpoint(base_url=server.url))
         out = tmp_path / "out"

@@ -79,6 +79,9 @@ def test_what_cannot_be_used_is_named_and_skipped(tmp_path: Path) -> None:
         '{"id": "Nul", "question": "Q", "context": "a\\u0000b", "answers": ["a"]}',
         record("Long") | {"context": "word " * 101},
         record("Aa") | {"id": "Twice", "context": context("Aa").upper()},
+        record("Broken") | {"context": "a \ufffd b"},
+        {"id": "", "question": " "},
+        record("Han") | {"context": "渔" * 101},
     ]
     found, dropped = read(write_records(tmp_path / "s.jsonl", rows), max_context_words="100")
     assert list(found) == ["Aa"]
@@ -88,8 +91,14 @@ def test_what_cannot_be_used_is_named_and_skipped(tmp_path: Path) -> None:
         "Nul": "binary",
         "Long": "enormous",
         "Twice": "duplicate",
+        "Broken": "binary",
+        str(tmp_path / "s.jsonl") + ", line 8": "blank",
+        "Han": "enormous",
     }
     assert all("s.jsonl, line" in one.detail for one in dropped)
+    details = {one.id: one.detail for one in dropped}
+    assert details["Bell"].endswith("the control character U+0007 at character 2")
+    assert details["Long"].endswith("101 words, --max-context-words 100")
 
 
 def test_invalid_utf8_is_binary(tmp_path: Path) -> None:
@@ -144,6 +153,8 @@ def test_nothing_to_do_is_an_error(tmp_path: Path) -> None:
         {"kept": "nan"},
         {"max_context_words": "0"},
         {"second_sample": "many"},
+        {"min_words": "1_0"},
+        {"kept": " 0x1"},
         {"phrase": "all"},
     ],
 )

@@ -12,6 +12,7 @@ from trueground.builders.base import Material
 from trueground.builders.contexts.answering import PLACES, make_answering
 from trueground.builders.contexts.items import Question, Sample
 from trueground.builders.contexts.output import document_order
+from trueground.builders.contexts.sizes import Sizes
 from trueground.builders.contexts.strings import (
     alike,
     can_be_joined,
@@ -19,7 +20,6 @@ from trueground.builders.contexts.strings import (
     is_verdict,
     joined,
     left_over,
-    quoted,
     says_nothing,
 )
 from trueground.builders.fallen import Fallen
@@ -57,12 +57,6 @@ def test_no_answers(answer: str) -> None:
     assert not is_verdict("maybe")
 
 
-def test_quotes_are_looked_for_word_by_word() -> None:
-    assert quoted("It was built — by Ede Holm!", "“built, by ede HOLM”")
-    assert not quoted("It was built by Ede Holmgren.", "by Ede Holm")
-    assert not quoted("Anything.", " … ")
-
-
 def test_headings_inside_a_document_are_found() -> None:
     assert can_be_joined("A text.\n\nAnother paragraph about a Document: it was long.")
     assert not can_be_joined("A text.\n[Document 2]: more")
@@ -73,7 +67,7 @@ def draw(name: str, seed: int, choices: list[tuple[str, str]]) -> str:
     options = tuple(Choice(label, text) for label, text in choices)
     source = Question(name, "Q?", "", ("counterfactual",), choices=options, key="A")
     prompt = Material(()).prompt("trueground.builders.contexts", "answer-1", PLACES)
-    stage = make_answering(prompt, seed, 0.0)
+    stage = make_answering(prompt, seed, Sizes(0))
     nobody: Any = None
     made = asyncio.run(
         _work(stage, Sample(f"{name}/counterfactual", "counterfactual", source), nobody)

@@ -15,6 +15,7 @@ from trueground.builders.base import Builder, Material, Stage, Whole
 from trueground.builders.flow import Flowed, do_stage, do_whole
 from trueground.builders.grounding.settings import OPTIONS, ROLES
 from trueground.builders.models import Endpoint, make_models
+from trueground.builders.patience import Patience
 
 USUAL = {option.name: option.default for option in OPTIONS}
 MATERIAL = Material(())
@@ -39,7 +40,9 @@ def run(
 
         async def flow() -> tuple[list[Any], Flowed]:
             try:
-                return await do_stage(folder, stage, items, Ask(models, None), say_nothing)
+                return await do_stage(
+                    folder, stage, items, Ask(models, None), say_nothing, Patience(1.0, len(items))
+                )
             finally:
                 for asked in models.values():
                     await asked.model.close()

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from trueground.builders.accounts import read_source
 from trueground.builders.base import Dropped, Material
 from trueground.builders.grounding.documents.document import Document
 from trueground.builders.grounding.documents.library import (
@@ -161,7 +162,7 @@ def test_a_folder_of_documents(tmp_path: Path) -> None:
     }
     assert kept["kell.md"].text.startswith("A rock by the light, nothing and an island.")
     assert kept["plain.txt"].text == "See the rock and The Light."
-    assert {Path(one).name: reason for one, reason in reasons.items()} == {
+    assert reasons == {
         "orvane.txt": "duplicate_text",
         "noise.txt": "binary",
         "wide.md": "binary",
@@ -169,7 +170,7 @@ def test_a_folder_of_documents(tmp_path: Path) -> None:
         "picture.png": "other_kind",
         "\\udcff.txt": "unreadable",
     }
-    assert any("gone.md" not in note and "1 rows are about no document" in note for note in notes)
+    assert any("gone.md" not in note and "1 row is about no document" in note for note in notes)
     names = {Path(info.path).name for info in library.files}
     assert {"meta.jsonl", "kell.md", "light.html", "noise.txt"} <= names
     assert not names & {"picture.png", ".hidden.txt"}
@@ -188,6 +189,8 @@ def test_a_side_file_that_cannot_be_meant(tmp_path: Path) -> None:
         ({"views": 3}, "names no document"),
         ({"path": ["x"]}, "field 'path'"),
         ({"path": "kell.md", "links": 3}, "field 'links'"),
+        ({"path": "kell.md", "views": "many"}, "m.jsonl, line 1, field 'views': found str"),
+        ({"path": "gone.md", "pageviews": [1]}, "m.jsonl, line 1, field 'pageviews'"),
         ("{", "syntax error"),
     ):
         with pytest.raises(InputError, match=said):
@@ -267,11 +270,56 @@ def test_nothing_left(tmp_path: Path) -> None:
         _read(_library(tmp_path / "noise"))
 
 
-def test_the_limit_takes_the_first(tmp_path: Path) -> None:
+def test_the_limit_is_the_frames_and_counts_what_it_leaves_out(tmp_path: Path) -> None:
     path = _rows(tmp_path / "d.jsonl", {"text": ""}, *GOOD)
-    kept, reasons = _read(_library(path, limit=2))
-    assert list(kept) == ["a", "Orvane"]
-    assert list(reasons.values()) == ["empty"]
+    library = _library(path, limit=2)
+    kept, account, left_out = read_source(library.source, 2)
+    assert [one.id for one in kept] == ["a", "Orvane"]
+    assert [one.reason for one in account.dropped] == ["empty"]
+    assert left_out == 1
+    assert len(library.documents()) == 3, "all of them can be distractors"
+
+
+def test_what_is_said_of_documents_without_use(tmp_path: Path) -> None:
+    path = _rows(tmp_path / "d.jsonl", *GOOD, {"text": "word " * 31}, {"text": "—"}, {"id": "n"})
+    found = list(_library(path, max_document_words=30).source.read())
+    assert [one.detail.partition("line ")[2] for one in found if isinstance(one, Dropped)] == [
+        "4: 31 words; 30 at most",
+        "5: found 1 characters without a letter or digit",
+        "6: found no text",
+    ]
+
+
+def test_a_number_is_no_text(tmp_path: Path) -> None:
+    path = _rows(tmp_path / "d.jsonl", *GOOD, {"id": "x", "text": 12}, {"text": "T.", "url": 5})
+    _, reasons = _read(_library(path))
+    assert reasons == {"d.jsonl:4": "bad_field", "d.jsonl:5": "bad_field"}
+
+
+def test_a_long_title_is_cut_and_still_linked_to(tmp_path: Path) -> None:
+    long = "Orvane " * 4_000
+    rows = [
+        {"title": long, "text": "An island.", "views": 1},
+        {"id": "b", "title": "B", "text": "By the island.", "views": 2, "links": [long]},
+    ]
+    kept, _ = _read(_library(_rows(tmp_path / "d.jsonl", *rows)))
+    first, second = kept.values()
+    assert len(first.title) <= 200
+    assert first.title.startswith("Orvane Orvane")
+    assert first.title.endswith("…")
+    assert second.links == (first.id,)
+
+
+def test_links_of_the_file_system(tmp_path: Path) -> None:
+    """A link to a file is that file; one to a folder is named, and not followed."""
+    root = _folder(tmp_path / "docs")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "far.txt").write_text("A text from afar.")
+    (root / "near.txt").symlink_to(tmp_path / "other" / "far.txt")
+    (root / "others").symlink_to(tmp_path / "other")
+    kept, reasons = _read(_library(root, popularity_field="links"))
+    assert kept["near.txt"].text == "A text from afar."
+    assert reasons == {"others": "other_kind"}
 
 
 def test_the_source_is_the_plans(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from trueground.builders.grounding.facts.facts import facts_stage
 from trueground.builders.grounding.facts.gold import gold_stage
 from trueground.builders.grounding.facts.supporting import FactJudge
 from trueground.builders.grounding.instances import Fact
+from trueground.builders.grounding.items import Context
 from trueground.claims import RuleDecomposer
 from trueground.types import Failure, Status
 
@@ -39,6 +40,13 @@ def test_facts_know_their_context_and_sentence_and_stand_once() -> None:
     assert Fact("The Osk Canal joins Brill Lock to the sea.", 1, 0) in facts
     assert len({fact.text for fact in facts}) == len(facts)
     assert {fact.context for fact in facts} == {0, 1}
+
+
+def test_facts_without_spaces_between_words() -> None:
+    text = "灯塔建于1820年。灯塔高三十米。"
+    pair = msgspec.structs.replace(PAIR, contexts=(Context("d", "灯塔", text),))
+    facts = done(facts_stage(RuleDecomposer()), pair).facts
+    assert [fact.text for fact in facts] == ["灯塔建于1820年。", "灯塔高三十米。"]
 
 
 @pytest.mark.parametrize(
@@ -86,6 +94,19 @@ def test_the_chosen_facts_are_kept_with_what_was_proposed() -> None:
 )
 def test_what_is_wrong_with_a_proposal_drops_the_pair(proposed: Any, expected: str) -> None:
     assert reason(STAGE, FACTUAL, writer=proposed, judge=judging()) == expected
+
+
+@pytest.mark.parametrize(
+    ("proposed", "judge", "made"),
+    [
+        (proposing((1, "The lock is haunted.")), judging(), ["The lock is haunted."]),
+        (GOOD, judging(enough=False), [FACTS[0].text, FACTS[2].text]),
+    ],
+)
+def test_what_was_refused_can_be_looked_at(proposed: Any, judge: Any, made: list[str]) -> None:
+    with pytest.raises(Fallen) as fallen:
+        done(STAGE, FACTUAL, writer=proposed, judge=judge)
+    assert fallen.value.made == {"question": PAIR.question, "gold_facts": made}
 
 
 def test_a_fact_that_no_context_holds_is_caught_even_where_it_is_listed() -> None:

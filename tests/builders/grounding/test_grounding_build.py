@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -242,3 +244,74 @@ def test_a_dry_run_counts_the_calls_and_writes_nothing(tmp_path: Path) -> None:
     }
     assert not model.calls
     assert not (tmp_path / "out").exists()
+
+
+def test_models_without_a_role_are_counted_and_closed(tmp_path: Path) -> None:
+    """An LLM as judge of facts and as decomposer stands in the dry run and in the manifest."""
+    documents = towns.write_documents(tmp_path / "documents.jsonl")
+    documents.write_text("".join(documents.read_text().splitlines(True)[10:14]))
+
+    def reply(body: dict[str, Any]) -> str | dict[str, Any]:
+        words = str(body["messages"])
+        if body["model"] == "t":
+            return "True"
+        if body["model"] == "d":
+            sentence = next(
+                one for one in sentences_of_towns() if one in words.split("Sentence")[-1]
+            )
+            return f"- {sentence}"
+        return towns.reply(body)
+
+    with scripted(reply) as server:
+        own = f"(base_url={server.url})"
+        models = {"writer": f"m{own}", "judge": f"m{own}"}
+        options = OPTIONS | {
+            "distractors": "0",
+            "fact-judge": f"llm:t{own}",
+            "decomposer": f"llm:d(base_url={server.url},examples=0)",
+        }
+        settings = BuildSettings(cache=False)
+        expected = dry_run(
+            "grounding",
+            documents,
+            tmp_path / "out",
+            models=models,
+            options=options,
+            settings=settings,
+        )
+        made = build(
+            "grounding",
+            documents,
+            tmp_path / "out",
+            models=models,
+            options=options,
+            settings=settings,
+        )
+        asked = Counter(body["model"] for body in server.calls)
+    assert made.items
+    assert {name: made.spent[name]["calls"] for name in ("fact-judge", "decomposer")} == {
+        "fact-judge": asked["t"],
+        "decomposer": asked["d"],
+    }
+    counted = {one.role: one for one in expected.stages}
+    assert counted["fact-judge"].model == "t"
+    assert counted["fact-judge"].calls
+    assert counted["decomposer"].calls
+    assert not [one for one in threading.enumerate() if one.name == "asker"]
+
+
+def sentences_of_towns() -> list[str]:
+    texts = (towns.text(name) for name in towns.NAMES)
+    return [f"{one}." for text in texts for one in text.rstrip(".").split(". ")]
+
+
+def test_a_dry_run_is_an_estimate_from_above(tmp_path: Path) -> None:
+    documents = towns.write_documents(tmp_path / "documents.jsonl")
+    with scripted(towns.reply) as server:
+        model = f"m(base_url={server.url})"
+        models = {"writer": model, "judge": model}
+        expected = dry_run("grounding", documents, tmp_path / "out", models=models, options=OPTIONS)
+        made = built(documents, tmp_path / "out", server.url)
+    for role, spent in made.spent.items():
+        most = [one for one in expected.stages if one.role == role]
+        assert sum(one.calls for one in most) >= spent["calls"], role

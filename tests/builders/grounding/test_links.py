@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import random
+from itertools import islice
 
 import pytest
 
 from trueground.builders.grounding.documents.document import Raw
 from trueground.builders.grounding.documents.links import (
     Names,
+    by_hops,
     from_file,
     in_degrees,
     resolved,
     text_links,
     wiki_links,
-    within_hops,
 )
 
 
@@ -93,6 +94,12 @@ def test_a_double_lends_its_names() -> None:
 def test_in_degrees() -> None:
     links = {"a": ("b", "b", "a"), "b": ("a", "gone"), "c": ("b",)}
     assert in_degrees(links) == {"a": 1, "b": 2, "c": 0}
+
+
+def within_hops(start: str, links: dict[str, tuple[str, ...]], most: int) -> dict[str, int]:
+    """How many links lead to each document that is near enough."""
+    layers = enumerate(islice(by_hops(start, links), most), 1)
+    return {one: hops for hops, layer in layers for one in layer}
 
 
 RING = {"a": ("b",), "b": ("c",), "c": ("d",), "d": ("e",), "e": ("a",)}

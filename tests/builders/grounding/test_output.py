@@ -10,15 +10,13 @@ import msgspec
 import pytest
 from tests.builders.grounding.stages import FACTS, ORIGINAL, OTHER, PAIR, TEXT
 
-from trueground.annotation.base import Label
 from trueground.benchmarks.truly_ground.source import read_items
-from trueground.builders.base import Dropped
 from trueground.builders.grounding.distractors import by_id
 from trueground.builders.grounding.facts.forms import forms, matches, written
-from trueground.builders.grounding.instances import Conflict, Fact, Factual, Instance, Original
+from trueground.builders.grounding.instances import Conflict, Fact, Instance, Original
 from trueground.builders.grounding.items import Context
-from trueground.builders.grounding.output import dataset_of, kappa
-from trueground.builders.grounding.people import gold_task, labelled_gold, revision_task, voted
+from trueground.builders.grounding.output import agreement, dataset_of
+from trueground.builders.grounding.people import people_of
 from trueground.retrieval.corpora.corpus import read_published
 
 NEW = TEXT.replace("1820", "1911")
@@ -54,6 +52,8 @@ INSTANCES = [
     Instance("p2", Original("p2", FREE, (Fact(FACTS[2].text, 0, 0),), (0,), (0,)), FREE_CONFLICT),
 ]
 
+NOBODY = people_of(None)
+
 
 def put(folder: Path, files: Any) -> Path:
     for name, content in files.items():
@@ -62,7 +62,7 @@ def put(folder: Path, files: Any) -> Path:
 
 
 def test_the_benchmark_reads_what_was_meant(tmp_path: Path) -> None:
-    data = put(tmp_path, dataset_of(INSTANCES, PASSAGES, distractors=True).files)
+    data = put(tmp_path, dataset_of(INSTANCES, PASSAGES, NOBODY, distractors=True).files)
     first, second = read_items(data / "original_version.json", data / "qId2metaInfo.json")
     assert (first.id, first.question, first.references) == ("Q0", PAIR.question, ("1820",))
     assert first.facts == (FACTS[0].text, FACTS[2].text)
@@ -79,7 +79,7 @@ def test_the_benchmark_reads_what_was_meant(tmp_path: Path) -> None:
 
 
 def test_the_corpus_holds_every_passage_and_titles_stay_titles(tmp_path: Path) -> None:
-    data = put(tmp_path, dataset_of(INSTANCES, PASSAGES, distractors=True).files)
+    data = put(tmp_path, dataset_of(INSTANCES, PASSAGES, NOBODY, distractors=True).files)
     corpus = read_published(data / "localDocId2localDocText.json", data / "localDocId2title.json")
     assert [corpus[i].text.strip() for i in range(4)] == [
         one.text.strip() for one in PASSAGES.values()
@@ -88,22 +88,24 @@ def test_the_corpus_holds_every_passage_and_titles_stay_titles(tmp_path: Path) -
 
 
 def test_two_sets_of_distractors_one_within_the_budget() -> None:
-    files = dataset_of(INSTANCES, PASSAGES, distractors=True).files
+    files = dataset_of(INSTANCES, PASSAGES, NOBODY, distractors=True).files
     found = json.loads(files["qId2distractor.json"])
     assert found["Q0"]["2k_distractor"] == [
         "Title: Marl Mill (old)\n\nMarl Mill ground flour until 1890."
     ]
     assert len(found["Q0"]["all_distractor"]) == 2
     assert found["Q1"] == {"2k_distractor": [], "all_distractor": []}
-    assert "qId2distractor.json" not in dataset_of(INSTANCES, PASSAGES, distractors=False).files
+    assert (
+        "qId2distractor.json"
+        not in dataset_of(INSTANCES, PASSAGES, NOBODY, distractors=False).files
+    )
 
 
 def test_without_conflicting_versions_there_is_no_such_file() -> None:
     alone = [msgspec.structs.replace(one, conflict=None) for one in INSTANCES]
-    dataset = dataset_of(alone, PASSAGES, distractors=False)
+    dataset = dataset_of(alone, PASSAGES, NOBODY, distractors=False)
     assert "revised_version.json" not in dataset.files
     assert "truly-ground/original-gold " in dataset.run
-    assert {task.kind for task in dataset.tasks} == {"candidate", "gold-facts"}
 
 
 @pytest.mark.parametrize(
@@ -131,41 +133,7 @@ def test_an_answer_matches_a_form_that_it_holds() -> None:
 def test_kappa_of_two_models_over_all_facts() -> None:
     # Facts 1, 2, 3: the first says +, -, +; the second +, +, -: 1 of 3 agree, by chance 5 of 9.
     one = msgspec.structs.replace(ORIGINAL, proposed=(0, 2), second=(0, 1))
-    value, facts = kappa([Instance("p1", one), INSTANCES[1]])
-    assert facts == 3
-    assert value == pytest.approx((1 / 3 - 5 / 9) / (1 - 5 / 9))
-    assert kappa(INSTANCES) == (None, 0)
-
-
-def labels(path: Path, *found: Label) -> Path:
-    path.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in found))
-    return path
-
-
-def test_people_choose_gold_facts(tmp_path: Path) -> None:
-    item = Factual("p1", PAIR, FACTS)
-    id_ = gold_task(item).id
-    for gold, expected in ((["2", 3], (1, 2)), (["9"], None), ([], None), ("2", None)):
-        path = labels(tmp_path / "l.jsonl", Label("gold-facts", id_, {"gold": gold}))
-        stage = labelled_gold(path)
-        assert stage is not None
-        assert stage.work([item])[0].labelled == expected
-    other = msgspec.structs.replace(item, facts=FACTS[:2])
-    assert stage.work([other]) == [other], "the task has changed"
-    assert labelled_gold(None) is None
-    assert labelled_gold(labels(tmp_path / "l.jsonl", Label("contains", "p1"))) is None
-
-
-def test_what_people_vote_down_or_leave_open_falls(tmp_path: Path) -> None:
-    first, second = INSTANCES
-    task = revision_task(first)
-    assert task is not None
-    for values, expected in (
-        ({"right": "yes"}, first),
-        ({"right": "no"}, Dropped("p1", "voted_down", "revision")),
-        ({}, Dropped("p1", "unlabelled", "revision")),
-    ):
-        stage = voted(labels(tmp_path / "l.jsonl", Label("revision", task.id, values)))
-        assert stage is not None
-        assert stage.work([first, second]) == [expected, Dropped("p2", "unlabelled", "revision")]
-    assert voted(None) is None
+    (said,) = agreement([Instance("p1", one), INSTANCES[1]])
+    assert f"{(1 / 3 - 5 / 9) / (1 - 5 / 9):.2f}" in said
+    assert said.endswith("over 3 facts")
+    assert agreement(INSTANCES) == []

@@ -8,8 +8,10 @@ import pytest
 
 from trueground.builders.base import Dropped
 from trueground.builders.grounding.documents.document import Document
+from trueground.builders.grounding.documents.links import links_of
 from trueground.builders.grounding.documents.passages import chosen_passage, passages
 from trueground.builders.grounding.items import DocumentSet
+from trueground.builders.grounding.questions import sets as sets_module
 from trueground.builders.grounding.questions.sets import REASONS, set_id, sets_stage
 from trueground.builders.grounding.settings import OPTIONS, settle
 from trueground.errors import UsageError
@@ -133,13 +135,14 @@ def test_ids_of_sets_differ(one: tuple[str, ...], other: tuple[str, ...]) -> Non
         ("popularity-share", "0", "above 0"),
         ("popularity-share", "nan", "expected a number"),
         ("popularity-share", "a third", "expected a number"),
+        ("popularity-share", "1_0", "expected a number"),
         ("hops", "0", "1 or more"),
         ("sets", "none", "whole number"),
         ("min-quality", "6", "1 to 5"),
-        ("candidates", "0", "1 or more"),
+        ("candidates", "0", "1 to 50"),
         ("candidates", "1000", "1 to 50"),
         ("context-words", "3", "20 or more"),
-        ("hops", None, "--hops is empty"),
+        ("hops", None, "--hops has no value"),
         ("popularity-field", " ", "is empty"),
     ],
 )
@@ -174,3 +177,21 @@ def test_a_directly_linked_set_has_the_passage_with_the_link() -> None:
     sets, _ = _made(documents, context_words="60")
     assert "Title j" in sets["h+j"].contexts[0].text
     assert "Title j" not in sets["h"].contexts[0].text
+
+
+def test_what_links_lead_to_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many distances are tried: no document's links are followed twice for one other."""
+    documents = _documents({"a": ("d",), "d": ("e",), "e": ("b",)})
+    followed: list[str] = []
+
+    class Watched(dict[str, tuple[str, ...]]):
+        def __getitem__(self, key: str) -> tuple[str, ...]:
+            followed.append(key)
+            return super().__getitem__(key)
+
+    monkeypatch.setattr(sets_module, "links_of", lambda found: Watched(links_of(found)))
+    for seed in range(6):
+        followed.clear()
+        assert "a+b" in _made(documents, seed)[0]
+        assert followed.count("d") == 1
+        assert followed.count("e") == 1

@@ -2,89 +2,41 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.builders.kalma.world import (
-    GOOD,
-    bad_rows,
-    good_reply,
-    graph_file,
-    kind_of,
-    pairs_file,
-    part,
+from tests.builders.kalma.making import (
+    Rule,
+    made,
+    reasons,
+    rows_of,
+    said,
+    summary,
+    tree,
+    unless,
 )
-from tests.builders.scripted_server import ScriptedServer, last_text, scripted
+from tests.builders.kalma.world import GOOD, bad_rows, good_reply, graph_file, kind_of, part
+from tests.builders.scripted_server import last_text, scripted
 
 import trueground as tg
-from trueground.builders.build import BuildSettings, Built, build, dry_run
+from trueground.builders.build import BuildSettings, build, dry_run
 from trueground.builders.examples import copy_example
-from trueground.errors import UsageError
+from trueground.builders.models import Endpoint
+from trueground.errors import InputError, UnreachableError, UsageError
+from trueground.graph.opening import open_graph
 from trueground.models.base import ChatRequest
-from trueground.models.perplexity import Unscored
 from trueground.testing import FakeModel
-
-Rule = Callable[[str], Any]
-NAMELESS = {"alpha": "1", "rounds": "3", "name-words": "2"}
 
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
-
-
-def made(
-    folder: Path,
-    server: ScriptedServer,
-    rows: list[Any] | None = None,
-    *,
-    judge: bool = False,
-    settings: BuildSettings | None = None,
-    **options: str,
-) -> Built:
-    roles = {"writer": f"m(base_url={server.url})"}
-    if judge:
-        roles["judge"] = f"j(base_url={server.url})"
-    given = {"graph": str(graph_file(folder)), **NAMELESS, **options}
-    return build(
-        "kalma",
-        pairs_file(folder, GOOD if rows is None else rows),
-        folder / "out",
-        models=roles,
-        options={name.replace("_", "-"): value for name, value in given.items()},
-        settings=settings or BuildSettings(),
-    )
-
-
-def rows_of(folder: Path, version: str) -> list[dict[str, Any]]:
-    lines = (folder / "out" / "dataset" / f"{version}.jsonl").read_bytes().splitlines()
-    return [json.loads(line) for line in lines]
-
-
-def reasons(folder: Path) -> dict[str, str]:
-    lines = (folder / "out" / "dropped.jsonl").read_text().splitlines()
-    return {row["id"]: row["reason"] for row in map(json.loads, lines)}
-
-
-def unless(rules: dict[tuple[str, str], Any]) -> Rule:
-    """A good writer, but for (kind of prompt, text in its paragraph) → reply."""
-
-    def answer(body: Any) -> Any:
-        first = next(m["content"] for m in body["messages"] if m["role"] == "user")
-        for (kind, words), reply in rules.items():
-            if kind_of(first) == kind and words in part(first, "PARAGRAPH"):
-                return reply(first) if callable(reply) else reply
-        return good_reply(first)
-
-    return answer
 
 
 def test_good_pairs_become_questions_with_their_minimum_set(tmp_path: Path) -> None:
@@ -124,7 +76,7 @@ def test_bad_rows_and_pairs_fall_with_their_reasons(tmp_path: Path) -> None:
         {**GOOD[0], "id": "wrong-relation", "relation": "sibling"},
     ]
     with scripted(unless({})) as server:
-        made(tmp_path, server, [*GOOD, *bad_rows(), *lost])
+        made(tmp_path, server, [*GOOD, *bad_rows(), *lost], on_bad_row="skip")
     assert reasons(tmp_path) == {
         "blank": "blank",
         "binary": "binary",
@@ -140,6 +92,49 @@ def test_bad_rows_and_pairs_fall_with_their_reasons(tmp_path: Path) -> None:
         "wrong-relation": "other_relation",
     }
     assert [row["id"] for row in rows_of(tmp_path, "specific")] == ["quill", "lark", "mira"]
+
+
+def test_rows_of_another_kind_end_the_build(tmp_path: Path) -> None:
+    rows = [{"question": "Who?", "answer": "Nobody."}]
+    with scripted(unless({})) as server:
+        with pytest.raises(InputError, match=r"1 wrong row; .*--on-bad-row skip"):
+            made(tmp_path, server, rows)
+        with pytest.raises(InputError, match=r"no row that can be used.*1 missing"):
+            made(tmp_path, server, rows, on_bad_row="skip")
+        assert not server.calls
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_limit_takes_the_first_good_rows_and_counts_the_rest(tmp_path: Path) -> None:
+    with scripted(unless({})) as server:
+        made(tmp_path, server, settings=BuildSettings(limit=2))
+    assert [row["id"] for row in rows_of(tmp_path, "specific")] == ["quill", "lark"]
+    assert summary(tmp_path)["left_out"] == 1
+
+
+def test_the_graph_is_given_back_however_the_build_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_now: list[str] = []
+
+    def watched(*given: Any, **more: Any) -> Any:
+        graph = open_graph(*given, **more)
+        close = graph.close
+        open_now.append(graph.name)
+        monkeypatch.setattr(graph, "close", lambda: (open_now.clear(), close()))
+        return graph
+
+    monkeypatch.setattr("trueground.graph.opening.open_graph", watched)
+    with scripted(unless({})) as server:
+        made(tmp_path, server)
+        assert not open_now
+        with pytest.raises(InputError):
+            made(tmp_path, server, [{}])
+        assert not open_now
+    once = BuildSettings(endpoint=Endpoint(max_attempts=1))
+    with pytest.raises(UnreachableError):  # the server is gone
+        made(tmp_path, server, settings=once, rounds="2", skip_properties="occupation")
+    assert not open_now
 
 
 def extended(words: str) -> Rule:
@@ -181,11 +176,6 @@ ADVERSARIAL: dict[str, tuple[str, Any]] = {
     "has_citations": ("general", {"question": "Who was Mira Quill [Q14, occupation: poet]?"}),
     "same_question": ("general", lambda text: good_reply(text.replace("a general", "a specific"))),
 }
-
-
-def said(text: str) -> str:
-    """The value of the fact that is to be cited."""
-    return part(text, "CITATION").strip("[]").split(": ", 1)[1]
 
 
 @pytest.mark.parametrize("reason", ADVERSARIAL)
@@ -253,26 +243,6 @@ def test_a_judge_that_names_knowledge_that_is_not_there_gives_no_verdict(tmp_pat
     assert reasons(tmp_path) == {"mira": "wrong_fields"}
 
 
-def test_people_decide_where_labels_are_given(tmp_path: Path) -> None:
-    labels = tmp_path / "labels.jsonl"
-    votes = {"quill": ("yes", "yes"), "lark": ("yes", "no")}
-    rows = [
-        {"kind": "quality", "id": f"{name}/{version}", "values": {"authenticity": value}}
-        for name, pair in votes.items()
-        for version, value in zip(("specific", "general"), pair, strict=True)
-    ]
-    labels.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with scripted(unless({})) as server:
-        made(tmp_path, server, settings=BuildSettings(labels=labels))
-    assert reasons(tmp_path) == {"lark": "voted_down", "mira": "unlabelled"}
-    tasks = (tmp_path / "out" / "annotate" / "quality.jsonl").read_text().splitlines()
-    assert len(tasks) == 6  # all that may be asked
-    aligned = (tmp_path / "out" / "annotate" / "alignment.jsonl").read_text().splitlines()
-    shown = json.loads(aligned[0])["shown"]
-    assert shown["citation"] == "Tobias Quill: occupation: poet"
-    assert shown["sentence"].startswith("Tobias Quill, a poet from Inkford, married")
-
-
 def test_a_rerun_asks_nobody_and_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     with scripted(unless({})) as server:
         made(tmp_path, server, settings=BuildSettings(cache=False))
@@ -293,16 +263,6 @@ def test_a_rerun_asks_nobody_and_a_dry_run_writes_nothing(tmp_path: Path) -> Non
     assert [one.stage for one in found.stages] == [f"round-{n}" for n in range(1, 6)] + [
         "questions"
     ]
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    """All files that do not tell the time."""
-    timed = ("manifest.json", "report.html", "card.md", ".lock")
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in timed and path.parent.name != "work"
-    }
 
 
 _KILLED = """
@@ -401,45 +361,3 @@ def test_the_shipped_example_builds_as_its_readme_says(
         "oram": "not_json",
     }
     assert [len(row["gold_knowledge"]) for row in rows_of(folder, "specific")] == [6, 5]
-
-
-class Scorer:
-    """Finds texts fluent that have a word in them, and cannot rate those that have another."""
-
-    name = signature = "tests:scorer"
-    cacheable = True
-
-    def __init__(self, likes: str, cannot: str = "\0") -> None:
-        self.likes, self.cannot = likes, cannot
-        self.texts: list[str] = []
-
-    async def logprobs(self, text: str) -> list[float]:
-        self.texts.append(text)
-        if self.cannot in text:
-            raise Unscored("too_long", "more than the window holds")
-        return [-0.01 if self.likes in text else -9.0]
-
-    async def close(self) -> None:
-        """Nothing is held."""
-
-
-def test_perplexity_decides_where_alpha_is_zero(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scorer = Scorer("notable work", cannot="Bo Lark's occupation")
-    monkeypatch.setattr(
-        "trueground.models.perplexity.make_scorer", lambda _written, _reached: scorer
-    )
-    given = {"alpha": "0", "perplexity": "any", "rounds": "2"}
-    with scripted(unless({})) as server:
-        made(tmp_path, server, [GOOD[0]], **given)
-        (row,) = rows_of(tmp_path, "specific")
-        assert row["gold_knowledge"][-1] == ["Q10", "notable work", "The Salt Road"]
-        rated = len(scorer.texts)
-        assert f"{GOOD[0]['paragraph']} Anna Harrow is member of Guild of Lanterns." in scorer.texts
-        # Kept in the response cache: a change of α rates nothing anew.
-        made(tmp_path, server, [GOOD[0]], **{**given, "alpha": "0.9"})
-        assert len(scorer.texts) == rated
-        scorer.cannot, scorer.signature = "Salt Road", "tests:other"
-        made(tmp_path, server, [GOOD[0]], **given)
-    assert reasons(tmp_path) == {"quill": "unrated"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def linked(
     relations: Relations | None = None,
     types: Any = (),
 ) -> Linked:
-    stage = make_linking(lambda: graph, relations or Relations(), types, {})
+    stage = make_linking(graph, relations or Relations(), types)
     (found,) = asyncio.run(stage.work(Pair("1", "…", head, relation, tail), Ask({}, None)))
     return found
 
@@ -87,6 +88,28 @@ def test_what_is_not_there_falls(graph: KnowledgeGraph) -> None:
     assert fallen(graph, "Mira Quill", "spouse", "Tobias Quill") == "other_relation"
     odd = 'x" } ?s ?p ?o . #'
     assert fallen(graph, odd, "spouse", "Anna Harrow") == "name_not_found"
+
+
+class Talkative:
+    """A graph whose answers hold what was not asked for, each answer twice."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def query(self, sparql: str) -> Any:
+        rows = list(self.inner.query(sparql))
+        stranger = "http://www.wikidata.org/entity/Q999"
+        more = [{**row, "one": stranger} for row in rows] + [{**row, "other": "?"} for row in rows]
+        return iter([*more, *rows, *rows])
+
+
+def test_an_endpoint_that_names_strangers_is_not_believed(tmp_path: Path) -> None:
+    with closing(open_graph(graph_file(tmp_path))) as graph:
+        found = linked(Talkative(graph), "Tobias Quill", "spouse", "Anna Harrow")
+    assert found.qids == ("Q10", "Q11")
 
 
 def test_relations_may_be_mapped_or_all_edges_taken(graph: KnowledgeGraph, tmp_path: Path) -> None:

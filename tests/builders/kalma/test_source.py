@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from trueground.builders.base import Dropped
 from trueground.builders.kalma.items import Pair
-from trueground.builders.kalma.source import make_source, source_files
+from trueground.builders.kalma.source import make_source
+from trueground.builders.rows import source_files
+from trueground.errors import InputError
+
+GOOD = b'{"paragraph": "A.", "head": "Ona Reed", "relation": "child", "tail": "Ilse Reed"}\n'
 
 
-def read(path: Path, name_words: int = 1, limit: int | None = None) -> list[Pair | Dropped]:
-    return list(make_source(source_files([path]), name_words, limit).read())
+def read(path: Path, name_words: int = 1, *, skip_bad: bool = False) -> list[Pair | Dropped]:
+    return list(make_source(source_files([path]), name_words, skip_bad=skip_bad).read())
 
 
 def test_fields_may_have_other_names_and_rows_other_forms(tmp_path: Path) -> None:
@@ -42,17 +48,59 @@ def test_an_id_that_is_made_does_not_depend_on_the_place(tmp_path: Path) -> None
 
 def test_rows_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    good = b'{"paragraph": "A.", "head": "Ona Reed", "relation": "child", "tail": "Ilse Reed"}\n'
-    path.write_bytes(b"no json\n" + b'{"a": "\xff\xfe"}\n' + b"[1]\n" + good + good)
-    found = read(path, limit=1)
+    path.write_bytes(b"no json\n" + b'{"a": "\xff\xfe"}\n' + b"[1]\n" + GOOD + GOOD)
+    found = read(path, skip_bad=True)
     reasons = [(one.id[-6:], one.reason) for one in found if isinstance(one, Dropped)]
-    assert reasons == [("line 1", "unreadable"), ("line 2", "binary"), ("line 3", "unreadable")]
-    assert isinstance(found[-1], Pair)
+    assert reasons[:3] == [("line 1", "unreadable"), ("line 2", "binary"), ("line 3", "unreadable")]
+    assert [reason for _, reason in reasons[3:]] == ["duplicate"]
+    assert isinstance(found[3], Pair)
+
+
+def test_wrong_rows_end_all_and_stand_in_one_error(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    lacking = b'{"id": "lacking", "text": "A.", "head": "Ona", "tail": "Ilse"}\n'
+    twice = b'{"id": 1, "paragraph": "%s", "head": "Ona", "relation": "child", "tail": "Ilse"}\n'
+    path.write_bytes(b"no json\n" + lacking + twice % b"A." + twice % b"B." + GOOD)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    words = str(caught.value).splitlines()
+    assert words[0].startswith("3 wrong rows; ")
+    assert "--on-bad-row skip" in words[0]
+    assert "line 1" in words[1]
+    assert "line 2, field 'relation'" in words[2]
+    assert "line 4: found the id '1' a second time, first in" in words[3]
+    found = read(path, skip_bad=True)
+    assert [one.reason for one in found if isinstance(one, Dropped)] == [
+        "unreadable",
+        "missing",
+        "duplicate_id",
+    ]
+
+
+def test_what_is_only_unfit_does_not_end_all(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(GOOD.replace(b'"A."', b'" "') + GOOD)
+    blank, good = read(path)
+    assert isinstance(blank, Dropped)
+    assert blank.reason == "blank"
+    assert isinstance(good, Pair)
+
+
+@pytest.mark.parametrize("skip_bad", [True, False])
+def test_files_of_which_no_row_can_be_used_are_told(tmp_path: Path, skip_bad: bool) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"paragraph": "A.", "head": "Ona", "relation": "x", "tail": "Ilse"}\n')
+    with pytest.raises(InputError, match=r"no row that can be used.*1 incomplete_name.*'Ona' has"):
+        read(path, 2, skip_bad=skip_bad)
+    path.write_text("")
+    with pytest.raises(InputError, match=r"rows\.jsonl"):
+        read(path, skip_bad=skip_bad)
 
 
 def test_names_may_need_several_words(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    path.write_text('{"paragraph": "A.", "head": "Ona -", "relation": "x", "tail": "Ilse Reed"}\n')
-    (found,) = read(path, name_words=2)
+    short = b'{"paragraph": "A.", "head": "Ona -", "relation": "x", "tail": "Ilse Reed"}\n'
+    path.write_bytes(short + GOOD)
+    found = read(path, name_words=2)[0]
     assert isinstance(found, Dropped)
     assert found.reason == "incomplete_name"

@@ -117,9 +117,10 @@ def part(text: str, name: str) -> str:
 
 
 def kind_of(text: str) -> str:
-    """Which prompt a text is: annotate, extend, general, specific or judge."""
+    """Which prompt a text is: annotate, extend, said, general, specific or judge."""
     for words, kind in (
         ("BEGIN QUESTION", "judge"),
+        ("BEGIN SENTENCES", "said"),
         ("BEGIN CITATION", "extend"),
         ("BEGIN KNOWLEDGE", "annotate"),
         ("a general one", "general"),
@@ -135,6 +136,9 @@ def good_reply(text: str) -> dict[str, Any]:
     kind = kind_of(text)
     if kind == "judge":
         return {"reason": "It fits.", "authentic": "yes", "needed": [1, 2]}
+    if kind == "said":
+        count = part(text, "SENTENCES").count("] fact: ")
+        return {"reason": "All do.", "said": [*range(1, count + 1)]}
     paragraph = part(text, "PARAGRAPH")
     if kind == "annotate":
         start = next(one for one in ANNOTATED if paragraph.startswith(one))

@@ -25,6 +25,6 @@ KIND = Kind(
     instructions=_INSTRUCTIONS,
     shows={"sentence": "the sentence", "citation": "what it cites"},
     fields=(yes_no("aligned", "what is cited supports the sentence"),),
-    made_of="records",
+    made_of="both",
     source="Li et al. 2024, appendix C.2, table 8",
 )

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 
 import msgspec
 
 from trueground.builders.ask import Ask
 from trueground.builders.base import Stage, Usual
-from trueground.builders.checks import says
-from trueground.builders.contexts.items import UNKNOWN, Sample, Target
-from trueground.builders.contexts.rows import CONTROL
+from trueground.builders.checks import says, words
+from trueground.builders.contexts.items import UNKNOWN, Sample, Target, TaskName, Why
+from trueground.builders.contexts.sizes import Sizes, around
 from trueground.builders.contexts.strings import alike, is_common, is_verdict, says_nothing
+from trueground.builders.draws import draw
 from trueground.builders.fallen import Fallen
+from trueground.builders.rows import ODD
 from trueground.judges.marks import block, mark_for
 from trueground.models.prompts import Prompt
 
 PLACES = ("question", "context", "answers", "mark")
+_MADE_UP: TaskName = "inconsistent"
+_RULES = 1  # part of what outcomes are kept under: a change of what is drawn or refused counts
 _LONGEST = 30  # words of a new answer, or twice those of the longest old one
 _REASONS = {
     "same_answer": "the new answer is an old one, holds one, or is held by one",
@@ -33,8 +36,8 @@ class NewAnswer(msgspec.Struct, frozen=True):
     justification: str
 
 
-def make_answering(prompt: Prompt, seed: int, share: float) -> Stage[Sample, Target]:
-    """`share` is how many of the samples need a model's answer, for an estimate."""
+def make_answering(prompt: Prompt, seed: int, sizes: Sizes) -> Stage[Sample, Target]:
+    """Only `inconsistent` asks the writer."""
 
     async def work(sample: Sample, ask: Ask) -> Sequence[Target]:
         if sample.task == "unanswerable":
@@ -43,6 +46,10 @@ def make_answering(prompt: Prompt, seed: int, share: float) -> Stage[Sample, Tar
             return [_drawn(sample, seed)]
         return [await _made_up(sample, prompt, ask)]
 
+    def usual(_tokens: float) -> Sequence[Usual]:
+        size = sizes.source(_MADE_UP) + around(prompt)
+        return [Usual("writer", 1, size, 80, of=lambda sample: sample.task == _MADE_UP)]
+
     return Stage(
         "answer",
         "Choose or make up the new answer",
@@ -50,10 +57,10 @@ def make_answering(prompt: Prompt, seed: int, share: float) -> Stage[Sample, Tar
         Target,
         work,
         _REASONS,
-        identity={"seed": seed},
+        identity={"rules": _RULES, "seed": seed},
         prompts=(prompt.file,),
         roles=("writer",),
-        usual=lambda tokens: [Usual("writer", share, tokens + 300, 60)],
+        usual=usual,
     )
 
 
@@ -65,8 +72,7 @@ def _drawn(sample: Sample, seed: int) -> Target:
     others = [c for c in wrong if c.text.casefold() != right.casefold()]
     if not others:
         raise Fallen("same_answer", "every other option reads as the right one")
-    ordered = sorted(others, key=lambda choice: choice.label)
-    chosen = random.Random(f"{seed}/{sample.id}").choice(ordered)
+    chosen = draw(f"option/{seed}", sample.id, others, lambda choice: choice.label)
     return Target(sample.id, sample.task, source, chosen.text, chosen.label)
 
 
@@ -85,18 +91,25 @@ async def _made_up(sample: Sample, prompt: Prompt, ask: Ask) -> Target:
     )
     made = await ask.object("writer", messages, NewAnswer)
     answer = " ".join(made.new_answer.split())
-    _see(answer, sample)
+    why = _see(answer, sample)
+    if why is not None:
+        refused = {"question": source.question, "old_answers": source.answers}
+        made_up = {"new_answer": made.new_answer, "justification": made.justification}
+        raise Fallen(*why, made=refused | made_up)
     return Target(sample.id, sample.task, source, answer, why=made.justification)
 
 
-def _see(answer: str, sample: Sample) -> None:
-    """The made-up answer is an answer, and a new one. Fallen."""
+def _see(answer: str, sample: Sample) -> Why | None:
+    """Why a made-up answer is none, or no new one."""
     source = sample.source
-    longest = max(_LONGEST, *(2 * len(old.split()) for old in source.answers))
-    if says_nothing(answer) or CONTROL.search(answer) or len(answer.split()) > longest:
-        raise Fallen("no_new_answer", f"the new answer is {answer[:200]!r}")
+    longest = max(_LONGEST, *(2 * words(old) for old in source.answers))
+    if says_nothing(answer) or ODD.search(answer):
+        return "no_new_answer", f"the new answer is {answer[:200]!r}"
+    if words(answer) > longest:
+        return "no_new_answer", f"the new answer has {words(answer):,} words, most {longest:,}"
     old = alike(answer, source.answers)
     if old is not None:
-        raise Fallen("same_answer", f"the new answer is {answer!r}, an old one {old!r}")
+        return "same_answer", f"the new answer is {answer!r}, an old one {old!r}"
     if not (is_common(answer) or is_verdict(answer)) and says(source.context, answer):
-        raise Fallen("answer_in_original", f"{answer!r} stands in the original context")
+        return "answer_in_original", f"{answer!r} stands in the original context"
+    return None

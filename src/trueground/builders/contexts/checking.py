@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from trueground.builders.checks import other_language, same_text, says, share_kept
-from trueground.builders.contexts.items import Written
-from trueground.builders.contexts.ledger import Why
-from trueground.builders.contexts.rows import CONTROL
-from trueground.builders.contexts.settings import Settings
-from trueground.builders.contexts.strings import (
-    can_be_joined,
-    holds_option,
-    is_common,
-    left_over,
+import msgspec
+
+from trueground.builders.ask import Ask
+from trueground.builders.base import Stage
+from trueground.builders.checks import (
+    other_language,
     quoted,
+    same_text,
+    says,
+    share_kept,
+    words,
 )
+from trueground.builders.contexts.items import Why, Written
+from trueground.builders.contexts.settings import Settings
+from trueground.builders.contexts.strings import can_be_joined, holds_option, is_common, left_over
 from trueground.builders.contexts.writing import options_text
+from trueground.builders.fallen import Fallen
+from trueground.builders.rows import fault
 
-REASONS = {
-    "control_characters": "the new context holds control characters",
+_RULES = 1  # part of what outcomes are kept under: a change of any check counts here
+_REASONS = {
+    "control_characters": "the new context holds control characters, or broken letters",
     "echo": "the new context repeats marks of the prompt, or headings of documents",
     "unchanged": "the new context is the original",
     "other_language": "the new context is in another language",
@@ -38,21 +44,39 @@ _SHORTEST, _LONGEST, _FREE = 0.5, 2.0, 60  # times the original's words, and wor
 _PARAGRAPHS = re.compile(r"\n\s*\n|\n")
 
 
-def see_written(settings: Settings) -> Callable[[Written], Why | None]:
-    """Why a new context cannot be used, by the first check that it fails; None: it may be."""
+def make_checking(settings: Settings) -> Stage[Written, Written]:
+    """Lets fall what fails a check, and notes how much of the original was kept."""
 
-    def see(written: Written) -> Why | None:
+    async def work(written: Written, _ask: Ask) -> Sequence[Written]:
         checks = _CHECKS[written.target.task == "counterfactual"]
         found = (check(written, settings) for check in (*_ALWAYS, *checks))
-        return next((why for why in found if why is not None), None)
+        why = next((why for why in found if why is not None), None)
+        if why is not None:
+            raise Fallen(*why, made=written.refused())
+        return [msgspec.structs.replace(written, share_kept=_share(written))]
 
-    return see
+    identity = {
+        "rules": _RULES,
+        "kept": settings.kept,
+        "min_words": settings.min_words,
+        "max_words": settings.max_words,
+        "phrase": settings.phrase,
+        "language": settings.language,
+    }
+    return Stage("check", "Check the text", Written, Written, work, _REASONS, identity)
+
+
+def _share(written: Written) -> float | None:
+    """How much of the original was kept; None where there is none that was changed."""
+    source = written.target.source
+    changes = written.target.task != "counterfactual" and bool(source.context)
+    return share_kept(source.context, written.context) if changes else None
 
 
 def _form(written: Written, _settings: Settings) -> Why | None:
-    control = CONTROL.search(written.context)
-    if control:
-        return "control_characters", f"found {control[0]!r}"
+    odd = fault(written.context)
+    if odd is not None and odd[0] == "binary":
+        return "control_characters", f"found {odd[1]}"
     original = written.target.source.context
     mark = _MARK.search(written.context)
     if mark and not _MARK.search(original):
@@ -78,11 +102,12 @@ def _unchanged(written: Written, _settings: Settings) -> Why | None:
 
 
 def _size(written: Written, _settings: Settings) -> Why | None:
-    words, before = (len(text.split()) for text in (written.context, written.target.source.context))
-    if words < _SHORTEST * before:
-        return "too_short", f"{words:,} words of {before:,}"
-    if words > _LONGEST * before + _FREE:
-        return "too_much_added", f"{words:,} words of {before:,}"
+    found, before = words(written.context), words(written.target.source.context)
+    if found < _SHORTEST * before:
+        return "too_short", f"{found:,} words of {before:,}, least half of them"
+    if found > _LONGEST * before + _FREE:
+        most = f"{_LONGEST * before + _FREE:,.0f}"
+        return "too_much_added", f"{found:,} words of {before:,}, most {most}"
     return None
 
 
@@ -100,17 +125,21 @@ def _answers(written: Written, _settings: Settings) -> Why | None:
 
 def _kept(written: Written, settings: Settings) -> Why | None:
     least = settings.kept[written.target.task]
-    share = share_kept(written.target.source.context, written.context)
-    return None if share >= least else ("changed_too_much", f"{share:.2f} kept, least {least}")
+    share = _share(written)
+    return (
+        None
+        if share is None or share >= least
+        else ("changed_too_much", f"{share:.2f} kept, least {least}")
+    )
 
 
 def _account(written: Written, _settings: Settings) -> Why | None:
     """Of what the model says of its own work, one passage at least must be so."""
     target = written.target
-    stands = [one for one in written.evidence if quoted(written.context, one)]
+    stands = [one for one in written.evidence if quoted(one, written.context)]
     if target.task != "unanswerable":
         return None if stands else ("evidence_not_found", _named(written))
-    if any(not quoted(target.source.context, one) for one in stands):
+    if any(not quoted(one, target.source.context) for one in stands):
         return None
     return "no_distractor", _named(written)
 
@@ -127,11 +156,11 @@ def _option(written: Written, settings: Settings) -> Why | None:
 
 
 def _long(written: Written, settings: Settings) -> Why | None:
-    words = len(written.context.split())
-    if words < settings.min_words:
-        return "too_short", f"{words:,} words, --min-words {settings.min_words:,}"
-    if words > settings.max_words:
-        return "too_much_added", f"{words:,} words, --max-context-words {settings.max_words:,}"
+    found = words(written.context)
+    if found < settings.min_words:
+        return "too_short", f"{found:,} words, --min-words {settings.min_words:,}"
+    if found > settings.max_words:
+        return "too_much_added", f"{found:,} words, --max-context-words {settings.max_words:,}"
     if len([part for part in _PARAGRAPHS.split(written.context) if part.strip()]) < 2:
         return "one_paragraph", "no line ends before the last"
     return None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from trueground.types import Choice
 
 TaskName = Literal["unanswerable", "inconsistent", "counterfactual"]
+Why = tuple[str, str]  # reason, detail
 UNKNOWN = "unknown"  # what the benchmark expects where there is no answer
 
 
@@ -57,11 +58,12 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True):
         return tuple(c.text for c in self.source.choices if c.label == self.source.key)
 
 
-class Written(msgspec.Struct, frozen=True):
+class Written(msgspec.Struct, frozen=True, omit_defaults=True):
     """A target with the new context.
 
     `evidence` are the passages that the model names: those that support the answer, or (of
-    unanswerable) the sentences that it added. `justification` are its own words.
+    unanswerable) the sentences that it added. `justification` are its own words. `share_kept` is
+    the share of the original's words that are left (0 to 1), measured by the checks.
     """
 
     id: str
@@ -69,6 +71,25 @@ class Written(msgspec.Struct, frozen=True):
     context: str
     evidence: tuple[str, ...]
     justification: str
+    share_kept: float | None = None
+
+    @property
+    def evidence_name(self) -> str:
+        """What the passages are that the model named."""
+        return "distractors" if self.target.task == "unanswerable" else "evidence"
+
+    def refused(self) -> dict[str, Any]:
+        """What is shown of it where it falls."""
+        target = self.target
+        return {
+            "question": target.source.question,
+            "new_answer": target.answer,
+            "new_context": self.context,
+            "original_context": target.source.context,
+            "old_answers": target.old_answers,
+            self.evidence_name: self.evidence,
+            "justification": self.justification,
+        }
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -93,10 +114,15 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Judged(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A written context with its verdicts; `sampled`: the second judge is to see it too."""
+    """A written context with its verdicts; `sampled`: the second judge is to see it too.
+
+    `against` is what the first verdict says against the context, `second_against` the second one.
+    """
 
     id: str
     written: Written
     verdict: Verdict
+    against: Why | None = None
     sampled: bool = False
     second: Verdict | None = None
+    second_against: Why | None = None

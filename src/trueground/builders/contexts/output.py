@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,11 +10,13 @@ import msgspec
 from trueground.annotation.base import Label
 from trueground.benchmarks.faitheval.source import TASKS
 from trueground.builders.base import Dataset
-from trueground.builders.checks import says, share_kept
+from trueground.builders.checks import says
 from trueground.builders.contexts.items import UNKNOWN, Judged, Question, Target
-from trueground.builders.contexts.ledger import Ledger, Rejected
-from trueground.builders.contexts.people import CONDITIONS, task_of
+from trueground.builders.contexts.people import as_judged, task_of
 from trueground.builders.contexts.strings import joined
+from trueground.builders.contexts.weighing import finds_answer
+from trueground.builders.draws import draw
+from trueground.builders.people import People
 from trueground.builders.quality.base import Piece
 
 _encode = msgspec.json.Encoder().encode
@@ -23,23 +24,29 @@ Row = dict[str, Any]
 
 
 def make_dataset(
-    items: Sequence[Judged], ledger: Ledger, labels: Mapping[str, Label], seed: int
+    items: Sequence[Judged], people: People, agreement: Mapping[str, Any] | None, seed: int
 ) -> Dataset:
-    """A file for each task that has items; the originals; what was rejected; the agreement."""
+    """A file for each task that has items; the originals; how two judges agreed."""
     rows: dict[str, list[Row]] = {}
     pieces = []
     for judged in items:
-        row, documents = make_row(judged, labels.get(judged.id), seed)
+        row, documents = make_row(judged, people.label(task_of(judged)), seed)
         rows.setdefault(judged.written.target.task, []).append(row)
-        pieces.append(_piece(judged, documents, labels.get(judged.id)))
+        pieces.append(_piece(judged, documents))
     done = [task for task in TASKS if task in rows]
     files = {f"{task}.jsonl": _lines(rows[task]) for task in done}
     sources = {one.written.target.source.id: one.written.target.source for one in items}
     files["originals.jsonl"] = _lines([_original(source) for source in sources.values()])
-    files["rejected.jsonl"] = _lines([_rejected(one) for one in ledger.rejected])
-    if ledger.verdicts:
-        files["agreement.json"] = _encode(agreement(ledger)) + b"\n"
-    return Dataset(files, pieces, _run(done), ("task", "subset"), [*map(task_of, ledger.asked)])
+    if agreement is not None:
+        files["agreement.json"] = _encode(agreement) + b"\n"
+    return Dataset(
+        files,
+        pieces,
+        _run(done),
+        factors=("task", "subset"),
+        tasks=people.tasks,
+        human=people.account(as_judged),
+    )
 
 
 def make_row(judged: Judged, label: Label | None, seed: int) -> tuple[Row, tuple[str, ...]]:
@@ -60,8 +67,8 @@ def make_row(judged: Judged, label: Label | None, seed: int) -> tuple[Row, tuple
     elif target.task == "unanswerable":
         row |= {"context": new, "answers": [UNKNOWN]}
     else:
-        labels, words = zip(*((c.label, c.text) for c in source.choices), strict=True)
-        row |= {"context": new, "choices": {"label": labels, "text": words}}
+        labels, options = zip(*((c.label, c.text) for c in source.choices), strict=True)
+        row |= {"context": new, "choices": {"label": labels, "text": options}}
         row |= {"answerKey": target.key, "answer": target.answer, "original_key": source.key}
     row |= {
         "new_context": new,
@@ -69,7 +76,7 @@ def make_row(judged: Judged, label: Label | None, seed: int) -> tuple[Row, tuple
         "old_answer": _old(target),
         "old_answers": target.old_answers,
         "new_answer": target.answer,
-        _account(target): judged.written.evidence,
+        judged.written.evidence_name: judged.written.evidence,
         "justification": "\n".join(filter(None, (target.why, judged.written.justification))),
         "validation": _validation(judged, label),
     }
@@ -78,29 +85,8 @@ def make_row(judged: Judged, label: Label | None, seed: int) -> tuple[Row, tuple
 
 def document_order(item: str, seed: int) -> tuple[str, str]:
     """Which of the two documents comes first: by seed and id."""
-    new_first = random.Random(f"{seed}/order/{item}").random() < 0.5
-    return ("new", "original") if new_first else ("original", "new")
-
-
-def agreement(ledger: Ledger) -> Row:
-    """How two judges agreed on what is valid: counts, the share, Cohen's kappa (None: undefined).
-
-    `table` has the first judge's verdicts as rows, the second's as columns; valid comes first.
-    """
-    import numpy as np
-
-    from trueground.stats.agreement import cohen_kappa
-
-    table = np.zeros((2, 2), np.int64)
-    for first, second in ledger.verdicts.values():
-        table[int(not first), int(not second)] += 1
-    n = len(ledger.verdicts)
-    return {
-        "items": n,
-        "agreement": float(np.trace(table)) / n,
-        "kappa": cohen_kappa(table),
-        "table": table.tolist(),
-    }
+    orders = (("new", "original"), ("original", "new"))
+    return draw(f"order/{seed}", item, orders, lambda order: order[0])
 
 
 def _stated(source: Question) -> str:
@@ -111,11 +97,6 @@ def _stated(source: Question) -> str:
 
 def _old(target: Target) -> str:
     return target.old_answers[0] if target.task == "counterfactual" else _stated(target.source)
-
-
-def _account(target: Target) -> str:
-    """What the passages are that the model named."""
-    return "distractors" if target.task == "unanswerable" else "evidence"
 
 
 def _validation(judged: Judged, label: Label | None) -> Row:
@@ -137,45 +118,17 @@ def _original(source: Question) -> Row:
     return row
 
 
-def _rejected(one: Rejected) -> Row:
-    target = one.written.target
-    return {
-        "id": one.written.id,
-        "stage": one.stage,
-        "reason": one.reason,
-        "detail": one.detail,
-        "question": target.source.question,
-        "new_answer": target.answer,
-        "new_context": one.written.context,
-        "original_context": target.source.context,
-        "old_answers": target.old_answers,
-        _account(target): one.written.evidence,
-        "justification": one.written.justification,
-    }
-
-
-def _piece(judged: Judged, documents: tuple[str, ...], label: Label | None) -> Piece:
-    target = judged.written.target
-    source = target.source
-    none = target.task == "unanswerable"
-    numbers = {"words": float(sum(len(text.split()) for text in documents))}
-    if source.context and target.task != "counterfactual":
-        numbers["share_kept"] = share_kept(source.context, judged.written.context)
-    human = (
-        {name: str(label.values[name]) for name in CONDITIONS if name in label.values}
-        if label
-        else {}
-    )
+def _piece(judged: Judged, documents: tuple[str, ...]) -> Piece:
+    written, target = judged.written, judged.written.target
+    kept = written.share_kept
     return Piece(
         id=judged.id,
-        question=source.question,
+        question=target.source.question,
         contexts=documents,
-        answers=() if none else _expected(target),
-        factors={"task": target.task, "subset": source.subset},
-        numbers=numbers,
-        answerable=not none,
-        human=human,
-        annotators=label.annotators if label else 0,
+        answers=() if target.task == "unanswerable" else _expected(target),
+        factors={"task": target.task, "subset": target.source.subset},
+        numbers={} if kept is None else {"share_kept": kept},
+        answerable=finds_answer(judged.verdict),
     )
 
 

@@ -1,49 +1,20 @@
-"""What annotators are asked, and what the majority of them decides (Ming et al. 2024, 3.2)."""
+"""What annotators are asked of a changed context (Ming et al. 2024, 3.2)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trueground.annotation.base import Label, Task
-from trueground.builders.base import Dropped, Whole
+from trueground.annotation.base import Task
 from trueground.builders.contexts.items import Judged
-from trueground.builders.contexts.ledger import Ledger, Why
+from trueground.builders.contexts.weighing import conditions
 
 KIND = "validity"
-CONDITIONS = ("if", "only_if")
-REASONS = {
-    "unlabelled": "no label of people, or none that is decided",
-    "voted_down": "most people find a condition not met",
-}
 
 
-def make_remembering(ledger: Ledger) -> Whole[Judged, Judged]:
-    """Keeps in mind all that may be asked, as fewer are left when labels are there."""
-
-    def work(items: Sequence[Judged]) -> list[Judged | Dropped]:
-        ledger.asked = items
-        return list(items)
-
-    return Whole("ask", "Set the tasks for annotators", Judged, Judged, work)
-
-
-def see_labels(labels: Mapping[str, Label]) -> Callable[[Judged], Why | None]:
-    """Both conditions must be met in the eyes of the majority."""
-
-    def see(judged: Judged) -> Why | None:
-        label = labels.get(judged.id)
-        if label is None:
-            return "unlabelled", "it has no label"
-        for name in CONDITIONS:
-            value = label.values.get(name)
-            if value == "no":
-                return "voted_down", f"{name}: no"
-            if value != "yes":
-                return "unlabelled", f"{name} is not decided"
-        return None
-
-    return see
+def tasks_of(judged: Judged) -> Iterable[Task]:
+    """The one task of an item."""
+    return [task_of(judged)]
 
 
 def task_of(judged: Judged) -> Task:
@@ -57,4 +28,9 @@ def task_of(judged: Judged) -> Task:
     }
     if target.task == "counterfactual":
         shown["choices"] = [f"{c.label}. {c.text}" for c in target.source.choices]
-    return Task(KIND, judged.id, shown)
+    return Task.of(KIND, judged.id, shown)
+
+
+def as_judged(judged: Judged, _task: Task) -> Mapping[str, str]:
+    """What the first judge said of the same task."""
+    return conditions(judged.written, judged.verdict)

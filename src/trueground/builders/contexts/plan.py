@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any
 
-from trueground.annotation.base import Label
-from trueground.annotation.labels import read_labels
 from trueground.benchmarks.base import Value
 from trueground.builders.base import Dataset, Material, Plan
-from trueground.builders.contexts import answering, judging, people, writing
-from trueground.builders.contexts.checking import REASONS, see_written
-from trueground.builders.contexts.items import Judged, Question, TaskName, Written
-from trueground.builders.contexts.ledger import Ledger
-from trueground.builders.contexts.output import agreement, make_dataset
-from trueground.builders.contexts.rows import source_files
+from trueground.builders.checks import need_languages
+from trueground.builders.contexts import answering, judging, writing
+from trueground.builders.contexts.checking import make_checking
+from trueground.builders.contexts.items import Judged, TaskName
+from trueground.builders.contexts.output import make_dataset
+from trueground.builders.contexts.people import KIND, tasks_of
 from trueground.builders.contexts.settings import Settings, read_settings
+from trueground.builders.contexts.sizes import Sizes, tokens
 from trueground.builders.contexts.source import make_source
 from trueground.builders.contexts.tasks import make_tasks
-from trueground.errors import MissingExtraError
+from trueground.builders.contexts.weighing import Weighed
+from trueground.builders.people import People
+from trueground.builders.rows import source_files
 from trueground.models.prompts import Prompt
 from trueground.records import FileInfo
 
@@ -31,56 +31,51 @@ _ALL: tuple[TaskName, ...] = ("unanswerable", "inconsistent", "counterfactual")
 def prepare(options: Mapping[str, Value], material: Material) -> Plan:
     """The plan with its options settled. UsageError, InputError, MissingExtraError."""
     settings = read_settings(options, material.seed)
-    if settings.language and find_spec("py3langid") is None:
-        raise MissingExtraError("--language check (leave it out with --language any)", "build")
+    if settings.language:
+        need_languages("--language check (leave it out with --language any)")
     files = source_files(material.paths)
-    labels: Mapping[str, Label] = {}
     infos = [FileInfo.of(str(file), file) for file in files]
     if material.labels is not None:
-        labels = read_labels(material.labels, people.KIND)
         infos.append(FileInfo.of(str(material.labels), material.labels))
-    ledger = Ledger()
-    notices = _notices(material)
+    people = People([KIND], tasks_of, material.labels)
+    weighed = Weighed(settings.second_drops)
+    notices = [_written_by(material)]
 
     def finish(items: Sequence[Judged]) -> Dataset:
-        if ledger.verdicts:
-            notices.append(_agreed(ledger))
-        return make_dataset(items, ledger, labels, settings.seed)
+        found = weighed.agreement()
+        notices[1:] = [] if found is None else [_agreed(found)]
+        return make_dataset(items, people, found, settings.seed)
 
     return Plan(
         builder="contexts",
         options={**options, "task": ",".join(settings.tasks) or "all that the records allow"},
         files=infos,
         source=make_source(files, settings),
-        stages=_stages(settings, material, ledger, labels),
+        stages=[*_stages(settings, material), weighed.stage, people.stage(Judged)],
         finish=finish,
-        tokens=_tokens,
+        tokens=tokens,
         notices=notices,
+        people=people,
     )
 
 
-def _stages(
-    settings: Settings, material: Material, ledger: Ledger, labels: Mapping[str, Label]
-) -> list[Any]:
+def _stages(settings: Settings, material: Material) -> list[Any]:
+    """All up to the last verdict."""
     judges = _prompts(material, "judge-", judging.PLACES)
     answer = material.prompt(_PACKAGE, "answer-1", *_places(answering.PLACES))
-    share = 1.0 / len(settings.tasks or _ALL) if "inconsistent" in (settings.tasks or _ALL) else 0.0
+    writers = _prompts(material, "", writing.PLACES)
+    sizes = Sizes(settings.min_words)
     stages: list[Any] = [
-        make_tasks(settings),
-        answering.make_answering(answer, settings.seed, share),
-        writing.make_writing(_prompts(material, "", writing.PLACES), settings.min_words),
-        ledger.sieve("check", "Check the text", Written, see_written(settings), REASONS),
-        judging.make_judging(judges),
+        make_tasks(settings, sizes),
+        answering.make_answering(answer, settings.seed, sizes),
+        writing.make_writing(writers, settings.min_words, sizes),
+        make_checking(settings),
+        judging.make_judging(judges, sizes),
     ]
     if "second-judge" in material.roles:
-        stages.append(judging.make_sampling(settings.second_sample, settings.seed))
-        stages.append(judging.make_second(judges, settings.second_drops, 1.0))
-    see = judging.see_judged(ledger, settings.second_drops)
-    stages.append(ledger.sieve("valid", "Weigh the verdicts", Judged, see, judging.REASONS))
-    stages.append(people.make_remembering(ledger))
-    if material.labels is not None:
-        voted = people.see_labels(labels)
-        stages.append(ledger.sieve("people", "Follow the majority", Judged, voted, people.REASONS))
+        number = settings.second_sample
+        stages.append(judging.make_sampling(number, settings.seed))
+        stages.append(judging.make_second(judges, settings.second_drops, number, sizes))
     return stages
 
 
@@ -99,28 +94,16 @@ def _places(places: Sequence[str]) -> tuple[list[str], list[str]]:
     return needed, [name for name in places if name not in _NEEDED]
 
 
-def _notices(material: Material) -> list[str]:
-    writer, judge = material.roles["writer"], material.roles["judge"]
-    notices = [f"The contexts were written by the model {writer}; they may state what is false."]
-    if writer == judge:
-        notices.append(
-            f"The judge {judge} is the model that wrote the contexts: it judges its own work."
-        )
-    if material.labels is None:
-        notices.append("No people have labelled these items; only models have judged them.")
-    return notices
+def _written_by(material: Material) -> str:
+    writer = material.roles["writer"]
+    return f"The contexts were written by the model {writer}; they may state what is false."
 
 
-def _agreed(ledger: Ledger) -> str:
-    found = agreement(ledger)
+def _agreed(found: Mapping[str, Any]) -> str:
     kappa = "undefined" if found["kappa"] is None else f"{found['kappa']:.2f}"
+    n = found["items"]
+    items, them = ("1 item", "it") if n == 1 else (f"{n:,} items", "them")
     return (
-        f"A second judge saw {found['items']:,} items and came to the same verdict on "
-        f"{found['agreement']:.1%} of them (Cohen's kappa {kappa})."
+        f"A second judge saw {items} and came to the same verdict on {found['agreement']:.1%} of "
+        f"{them} (Cohen's kappa {kappa})."
     )
-
-
-def _tokens(question: Question) -> float:
-    """About four characters to a token."""
-    choices = sum(len(choice.text) for choice in question.choices)
-    return (len(question.context) + len(question.question) + choices) / 4

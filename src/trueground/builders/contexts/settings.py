@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
 
 from trueground.benchmarks.base import Value
 from trueground.benchmarks.faitheval.source import TASKS
-from trueground.errors import UsageError, unknown_name
+from trueground.benchmarks.values import share_of, whole_of
+from trueground.errors import unknown_name
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ def read_settings(options: Mapping[str, Value], seed: int) -> Settings:
         tasks=_tasks(options["task"]),
         skip_bad=options["on-bad-row"] == "skip",
         require_answer=options["require-answer"] == "yes",
-        max_words=_whole(options, "max-context-words", 1),
+        max_words=whole_of(options, "max-context-words", 1),
         kept={
-            "inconsistent": _share(options, "kept"),
-            "unanswerable": _share(options, "kept-unanswerable"),
+            "inconsistent": share_of(options, "kept"),
+            "unanswerable": share_of(options, "kept-unanswerable"),
         },
-        min_words=_whole(options, "min-words", 0),
+        min_words=whole_of(options, "min-words", 0),
         phrase=str(options["phrase"]),
-        second_sample=_whole(options, "second-sample", 1),
+        second_sample=whole_of(options, "second-sample", 1),
         second_drops=options["second"] == "drop",
         language=options["language"] == "check",
         seed=seed,
@@ -61,23 +61,3 @@ def _tasks(given: object) -> tuple[str, ...]:
         if name not in TASKS:
             raise unknown_name("task of build contexts", name, TASKS)
     return tuple(task for task in TASKS if task in names)
-
-
-def _whole(options: Mapping[str, Value], name: str, least: int) -> int:
-    try:
-        number = int(str(options[name]))
-    except ValueError:
-        number = least - 1
-    if number < least:
-        raise UsageError(f"--{name} {options[name]}: expected a whole number of {least} or more")
-    return number
-
-
-def _share(options: Mapping[str, Value], name: str) -> float:
-    try:
-        number = float(str(options[name]))
-    except ValueError:
-        number = -1.0
-    if not (isfinite(number) and 0.0 <= number <= 1.0):
-        raise UsageError(f"--{name} {options[name]}: expected a number from 0 to 1")
-    return number

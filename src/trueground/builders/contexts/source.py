@@ -9,9 +9,11 @@ from typing import Any
 
 from trueground.benchmarks.faitheval.source import Fields, dataset_name
 from trueground.builders.base import Dropped, Source
+from trueground.builders.checks import words
 from trueground.builders.contexts.items import Question, TaskName
-from trueground.builders.contexts.rows import CONTROL, Binary, Row, source_rows
+from trueground.builders.contexts.rows import Row, source_rows
 from trueground.builders.contexts.settings import Settings
+from trueground.builders.rows import Unusable, fault
 from trueground.errors import InputError
 from trueground.records.problems import describe, shorten
 
@@ -19,8 +21,8 @@ _SHOWN = 50
 _OPEN: tuple[TaskName, ...] = ("unanswerable", "inconsistent")
 _REASONS = {
     "bad_row": "the row is wrong, and wrong rows are left out",
-    "blank": "the context is empty",
-    "binary": "the row holds control characters, or is no text",
+    "blank": "the row or its context is empty",
+    "binary": "the row holds control characters or broken letters, or is no text",
     "enormous": "the context has more words than --max-context-words",
     "duplicate": "the same question with the same context was there before",
     "no_task": "the record allows none of the tasks that were asked for",
@@ -65,8 +67,10 @@ class _Reader:
     def _one(self, row: Row, contents: dict[bytes, str], ids: dict[str, str]) -> Question:
         if isinstance(row.value, InputError):
             raise row.value
-        if isinstance(row.value, Binary):
-            raise _Left(row.value.id or row.place, "binary", row.value.found)
+        if isinstance(row.value, Unusable):
+            if row.value.kind == "unreadable":
+                raise InputError(row.value.found)
+            raise _Left(row.value.id or row.place, row.value.kind, row.value.found)
         question = read_question(row.place, row.stem, row.value, self._settings)
         content = hashlib.sha256(
             repr((_plain(question.question), _plain(question.context), question.choices)).encode()
@@ -148,13 +152,12 @@ def _passage(fields: Fields, value: Any) -> str:
 
 
 def _see_text(fields: Fields, row: dict[str, Any]) -> None:
-    """No control characters in anything that is used. _Left."""
+    """No control characters or broken letters in anything that is used. _Left."""
     for name in ("question", "context", "contexts", "references", "answers", "answer", "choices"):
         for text in _texts(row.get(name)):
-            found = CONTROL.search(text)
-            if found:
-                what = f"the control character {found[0]!r}"
-                raise _Left(fields.id, "binary", f"{fields.place}, field {name!r}: {what}")
+            found = fault(text)
+            if found is not None and found[0] == "binary":
+                raise _Left(fields.id, "binary", f"{fields.place}, field {name!r}: {found[1]}")
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -166,9 +169,10 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _see_size(fields: Fields, context: str, most: int) -> None:
-    words = len(context.split())
-    if words > most:
-        raise _Left(fields.id, "enormous", f"{fields.place}: {words:,} words, at most {most:,}")
+    found = words(context) if len(context) > most else 0  # a word has a character at least
+    if found > most:
+        detail = f"{fields.place}: {found:,} words, --max-context-words {most:,}"
+        raise _Left(fields.id, "enormous", detail)
 
 
 def _named(row: dict[str, Any]) -> bool:

@@ -8,6 +8,7 @@ from trueground.builders.base import Dropped, Whole
 from trueground.builders.checks import says
 from trueground.builders.contexts.items import Question, Sample, TaskName
 from trueground.builders.contexts.settings import Settings
+from trueground.builders.contexts.sizes import Sizes
 from trueground.builders.contexts.strings import can_be_joined, is_verdict
 
 _REASONS = {
@@ -16,13 +17,15 @@ _REASONS = {
 }
 
 
-def make_tasks(settings: Settings) -> Whole[Question, Sample]:
+def make_tasks(settings: Settings, sizes: Sizes) -> Whole[Question, Sample]:
     """Fans the questions out. A yes or no need not stand in the context."""
 
     def work(questions: Sequence[Question]) -> list[Sample | Dropped]:
-        return [
+        found = [
             _sample(question, task, settings) for question in questions for task in question.tasks
         ]
+        sizes.samples = [one for one in found if isinstance(one, Sample)]
+        return found
 
     return Whole("tasks", "Give each its tasks", Question, Sample, work, _REASONS, 2.0)
 

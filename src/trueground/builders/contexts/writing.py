@@ -9,6 +9,7 @@ import msgspec
 from trueground.builders.ask import Ask
 from trueground.builders.base import Stage, Usual
 from trueground.builders.contexts.items import Target, TaskName, Written
+from trueground.builders.contexts.sizes import Sizes, around
 from trueground.judges.marks import block, mark_for
 from trueground.models.base import Message
 from trueground.models.prompts import Prompt
@@ -46,12 +47,17 @@ class WithOption(msgspec.Struct, frozen=True):
     justification: str
 
 
-def make_writing(prompts: Mapping[TaskName, Prompt], min_words: int) -> Stage[Target, Written]:
+def make_writing(
+    prompts: Mapping[TaskName, Prompt], min_words: int, sizes: Sizes
+) -> Stage[Target, Written]:
     """A prompt and a form of reply for each task. Nothing of the reply is believed here."""
 
     async def work(target: Target, ask: Ask) -> Sequence[Written]:
         messages = prompt_messages(prompts[target.task], target, target.source.context, min_words)
         return [await _written(target, messages, ask)]
+
+    def usual(_tokens: float) -> Sequence[Usual]:
+        return [Usual("writer", 1, sizes.source() + around(*prompts.values()), sizes.made() + 200)]
 
     return Stage(
         "write",
@@ -62,7 +68,7 @@ def make_writing(prompts: Mapping[TaskName, Prompt], min_words: int) -> Stage[Ta
         identity={"min_words": min_words},
         prompts=[prompt.file for prompt in prompts.values()],
         roles=("writer",),
-        usual=lambda tokens: [Usual("writer", 1, tokens + 500, max(tokens, min_words * 1.4) + 150)],
+        usual=usual,
     )
 
 

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterable
-
 import msgspec
 
+from trueground.builders.checks import same_text
 from trueground.builders.grounding.items import Context, Pair
 
-# The kinds of modification that annotators and the model may name.
-TYPES = ("number", "date", "name", "place", "negation", "relation", "other")
 _YES_NO = ("yes", "no", "true", "false")
-_WORD = re.compile(r"\w+(?:[.,:]\d+)*")
-_GAP = ""  # keeps words apart between which a phrase was taken out
-_ARTICLES = ("a", "an", "the")
 
 
 class Fact(msgspec.Struct, frozen=True):
@@ -90,44 +82,11 @@ class Instance(msgspec.Struct, frozen=True, omit_defaults=True):
     distractors: tuple[str, ...] = ()
 
 
-def count(text: str, phrase: str) -> int:
-    """How often the phrase stands in the text as whole words; case and a first article aside."""
-    return len(_places(_words(text), _wanted(phrase)))
-
-
-def words_without(text: str, phrases: Iterable[str]) -> Counter[str]:
-    """The words of a text that are in none of these phrases, each as often as it stands there."""
-    words = _words(text)
-    for wanted in sorted(map(_wanted, phrases), key=len, reverse=True):
-        for at in reversed(_places(words, wanted)):
-            words[at : at + len(wanted)] = [_GAP]
-    return Counter(word for word in words if word != _GAP)
-
-
 def is_yes_or_no(answer: str) -> bool:
     """Is the answer one whose word stands in any text?"""
-    return _words(answer) in [[word] for word in _YES_NO]
+    return any(same_text(answer, word) for word in _YES_NO)
 
 
 def one_line(text: str) -> str:
     """The text without line ends."""
     return " ".join(text.split())
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
-
-
-def _wanted(phrase: str) -> list[str]:
-    words = _words(phrase)
-    return words[1:] if len(words) > 1 and words[0] in _ARTICLES else words
-
-
-def _places(words: list[str], wanted: list[str]) -> list[int]:
-    """Where the words stand in a row; places do not overlap."""
-    found: list[int] = []
-    size = len(wanted)
-    for at in range(len(words) - size + 1) if size else ():
-        if words[at : at + size] == wanted and (not found or at >= found[-1] + size):
-            found.append(at)
-    return found

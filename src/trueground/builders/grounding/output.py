@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from trueground.annotation.base import Task
 from trueground.builders.base import Dataset
-from trueground.builders.grounding.instances import Factual, Instance
+from trueground.builders.grounding.instances import Instance, Original
 from trueground.builders.grounding.items import Context
-from trueground.builders.grounding.people import candidate_task, gold_task, revision_task
+from trueground.builders.grounding.people import judged
 from trueground.builders.grounding.writing import files_of
+from trueground.builders.people import People
 from trueground.builders.quality.base import Piece
 
 FACTORS = ("popularity", "contexts", "answer")
@@ -18,7 +18,11 @@ _ORIGINAL = "truly-ground/original-gold"
 
 
 def dataset_of(
-    items: Sequence[Instance], passages: Mapping[str, Context], *, distractors: bool
+    items: Sequence[Instance],
+    passages: Mapping[str, Context],
+    people: People,
+    *,
+    distractors: bool,
 ) -> Dataset:
     """The dataset of the instances that are left."""
     both = any(item.conflict is not None for item in items)
@@ -27,24 +31,36 @@ def dataset_of(
         quality=[_piece(f"Q{number}", item) for number, item in enumerate(items)],
         run=f"trueground run {_BOTH if both else _ORIGINAL} --data {{dataset}} --model MODEL",
         factors=FACTORS,
-        tasks=list(_tasks(items)),
+        tasks=people.tasks,
+        human=people.account(judged),
     )
 
 
-def kappa(items: Sequence[Instance]) -> tuple[float | None, int]:
-    """(Cohen's kappa of both models over all facts: gold or not; how many facts both judged)."""
-    import numpy as np
+def agreement(items: Sequence[Instance]) -> list[str]:
+    """What both models say of all facts (gold or not), in words; nothing where one alone was asked.
 
-    from trueground.stats.agreement import cohen_kappa
+    The study reports 0.82 between people (section 3.2).
+    """
+    from trueground.stats.agreement import two_judges
 
-    table = np.zeros((2, 2), dtype=np.int64)
-    for item in items:
-        one = item.original
-        if one.second is None or one.proposed is None:
-            continue
+    said_by_both = [(item.id, *said) for item in items for said in _both(item.original)]
+    pairs = [(first, second) for _, first, second in said_by_both]
+    found = two_judges(pairs, [id_ for id_, _, _ in said_by_both])
+    if not found["n"]:
+        return []
+    value, bounds = found["kappa"], found["kappa_ci"]
+    said = "undefined" if value is None else f"{value:.2f}"
+    between = "" if bounds is None else f" ({bounds[0]:.2f} to {bounds[1]:.2f})"
+    return [
+        f"Gold facts: Cohen's kappa of the two models is {said}{between} over {found['n']:,} facts"
+    ]
+
+
+def _both(one: Original) -> Iterator[tuple[bool, bool]]:
+    """(the first model calls it gold, the second does) of each fact, where both were asked."""
+    if one.second is not None and one.proposed is not None:
         for number in range(len(one.facts)):
-            table[int(number in one.proposed), int(number in one.second)] += 1
-    return cohen_kappa(table), int(table.sum())
+            yield number in one.proposed, number in one.second
 
 
 def _piece(id_: str, item: Instance) -> Piece:
@@ -67,16 +83,6 @@ def _piece(id_: str, item: Instance) -> Piece:
             "changes": len(item.conflict.changes) if item.conflict is not None else 0,
             "distractors": len(item.distractors),
         },
-        # Whom the judge could not answer from the gold facts has fallen; people are not asked that.
-        answerable=True if original.proposed is not None else None,
+        # The judge of the pairs lets none through whose answer does not stand in its contexts.
+        answerable=True,
     )
-
-
-def _tasks(items: Sequence[Instance]) -> Iterator[Task]:
-    for item in items:
-        one = item.original
-        yield candidate_task(one.pair)
-        yield gold_task(Factual(one.id, one.pair, one.facts))
-        revision = revision_task(item)
-        if revision is not None:
-            yield revision

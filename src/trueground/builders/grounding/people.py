@@ -1,44 +1,94 @@
-"""Human labels: gold facts that people chose, and what they voted down."""
+"""What people are asked about questions, gold facts and conflicting versions (A.2, A.4, A.5)."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from trueground.annotation.base import Label, Task
-from trueground.annotation.labels import read_labels
 from trueground.builders.base import Dropped, Whole
 from trueground.builders.grounding.instances import Factual, Instance
 from trueground.builders.grounding.items import Context, Pair
+from trueground.builders.grounding.prompting import answer_of
+from trueground.builders.people import REASONS, People
 
-# Kinds of tasks with the field by which people keep an instance or not.
-VOTES = {"candidate": "keep", "revision": "right"}
+CANDIDATE, GOLD, REVISION = "candidate", "gold-facts", "revision"
 _REASONS = {
-    "unlabelled": "people have not decided about it",
-    "voted_down": "people voted against it",
+    "unlabelled": REASONS["unlabelled"],
+    "no_gold_facts": "people chose no fact: the answer needs something else",
 }
-_canonical = msgspec.json.Encoder(order="sorted").encode
 
 
-def task(kind: str, pair: str, shown: dict[str, Any]) -> Task:
-    """A task; its id changes with what is shown, so that no label meets another text."""
-    digest = hashlib.sha256(_canonical(shown)).hexdigest()[:8]
-    return Task(kind, f"{pair}~{digest}", shown)
+def people_of(labels: Path | None) -> People:
+    """The tasks of instances, and the labels that came back. InputError."""
+    return People((CANDIDATE, GOLD, REVISION), _tasks, labels)
+
+
+def judged(_item: Any, task: Task) -> Mapping[str, str]:
+    """What the judge model said of the same: it lets no pair and no revision through but by yes."""
+    return {CANDIDATE: {"keep": "yes"}, REVISION: {"right": "yes"}}.get(task.kind, {})
+
+
+def labelled_gold(people: People) -> Whole[Factual, Factual] | None:
+    """The stage that gives pairs the gold facts that people chose; None where no one did.
+
+    A pair that people were not asked about keeps what models propose.
+    """
+    if GOLD not in people.labels:
+        return None
+
+    def work(items: Sequence[Factual]) -> list[Factual | Dropped]:
+        made = [_with_label(item, people.label(gold_task(item))) for item in items]
+        pairs = zip(items, made, strict=True)
+        people.decided_before([item for item, one in pairs if isinstance(one, Dropped)])
+        return made
+
+    doc = "Take the gold facts that people chose"
+    return Whole("labelled", doc, Factual, Factual, work, _REASONS)
+
+
+def _with_label(item: Factual, label: Label | None) -> Factual | Dropped:
+    """Numbers are shown to people from 1; one that is none of the facts is no decision."""
+    if label is None:
+        return item
+    said = label.values.get("gold")
+    numbers = [_number(one) for one in said] if isinstance(said, list) else [-1]
+    made = {"question": item.pair.question, "facts": [fact.text for fact in item.facts]}
+    if not all(0 <= number < len(item.facts) for number in numbers):
+        return Dropped(item.id, "unlabelled", f"{label.id}: gold is not decided", made)
+    if not numbers:
+        return Dropped(item.id, "no_gold_facts", f"{label.id}: gold is none of them", made)
+    return msgspec.structs.replace(item, labelled=tuple(sorted(set(numbers))))
+
+
+def _number(written: Any) -> int:
+    """From 0; -1 for what is no number."""
+    text = str(written)
+    return int(text) - 1 if text.isascii() and text.isdecimal() else -1
+
+
+def _tasks(item: Instance | Factual) -> Iterator[Task]:
+    """All tasks of an item, or those of one that fell by its gold facts."""
+    one = item if isinstance(item, Factual) else item.original
+    yield candidate_task(one.pair)
+    yield gold_task(Factual(one.id, one.pair, one.facts))
+    revision = revision_task(item) if isinstance(item, Instance) else None
+    if revision is not None:
+        yield revision
 
 
 def candidate_task(pair: Pair) -> Task:
     """Class, minimal contexts, span and answer forms of a pair."""
-    return task("candidate", pair.id, _asked(pair))
+    return Task.of(CANDIDATE, pair.id, _asked(pair))
 
 
 def gold_task(item: Factual) -> Task:
     """Which facts does the answer need?"""
     facts = [fact.text for fact in item.facts]
-    return task("gold-facts", item.id, _asked(item.pair) | {"facts": facts})
+    return Task.of(GOLD, item.id, _asked(item.pair) | {"facts": facts})
 
 
 def revision_task(item: Instance) -> Task | None:
@@ -53,74 +103,7 @@ def revision_task(item: Instance) -> Task | None:
         "new_contexts": _contexts(new.contexts),
         "new_gold_facts": list(new.gold),
     }
-    return task("revision", item.id, shown)
-
-
-def answer_of(answer: str, answers: Sequence[str]) -> str:
-    """An answer for people: in words, and all forms of a definite one."""
-    return f"{answer} ({' / '.join(answers)})" if answers else answer
-
-
-def labelled_gold(path: Path | None) -> Whole[Factual, Factual] | None:
-    """The stage that gives pairs the gold facts that people chose; None where no one did.
-
-    InputError: labels that cannot be read.
-    """
-    labels = read_labels(path, "gold-facts") if path is not None else {}
-    if not labels:
-        return None
-
-    def work(items: Sequence[Factual]) -> list[Factual]:
-        return [_with_label(item, labels.get(gold_task(item).id)) for item in items]
-
-    doc = "Take the gold facts that people chose"
-    return Whole(name="labelled", doc=doc, takes=Factual, gives=Factual, work=work)
-
-
-def voted(path: Path | None) -> Whole[Instance, Instance] | None:
-    """The stage that keeps what people voted for; None where nobody voted. InputError."""
-    if path is None:
-        return None
-    labels = {kind: found for kind in VOTES if (found := read_labels(path, kind))}
-    if not labels:
-        return None
-
-    def work(items: Sequence[Instance]) -> list[Instance | Dropped]:
-        return [_vote(item, labels) for item in items]
-
-    doc = "Keep what people voted for"
-    return Whole(name="voted", doc=doc, takes=Instance, gives=Instance, work=work, reasons=_REASONS)
-
-
-_TASKS: Mapping[str, Callable[[Instance], Task | None]] = {
-    "candidate": lambda item: candidate_task(item.original.pair),
-    "revision": revision_task,
-}
-
-
-def _vote(item: Instance, labels: Mapping[str, Mapping[str, Label]]) -> Instance | Dropped:
-    for kind, found in labels.items():
-        asked = _TASKS[kind](item)
-        if asked is None:
-            continue
-        label = found.get(asked.id)
-        said = label.values.get(VOTES[kind]) if label is not None else None
-        if said is None:
-            return Dropped(item.id, "unlabelled", kind)
-        if str(said) != "yes":
-            return Dropped(item.id, "voted_down", kind)
-    return item
-
-
-def _with_label(item: Factual, label: Label | None) -> Factual:
-    """Numbers are shown to people from 1; one that is none of the facts is no decision."""
-    said = label.values.get("gold") if label is not None else None
-    if not isinstance(said, list):
-        return item
-    numbers = [int(one) - 1 if str(one).isascii() and str(one).isdigit() else -1 for one in said]
-    if not numbers or not all(0 <= number < len(item.facts) for number in numbers):
-        return item
-    return msgspec.structs.replace(item, labelled=tuple(sorted(set(numbers))))
+    return Task.of(REVISION, item.id, shown)
 
 
 def _asked(pair: Pair) -> dict[str, Any]:

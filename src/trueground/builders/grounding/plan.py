@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Any
 
 from trueground.benchmarks.base import Value
-from trueground.benchmarks.values import number_of, text_of
+from trueground.benchmarks.values import text_of, whole_of
 from trueground.builders.base import Dataset, Material, Plan, Stage, Whole
 from trueground.builders.grounding.conflict.conflict import conflict_stage, no_conflict
 from trueground.builders.grounding.distractors import by_id, distractors_stage, see_retriever
 from trueground.builders.grounding.documents.document import Document
 from trueground.builders.grounding.documents.library import Library, open_library
 from trueground.builders.grounding.documents.passages import passages
-from trueground.builders.grounding.facts.facts import facts_stage
+from trueground.builders.grounding.facts.facts import DECOMPOSER, facts_stage
 from trueground.builders.grounding.facts.gold import gold_stage
-from trueground.builders.grounding.facts.supporting import FactJudge
+from trueground.builders.grounding.facts.supporting import FACT_JUDGE, FactJudge
 from trueground.builders.grounding.instances import Instance, Original
 from trueground.builders.grounding.items import Context
-from trueground.builders.grounding.output import dataset_of, kappa
-from trueground.builders.grounding.people import labelled_gold, voted
+from trueground.builders.grounding.output import agreement, dataset_of
+from trueground.builders.grounding.people import labelled_gold, people_of
 from trueground.builders.grounding.questions.best import best_stage
 from trueground.builders.grounding.questions.candidates import candidates_stage
 from trueground.builders.grounding.questions.classify import classify_stage
 from trueground.builders.grounding.questions.sets import sets_stage
 from trueground.builders.grounding.settings import settle
-from trueground.claims import get_decomposer
-from trueground.errors import MissingExtraError
+from trueground.builders.others import told
+from trueground.builders.people import People
+from trueground.claims import Decomposer, get_decomposer
+from trueground.models.estimate import CHARACTERS_PER_TOKEN
+from trueground.plugins import read_given
 from trueground.records import FileInfo
 
-_CHARACTERS = 4  # to a token
 AnyStage = Stage[Any, Any] | Whole[Any, Any]
 
 
@@ -48,51 +49,85 @@ class Corpus:
         return by_id(one for document in documents for one in passages(document, self._words))
 
 
+class _Parts:
+    """What the stages share: judge of facts, decomposer, passages, people; and the settings."""
+
+    def __init__(self, options: Mapping[str, Value], material: Material) -> None:
+        """UsageError, InputError, MissingExtraError: before anything is asked."""
+        self.library = open_library(material, options)
+        self.words = settle(options).context_words
+        self.corpus = Corpus(self.library, self.words)
+        self.both = options["conflict"] == "full"
+        self.top = whole_of(options, "distractors", 0)
+        self.retriever = text_of(options, "retriever") or "bm25"
+        if self.top:
+            see_retriever(self.retriever, try_it=not material.dry_run)
+        self.people: People = people_of(material.labels)
+        self._judge = text_of(options, FACT_JUDGE) or "lexical"
+        self.facts = FactJudge(self._judge, cache=material.cache)
+        self._decomposer = text_of(options, DECOMPOSER) or "rules"
+        self.decomposer: Decomposer = get_decomposer(self._decomposer, cache=material.cache)
+
+    @property
+    def others(self) -> dict[str, Callable[[], Mapping[str, Any]]]:
+        """The models that are asked without a role."""
+        asked: dict[str, tuple[Any, str]] = {
+            FACT_JUDGE: (self.facts.judge, self._judge),
+            DECOMPOSER: (self.decomposer, self._decomposer),
+        }
+        return {name: _told(*one) for name, one in asked.items() if hasattr(one[0], "spent")}
+
+    def close(self) -> None:
+        """Close the models that were opened."""
+        self.facts.close()
+        getattr(self.decomposer, "close", lambda: None)()
+
+
 def prepare(options: Mapping[str, Value], material: Material) -> Plan:
     """The plan. UsageError, InputError, MissingExtraError: before anything is asked."""
-    library = open_library(material, options)
-    facts = FactJudge(text_of(options, "fact-judge") or "lexical", cache=material.cache)
-    decomposer = get_decomposer(text_of(options, "decomposer") or "rules", cache=material.cache)
-    both = options["conflict"] == "full"
-    top = number_of(options, "distractors", 0) or 0
-    retriever = text_of(options, "retriever") or "bm25"
-    if top:
-        see_retriever(retriever, try_it=not material.dry_run)
-    if both and find_spec("py3langid") is None:
-        raise MissingExtraError("telling languages apart", "build")
-    if material.dry_run and hasattr(decomposer, "spent"):
-        material.note("the calls of --decomposer, one for each sentence, are not counted")
-    corpus = Corpus(library, settle(options).context_words)
+    parts = _Parts(options, material)
+    notices = [f"The questions were written by the model {material.roles.get('writer')}."]
+    if parts.both:
+        notices.append("The conflicting version states what is false.")
+    said = len(notices)
+
+    def finish(items: Sequence[Instance]) -> Dataset:
+        notices[said:] = agreement(items)
+        found = parts.corpus.passages
+        return dataset_of(items, found, parts.people, distractors=bool(parts.top))
+
+    signatures = {FACT_JUDGE: parts.facts.signature, DECOMPOSER: parts.decomposer.signature}
+    return Plan(
+        builder="grounding",
+        options=dict(options) | signatures,
+        files=[*parts.library.files, *_labels(material)],
+        source=parts.library.source,
+        stages=_stages(options, material, parts),
+        finish=finish,
+        tokens=_tokens,
+        notices=notices,
+        close=parts.close,
+        people=parts.people,
+        others=parts.others,
+    )
+
+
+def _stages(options: Mapping[str, Value], material: Material, parts: _Parts) -> list[AnyStage]:
+    facts, words, people = parts.facts, parts.words, parts.people
     stages: list[AnyStage | None] = [
         sets_stage(options, material.seed),
         candidates_stage(material, options),
         classify_stage(material, options),
         best_stage(options),
-        facts_stage(decomposer),
-        labelled_gold(material.labels),
-        gold_stage(material, facts),
-        conflict_stage(material, facts) if both else _bare(),
-        voted(material.labels),
-        distractors_stage(lambda: corpus.passages, retriever, top) if top else None,
+        facts_stage(parts.decomposer, words),
+        labelled_gold(people),
+        gold_stage(material, facts, words),
+        conflict_stage(material, facts, words) if parts.both else _bare(),
+        people.stage(Instance),
     ]
-    notices = _warnings(material, both)
-
-    def finish(items: Sequence[Instance]) -> Dataset:
-        facts.close()
-        getattr(decomposer, "close", lambda: None)()
-        notices[:] = _warnings(material, both) + _agreement(items)
-        return dataset_of(items, corpus.passages, distractors=bool(top))
-
-    return Plan(
-        builder="grounding",
-        options=dict(options) | {"fact-judge": facts.signature, "decomposer": decomposer.signature},
-        files=[*library.files, *_labels(material)],
-        source=library.source,
-        stages=[stage for stage in stages if stage is not None],
-        finish=finish,
-        tokens=_tokens,
-        notices=notices,
-    )
+    if parts.top:
+        stages.append(distractors_stage(lambda: parts.corpus.passages, parts.retriever, parts.top))
+    return [stage for stage in stages if stage is not None]
 
 
 def _bare() -> Whole[Original, Instance]:
@@ -100,30 +135,14 @@ def _bare() -> Whole[Original, Instance]:
     return Whole(name="original", doc=doc, takes=Original, gives=Instance, work=no_conflict)
 
 
+def _told(part: Any, written: str) -> Callable[[], Mapping[str, Any]]:
+    name = read_given("model", written).model or written
+    return told(name, part.signature, lambda: part.spent)
+
+
 def _labels(material: Material) -> list[FileInfo]:
     return [FileInfo.of(str(material.labels), material.labels)] if material.labels else []
 
 
 def _tokens(document: Document) -> float:
-    return len(document.text) / _CHARACTERS
-
-
-def _warnings(material: Material, both: bool) -> list[str]:
-    writer, judge = material.roles.get("writer"), material.roles.get("judge")
-    found = [f"The questions were written by the model {writer}."]
-    if both:
-        found.append("The conflicting version states what is false.")
-    if judge == writer:
-        found.append(f"The judge {judge} is the model that wrote them: it judges its own work.")
-    if material.labels is None:
-        found.append("No people have labelled these items; only models have judged them.")
-    return found
-
-
-def _agreement(items: Sequence[Instance]) -> list[str]:
-    """Cohen's kappa of both models in words; nothing where no fact was judged by both."""
-    value, facts = kappa(items)
-    if not facts:
-        return []
-    said = "undefined" if value is None else f"{value:.2f}"
-    return [f"Gold facts: Cohen's kappa of the two models is {said} over {facts:,} facts"]
+    return len(document.text) / CHARACTERS_PER_TOKEN

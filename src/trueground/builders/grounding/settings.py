@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 
 from trueground.benchmarks.base import BenchmarkOption, Value
-from trueground.benchmarks.values import number_of, path_of, text_of
+from trueground.benchmarks.values import number_of, path_of, share_of, text_of, whole_of
 from trueground.builders.base import Role
-from trueground.errors import UsageError
 
 LINKS = "links"
 NUMBERS = ("popularity", "views", "pageviews")
@@ -41,14 +40,14 @@ OPTIONS = (
     BenchmarkOption("candidates", "10", "question-answer pairs to write for a document set"),
     BenchmarkOption("min-quality", "3", "least quality (1-5) that the judge must give a question"),
 )
-_HALF = Decimal("0.5")
+_HALF = 0.5
 _BEST = 5
 _MOST_CANDIDATES = 50
 
 
 @dataclass(frozen=True)
 class Choosing:
-    """The options as what they mean. `sets` None: all of them."""
+    """The options as what they mean. `share` is exact: 0.3 of ten are three. `sets` None: all."""
 
     popularity_field: str | None
     share: Decimal
@@ -65,35 +64,12 @@ def settle(options: Mapping[str, Value]) -> Choosing:
     """The options of steps 1 and 2. UsageError: a value that cannot be meant."""
     return Choosing(
         popularity_field=text_of(options, "popularity-field"),
-        share=_share(options),
+        share=Decimal(str(share_of(options, "popularity-share", _HALF, zero=False))),
         meta=path_of(options, "meta"),
-        hops=_number(options, "hops", 1),
+        hops=whole_of(options, "hops", 1),
         sets=number_of(options, "sets", 1),
-        context_words=_number(options, "context-words", 20),
-        max_document_words=_number(options, "max-document-words", 20),
-        candidates=_number(options, "candidates", 1, _MOST_CANDIDATES),
-        min_quality=_number(options, "min-quality", 1, _BEST),
+        context_words=whole_of(options, "context-words", 20),
+        max_document_words=whole_of(options, "max-document-words", 20),
+        candidates=whole_of(options, "candidates", 1, _MOST_CANDIDATES),
+        min_quality=whole_of(options, "min-quality", 1, _BEST),
     )
-
-
-def _number(options: Mapping[str, Value], name: str, least: int, most: int | None = None) -> int:
-    number = number_of(options, name, least)
-    if number is None:
-        raise UsageError(f"--{name} is empty; give it a value, or leave it out")
-    if most is not None and number > most:
-        raise UsageError(f"--{name} {number}: expected a whole number, {least} to {most}")
-    return number
-
-
-def _share(options: Mapping[str, Value]) -> Decimal:
-    """Exact, so that 0.3 of ten documents are three."""
-    text = text_of(options, "popularity-share") or ""
-    try:
-        share = Decimal(text)
-    except InvalidOperation:
-        share = Decimal("NaN")
-    if not (share.is_finite() and 0 < share <= _HALF):
-        raise UsageError(
-            f"--popularity-share {text}: expected a number above 0, 0.5 at most, such as 0.3"
-        )
-    return share

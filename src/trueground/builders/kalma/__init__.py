@@ -12,6 +12,9 @@ from trueground.builders.base import Builder, Material, Plan, Role
 
 _OPTIONS = (
     BenchmarkOption("graph", None, "folder of `graph load`, file, wikidata or sparql:URL; needed"),
+    BenchmarkOption(
+        "on-bad-row", "stop", "what a wrong row does: end all, or be left out", ("stop", "skip")
+    ),
     BenchmarkOption("name-words", "1", "names of fewer words are incomplete; 2 for people"),
     BenchmarkOption("types", "any", "classes of the entities, as human,Q5"),
     BenchmarkOption("relation-map", None, 'JSON: {"relation": ["property of the graph", …], …}'),
@@ -24,12 +27,19 @@ _OPTIONS = (
     BenchmarkOption("alpha", "0.5", "weight of a rare relation against a fluent sentence, 0 to 1"),
     BenchmarkOption("perplexity", None, "who rates sentences; needed unless --alpha is 1"),
     BenchmarkOption("candidates", "100", "triples that are rated in a round, rarest relations"),
+    BenchmarkOption("counts", None, "counts.json of a build, in place of those of these rows"),
     BenchmarkOption("templates", None, "JSON: sentences for noun, verb and adjective relations"),
     BenchmarkOption("rounds", "5", "the first annotates, each other adds a triple"),
     BenchmarkOption("minimum-rounds", None, "items of fewer rounds fall; default: all rounds"),
     BenchmarkOption("language", "check", "check: no other language; any", ("check", "any")),
     BenchmarkOption(
         "require-authentic", "no", "leave out what the judge finds wrong", ("yes", "no")
+    ),
+    BenchmarkOption(
+        "require-said",
+        None,
+        "leave out sentences that do not say what they cite; default: yes where there is a judge",
+        ("yes", "no"),
     ),
 )
 
@@ -47,9 +57,9 @@ BUILDER = Builder(
     takes="files or folders of rows with paragraph, head, relation and tail",
     roles=(
         Role("writer", "who annotates, extends and asks"),
-        Role("judge", "who judges the questions.", needed=False),
+        Role("judge", "who judges the new sentences and the questions.", needed=False),
     ),
     options=_OPTIONS,
-    prompts=("annotate", "extend", "general", "specific", "judge"),
+    prompts=("annotate", "extend", "said", "general", "specific", "judge"),
     prepare=_prepare,
 )

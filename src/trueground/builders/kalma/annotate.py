@@ -8,8 +8,9 @@ import msgspec
 
 from trueground.builders.ask import Ask
 from trueground.builders.base import Stage, Usual
+from trueground.builders.checks.forms import REASONS as FORM_REASONS
 from trueground.builders.fallen import Fallen
-from trueground.builders.kalma.asking import checked
+from trueground.builders.kalma.asking import RULES, checked, see_form
 from trueground.builders.kalma.citing import facts_of, see_same_words
 from trueground.builders.kalma.items import Counted, Draft, Fact, grown
 from trueground.builders.kalma.pool import pool, told
@@ -20,13 +21,14 @@ from trueground.text.citations.triples import plain
 
 PLACES = ("paragraph", "knowledge")
 REASONS = {
+    **FORM_REASONS,
     "no_knowledge": "the two graphs hold nothing that may be cited",
     "paragraph_changed": "the reply changed the words of the paragraph",
     "citation_not_in_pool": "the reply cites what the graphs do not hold",
     "value_not_said": "a sentence does not speak of what it cites",
     "nothing_cited": "the reply cites nothing",
 }
-KNOWLEDGE_TOKENS = 1_200.0  # of two graphs, about
+KNOWLEDGE_TOKENS = 1_200.0  # of two graphs: a rule of thumb, as they are not read in a dry run
 
 
 class Annotated(msgspec.Struct, frozen=True):
@@ -63,7 +65,7 @@ def make_annotating(prompt: Prompt, skipped: Collection[str]) -> Stage[Counted, 
         Draft,
         work,
         REASONS,
-        {"skipped": sorted(skipped)},
+        {"rules": RULES, "skipped": sorted(skipped)},
         [prompt.file],
         ("writer",),
         lambda tokens: [Usual("writer", 1, tokens + KNOWLEDGE_TOKENS + 300, 2 * tokens + 40)],
@@ -71,6 +73,7 @@ def make_annotating(prompt: Prompt, skipped: Collection[str]) -> Stage[Counted, 
 
 
 def _see(made: Annotated, item: Counted, facts: Sequence[Fact]) -> None:
+    see_form(made.paragraph, item.paragraph + told(facts, item))
     see_same_words(made.paragraph, item.paragraph, item.graphs)
     if not facts_of(read_triples(made.paragraph, item.graphs), facts, item.graphs):
         raise Fallen("nothing_cited", "no citation of the knowledge stands in the paragraph")

@@ -9,10 +9,12 @@ import msgspec
 
 from trueground.builders.ask import Ask
 from trueground.builders.checks import other_language
+from trueground.builders.checks.forms import odd_form
 from trueground.builders.fallen import Fallen
 from trueground.models.base import Message
 
 T = TypeVar("T", bound=msgspec.Struct)
+RULES = 1  # part of what outcomes are kept under: a change of any check counts here
 
 
 async def checked(
@@ -24,29 +26,32 @@ async def checked(
 ) -> T:
     """The object, once `check` does not raise Fallen; the model is told what is wrong, once.
 
-    Raises the Fallen of the second reply's check, or one of ask.REASONS.
+    Raises the Fallen of the second reply's check, with the reply as what was made, or one of
+    ask.REASONS.
     """
-    last: list[Fallen] = []
 
-    def see(made: T) -> str | None:
-        last.clear()
+    def see(made: T) -> None:
         try:
             check(made)
         except Fallen as fallen:
-            last.append(fallen)
-            return f"{fallen.reason.replace('_', ' ')}: {fallen.detail}"
-        return None
+            refused = msgspec.to_builtins(made)
+            raise Fallen(fallen.reason, fallen.detail, made=refused) from None
 
-    try:
-        return await ask.object(role, messages, kind, see=see)
-    except Fallen as fallen:
-        if (
-            last
-            and fallen.reason == "wrong_fields"
-            and fallen.detail.startswith(last[0].reason.replace("_", " "))
-        ):
-            raise last[0] from None
-        raise
+    return await ask.object(role, messages, kind, see=see)
+
+
+def see_form(text: str, shown: str) -> None:
+    """The text holds nothing odd that was not shown. Fallen: one of checks.forms.REASONS."""
+    if odd := odd_form(text, shown):
+        raise Fallen(*odd)
+
+
+def see_numbers(field: str, numbers: Sequence[int], count: int) -> str | None:
+    """What is wrong with numbers of things that were told, from 1, in words."""
+    wrong = next((number for number in numbers if not 1 <= number <= count), None)
+    if wrong is None:
+        return None
+    return f"{field}: found {wrong}; expected numbers from 1 to {count}"
 
 
 def see_language(text: str, original: str, wanted: bool) -> None:

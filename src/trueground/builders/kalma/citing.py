@@ -69,6 +69,9 @@ def added(changed: str, before: str, graphs: Sequence[Graph]) -> str:
     if not new.startswith(old):
         raise Fallen("paragraph_changed", f"the old paragraph differs at {_differs(new, old)}")
     rest = new[len(old) :].strip()
+    if rest.startswith("["):  # behind the full stop it belongs to what stands before
+        words = "the citation stands before the new sentence, and so counts for the old one"
+        raise Fallen("not_one_sentence", words)
     said = [one for one in read_triples(rest, graphs) if one.text.strip()]
     if len(said) != 1:
         raise Fallen("not_one_sentence", f"found {len(said)} sentences behind the old paragraph")

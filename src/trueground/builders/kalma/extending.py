@@ -5,22 +5,26 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
 from trueground.builders.ask import Ask
 from trueground.builders.base import Stage, Usual
+from trueground.builders.checks.forms import REASONS as FORM_REASONS
 from trueground.builders.fallen import Fallen
 from trueground.builders.kalma.annotate import REASONS as ANNOTATE_REASONS
-from trueground.builders.kalma.asking import checked, see_language
+from trueground.builders.kalma.asking import RULES, checked, see_form, see_language
 from trueground.builders.kalma.citing import added, bare, facts_of, see_cited
 from trueground.builders.kalma.items import Draft, Fact, grown
 from trueground.builders.kalma.pool import name_by_id, pool, told
 from trueground.builders.kalma.selection import order, scored, specificity
 from trueground.builders.kalma.settings import Settings
 from trueground.builders.kalma.wording import Wording
+from trueground.builders.scores import PERPLEXITY
 from trueground.judges.marks import block, mark_for
 from trueground.models.base import Message
+from trueground.models.perplexity_base import Unscored, perplexity
 from trueground.models.prompts import Prompt
 from trueground.text.citations.reading import read_triples
 from trueground.text.citations.triples import citation, plain, plain_property
@@ -29,14 +33,20 @@ PLACES = ("paragraph", "knowledge", "citation")
 REASONS = {
     **{
         name: ANNOTATE_REASONS[name]
-        for name in ("paragraph_changed", "citation_not_in_pool", "value_not_said")
+        for name in (
+            *FORM_REASONS,
+            "paragraph_changed",
+            "citation_not_in_pool",
+            "value_not_said",
+        )
     },
     "not_one_sentence": "the reply adds no sentence to the paragraph, or several",
     "knowledge_not_cited": "the new sentence does not cite the knowledge that was chosen",
     "other_knowledge": "the new sentence cites knowledge that was not chosen",
-    "unrated": "no perplexity could be had of the paragraph with one of the candidates",
+    "unrated": "the perplexities that choose the next triple could not be had",
     "other_language": "the new sentence is in another language",
 }
+_SENTENCE = 25.0  # tokens that a round adds, citation aside
 
 
 class Extended(msgspec.Struct, frozen=True):
@@ -60,64 +70,70 @@ class Chooser:
         left.sort(key=lambda fact: (-self._rare(draft, fact), order(fact)))
         return left[: self.settings.candidates]
 
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that the outcome of a round depends on, beside the item, the prompt and the model."""
+        settings = self.settings
+        return {
+            "rules": RULES,
+            "skipped": sorted(settings.skipped),
+            "alpha": settings.alpha,
+            "candidates": settings.candidates,
+            "wording": self.wording.sha256,
+            "scorer": self.scorer,
+            "language": settings.language,
+        }
+
     async def choose(self, draft: Draft, ask: Ask) -> Fact | None:
-        """The best candidate; None where the pool is exhausted."""
+        """The best candidate; None where the pool is exhausted. Fallen: unrated."""
         candidates = self.candidates(draft)
         if not candidates:
             return None
+        alpha, perplexities = self.settings.alpha, None
+        if alpha != 1.0:
+            rated = await self._rated(draft, candidates, ask)
+            candidates, perplexities = list(rated), list(rated.values())
         rare = [self._rare(draft, fact) for fact in candidates]
-        alpha = self.settings.alpha
-        perplexities = None if alpha == 1.0 else await self._perplexities(draft, candidates, ask)
         return scored(candidates, rare, perplexities, alpha)[0].fact
 
     def _rare(self, draft: Draft, fact: Fact) -> float:
         return specificity(draft.entries, draft.counts[plain_property(fact[1])])
 
-    async def _perplexities(
-        self, draft: Draft, candidates: Sequence[Fact], ask: Ask
-    ) -> list[float]:
-        from trueground.models.perplexity import Unscored, cached_logprobs, perplexity
+    async def _rated(self, draft: Draft, candidates: Sequence[Fact], ask: Ask) -> dict[Fact, float]:
+        """The perplexities; a candidate that can have none (too long) is none. Fallen: unrated.
 
+        All are asked for whatever becomes of one, so that the next run pays for none again.
+        """
         names, paragraph = name_by_id(draft), bare(draft.text, draft.graphs)
         texts = [
             f"{paragraph} {self.wording.sentence(names[qid], name, value)}"
             for qid, name, value in candidates
         ]
-        work = (cached_logprobs(ask.scorer, ask.cache, text) for text in texts)
-        found = await asyncio.gather(*work, return_exceptions=True)  # so that all have ended
-        rated = []
-        for one in found:
+        found = await asyncio.gather(*map(ask.logprobs, texts), return_exceptions=True)
+        rated, problems = {}, []
+        for fact, one in zip(candidates, found, strict=True):
             if isinstance(one, Unscored):
-                raise Fallen("unrated", str(one), passing=one.passing) from one
-            if isinstance(one, BaseException):
+                problems.append(one)
+            elif isinstance(one, BaseException):
                 raise one
-            rated.append(perplexity(one))
+            else:
+                rated[fact] = perplexity(one)
+        passing = [one for one in problems if one.passing]
+        if passing or not rated:
+            worst = (passing or problems)[0]
+            words = f"{len(problems)} of {len(candidates)} candidates: {worst}"
+            raise Fallen("unrated", words, passing=worst.passing) from worst
         return rated
 
 
 def make_extending(number: int, prompt: Prompt, chooser: Chooser) -> Stage[Draft, Draft]:
     """One round. An item whose pool is exhausted goes through as it is."""
+    settings = chooser.settings
 
     async def work(draft: Draft, ask: Ask) -> Sequence[Draft]:
         fact = await chooser.choose(draft, ask)
-        return [draft if fact is None else await _extended(draft, fact, ask)]
+        return [draft if fact is None else await _extended(draft, fact, prompt, settings, ask)]
 
-    async def _extended(draft: Draft, fact: Fact, ask: Ask) -> Draft:
-        facts = pool(draft, chooser.settings.skipped)
-
-        def see(made: Extended) -> None:
-            rest = added(made.paragraph, draft.text, draft.graphs)
-            sentences = read_triples(rest, draft.graphs)
-            see_cited(facts_of(sentences, facts, draft.graphs), fact, draft.facts)
-            words = " ".join(one.text for one in sentences)
-            see_language(words, draft.paragraph, chooser.settings.language)
-
-        made = await checked(ask, "writer", _messages(prompt, draft, fact), Extended, see)
-        return grown(
-            draft, Draft, text=plain(made.paragraph), knowledge=(*draft.knowledge, (fact,))
-        )
-
-    settings = chooser.settings
     return Stage(
         f"round-{number}",
         "Choose a triple and add a sentence",
@@ -125,20 +141,37 @@ def make_extending(number: int, prompt: Prompt, chooser: Chooser) -> Stage[Draft
         Draft,
         work,
         REASONS,
-        {
-            "skipped": sorted(settings.skipped),
-            "alpha": settings.alpha,
-            "candidates": settings.candidates,
-            "wording": chooser.wording.sha256,
-            "scorer": chooser.scorer,
-            "language": settings.language,
-        },
+        chooser.identity,
         [prompt.file],
         ("writer",),
-        lambda tokens: [
-            Usual("writer", 1, 2 * tokens + 50 * number + 300, 2 * tokens + 50 * number + 50)
-        ],
+        lambda tokens: _usual(tokens + _SENTENCE * number, settings),
     )
+
+
+def _usual(tokens: float, settings: Settings) -> list[Usual]:
+    """Of a paragraph of so many tokens, which stands there with and without its citations."""
+    found = [Usual("writer", 1, 2 * tokens + 300, 2 * tokens + 50)]
+    if settings.perplexity is not None:
+        found.append(Usual(PERPLEXITY, settings.candidates, tokens, 0))
+    return found
+
+
+async def _extended(
+    draft: Draft, fact: Fact, prompt: Prompt, settings: Settings, ask: Ask
+) -> Draft:
+    """The paragraph with one sentence more that cites the fact. Fallen."""
+    facts = pool(draft, settings.skipped)
+
+    def see(made: Extended) -> None:
+        rest = added(made.paragraph, draft.text, draft.graphs)
+        see_form(rest, draft.text + told([fact], draft))
+        sentences = read_triples(rest, draft.graphs)
+        see_cited(facts_of(sentences, facts, draft.graphs), fact, draft.facts)
+        words = " ".join(one.text for one in sentences)
+        see_language(words, draft.paragraph, settings.language)
+
+    made = await checked(ask, "writer", _messages(prompt, draft, fact), Extended, see)
+    return grown(draft, Draft, text=plain(made.paragraph), knowledge=(*draft.knowledge, (fact,)))
 
 
 def _messages(prompt: Prompt, draft: Draft, fact: Fact) -> tuple[Message, ...]:

@@ -10,6 +10,7 @@ import msgspec
 from trueground.builders.ask import Ask
 from trueground.builders.base import Stage, Usual
 from trueground.builders.fallen import Fallen
+from trueground.builders.kalma.asking import see_numbers
 from trueground.builders.kalma.items import VERSIONS, Asked, Judged, Verdict, grown
 from trueground.builders.kalma.pool import for_people
 from trueground.judges.marks import block, mark_for
@@ -38,7 +39,8 @@ def make_judging(prompt: Prompt, required: bool) -> Stage[Asked, Judged]:
             if verdict is not None:
                 verdicts[version] = verdict
                 if required and not verdict.authentic:
-                    raise Fallen("not_authentic", f"{version}: {verdict.reason}")
+                    question = item.question(version)
+                    raise Fallen("not_authentic", f"{version}: {verdict.reason}", made=question)
         return [grown(item, Judged, verdicts=verdicts)]
 
     async def _verdict(item: Asked, version: str, ask: Ask) -> Verdict | None:
@@ -48,7 +50,7 @@ def make_judging(prompt: Prompt, required: bool) -> Stage[Asked, Judged]:
                 "judge",
                 _messages(prompt, item, item.question(version)),
                 Opinion,
-                see=lambda opinion: _problem(opinion, count),
+                see=lambda opinion: see_numbers("needed", opinion.needed, count),
             )
         except Fallen as fallen:
             if required or fallen.passing:
@@ -82,8 +84,11 @@ def _messages(prompt: Prompt, item: Asked, question: str) -> tuple[Message, ...]
     )
 
 
-def _problem(opinion: Opinion, count: int) -> str | None:
-    wrong = [number for number in opinion.needed if not 1 <= number <= count]
-    if wrong:
-        return f"needed: found {wrong[0]}; expected numbers from 1 to {count}"
-    return None
+def found_wanting(items: Sequence[Asked]) -> str | None:
+    """How many of the questions that are kept the judge finds wrong, in words; None for none."""
+    said = [one for item in items if isinstance(item, Judged) for one in item.verdicts.values()]
+    wrong = sum(not one.authentic for one in said)
+    if not wrong:
+        return None
+    were = "question was" if wrong == 1 else "questions were"
+    return f"{wrong:,} of {len(said):,} {were} found not authentic by the judge and kept."

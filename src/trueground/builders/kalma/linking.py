@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from trueground.builders.ask import Ask
 from trueground.builders.base import Stage
 from trueground.builders.fallen import Fallen
 from trueground.builders.kalma.items import Linked, Pair, grown
+from trueground.builders.kalma.reaching import Reach
 from trueground.builders.kalma.relations import Relations
 from trueground.errors import GraphError
 from trueground.graph.base import Entity, KnowledgeGraph, Listed, Named, Queried, Value
@@ -49,29 +50,45 @@ class _Joined(NamedTuple):
 
 
 def make_linking(
-    opened: Callable[[], KnowledgeGraph],
+    graph: KnowledgeGraph,
     relations: Relations,
     types: Sequence[str],
-    identity: Mapping[str, Any],
+    reach: Reach | None = None,
 ) -> Stage[Pair, Linked]:
     """Asks the graph for both names, for the pairs that are joined, and for their subgraphs.
 
     A graph that answers SPARQL is asked which of the namesakes are joined; of others every subgraph
-    is read. `identity` is what fixes the graph's answers.
+    is read. A graph that answers for nobody ends the build (`reach`): UnreachableError.
     """
+    reach = reach or Reach()
 
     async def work(pair: Pair, _ask: Ask) -> Sequence[Linked]:
         try:
-            graph = opened()
-            if isinstance(graph, Listed):  # on this machine: quick, and not for several threads
-                return [_linked(graph, pair, relations, types)]
-            return [await asyncio.to_thread(_linked, graph, pair, relations, types)]
+            found = await look(pair)
         except GraphError as error:
+            reach.failed(pair, graph.name, str(error))
             raise Fallen("graph_failed", str(error), passing=True) from error
+        reach.answered()
+        if isinstance(found, Fallen):
+            raise found
+        return [found]
 
-    return Stage(
-        "link", "Find the two entities", Pair, Linked, work, REASONS, identity, fan_out=0.9
-    )
+    async def look(pair: Pair) -> Linked | Fallen:
+        given = (graph, pair, relations, types)
+        try:
+            if isinstance(graph, Listed):  # on this machine: quick, and not for several threads
+                return _linked(*given)
+            return await asyncio.to_thread(_linked, *given)
+        except Fallen as fallen:
+            return fallen
+
+    identity = {
+        "graph": graph.signature,
+        "types": types,
+        "relations": sorted(relations.known.items()),
+        "any_edge": relations.any_edge,
+    }
+    return Stage("link", "Find the two entities", Pair, Linked, work, REASONS, identity)
 
 
 def _linked(
@@ -137,6 +154,8 @@ def _joined(graph: KnowledgeGraph, heads: Sequence[str], tails: Sequence[str]) -
 
 
 def _asked(graph: Queried, heads: Sequence[str], tails: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The pairs that the graph calls joined, in the order of the names' ids; no stranger's."""
+    rank_of_head, rank_of_tail = ({qid: n for n, qid in enumerate(ids)} for ids in (heads, tails))
     others = [iri(one) for one in map(entity_iri, tails) if is_iri(one)]
     for low in range(0, len(heads), _AT_ONCE):
         ones = [iri(one) for one in map(entity_iri, heads[low : low + _AT_ONCE]) if is_iri(one)]
@@ -144,8 +163,9 @@ def _asked(graph: Queried, heads: Sequence[str], tails: Sequence[str]) -> Iterat
             continue
         text = _JOINED.format(ones=values("one", ones), others=values("other", others))
         rows = [(row.get("one"), row.get("other")) for row in graph.query(text)]
-        found = [(qid_of(one), qid_of(other)) for one, other in rows if one and other]
-        yield from sorted(found, key=lambda two: (heads.index(two[0]), tails.index(two[1])))
+        found = {(qid_of(one), qid_of(other)) for one, other in rows if one and other}
+        asked = [two for two in found if two[0] in rank_of_head and two[1] in rank_of_tail]
+        yield from sorted(asked, key=lambda two: (rank_of_head[two[0]], rank_of_tail[two[1]]))
 
 
 def _edges(head: Entity, tail: Entity) -> list[Edge]:

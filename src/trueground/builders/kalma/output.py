@@ -7,25 +7,27 @@ from typing import Any
 
 import msgspec
 
-from trueground.annotation.base import Label
 from trueground.benchmarks.kalma.source import FILES
 from trueground.builders.base import Dataset
-from trueground.builders.kalma.items import VERSIONS, Asked, Judged
-from trueground.builders.kalma.people import task_id, tasks_of
+from trueground.builders.kalma.counting import FILE as COUNTS
+from trueground.builders.kalma.counting import Counts
+from trueground.builders.kalma.items import VERSIONS, Asked, Judged, Verdict
+from trueground.builders.kalma.people import judged, piece_id
+from trueground.builders.people import People
 from trueground.builders.quality.base import Piece
 from trueground.text.citations.triples import flat, pairs_of
 
 RUN = "trueground run kalma --data {dataset} --minimum {dataset}/minimum.json --model MODEL"
+_FACTORS = ("question", "relation", "rounds")
+_JUDGED = "judged authentic"
 _encode = msgspec.json.Encoder().encode
 
 
-def make_dataset(
-    items: Sequence[Judged | Asked], asked: Sequence[Asked], labels: Mapping[str, Label]
-) -> Dataset:
-    """The files of the items that are left, and the tasks of all that may be `asked`.
+def make_dataset(items: Sequence[Judged | Asked], people: People, counts: Counts) -> Dataset:
+    """The files of the items that are left, and the tasks of all that came to the vote.
 
     specific.jsonl and general.jsonl are for `kalma/questions`; the others have the published form,
-    where an item stands in both files at the same place.
+    where an item stands in both files at the same place. `counts` are those that chose triples.
     """
     files = {}
     for version in VERSIONS:
@@ -35,12 +37,14 @@ def make_dataset(
         files[f"{FILES[version]}.json"] = _array(entries)
     sets = [[item.question(v), list(item.facts)] for v in VERSIONS for item in items]
     files["minimum.json"] = _array(sets)
+    files[COUNTS] = counts.encoded()
     return Dataset(
         files,
-        [piece for item in items for piece in _pieces(item, labels)],
+        [piece for item in items for piece in _pieces(item)],
         RUN,
-        factors=("question", "relation", "rounds"),
-        tasks=[task for item in asked for task in tasks_of(item)],
+        factors=[*_FACTORS, *([_JUDGED] if any(map(_verdicts, items)) else ())],
+        tasks=people.tasks,
+        human=people.account(judged),
     )
 
 
@@ -67,34 +71,32 @@ def _row(item: Asked, version: str) -> dict[str, Any]:
     }
 
 
-def _pieces(item: Judged | Asked, labels: Mapping[str, Label]) -> Iterator[Piece]:
+def _verdicts(item: Judged | Asked) -> Mapping[str, Verdict]:
+    return item.verdicts if isinstance(item, Judged) else {}
+
+
+def _pieces(item: Judged | Asked) -> Iterator[Piece]:
     pool = sum(1 for graph in item.graphs for _ in pairs_of(graph))
     for version in VERSIONS:
-        verdict = item.verdicts.get(version) if isinstance(item, Judged) else None
-        label = labels.get(task_id(item, version))
+        verdict = _verdicts(item).get(version)
+        factors = {
+            "question": version,
+            "relation": item.relation,
+            "rounds": str(len(item.knowledge)),
+        }
         numbers: dict[str, float] = {
             "gold_knowledge": len(item.facts),
             "knowledge": pool,
             "rounds": len(item.knowledge),
         }
         if verdict is not None:
+            factors[_JUDGED] = "yes" if verdict.authentic else "no"
             numbers["relevance_judged"] = len(verdict.needed) / len(item.facts)
         yield Piece(
-            task_id(item, version),
+            piece_id(item, version),
             item.question(version),
             contexts=tuple(flat(graph) for graph in item.graphs),
             answers=(item.bare,),
-            factors={
-                "question": version,
-                "relation": item.relation,
-                "rounds": str(len(item.knowledge)),
-            },
+            factors=factors,
             numbers=numbers,
-            answerable=None if verdict is None else verdict.authentic,
-            human={} if label is None else {k: _said(v) for k, v in label.values.items()},
-            annotators=0 if label is None else label.annotators,
         )
-
-
-def _said(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)

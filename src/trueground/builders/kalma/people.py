@@ -1,26 +1,17 @@
-"""What annotators are asked of a built item, and what their majority decides (C.1, C.2)."""
+"""What annotators are asked of a built item (Li et al. 2024, C.1, C.2)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
-from trueground.annotation.base import Label, Task
-from trueground.builders.base import Dropped, Whole
+from trueground.annotation.base import Task
 from trueground.builders.kalma.items import VERSIONS, Asked
 from trueground.builders.kalma.pool import for_people
 from trueground.text.citations.reading import read_triples
 from trueground.text.citations.triples import triple_key
 
 QUALITY, ALIGNMENT = "quality", "alignment"
-REASONS = {
-    "unlabelled": "a question has no label of people, or none that is decided",
-    "voted_down": "most people find that a question contradicts the facts",
-}
-
-
-def task_id(item: Asked, version: str) -> str:
-    """The id of the task about one of the two questions."""
-    return f"{item.id}/{version}"
+KINDS = (QUALITY, ALIGNMENT)
 
 
 def tasks_of(item: Asked) -> Iterator[Task]:
@@ -32,7 +23,7 @@ def tasks_of(item: Asked) -> Iterator[Task]:
             "paragraph": item.bare,
             "knowledge": knowledge,
         }
-        yield Task(QUALITY, task_id(item, version), shown)
+        yield Task.of(QUALITY, piece_id(item, version), shown)
     numbers = {triple_key(fact): n for n, fact in enumerate(item.facts, 1)}
     asked: set[int] = set()
     for sentence in read_triples(item.text, item.graphs):
@@ -41,34 +32,18 @@ def tasks_of(item: Asked) -> Iterator[Task]:
             if number is not None and number not in asked:
                 asked.add(number)
                 shown = {"sentence": sentence.text, "citation": knowledge[number - 1]}
-                yield Task(ALIGNMENT, f"{item.id}/{number}", shown)
+                yield Task.of(ALIGNMENT, f"{item.id}/{number}", shown)
 
 
-def make_remembering(asked: list[Asked]) -> Whole[Asked, Asked]:
-    """Keeps in mind all that may be asked, as fewer are left where labels are there."""
-
-    def work(items: Sequence[Asked]) -> list[Asked]:
-        asked[:] = items
-        return list(items)
-
-    return Whole("ask", "Set the tasks for annotators", Asked, Asked, work)
+def piece_id(item: Asked, version: str) -> str:
+    """The id of one of the two questions."""
+    return f"{item.id}/{version}"
 
 
-def make_voting(labels: Mapping[str, Label]) -> Whole[Asked, Asked]:
-    """Both questions must be authentic in the eyes of the majority."""
-
-    def work(items: Sequence[Asked]) -> list[Asked | Dropped]:
-        return [_voted(item, labels) or item for item in items]
-
-    return Whole("people", "Follow the majority", Asked, Asked, work, REASONS)
-
-
-def _voted(item: Asked, labels: Mapping[str, Label]) -> Dropped | None:
+def judged(item: Asked, task: Task) -> dict[str, str]:
+    """What the judge said of the same task, by field."""
+    verdicts = getattr(item, "verdicts", {})
     for version in VERSIONS:
-        label = labels.get(task_id(item, version))
-        value = label.values.get("authenticity") if label else None
-        if value == "no":
-            return Dropped(item.id, "voted_down", f"{version}: authenticity no")
-        if value != "yes":
-            return Dropped(item.id, "unlabelled", f"{version}: authenticity is not decided")
-    return None
+        if task.kind == QUALITY and task.item == piece_id(item, version) and version in verdicts:
+            return {"authenticity": "yes" if verdicts[version].authentic else "no"}
+    return {}

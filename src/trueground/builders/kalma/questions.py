@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
@@ -11,13 +10,14 @@ from trueground.benchmarks.kalma.source import question_key
 from trueground.builders.ask import Ask
 from trueground.builders.base import Dropped, Stage, Usual, Whole
 from trueground.builders.checks import same_text
+from trueground.builders.checks.forms import REASONS as FORM_REASONS
 from trueground.builders.fallen import Fallen
-from trueground.builders.kalma.asking import checked, see_language
+from trueground.builders.kalma.asking import RULES, checked, see_form, see_language
 from trueground.builders.kalma.citing import bare
 from trueground.builders.kalma.items import VERSIONS, Asked, Draft, grown
-from trueground.builders.kalma.pool import name_of
+from trueground.builders.kalma.questioning import REASONS as QUESTION_REASONS
+from trueground.builders.kalma.questioning import see_question
 from trueground.builders.kalma.settings import Settings
-from trueground.graph.folding import name_key
 from trueground.judges.marks import block, mark_for
 from trueground.models.prompts import Prompt
 from trueground.records.problems import shorten
@@ -25,16 +25,11 @@ from trueground.records.problems import shorten
 PLACES = ("paragraph",)
 REASONS = {
     "too_few_rounds": "the two graphs held too little for the rounds that are wanted",
-    "not_one_question": "the reply is no question, or several",
-    "names_nobody": "the question names neither of the two entities",
-    "has_citations": "the question holds citations",
+    **FORM_REASONS,
+    **QUESTION_REASONS,
     "same_question": "the general question is the specific one",
     "other_language": "a question is in another language",
 }
-_LONGEST = 1_000  # characters
-_ENDS = "?？؟"
-_WORD = re.compile(r"\w+")
-_SHORTEST = 3  # letters of a name's word by which it is known
 
 
 class OneQuestion(msgspec.Struct, frozen=True):
@@ -62,11 +57,12 @@ def make_questions(general: Prompt, specific: Prompt, settings: Settings) -> Sta
             )
             found[version] = " ".join(made.question.split())
         if same_text(found["general"], found["specific"]):
-            raise Fallen("same_question", shorten(found["general"]))
+            raise Fallen("same_question", shorten(found["general"]), made=found)
         return [grown(draft, Asked, bare=text, **found)]
 
     def _see(question: str, draft: Draft, text: str) -> None:
-        see_question(question, draft)
+        see_form(question, text)
+        see_question(question, draft, text)
         see_language(question, text, settings.language)
 
     return Stage(
@@ -76,30 +72,15 @@ def make_questions(general: Prompt, specific: Prompt, settings: Settings) -> Sta
         Asked,
         work,
         REASONS,
-        {"minimum_rounds": settings.minimum_rounds, "language": settings.language},
+        {
+            "rules": RULES,
+            "minimum_rounds": settings.minimum_rounds,
+            "language": settings.language,
+        },
         [general.file, specific.file],
         ("writer",),
         lambda tokens: [Usual("writer", 2, tokens + 40 * settings.rounds + 150, 40)],
     )
-
-
-def see_question(question: str, draft: Draft) -> None:
-    """One question about the two. Fallen: not_one_question, has_citations, names_nobody."""
-    text = question.strip()
-    marks = sum(text.count(mark) for mark in _ENDS)
-    shown = shorten(text, 120)
-    if marks != 1 or text[-1:] not in _ENDS or len(text) > _LONGEST or "\n" in text:
-        raise Fallen("not_one_question", f'"{shown}"')
-    if bare(text, draft.graphs) != " ".join(text.split()):
-        raise Fallen("has_citations", f'"{shown}"')
-    words = set(_WORD.findall(name_key(text)))
-    for name in (draft.head, draft.tail, *map(name_of, draft.graphs)):
-        for part in name_key(name).split():
-            if len(part) >= _SHORTEST and any(word.startswith(part) for word in words):
-                return
-        if name_key(name) in name_key(text):
-            return
-    raise Fallen("names_nobody", f'"{shown}"')
 
 
 def make_sorting() -> Whole[Asked, Asked]:
@@ -111,7 +92,9 @@ def make_sorting() -> Whole[Asked, Asked]:
         for item in items:
             keys = {question_key(item.question(version)) for version in VERSIONS}
             if keys & seen:
-                out.append(Dropped(item.id, "asked_before", shorten(item.specific, 120)))
+                both = {version: item.question(version) for version in VERSIONS}
+                detail = shorten(item.specific, 120)
+                out.append(Dropped(item.id, "asked_before", detail, both))
             else:
                 out.append(item)
                 seen |= keys

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 
 from trueground.benchmarks.base import Value
 from trueground.benchmarks.kalma.minimum import TRIVIAL
-from trueground.benchmarks.values import number_of, path_of, text_of
+from trueground.benchmarks.values import number_of, path_of, share_of, text_of, whole_of
 from trueground.errors import UsageError
 from trueground.text.citations.triples import plain_property
 
@@ -19,7 +18,7 @@ class Settings:
     """What holds for the build. `skipped` are plain names of properties that nobody cites.
 
     `types` are names or ids of classes, none where entities may be anything; `perplexity` is None
-    where `alpha` is 1.
+    where `alpha` is 1. `counts` is a file of counts that are not to be taken anew.
     """
 
     graph: str
@@ -36,53 +35,43 @@ class Settings:
     minimum_rounds: int
     language: bool
     require_authentic: bool
+    require_said: bool
+    counts: Path | None
+    skip_bad: bool
 
 
-def read_settings(options: Mapping[str, Value]) -> Settings:
-    """The settings behind the options. UsageError."""
+def read_settings(options: Mapping[str, Value], *, judge: bool) -> Settings:
+    """The settings behind the options; `judge`: was one given? UsageError."""
     graph = text_of(options, "graph")
     if graph is None:
         raise UsageError(
             "build kalma needs --graph: a folder of `trueground graph load`, a file of triples or "
             "graphs, wikidata, or sparql:URL"
         )
-    rounds = _whole(options, "rounds")
+    rounds = whole_of(options, "rounds", 1)
     least = number_of(options, "minimum-rounds", 1)
     if least is not None and least > rounds:
         raise UsageError(f"--minimum-rounds {least}: expected no more than --rounds {rounds}")
-    alpha = _alpha(options)
+    alpha = share_of(options, "alpha")
     return Settings(
         graph=graph,
-        name_words=_whole(options, "name-words"),
+        name_words=whole_of(options, "name-words", 1),
         types=_types(options),
         relation_map=path_of(options, "relation-map"),
         all_edges=options["all-edges"] == "yes",
         skipped=_skipped(options),
         alpha=alpha,
         perplexity=_perplexity(options, alpha, rounds),
-        candidates=_whole(options, "candidates"),
+        candidates=whole_of(options, "candidates", 1),
         templates=path_of(options, "templates"),
         rounds=rounds,
         minimum_rounds=rounds if least is None else least,
         language=options["language"] == "check",
-        require_authentic=options["require-authentic"] == "yes",
+        require_authentic=_required(options, "require-authentic", judge),
+        require_said=_required(options, "require-said", judge),
+        counts=path_of(options, "counts"),
+        skip_bad=options["on-bad-row"] == "skip",
     )
-
-
-def _whole(options: Mapping[str, Value], name: str) -> int:
-    found = number_of(options, name, 1)
-    assert found is not None  # it has a default
-    return found
-
-
-def _alpha(options: Mapping[str, Value]) -> float:
-    try:
-        alpha = float(str(options["alpha"]))
-    except ValueError:
-        alpha = -1.0
-    if not (isfinite(alpha) and 0.0 <= alpha <= 1.0):
-        raise UsageError(f"--alpha {options['alpha']}: expected a number from 0 to 1, such as 0.5")
-    return alpha
 
 
 def _perplexity(options: Mapping[str, Value], alpha: float, rounds: int) -> str | None:
@@ -95,6 +84,13 @@ def _perplexity(options: Mapping[str, Value], alpha: float, rounds: int) -> str 
             "endpoint that returns prompt log-probabilities, or hf:PATH; --alpha 1 goes without"
         )
     return written
+
+
+def _required(options: Mapping[str, Value], name: str, judge: bool) -> bool:
+    """What is not said is what a judge that was given is for."""
+    if options[name] == "yes" and not judge:
+        raise UsageError(f"--{name} yes needs --judge-model NAME: who judges")
+    return judge if options[name] is None else options[name] == "yes"
 
 
 def _types(options: Mapping[str, Value]) -> tuple[str, ...]:

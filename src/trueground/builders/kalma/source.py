@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from trueground.builders.base import Dropped, Source
 from trueground.builders.kalma.items import Pair
+from trueground.builders.rows import Row, Unusable, fault, source_rows
+from trueground.errors import InputError
 from trueground.graph.folding import name_key
-from trueground.records.jsontext import decode_row
-from trueground.records.parts import Part, file_part
-from trueground.records.plainrows import data_files
-from trueground.records.problems import Problem, describe, known_id, shorten
-from trueground.records.spool import Spool
+from trueground.records.problems import describe, known_id, shorten
 from trueground.text.citations.reading import read_triples
 from trueground.text.citations.triples import plain
 
@@ -27,9 +25,13 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "relation": ("relation", "predicate", "property"),
     "tail": ("tail", "object", "entity_2", "entity2"),
 }
-REASONS = {
+_WRONG = {
     "unreadable": "the row cannot be read",
     "missing": "a field is missing, or no text",
+    "duplicate_id": "an earlier row has this id",
+}
+REASONS = {
+    **_WRONG,
     "blank": "a field is blank",
     "binary": "the text is none: it holds control characters or broken letters",
     "enormous": "the paragraph has more than 10,000 characters, or a name more than 300",
@@ -37,83 +39,76 @@ REASONS = {
     "same_names": "head and tail are the same name",
     "has_citations": "the paragraph holds citations already",
     "duplicate": "the same paragraph with the same triple came before",
-    "duplicate_id": "an earlier row has this id",
 }
 _LONGEST = {"paragraph": 10_000, "head": 300, "relation": 300, "tail": 300}
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\ufffd]")
 _WORD = re.compile(r"\w")
 _EXPECTED = '{"paragraph": "…", "head": "…", "relation": "…", "tail": "…"}'
+_SHOWN = 50
 
 
-def source_files(paths: Sequence[Path]) -> list[Path]:
-    """All data files, each once. InputError."""
-    return list(dict.fromkeys(file for path in paths for file in data_files(path)))
-
-
-def make_source(files: Sequence[Path], name_words: int, limit: int | None) -> Source[Pair]:
-    """The first `limit` good rows of the files, and what is wrong with those before the last."""
+def make_source(files: Sequence[Path], name_words: int, *, skip_bad: bool) -> Source[Pair]:
+    """Reads the files. Without `skip_bad` all wrong rows are named in one InputError."""
 
     def read() -> Iterator[Pair | Dropped]:
-        good = 0
-        for one in _unique(_rows(files, name_words)):
-            good += isinstance(one, Pair)
-            yield one
-            if good == limit:
-                return
+        found = list(_unique(_read(row, name_words) for row in source_rows(files, _EXPECTED)))
+        left_out = [one for one in found if isinstance(one, Dropped)]
+        wrong = [one for one in left_out if one.reason in _WRONG]
+        if wrong and not skip_bad:
+            raise _all_wrong(wrong)
+        if len(left_out) == len(found):
+            raise _nothing(files, left_out)
+        return iter(found)
 
     return Source("pairs", "Read pairs of names with a paragraph", Pair, read, REASONS)
 
 
-def _unique(found: Iterator[Pair | Dropped]) -> Iterator[Pair | Dropped]:
-    """Of rows that say the same the first; ids of what is left out tell its place in the files."""
-    said: set[tuple[str, ...]] = set()
-    ids: set[str] = set()
-    for one in found:
+def _all_wrong(wrong: Sequence[Dropped]) -> InputError:
+    listed = "\n".join(shorten(one.detail, 400) for one in wrong[:_SHOWN])
+    more = f"\n… and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
+    return InputError(
+        f"{len(wrong):,} wrong row{'s' * (len(wrong) > 1)}; mend that, or leave out what is wrong "
+        f"with --on-bad-row skip:\n{listed}{more}"
+    )
+
+
+def _nothing(files: Sequence[Path], left_out: Sequence[Dropped]) -> InputError:
+    counts = Counter(one.reason for one in left_out).most_common()
+    why = ", ".join(f"{n:,} {reason}" for reason, n in counts)
+    first = f" (the rows: {why}; the first: {left_out[0].detail})" if left_out else ""
+    return InputError(
+        f"{', '.join(map(str, files))}: found no row that can be used{first}; expected rows such "
+        f"as {_EXPECTED}"
+    )
+
+
+def _unique(found: Iterator[tuple[str, Pair | Dropped]]) -> Iterator[Pair | Dropped]:
+    """Of rows that say the same the first, and of several with one id too."""
+    said: dict[tuple[str, ...], str] = {}
+    ids: dict[str, str] = {}
+    for place, one in found:
         if isinstance(one, Dropped):
             yield one
             continue
         same = (plain(one.paragraph), *map(name_key, (one.head, one.relation, one.tail)))
         if same in said:
-            yield Dropped(one.id, "duplicate", shorten(one.paragraph))
+            yield Dropped(one.id, "duplicate", f"{place}: the same as {said[same]}")
         elif one.id in ids:
-            yield Dropped(one.id, "duplicate_id", shorten(one.paragraph))
+            detail = f"{place}: found the id {one.id!r} a second time, first in {ids[one.id]}"
+            expected = "expected ids that are unique in all files"
+            yield Dropped(one.id, "duplicate_id", f"{detail}; {expected}")
         else:
-            said.add(same)
-            ids.add(one.id)
+            said[same] = ids[one.id] = place
             yield one
 
 
-def _rows(files: Sequence[Path], name_words: int) -> Iterator[Pair | Dropped]:
-    for file in files:
-        spool = Spool()
-        try:
-            part = file_part(str(file), spool, {}, None)
-            with closing(part.rows()) as rows:
-                for number, raw in rows:
-                    place = f"{part.name}, {part.unit} {number}"
-                    try:
-                        yield _pair(place, _decoded(part, raw), name_words)
-                    except Problem as problem:
-                        yield Dropped(place, _reason(problem), f"{place}: {problem.found}")
-        finally:
-            spool.close()
-
-
-def _decoded(part: Part, raw: Any) -> dict[str, Any]:
-    if isinstance(raw, Problem):
-        raise raw
-    row = decode_row(raw, _EXPECTED) if isinstance(raw, bytes) else raw
-    row = part.tidy(row) if part.tidy else row
-    return part.cells(row) if part.cells else row
-
-
-def _reason(problem: Problem) -> str:
-    binary = "NUL" in problem.found or problem.found.startswith("invalid UTF-8")
-    return "binary" if binary else "unreadable"
+def _read(row: Row, name_words: int) -> tuple[str, Pair | Dropped]:
+    """(place, the row's pair or why it is none)."""
+    if isinstance(row.value, Unusable):
+        return row.place, Dropped(row.value.id or row.place, row.value.kind, row.value.found)
+    return row.place, _pair(row.place, row.value, name_words)
 
 
 def _pair(place: str, row: dict[str, Any], name_words: int) -> Pair | Dropped:
-    """The row's pair, or why it is none."""
     name = (known_id(row) or "").strip() or place
     triple = row.get("triple")
     if isinstance(triple, list | tuple) and len(triple) == 3:
@@ -123,28 +118,28 @@ def _pair(place: str, row: dict[str, Any], name_words: int) -> Pair | Dropped:
         value = next((row[one] for one in names if row.get(one) is not None), None)
         if not isinstance(value, str):
             found = "nothing" if value is None else describe(value)
-            return Dropped(name, "missing", f"{place}, {field}: found {found}; expected a text")
+            other = f" (or as {', '.join(names[1:])})"
+            detail = f"{place}, field {field!r}{other}: found {found}; expected a text"
+            return Dropped(name, "missing", detail)
         if problem := _wrong(field, value):
-            return Dropped(name, problem[0], f"{place}, {field}: {problem[1]}")
+            return Dropped(name, problem[0], f"{place}, field {field!r}: {problem[1]}")
         texts[field] = " ".join(value.split())
     pair = Pair(name if name != place else _id(texts), **texts)
     return _refused(pair, place, name_words) or pair
 
 
 def _wrong(field: str, value: str) -> tuple[str, str] | None:
-    if not value.strip() or not _WORD.search(value):
-        return "blank", "found no word"
     if len(value) > _LONGEST[field]:
         return "enormous", f"found {len(value):,} characters; expected {_LONGEST[field]:,} at most"
-    if found := _CONTROL.search(value):
-        return "binary", f"found the character U+{ord(found[0]):04X}"
-    return None
+    problem = fault(value)
+    return None if problem is None else (problem[0], f"found {problem[1]}")
 
 
 def _refused(pair: Pair, place: str, name_words: int) -> Dropped | None:
     for name in (pair.head, pair.tail):
-        if sum(bool(_WORD.search(word)) for word in name.split()) < name_words:
-            detail = f"{place}: found {shorten(name)!r}; expected {name_words} words"
+        if (found := sum(bool(_WORD.search(word)) for word in name.split())) < name_words:
+            words = f"{found} word{'s' * (found != 1)}; expected {name_words} or more"
+            detail = f"{place}: {shorten(name)!r} has {words}"
             return Dropped(pair.id, "incomplete_name", detail)
     if name_key(pair.head) == name_key(pair.tail):
         return Dropped(pair.id, "same_names", f"{place}: found {shorten(pair.head)!r} twice")

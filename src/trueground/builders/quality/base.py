@@ -11,8 +11,8 @@ class Piece(msgspec.Struct, frozen=True, omit_defaults=True):
     """One item of a dataset: what is asked, what is read, what is expected.
 
     `factors` are its classes by name ({"task": "unanswerable", "popularity": "high"}); `numbers`
-    what else is counted of it ({"gold_facts": 4}). `answerable` is what a judge said, where one was
-    asked. `human` are merged human labels by field, `annotators` how many people gave them.
+    what else is counted of it ({"gold_facts": 4}). `answerable` is what a judge model said of
+    whether the contexts answer the question, and None where none was asked just that.
     """
 
     id: str
@@ -22,5 +22,3 @@ class Piece(msgspec.Struct, frozen=True, omit_defaults=True):
     factors: Mapping[str, str] = {}
     numbers: Mapping[str, float] = {}
     answerable: bool | None = None
-    human: Mapping[str, str] = {}
-    annotators: int = 0

@@ -1,4 +1,4 @@
-"""What is counted by class: factors, what a judge said, what people said."""
+"""What is counted by class: factors, numbers, what a judge said."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from trueground.builders.quality.spread import spread
 
 # A table with more rows or columns than this is none that anybody reads.
 _WIDEST = 20
-_YES_NO = frozenset(("yes", "no"))
 
 
 def factors(pieces: Sequence[Piece], names: Iterable[str]) -> dict[str, dict[str, int]]:
@@ -48,28 +47,6 @@ def answerable(pieces: Sequence[Piece], names: Iterable[str]) -> dict[str, Any] 
     return {**_said_yes(asked), "by": by}
 
 
-def human(pieces: Sequence[Piece]) -> dict[str, Any] | None:
-    """What people said of the items; None where none was labelled.
-
-    `judge` has, for every yes-or-no field, how far the judge of answerability agrees with people.
-    """
-    labelled = [piece for piece in pieces if piece.annotators]
-    if not labelled:
-        return None
-    fields = list(dict.fromkeys(field for piece in labelled for field in piece.human))
-    said = {f: counted(p.human[f] for p in labelled if f in p.human) for f in sorted(fields)}
-    return {
-        "items": len(labelled),
-        "annotators": counted(str(piece.annotators) for piece in labelled),
-        "fields": said,
-        "judge": {
-            field: found
-            for field, values in said.items()
-            if values.keys() <= _YES_NO and (found := _against_judge(labelled, field))
-        },
-    }
-
-
 def numbers(pieces: Sequence[Piece]) -> dict[str, Any]:
     """Name → how the items' numbers of that name spread."""
     found: dict[str, list[float]] = defaultdict(list)
@@ -92,25 +69,3 @@ def _table(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
 
 def _said_yes(pieces: Sequence[Piece]) -> dict[str, int]:
     return {"asked": len(pieces), "yes": sum(piece.answerable is True for piece in pieces)}
-
-
-def _against_judge(pieces: Sequence[Piece], field: str) -> dict[str, Any] | None:
-    import numpy as np
-
-    from trueground.stats.agreement import bootstrap_agreement, cohen, raw_agreement
-
-    pairs = [
-        (float(piece.answerable), float(piece.human[field] == "yes"))
-        for piece in pieces
-        if piece.answerable is not None and field in piece.human
-    ]
-    if not pairs:
-        return None
-    labels = np.array(pairs)
-    ends = bootstrap_agreement(labels, cohen)
-    return {
-        "n": len(pairs),
-        "raw": raw_agreement(labels),
-        "kappa": cohen(labels),
-        "kappa_ci": list(ends) if ends else None,
-    }

@@ -27,7 +27,7 @@ def quality(dataset: Dataset) -> dict[str, Any]:
         "duplicates": texts.doubles(pieces),
         "overlap": texts.overlap(pieces),
         "answerable": classes.answerable(pieces, names),
-        "human": classes.human(pieces),
+        "human": dataset.human,
         "numbers": classes.numbers(pieces),
     }
 

@@ -1,7 +1,7 @@
 """What is measured in the texts of a dataset: lengths, doubles, what questions share with contexts.
 
 Words are those of the normaliser "faitheval" (text/): small letters, without punctuation and
-articles. Lengths count what stands between white space.
+articles. Lengths count words in any script, also in those that put no spaces between them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from trueground.builders.checks import words
 from trueground.builders.quality.base import Piece
 from trueground.builders.quality.doubles import near, same
 from trueground.builders.quality.spread import spread
@@ -25,19 +26,17 @@ def sizes(pieces: Sequence[Piece]) -> dict[str, int]:
         "contexts": len(contexts),
         "contexts_distinct": len(set(contexts)),
         "answers": len(answers),
-        "words": sum(len(text.split()) for text in contexts)
-        + sum(len(piece.question.split()) for piece in pieces),
+        "words": sum(words(text) for text in contexts)
+        + sum(words(piece.question) for piece in pieces),
     }
 
 
 def lengths(pieces: Sequence[Piece]) -> dict[str, Any]:
     """Words of each question, of all contexts of an item, of each answer; contexts of an item."""
     return {
-        "question": spread([len(piece.question.split()) for piece in pieces]),
-        "contexts": spread(
-            [sum(len(text.split()) for text in p.contexts) for p in pieces if p.contexts]
-        ),
-        "answer": spread([len(text.split()) for piece in pieces for text in piece.answers]),
+        "question": spread([words(piece.question) for piece in pieces]),
+        "contexts": spread([sum(words(text) for text in p.contexts) for p in pieces if p.contexts]),
+        "answer": spread([words(text) for piece in pieces for text in piece.answers]),
         "contexts_per_item": spread([len(piece.contexts) for piece in pieces]),
     }
 

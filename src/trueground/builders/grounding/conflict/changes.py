@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from trueground.builders.checks import other_language, same_text, says
+from trueground.builders.checks import count, other_language, same_text, says, words_without
 from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.instances import (
     Change,
     Conflict,
     Original,
-    count,
     is_yes_or_no,
-    words_without,
 )
 from trueground.text.sentences import sentences
 

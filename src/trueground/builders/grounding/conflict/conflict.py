@@ -12,19 +12,27 @@ from trueground.builders.base import Material, Stage, Usual
 from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.conflict import changes, judging
 from trueground.builders.grounding.facts.forms import forms
-from trueground.builders.grounding.facts.gold import PACKAGE, answer_of
-from trueground.builders.grounding.facts.sufficiency import shown_facts
-from trueground.builders.grounding.facts.supporting import FactJudge
+from trueground.builders.grounding.facts.supporting import REASONS, FactJudge
 from trueground.builders.grounding.instances import Change, Conflict, Instance, Original, one_line
+from trueground.builders.grounding.prompting import (
+    PACKAGE,
+    answer_of,
+    numbered,
+    titled,
+    tokens_of_contexts,
+)
 from trueground.judges.marks import block, blocks, mark_for
 from trueground.models.prompts import Prompt
 
-_REASONS = changes.REASONS | {
-    "fact_not_in_context": "the judge of facts finds a new gold fact in no new context",
-    "contradiction": "something that was left unchanged contradicts the changed knowledge",
-    "does_not_follow": "the judge does not find the new answer in the new contexts",
-    "other_answer": "the new contexts support another answer too",
-}
+_REASONS = (
+    changes.REASONS
+    | REASONS
+    | {
+        "contradiction": "something that was left unchanged contradicts the changed knowledge",
+        "does_not_follow": "the judge does not find the new answer in the new contexts",
+        "other_answer": "the new contexts support another answer too",
+    }
+)
 _FORMS = "several ways of writing it, each as a text of its own"
 _NO_FORMS = "here it is a text in sentences, so this list is empty"
 Type = Literal["number", "date", "name", "place", "negation", "relation", "other"]
@@ -45,7 +53,9 @@ class _Revision(msgspec.Struct):
     facts: list[str]
 
 
-def conflict_stage(material: Material, facts: FactJudge) -> Stage[Original, Instance]:
+def conflict_stage(
+    material: Material, facts: FactJudge, words_of_context: int = 250
+) -> Stage[Original, Instance]:
     """Original versions → both versions; what has no sound conflicting version falls."""
     places = ("question", "answer", "contexts", "facts")
     writing = material.prompt(PACKAGE, "conflict-1", places, ("form", "mark"))
@@ -53,13 +63,23 @@ def conflict_stage(material: Material, facts: FactJudge) -> Stage[Original, Inst
 
     async def work(item: Original, ask: Ask) -> Sequence[Instance]:
         made = await _revised(item, ask, writing)
-        changes.see_changes(item, made)
-        strange = await facts.unsupported(made.gold, [one.text for one in made.contexts])
-        if strange is not None:
-            raise Fallen("fact_not_in_context", strange)
-        await judging.see_consistent(made, ask, judges)
-        await judging.see_follows(item, made, ask, judges)
+        try:
+            changes.see_changes(item, made)
+            await facts.see_supported(made.gold, [one.text for one in made.contexts])
+            await judging.see_consistent(made, ask, judges)
+            await judging.see_follows(item, made, ask, judges)
+        except Fallen as fallen:
+            fallen.made = msgspec.to_builtins(made)
+            raise
         return [Instance(item.id, item, made)]
+
+    def usual(tokens: float) -> list[Usual]:
+        read = tokens_of_contexts(tokens, words_of_context)
+        return [
+            Usual("writer", 1, read + 700, read + 200),
+            Usual("judge", 2, read + 400, 80),
+            *facts.usual(read),
+        ]
 
     return Stage(
         name="conflict",
@@ -71,10 +91,7 @@ def conflict_stage(material: Material, facts: FactJudge) -> Stage[Original, Inst
         identity={"fact_judge": facts.signature},
         prompts=(writing.file, judges.consistent.file, judges.follows.file),
         roles=("writer", "judge"),
-        usual=lambda tokens: (
-            Usual("writer", 1, 1.5 * tokens + 700, 1.2 * tokens + 200),
-            Usual("judge", 2, 1.2 * tokens + 400, 80),
-        ),
+        usual=usual,
     )
 
 
@@ -86,9 +103,9 @@ def no_conflict(items: Sequence[Original]) -> list[Instance]:
 async def _revised(item: Original, ask: Ask, prompt: Prompt) -> Conflict:
     """The new version as the writer gave it, with the fields it must have. Raises Fallen."""
     pair, definite = item.pair, item.pair.form == "definite"
-    contexts = [f"{one.title}\n\n{one.text}" for one in pair.contexts]
-    answer = answer_of(pair)
-    listed = shown_facts(item.gold_texts)
+    contexts = titled(pair.contexts)
+    answer = answer_of(pair.answer, pair.answers)
+    listed = numbered(item.gold_texts)
     mark = mark_for([*contexts, listed], (pair.question, answer))
     filled = prompt.fill(
         {

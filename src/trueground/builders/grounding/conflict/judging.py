@@ -8,12 +8,11 @@ import msgspec
 
 from trueground.builders.ask import Ask
 from trueground.builders.base import Material
-from trueground.builders.checks import same_text
+from trueground.builders.checks import quoted, same_text
 from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.facts.forms import matches
-from trueground.builders.grounding.facts.gold import PACKAGE
-from trueground.builders.grounding.facts.sufficiency import shown_facts
-from trueground.builders.grounding.instances import Conflict, Original, one_line
+from trueground.builders.grounding.instances import Conflict, Original
+from trueground.builders.grounding.prompting import PACKAGE, numbered, titled
 from trueground.judges.marks import block, blocks, mark_for
 from trueground.models.prompts import Prompt
 
@@ -53,9 +52,9 @@ async def see_consistent(made: Conflict, ask: Ask, prompts: Prompts) -> None:
 
     A quote that stands in no context is asked for again; twice so, and the item falls.
     """
-    contexts = _shown(made)
+    contexts = titled(made.contexts)
     listed = "\n".join(f"{one.old} -> {one.new}" for one in made.changes)
-    facts = shown_facts(made.gold)
+    facts = numbered(made.gold)
     mark = mark_for([*contexts, listed, facts])
     filled = prompts.consistent.fill(
         {
@@ -65,11 +64,10 @@ async def see_consistent(made: Conflict, ask: Ask, prompts: Prompts) -> None:
             "mark": mark,
         }
     )
-    whole = one_line("\n".join(contexts)).casefold()
 
     def see(doubts: _Doubts) -> str | None:
         for one in doubts.contradictions:
-            if not one.quote or one_line(one.quote).casefold() not in whole:
+            if not any(quoted(one.quote, text) for text in contexts):
                 return f'"{one.quote}" does not stand in the contexts; quote them word for word'
         return None
 
@@ -85,7 +83,7 @@ async def see_follows(item: Original, made: Conflict, ask: Ask, prompts: Prompts
     For a definite answer the judge is not told which it is, and must find it.
     """
     definite = item.pair.form == "definite"
-    contexts = _shown(made)
+    contexts = titled(made.contexts)
     mark = mark_for(contexts, (made.question, made.answer))
     filled = prompts.follows.fill(
         {
@@ -107,7 +105,3 @@ async def see_follows(item: Original, made: Conflict, ask: Ask, prompts: Prompts
     others = [one for one in found.others if one and not matches(one, news)]
     if others:
         raise Fallen("other_answer", others[0])
-
-
-def _shown(made: Conflict) -> list[str]:
-    return [f"{one.title}\n\n{one.text}" for one in made.contexts]

@@ -10,7 +10,7 @@ from trueground.builders.base import Dropped
 from trueground.builders.grounding.documents.document import Raw
 from trueground.builders.grounding.documents.links import from_file, text_links, wiki_links
 from trueground.builders.grounding.documents.passages import PARAGRAPHS
-from trueground.builders.grounding.documents.tidying import Binary, tidied
+from trueground.builders.grounding.documents.tidying import Binary, tidied, tidy_title
 from trueground.errors import InputError
 from trueground.retrieval.corpora.documents import read_document
 from trueground.retrieval.corpora.documents.base import Document, read_bytes, read_text
@@ -42,12 +42,13 @@ def read_file(file: Path, page: str, note: Callable[[str], None]) -> Raw | Dropp
         return Dropped(page, "binary" if binary else "unreadable", str(error))
     except Binary as problem:
         return Dropped(page, "binary", f"{file}: {problem}")
+    title = " ".join((document.title or file.stem).split())
     return Raw(
         place=str(file),
         id=page,
-        title=" ".join((document.title or file.stem).split()),
+        title=tidy_title(title),
         text=text,
-        names=[page.rpartition(".")[0], file.stem],
+        names=[page.rpartition(".")[0], file.stem, title],
         targets=[named for one in (*hrefs, *targets) for named in (from_file(one, page), one)],
     )
 

@@ -13,10 +13,11 @@ from trueground.builders.base import Dropped, Material, Source
 from trueground.builders.grounding.documents.document import Document, Raw
 from trueground.builders.grounding.documents.links import Names, in_degrees, resolved
 from trueground.builders.grounding.documents.meta_file import add_meta
-from trueground.builders.grounding.documents.passages import has_words, longer_than
+from trueground.builders.grounding.documents.passages import word_count
 from trueground.builders.grounding.documents.popularity import (
     NoNumber,
     field_of,
+    names_of,
     number,
     see_numbers,
 )
@@ -81,78 +82,98 @@ class Library:
         found = list(read_all(self._material.paths, self._choosing.meta, self._material.note))
         raws = [one for one in found if isinstance(one, Raw)]
         if self._choosing.meta is not None:
-            add_meta(self._choosing.meta, raws, self._material.note)
-        kept, dropped = _sorted_out(found, self._choosing, self._material.limit)
-        if not kept:
-            raise _nothing_left(self._material.paths, dropped)
-        return [*_documents(kept, self._choosing.popularity_field, dropped), *dropped]
+            fields = names_of(self._choosing.popularity_field)
+            add_meta(self._choosing.meta, raws, fields, self._material.note)
+        sorted_out, doubles = _sorted_out(found, self._choosing)
+        if not any(isinstance(one, Raw) for one in sorted_out):
+            raise _nothing_left(
+                self._material.paths, [one for one in sorted_out if isinstance(one, Dropped)]
+            )
+        return _documents(sorted_out, doubles, self._choosing.popularity_field)
 
 
-_Kept = list[tuple[Raw, list[Raw]]]  # each with the doubles that lend it their names
+_Doubles = dict[str, list[Raw]]  # by the id of the document to which they lend their names
 
 
 def _sorted_out(
-    found: Iterable[Raw | Dropped], choosing: Choosing, limit: int | None
-) -> tuple[_Kept, list[Dropped]]:
-    kept: _Kept = []
-    dropped: list[Dropped] = []
-    ids: set[str] = set()
-    texts: dict[bytes, int] = {}
+    found: Iterable[Raw | Dropped], choosing: Choosing
+) -> tuple[list[Raw | Dropped], _Doubles]:
+    """(all in their order, those without use as what fell; doubles)."""
+    made: list[Raw | Dropped] = []
+    doubles: _Doubles = {}
+    texts: dict[bytes, str] = {}
     for one in found:
         if isinstance(one, Dropped):
-            dropped.append(one)
+            made.append(one)
             continue
         text = sha256(" ".join(one.text.casefold().split()).encode()).digest()
-        if not has_words(one.text):
-            dropped.append(Dropped(one.id, "empty", one.place))
-        elif longer_than(one.text, choosing.max_document_words):
-            dropped.append(Dropped(one.id, "too_long", one.place))
-        elif one.id in ids:
-            dropped.append(Dropped(one.id, "duplicate_id", one.place))
+        if (useless := _useless(one, choosing.max_document_words)) is not None:
+            made.append(useless)
+        elif one.id in doubles:
+            made.append(Dropped(one.id, "duplicate_id", one.place))
         elif text in texts:
-            first, doubles = kept[texts[text]]
-            doubles.append(one)
-            dropped.append(Dropped(one.id, "duplicate_text", f"{one.place}: as {first.id}"))
-        elif limit is None or len(kept) < limit:
-            ids.add(one.id)
-            texts[text] = len(kept)
-            kept.append((one, []))
-    return kept, dropped
+            doubles[texts[text]].append(one)
+            made.append(Dropped(one.id, "duplicate_text", f"{one.place}: as {texts[text]}"))
+        else:
+            doubles[one.id] = []
+            texts[text] = one.id
+            made.append(one)
+    return made, doubles
 
 
-def _documents(kept: _Kept, asked: str | None, dropped: list[Dropped]) -> list[Document]:
-    """The documents with links and numbers; those with a wrong number are dropped. InputError."""
-    field = field_of((raw.row for raw, _ in kept), asked)
+def _useless(one: Raw, most: int) -> Dropped | None:
+    """Why nothing can be asked about it: no words, or too many."""
+    words = word_count(one.text)
+    if not words:
+        what = f"{len(one.text)} characters without a letter or digit" if one.text else "no text"
+        return Dropped(one.id, "empty", f"{one.place}: found {what}")
+    if words > most:
+        return Dropped(one.id, "too_long", f"{one.place}: {words:,} words; {most:,} at most")
+    return None
+
+
+def _documents(
+    found: Sequence[Raw | Dropped], doubles: _Doubles, asked: str | None
+) -> list[Document | Dropped]:
+    """Documents with links and numbers; those with a wrong number fall. InputError."""
+    kept = [one for one in found if isinstance(one, Raw)]
+    field = field_of((raw.row for raw in kept), asked)
     names = Names()
-    for raw, doubles in kept:
-        for one in (raw, *doubles):
-            names.add(one, raw.id)
-    links = {raw.id: resolved(raw, raw.id, names) for raw, _ in kept}
-    numbers: dict[str, float] = {}
+    for raw in kept:
+        for double in (raw, *doubles[raw.id]):
+            names.add(double, raw.id)
+    links = {raw.id: resolved(raw, raw.id, names) for raw in kept}
+    numbers, wrong = _numbers(kept, links, field)
+    see_numbers(numbers)
+    made: list[Document | Dropped] = []
+    for one in found:
+        if isinstance(one, Dropped):
+            made.append(one)
+        elif one.id in wrong:
+            made.append(wrong[one.id])
+        else:
+            linked = tuple(to for to in links[one.id] if to not in wrong)
+            made.append(Document(one.id, one.title, one.text, numbers.get(one.id), linked))
+    return made
+
+
+def _numbers(
+    kept: Sequence[Raw], links: Mapping[str, Sequence[str]], field: str
+) -> tuple[dict[str, float], dict[str, Dropped]]:
+    """(the popularity of documents by id, those with a wrong one)."""
     if field == LINKS:
-        numbers.update((one, float(n)) for one, n in in_degrees(links).items())
-    wrong = set()
-    for raw, _ in kept if field != LINKS else ():
+        return {one: float(n) for one, n in in_degrees(links).items()}, {}
+    numbers: dict[str, float] = {}
+    wrong: dict[str, Dropped] = {}
+    for raw in kept:
         try:
             value = number(raw.row.get(field))
         except NoNumber as problem:
-            wrong.add(raw.id)
-            dropped.append(Dropped(raw.id, "bad_field", f"{raw.place}, {field!r}: {problem}"))
+            wrong[raw.id] = Dropped(raw.id, "bad_field", f"{raw.place}, {field!r}: {problem}")
             continue
         if value is not None:
             numbers[raw.id] = value
-    see_numbers(numbers)
-    return [
-        Document(
-            raw.id,
-            raw.title,
-            raw.text,
-            numbers.get(raw.id),
-            tuple(one for one in links[raw.id] if one not in wrong),
-        )
-        for raw, _ in kept
-        if raw.id not in wrong
-    ]
+    return numbers, wrong
 
 
 def _nothing_left(paths: Sequence[Path], dropped: Sequence[Dropped]) -> InputError:

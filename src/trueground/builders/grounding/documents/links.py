@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import unquote, urlsplit
 
 from trueground.builders.grounding.documents.document import Document, Raw
@@ -86,20 +86,18 @@ def in_degrees(links: Mapping[str, Iterable[str]]) -> dict[str, int]:
     return counts
 
 
-def within_hops(start: str, links: Mapping[str, Sequence[str]], most: int) -> dict[str, int]:
-    """Which documents are reached by 1 to `most` links, and by how few; never the first itself.
+def by_hops(start: str, links: Mapping[str, Sequence[str]]) -> Iterator[set[str]]:
+    """The documents that 1 link leads to, those that no less than 2 do, and so on, without end.
 
     Links lead one way, from the document whose text has them. Targets that do not exist are passed
-    over.
+    over, and so is the first document itself.
     """
-    found: dict[str, int] = {start: 0}
-    edge: Iterable[str] = (start,)
-    for hops in range(1, most + 1):
-        reached = dict.fromkeys(target for one in edge for target in links.get(one, ()))
-        edge = [one for one in reached if one not in found and one in links]
-        found.update(dict.fromkeys(edge, hops))
-    del found[start]
-    return found
+    seen, edge = {start}, {start}
+    while True:
+        reached = {target for one in edge for target in links[one] if target in links}
+        edge = reached - seen
+        seen |= edge
+        yield edge
 
 
 def links_of(documents: Iterable[Document]) -> dict[str, tuple[str, ...]]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from trueground.builders.grounding.documents.document import Raw
-from trueground.builders.grounding.documents.rows import BadField, targets_of, text_in
+from trueground.builders.grounding.documents.popularity import NoNumber, number
+from trueground.builders.grounding.documents.rows import BadField, name_in, targets_of
 from trueground.errors import InputError
 from trueground.records.plainrows import plain_rows
 from trueground.retrieval.corpora.corpus import page_key
@@ -15,11 +16,14 @@ from trueground.retrieval.corpora.corpus import page_key
 _KEYS = ("path", "id", "title")
 
 
-def add_meta(path: Path, raws: Sequence[Raw], note: Callable[[str], None]) -> None:
+def add_meta(
+    path: Path, raws: Sequence[Raw], fields: Sequence[str], note: Callable[[str], None]
+) -> None:
     """Give each document the fields of its row in the file; links there replace those of its text.
 
-    A row names its document by path, id or title. InputError: a row that cannot be read, or names
-    none. Rows whose document is not there are counted and noted.
+    A row names its document by path, id or title. `fields` are those that must be numbers.
+    InputError: a row that cannot be read, or names none. Rows whose document is not there are
+    counted and noted.
     """
     known: dict[str, Raw] = {}
     for raw in raws:
@@ -28,8 +32,9 @@ def add_meta(path: Path, raws: Sequence[Raw], note: Callable[[str], None]) -> No
     strange: list[str] = []
     for place, row in plain_rows(path):
         try:
-            names = [name for key in _KEYS if (name := text_in(row, key))]
+            names = [name for key in _KEYS if (name := name_in(row, key))]
             targets = targets_of(row["links"]) if "links" in row else None
+            _see_numbers(row, fields)
         except BadField as problem:
             raise InputError(f"{place}, {problem}") from None
         if not names:
@@ -45,7 +50,17 @@ def add_meta(path: Path, raws: Sequence[Raw], note: Callable[[str], None]) -> No
         if targets is not None:
             found.targets = targets
     if strange:
-        note(f"{path}: {len(strange)} rows are about no document that was read, first {strange[0]}")
+        rows = "1 row is" if len(strange) == 1 else f"{len(strange):,} rows are"
+        note(f"{path}: {rows} about no document that was read, first {strange[0]}")
+
+
+def _see_numbers(row: dict[str, Any], fields: Sequence[str]) -> None:
+    """Raises BadField."""
+    for name in fields:
+        try:
+            number(row.get(name))
+        except NoNumber as problem:
+            raise BadField(f"field {name!r}: {problem}") from None
 
 
 def _others(row: dict[str, Any]) -> dict[str, Any]:

@@ -34,6 +34,13 @@ def number(value: Any) -> float | None:
     return found
 
 
+def names_of(asked: str | None) -> tuple[str, ...]:
+    """The fields that may hold the number: the one asked for, or else all usual ones."""
+    if asked == LINKS:
+        return ()
+    return (asked,) if asked else NUMBERS
+
+
 def field_of(rows: Iterable[Mapping[str, Any]], asked: str | None) -> str:
     """The field that holds the number; `links` where that is asked for. InputError: there is none.
 
@@ -42,7 +49,7 @@ def field_of(rows: Iterable[Mapping[str, Any]], asked: str | None) -> str:
     if asked == LINKS:
         return LINKS
     known = list(dict.fromkeys(name for row in rows for name in row))
-    for name in (asked,) if asked else NUMBERS:
+    for name in names_of(asked):
         if name in known:
             return name
     wanted = f"a field {asked!r}" if asked else f"a field {' or '.join(NUMBERS)}"

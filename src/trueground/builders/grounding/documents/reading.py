@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from trueground.builders.base import Dropped
@@ -17,7 +18,7 @@ from trueground.retrieval.corpora.documents import ENDINGS
 REASONS = {
     "unreadable": "the file or row cannot be read",
     "binary": "what should be text is something else",
-    "other_kind": "the file is of a kind that holds no documents",
+    "other_kind": "it is of a kind that holds no documents",
     "enormous": "the file is larger than 100 MiB",
     "bad_field": "a field of the row has a wrong value",
 }
@@ -37,13 +38,14 @@ def read_all(
                 yield read_file(file, page, note)
             else:
                 yield from read_rows(file)
-        yield from dropped
+        yield from (replace(one, id=prefix + one.id) for one in dropped)
 
 
 def found_files(path: Path, apart: Path | None) -> tuple[list[Path], list[Dropped]]:
     """(the files of a path that are read, in name order; what stands beside them).
 
     In a folder with documents the data files are not read; `apart` is passed over in any folder.
+    Links to files are read as those files, links to folders are named. Ids are paths below `path`.
     InputError: no such path, a pipe.
     """
     if not path.is_dir():
@@ -52,7 +54,7 @@ def found_files(path: Path, apart: Path | None) -> tuple[list[Path], list[Droppe
     files = sorted(file for file in _below(path, dropped) if not _same(file, apart))
     documents = [file for file in files if file.suffix.lower() in ENDINGS and _is_file(file)]
     read = documents or [file for file in files if _is_data(file) and _is_file(file)]
-    return read, dropped + [_other(file) for file in _without(files, read)]
+    return read, dropped + [_other(file, path) for file in _without(files, read)]
 
 
 def _without(files: Iterable[Path], read: Iterable[Path]) -> list[Path]:
@@ -60,23 +62,33 @@ def _without(files: Iterable[Path], read: Iterable[Path]) -> list[Path]:
     return [file for file in files if file not in known]
 
 
-def _other(file: Path) -> Dropped:
-    return Dropped(str(file), "other_kind", f"{file}: expected a name that ends in {_KNOWN}")
+def _other(file: Path, root: Path) -> Dropped:
+    found = f"{file}: expected a name that ends in {_KNOWN}"
+    return Dropped(_printable(file.relative_to(root)), "other_kind", found)
 
 
-def _below(folder: Path, dropped: list[Dropped]) -> Iterator[Path]:
+def _printable(path: Path) -> str:
+    return path.as_posix().encode("utf-8", "backslashreplace").decode()
+
+
+def _below(root: Path, dropped: list[Dropped]) -> Iterator[Path]:
+    def leave(path: Path, reason: str, why: str) -> None:
+        id_ = _printable(path.relative_to(root)) if path != root else path.name
+        dropped.append(Dropped(id_, reason, f"{_printable(path)}: {why}"))
+
     def refuse(error: OSError) -> None:
-        name = str(error.filename).encode("utf-8", "backslashreplace").decode()
-        dropped.append(Dropped(name, "unreadable", f"{name}: {error.strerror or error}"))
+        leave(Path(error.filename), "unreadable", error.strerror or str(error))
 
-    for place, folders, names in os.walk(folder, onerror=refuse):
+    for place, folders, names in os.walk(root, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
+        for folder in (Path(place, name) for name in folders):
+            if folder.is_symlink():
+                leave(folder, "other_kind", "a link to a folder; such links are not followed")
         for file in (Path(place, name) for name in names if not name.startswith(".")):
-            shown = str(file).encode("utf-8", "backslashreplace").decode()
-            if shown == str(file):
+            if _printable(file) == file.as_posix():
                 yield file
             else:
-                dropped.append(Dropped(shown, "unreadable", f"{shown}: its name is not UTF-8"))
+                leave(file, "unreadable", "its name is not UTF-8")
 
 
 def _same(file: Path, other: Path | None) -> bool:

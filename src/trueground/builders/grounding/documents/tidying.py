@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from trueground.builders.grounding.documents.passages import PARAGRAPHS
+from trueground.builders.rows import ODD
 from trueground.retrieval.corpora.documents.base import paragraphs
 
-_ODD = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\ufffd]")
 _MOST_ODD = 0.02
+_LONGEST_TITLE = 200  # characters; titles stand in prompts and above every context
 
 
 class Binary(ValueError):  # noqa: N818 - becomes a reason, never reaches the user
@@ -20,9 +19,17 @@ def tidied(text: str) -> str:
     return PARAGRAPHS.join(one for part in paragraphs(_seen(text)) if (one := part.strip()))
 
 
+def tidy_title(title: str) -> str:
+    """The title on one line, without what is unprintable; one that is very long is cut."""
+    plain = " ".join(ODD.sub(" ", title).split())
+    if len(plain) <= _LONGEST_TITLE:
+        return plain
+    return f"{plain[: _LONGEST_TITLE - 1].rstrip()}…"
+
+
 def _seen(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    odd = len(_ODD.findall(text))
+    odd = len(ODD.findall(text))
     if odd > _MOST_ODD * len(text):
         raise Binary(f"found {odd} characters of {len(text)} that stand in no text")
-    return _ODD.sub(" ", text)
+    return ODD.sub(" ", text)

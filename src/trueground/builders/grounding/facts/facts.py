@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Sequence
 
 import msgspec
 
 from trueground.builders.ask import Ask
-from trueground.builders.base import Stage
+from trueground.builders.base import Stage, Usual
+from trueground.builders.checks import words
 from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.facts.forms import forms
 from trueground.builders.grounding.instances import Fact, Factual, one_line
 from trueground.builders.grounding.items import Pair
+from trueground.builders.grounding.prompting import tokens_of_contexts
+from trueground.builders.grounding.together import Together
 from trueground.claims import Decomposer
 from trueground.claims.base import Decomposed
 from trueground.claims.clean import fact_key
@@ -25,22 +26,20 @@ _REASONS = {
     "no_decomposition": "the decomposer's reply could not be used",
 }
 _LEAST_WORDS = 2
+DECOMPOSER = "decomposer"
+_TOKENS_OF_SENTENCE, _TOKENS_OF_EXAMPLES = 20.0, 700.0
 
 
-def facts_stage(decomposer: Decomposer) -> Stage[Pair, Factual]:
+def facts_stage(decomposer: Decomposer, words_of_context: int = 250) -> Stage[Pair, Factual]:
     """Pairs → pairs with the facts of their contexts, each with its context and sentence."""
-    lock = threading.Lock()  # an Asker serves one thread at a time
-
-    def decompose(texts: Sequence[str]) -> Sequence[Decomposed]:
-        with lock:
-            return decomposer.decompose(texts)
+    together = Together(decomposer.decompose)
 
     async def work(pair: Pair, _ask: Ask) -> Sequence[Factual]:
         answers = forms(pair.answers) if pair.form == "definite" else ()
         if pair.form == "definite" and not answers:
             raise Fallen("unwritable_answer", f"found {' / '.join(pair.answers) or 'no answer'!r}")
         texts = [context.text for context in pair.contexts]
-        facts = _facts(await asyncio.to_thread(decompose, texts))
+        facts = _facts(await together.ask(texts))
         if not facts:
             raise Fallen("no_facts", f"{len(texts)} contexts without a statement")
         return [Factual(pair.id, msgspec.structs.replace(pair, answers=answers), facts)]
@@ -53,7 +52,13 @@ def facts_stage(decomposer: Decomposer) -> Stage[Pair, Factual]:
         work=work,
         reasons=_REASONS,
         identity={"decomposer": decomposer.signature},
+        usual=lambda tokens: _usual(tokens_of_contexts(tokens, words_of_context)),
     )
+
+
+def _usual(tokens: float) -> list[Usual]:
+    """What a decomposer asks that has a model: it is shown one sentence a call, and examples."""
+    return [Usual(DECOMPOSER, max(1.0, tokens / _TOKENS_OF_SENTENCE), _TOKENS_OF_EXAMPLES, 60)]
 
 
 def _facts(decomposed: Sequence[Decomposed]) -> tuple[Fact, ...]:
@@ -67,7 +72,7 @@ def _facts(decomposed: Sequence[Decomposed]) -> tuple[Fact, ...]:
             raise Fallen(reason, f"context {context + 1}: {claims.reason}", passing=passing)
         for claim in claims:
             text = _sentence(one_line(claim.text))
-            if len(text.split()) >= _LEAST_WORDS and fact_key(text) not in seen:
+            if words(text) >= _LEAST_WORDS and fact_key(text) not in seen:
                 seen.add(fact_key(text))
                 facts.append(Fact(text, context, claim.sentence))
     return tuple(facts)

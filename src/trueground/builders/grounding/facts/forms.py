@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from trueground.benchmarks.truly_ground.answers import references
-from trueground.builders.checks import same_text, says
+from trueground.builders.checks import same_answer
 
 BETWEEN = " | "
 
@@ -26,10 +26,8 @@ def written(answers: Sequence[str]) -> str:
 
 
 def matches(answer: str, answers: Iterable[str]) -> bool:
-    """Is the answer one of these, or does one of both stand in the other?"""
-    return any(
-        same_text(answer, form) or says(answer, form) or says(form, answer) for form in answers
-    )
+    """Is it one of these answers?"""
+    return any(same_answer(answer, form) for form in answers)
 
 
 def _readable(answers: list[str]) -> bool:

@@ -14,19 +14,24 @@ from trueground.builders.ask import Ask
 from trueground.builders.base import Material, Stage, Usual
 from trueground.builders.checks import same_text
 from trueground.builders.fallen import Fallen
-from trueground.builders.grounding.facts.sufficiency import needed_ones, shown_facts
+from trueground.builders.grounding.facts.sufficiency import needed_ones
+from trueground.builders.grounding.facts.supporting import REASONS as SUPPORTING
 from trueground.builders.grounding.facts.supporting import FactJudge
 from trueground.builders.grounding.instances import Fact, Factual, Original
-from trueground.builders.grounding.items import Pair
+from trueground.builders.grounding.prompting import (
+    PACKAGE,
+    answer_of,
+    numbered,
+    titled,
+    tokens_of_contexts,
+)
 from trueground.judges.marks import block, blocks, mark_for
 from trueground.models.prompts import Prompt
 
-PACKAGE = "trueground.builders.grounding"
 SECOND = "second-judge"
-_REASONS = {
+_REASONS = SUPPORTING | {
     "fabricated_fact": "a proposed gold fact is none of the contexts' facts",
     "no_gold_facts": "no fact was proposed, or none was needed",
-    "fact_not_in_context": "the judge of facts finds a gold fact in no context",
     "not_enough_facts": "the judge cannot answer from the gold facts alone",
     "other_answer": "the judge's answer from the gold facts alone is another one",
     "unclear_facts": "the judge called facts unneeded, and without them the rest is not enough",
@@ -42,7 +47,9 @@ class _Proposal(msgspec.Struct):
     needed: list[_Needed]
 
 
-def gold_stage(material: Material, facts: FactJudge) -> Stage[Factual, Original]:
+def gold_stage(
+    material: Material, facts: FactJudge, words_of_context: int = 250
+) -> Stage[Factual, Original]:
     """Pairs with facts → the same with the numbers of their gold facts."""
     places = ("question", "answer", "contexts", "facts")
     proposing = material.prompt(PACKAGE, "gold-1", places, ("mark",))
@@ -52,18 +59,26 @@ def gold_stage(material: Material, facts: FactJudge) -> Stage[Factual, Original]
         proposed = None
         if item.labelled is None:
             proposed = await _proposed(item, ask, "writer", proposing)
-        chosen = proposed if item.labelled is None else item.labelled
+        chosen = item.labelled or proposed
         if not chosen:
             raise Fallen("no_gold_facts", f"none of {len(item.facts)} facts was chosen")
         texts = [item.facts[number].text for number in chosen]
-        strange = await facts.unsupported(texts, [one.text for one in item.pair.contexts])
-        if strange is not None:
-            raise Fallen("fact_not_in_context", strange)
-        gold = chosen
-        if item.labelled is None:
-            gold = await needed_ones(item, chosen, ask, judging)
+        try:
+            await facts.see_supported(texts, [one.text for one in item.pair.contexts])
+            gold = chosen
+            if item.labelled is None:
+                gold = await needed_ones(item, chosen, ask, judging)
+        except Fallen as fallen:
+            fallen.made = {"question": item.pair.question, "gold_facts": texts}
+            raise
         second = await _second(item, ask, proposing)
         return [Original(item.id, item.pair, item.facts, gold, proposed, second)]
+
+    def usual(tokens: float) -> list[Usual]:
+        contexts = tokens_of_contexts(tokens, words_of_context)
+        proposers = ("writer", SECOND) if SECOND in material.roles else ("writer",)
+        found = [Usual(role, 1, 2 * contexts + 400, 120) for role in proposers]
+        return [*found, Usual("judge", 2, 400, 60), *facts.usual(contexts)]
 
     return Stage(
         name="gold",
@@ -75,28 +90,16 @@ def gold_stage(material: Material, facts: FactJudge) -> Stage[Factual, Original]
         identity={"fact_judge": facts.signature},
         prompts=(proposing.file, judging.file),
         roles=("writer", "judge", SECOND),
-        usual=lambda tokens: _usual(tokens, SECOND in material.roles),
+        usual=usual,
     )
-
-
-def _usual(tokens: float, second: bool) -> list[Usual]:
-    proposers = ("writer", SECOND) if second else ("writer",)
-    found = [Usual(role, 1, 2 * tokens + 400, 120) for role in proposers]
-    return [*found, Usual("judge", 1.2, 400, 60)]
-
-
-def answer_of(pair: Pair) -> str:
-    """An answer as prompts show it: in words, with all forms of a definite one."""
-    said = "".join(f"\n- {form}" for form in pair.answers)
-    return f"{pair.answer}\n\nForms of the definite answer:{said}" if said else pair.answer
 
 
 async def _proposed(item: Factual, ask: Ask, role: str, prompt: Prompt) -> tuple[int, ...]:
     """The numbers of the facts that the model calls needed. Raises Fallen."""
     pair = item.pair
-    contexts = [f"{one.title}\n{one.text}" for one in pair.contexts]
-    listed = shown_facts([fact.text for fact in item.facts])
-    answer = answer_of(pair)
+    contexts = titled(pair.contexts)
+    listed = numbered(fact.text for fact in item.facts)
+    answer = answer_of(pair.answer, pair.answers)
     mark = mark_for([*contexts, listed], (pair.question, answer))
     filled = prompt.fill(
         {
@@ -108,7 +111,11 @@ async def _proposed(item: Factual, ask: Ask, role: str, prompt: Prompt) -> tuple
         }
     )
     made = await ask.object(role, filled, _Proposal, see=lambda made: _see(made, item.facts))
-    numbers = {_number(one, item.facts) for one in made.needed}
+    try:
+        numbers = {_number(one, item.facts) for one in made.needed}
+    except Fallen as fallen:
+        fallen.made = {"question": pair.question, "gold_facts": [one.fact for one in made.needed]}
+        raise
     return tuple(sorted(numbers))
 
 

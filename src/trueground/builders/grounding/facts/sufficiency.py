@@ -10,6 +10,7 @@ from trueground.builders.ask import Ask
 from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.facts.forms import matches
 from trueground.builders.grounding.instances import Factual
+from trueground.builders.grounding.prompting import numbered
 from trueground.judges.marks import block, mark_for
 from trueground.models.prompts import Prompt
 
@@ -18,11 +19,6 @@ class _Enough(msgspec.Struct):
     enough: bool
     answer: str
     unneeded: list[int]
-
-
-def shown_facts(facts: Sequence[str]) -> str:
-    """Facts with their numbers, from 1."""
-    return "\n".join(f"{number}. {fact}" for number, fact in enumerate(facts, 1))
 
 
 async def needed_ones(
@@ -50,7 +46,7 @@ async def _judged(item: Factual, chosen: Sequence[int], ask: Ask, prompt: Prompt
     For a definite answer the judge is not told which it is, and must find it.
     """
     pair, definite = item.pair, item.pair.form == "definite"
-    listed = shown_facts([item.facts[number].text for number in chosen])
+    listed = numbered(item.facts[number].text for number in chosen)
     mark = mark_for([listed], (pair.question, pair.answer))
     filled = prompt.fill(
         {

@@ -2,45 +2,57 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Sequence
 
+from trueground.builders.ask import CALL_FAILED
+from trueground.builders.base import Usual
 from trueground.builders.fallen import Fallen
+from trueground.builders.grounding.together import Together
 from trueground.judges import get_judge
 from trueground.judges.base import ask
 from trueground.types import JudgeRequest, Status, Verdict
 
+FACT_JUDGE = "fact-judge"
+# Why an item falls in every stage that asks the judge of facts.
+REASONS = {
+    "fact_not_in_context": "the judge of facts finds a gold fact in no context",
+    "no_verdict": "the judge of facts gave no verdict that can be read",
+}
+_FACTS = 4.0  # gold ones of a question; most have fewer
+
 
 class FactJudge:
-    """A judge of the judges room, used from several tasks at once. Raises UsageError."""
+    """A judge of the judges room, asked by many tasks at once. Raises UsageError."""
 
     def __init__(self, written: str, *, cache: bool = True) -> None:
-        self._judge = get_judge(written, cache=cache)
-        self._lock = threading.Lock()  # judges and their models are not made for many threads
-        self.signature = self._judge.signature
+        self.judge = get_judge(written, cache=cache)
+        self.signature = self.judge.signature
+        self._together = Together(self._judged)
 
-    async def unsupported(self, facts: Sequence[str], contexts: Sequence[str]) -> str | None:
-        """The first fact that no context holds; None if all stand there.
+    async def see_supported(self, facts: Sequence[str], contexts: Sequence[str]) -> None:
+        """See that each fact stands in one of the contexts.
 
-        Raises Fallen, `call_failed`, where the judge gives no verdict.
+        Raises Fallen with one of REASONS; `call_failed` where the judge could not be asked.
         """
         requests = [JudgeRequest(fact, tuple(contexts)) for fact in facts]
-        verdicts = await asyncio.to_thread(self._judged, requests)
+        verdicts = await self._together.ask(requests)
         for fact, verdict in zip(facts, verdicts, strict=True):
-            if verdict.status is Status.ERROR:
-                said = "; ".join(verdict.reasons) or "the fact judge gave no verdict"
-                raise Fallen("call_failed", said, passing=True)
+            if verdict.supported is None:
+                passing = verdict.status is Status.ERROR
+                said = "; ".join(verdict.reasons) or f"the verdict is {verdict.status}"
+                raise Fallen(CALL_FAILED if passing else "no_verdict", said, passing=passing)
             if not verdict.supported:
-                return fact
-        return None
+                raise Fallen("fact_not_in_context", fact)
+
+    def usual(self, tokens: float) -> list[Usual]:
+        """What it asks for contexts of so many tokens, if it has a model to ask."""
+        return [Usual(FACT_JUDGE, _FACTS, tokens + 250, 10)]
 
     def close(self) -> None:
         """Close the judge's model, where it has one."""
-        close = getattr(self._judge, "close", None)
+        close = getattr(self.judge, "close", None)
         if close is not None:
             close()
 
-    def _judged(self, requests: list[JudgeRequest]) -> list[Verdict]:
-        with self._lock:
-            return ask(self._judge, requests)
+    def _judged(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
+        return ask(self.judge, requests)

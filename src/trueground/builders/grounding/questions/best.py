@@ -15,6 +15,7 @@ REASONS = {
     "not_the_best": "another question of the same class and document set is as good or better",
     "asked_elsewhere": "another document set has the same question",
 }
+_CLASSES = 4  # of one document set
 _Class = tuple[str, str, str]  # set, documents, form
 
 
@@ -24,9 +25,9 @@ def best_stage(options: Mapping[str, Value]) -> Whole[Classified, Pair]:
     Of equals the first counts; a question that an earlier set took is passed over. UsageError: an
     option that cannot be meant.
     """
-    settle(options)
+    most = min(1.0, _CLASSES / settle(options).candidates)
     doc = "Keep the best pair of each class: one document or several, definite or free-form"
-    return Whole("best", doc, Classified, Pair, _best, REASONS, fan_out=0.2)
+    return Whole("best", doc, Classified, Pair, _best, REASONS, fan_out=most)
 
 
 def _best(found: Sequence[Classified]) -> list[Pair | Dropped]:

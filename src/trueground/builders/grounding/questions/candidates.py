@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.util import find_spec
+
+import msgspec
 
 from trueground.benchmarks.base import Value
 from trueground.builders.ask import Ask
 from trueground.builders.base import Dropped, Material, Stage, Usual
+from trueground.builders.checks import need_languages
 from trueground.builders.fallen import Fallen
-from trueground.builders.grounding.items import Context, DocumentSet
+from trueground.builders.grounding.items import DocumentSet
+from trueground.builders.grounding.prompting import PACKAGE, titled, tokens_of_contexts
 from trueground.builders.grounding.questions.proposals import REASONS, Candidate, Proposals, checked
 from trueground.builders.grounding.settings import settle
-from trueground.errors import MissingExtraError
 from trueground.judges.marks import blocks, mark_for
 
-PACKAGE = "trueground.builders.grounding"
-_TOKENS_A_WORD = 1.4
 _TOKENS_A_PAIR = 120.0
 _TOKENS_OF_PROMPT = 550.0
 _SEVERAL = (
@@ -34,25 +34,18 @@ def candidates_stage(
     UsageError, InputError: an option or a prompt of the user's that cannot be meant.
     MissingExtraError: languages cannot be told apart.
     """
-    if find_spec("py3langid") is None:  # before anything is paid
-        raise MissingExtraError("telling languages apart", "build")
+    need_languages()  # before anything is paid
     choosing = settle(options)
     count = choosing.candidates
     optional = ("count", "documents", "several")
     prompt = material.prompt(PACKAGE, "candidates-1", ("contexts",), optional)
 
     async def work(found: DocumentSet, ask: Ask) -> list[Candidate | Dropped]:
-        places = {
-            "contexts": documents_block(found.contexts),
-            "count": str(count),
-            "documents": "a document" if len(found.contexts) == 1 else "two documents",
-            "several": _SEVERAL if len(found.contexts) > 1 else "",
-        }
-        said = await ask.object("writer", prompt.fill(places), Proposals)
+        said = await ask.object("writer", prompt.fill(_places(found, count)), Proposals)
         return _sorted_out(found, said, count)
 
     def usual(tokens: float) -> list[Usual]:
-        read = 1.5 * min(tokens, choosing.context_words * _TOKENS_A_WORD)
+        read = tokens_of_contexts(tokens, choosing.context_words)
         return [Usual("writer", 1, _TOKENS_OF_PROMPT + read, count * _TOKENS_A_PAIR)]
 
     return Stage(
@@ -70,10 +63,14 @@ def candidates_stage(
     )
 
 
-def documents_block(contexts: tuple[Context, ...], *others: str) -> str:
-    """The documents as a prompt shows them, numbered from 1, each headed by its title."""
-    texts = [f"Title: {one.title}\n\n{one.text}" for one in contexts]
-    return blocks("DOCUMENT", texts, mark_for(texts, others))
+def _places(found: DocumentSet, count: int) -> dict[str, str]:
+    texts = titled(found.contexts)
+    return {
+        "contexts": blocks("DOCUMENT", texts, mark_for(texts)),
+        "count": str(count),
+        "documents": "a document" if len(texts) == 1 else "two documents",
+        "several": _SEVERAL if len(texts) > 1 else "",
+    }
 
 
 def _sorted_out(of: DocumentSet, said: Proposals, count: int) -> list[Candidate | Dropped]:
@@ -84,10 +81,12 @@ def _sorted_out(of: DocumentSet, said: Proposals, count: int) -> list[Candidate 
     for number, one in enumerate(said.pairs, start=1):
         id_ = f"{of.id}/q{number:02}"
         if number > count:
-            dropped.append(Dropped(id_, "beyond_the_asked", f"{len(said.pairs)} came"))
+            came = f"{len(said.pairs)} came"
+            dropped.append(Dropped(id_, "beyond_the_asked", came, msgspec.to_builtins(one)))
             continue
         try:
             kept.append(checked(id_, one, of, kept))
         except Fallen as fallen:
-            dropped.append(Dropped(id_, fallen.reason, fallen.detail))
+            made = msgspec.to_builtins(one)
+            dropped.append(Dropped(id_, fallen.reason, fallen.detail, made))
     return [*kept, *dropped]

@@ -11,7 +11,12 @@ from trueground.benchmarks.base import Value
 from trueground.builders.ask import Ask
 from trueground.builders.base import Material, Stage, Usual
 from trueground.builders.fallen import Fallen
-from trueground.builders.grounding.questions.candidates import PACKAGE
+from trueground.builders.grounding.prompting import (
+    PACKAGE,
+    answer_of,
+    titled,
+    tokens_of_contexts,
+)
 from trueground.builders.grounding.questions.proposals import Candidate
 from trueground.builders.grounding.settings import settle
 from trueground.judges.marks import block, blocks, mark_for
@@ -28,7 +33,6 @@ REASONS = {
 }
 _BEST = 5
 _SHOWN = 200
-_TOKENS_A_WORD = 1.4
 _TOKENS_OF_PROMPT = 650.0
 
 
@@ -68,11 +72,15 @@ def classify_stage(
         said = await ask.object(
             "judge", _messages(prompt, found), Verdict, see=_objection(len(found.set.contexts))
         )
-        _judge(found, said, choosing.min_quality)
+        try:
+            _judge(found, said, choosing.min_quality)
+        except Fallen as fallen:
+            fallen.made = {"question": found.question, "answer": found.answer}
+            raise
         return [Classified(found.id, found, said.quality, said.reason)]
 
     def usual(tokens: float) -> list[Usual]:
-        read = 1.5 * min(tokens, choosing.context_words * _TOKENS_A_WORD)
+        read = tokens_of_contexts(tokens, choosing.context_words)
         return [Usual("judge", 1, _TOKENS_OF_PROMPT + read, 120.0)]
 
     return Stage(
@@ -90,10 +98,8 @@ def classify_stage(
 
 
 def _messages(prompt: Prompt, found: Candidate) -> tuple[Message, ...]:
-    texts = [f"Title: {one.title}\n\n{one.text}" for one in found.set.contexts]
-    answer = found.answer
-    if found.answers:
-        answer += "\n\nForms of the definite answer:\n" + "\n".join(f"- {a}" for a in found.answers)
+    texts = titled(found.set.contexts)
+    answer = answer_of(found.answer, found.answers)
     mark = mark_for(texts, (found.question, answer))
     places = {
         "contexts": blocks("DOCUMENT", texts, mark),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trueground.builders.checks import other_language, same_text, says
+from trueground.builders.checks import other_language, quoted, same_text, says
 from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.items import Context, Documents, DocumentSet, Form
 from trueground.records.problems import shorten
@@ -130,7 +130,7 @@ def _see_evidence(evidence: Sequence[Quoted], contexts: Sequence[Context]) -> li
     for one in evidence:
         if len("".join(one.quote.split())) < _SHORTEST:
             raise Fallen("span_too_short", f'"{shorten(one.quote)}"')
-        if not says(contexts[one.context - 1].text, one.quote):
+        if not quoted(one.quote, contexts[one.context - 1].text):
             raise Fallen("span_not_in_context", f'{one.context}: "{shorten(one.quote, 120)}"')
     return [contexts[number - 1] for number in numbers]
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
-from hashlib import sha256
+from collections.abc import Mapping, Sequence, Set
+from functools import partial
+from itertools import islice
 
 from trueground.benchmarks.base import Value
 from trueground.builders.base import Dropped, Whole
+from trueground.builders.draws import draw, key
 from trueground.builders.grounding.documents.document import Document
-from trueground.builders.grounding.documents.links import links_of, within_hops
+from trueground.builders.grounding.documents.links import by_hops, links_of
 from trueground.builders.grounding.documents.passages import chosen_passage
 from trueground.builders.grounding.documents.popularity import lists
 from trueground.builders.grounding.items import DocumentSet, Popularity
@@ -97,14 +99,15 @@ def _drawn(
 ) -> tuple[str, int] | None:
     """(one of the documents that are near, how many links lie between); None: there is none.
 
-    The distance is drawn before the document: those far away are many more. The least hash wins, so
-    that little changes where documents are added.
+    The distance is drawn before the document: those far away are many more.
     """
-    for hops in sorted(range(1, most + 1), key=_hash(f"hops/{seed}/{start}")):
-        near = within_hops(start, links, hops)
-        there = [one for one in among & near.keys() if near[one] == hops]
+    reached: list[set[str]] = []
+    further = by_hops(start, links)
+    for hops in sorted(range(1, most + 1), key=partial(key, key(f"distance/{seed}", start))):
+        reached += islice(further, max(0, hops - len(reached)))
+        there = among & reached[hops - 1]
         if there:
-            return min(there, key=_hash(f"{seed}/{start}")), hops
+            return draw(f"end/{seed}", start, there), hops
     return None
 
 
@@ -117,12 +120,7 @@ def _limited(
     classes: dict[tuple[str, int], list[str]] = {}
     for one in sets:
         classes.setdefault((one.popularity, len(one.contexts)), []).append(one.id)
-    drawn = {
-        one for ids in classes.values() for one in sorted(ids, key=_hash(f"sets/{seed}"))[:most]
-    }
+    order = partial(key, f"sets/{seed}")
+    drawn = {one for ids in classes.values() for one in sorted(ids, key=order)[:most]}
     undrawn = [Dropped(one.id, "not_drawn") for one in sets if one.id not in drawn]
     return [one for one in sets if one.id in drawn], undrawn
-
-
-def _hash(words: str) -> Callable[[object], str]:
-    return lambda one: sha256(f"{words}/{one}".encode()).hexdigest()

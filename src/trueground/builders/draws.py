@@ -1,0 +1,27 @@
+"""Choices by a seed: the same for the same id, whatever the order or the number of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def key(seed: object, id_: object) -> str:
+    """Where an id stands in the order that the seed gives: 64 digits to sort by.
+
+    The first n of the sorted ids are a sample of n that stays where others come or go. A seed of
+    its own for each purpose, such as `f"order/{seed}"`, keeps two draws apart.
+    """
+    return sha256(f"{seed}\0{id_}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def draw(seed: object, id_: object, choices: Iterable[T], name: Callable[[T], object] = str) -> T:
+    """One of the choices for this id; their order does not matter. ValueError: there are none.
+
+    `name` tells the choices apart. A choice that is added only wins some ids over from the others.
+    """
+    of_id = key(seed, id_)
+    return min(choices, key=lambda one: key(of_id, name(one)))

@@ -1,0 +1,88 @@
+"""What a build ends in: dataset, tasks, summary, page and card; and what must be said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from trueground.builders.accounts import Flowed
+from trueground.builders.base import Builder, Dataset, Plan
+from trueground.builders.directory import SUMMARY, write_dataset, write_dropped, write_tasks
+from trueground.builders.quality.report import quality, write_report
+from trueground.runs.directory import write_json
+
+NO_PEOPLE = "No people have labelled these items; only models have judged them."
+OWN_WORK = "The judge {name} is the model that wrote them: it judges its own work."
+
+
+def notices(builder: Builder, plan: Plan, roles: Mapping[str, str]) -> list[str]:
+    """The builder's own, and what holds for all; `roles` are names of models by role."""
+    writer, *judges = [role.name for role in builder.roles]
+    found = list(plan.notices)
+    if any(role in roles and roles[role] == roles.get(writer) for role in judges):
+        found.append(OWN_WORK.format(name=roles[writer]))
+    if plan.people is not None and not plan.people.labels:
+        found.append(NO_PEOPLE)
+    return list(dict.fromkeys(found))
+
+
+def summary_of(
+    plan: Plan,
+    accounts: Sequence[Flowed],
+    dataset: Dataset,
+    left_out: int,
+    notices: Sequence[str],
+) -> dict[str, Any]:
+    """What stands in summary.json: the same bytes for the same outcomes."""
+    return {
+        "builder": plan.builder,
+        "n": len(dataset.quality),
+        "left_out": left_out,
+        "stages": [one.as_dict() for one in accounts],
+        "files": sorted(dataset.files),
+        "run": dataset.run,
+        "notices": list(notices),
+        "quality": quality(dataset),
+    }
+
+
+def write_end(
+    folder: Path,
+    accounts: Sequence[Flowed],
+    dataset: Dataset,
+    summary: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+) -> None:
+    """All that a build ends in but the manifest. Raises WriteError."""
+    write_dropped(folder, [(one.name, dropped) for one in accounts for dropped in one.dropped])
+    write_dataset(folder, dataset.files)
+    write_tasks(folder, dataset.tasks)
+    write_json(folder / SUMMARY, summary)
+    write_report(folder, summary, manifest)
+
+
+def words_on_failed(accounts: Sequence[Flowed]) -> str | None:
+    """Items that fell because calls failed are no fault of the items; None where there are none."""
+    again = [one for account in accounts for one in account.again]
+    if not again:
+        return None
+    n = sum(account.failed for account in accounts)
+    items, them = ("1 item", "it") if n == 1 else (f"{n:,} items", "them")
+    return (
+        f"{items} fell because calls failed ({again[0].detail}); the same command tries {them} "
+        f"again, and only {them}"
+    )
+
+
+def words_on_nothing(accounts: Sequence[Flowed]) -> str:
+    """Where all items fell, and why most of them."""
+    worst = max(accounts, key=lambda one: len(one.dropped), default=None)
+    if worst is None or not worst.dropped:
+        return "no item is left: the source has none"
+    reason = worst.as_dict()["reasons"][0]
+    return (
+        f"no item is left: in the stage {worst.name} {reason['n']:,} fell as {reason['reason']} "
+        f"({reason['words']}). Look into dropped.jsonl, change the source or the options, and run "
+        "the command again"
+    )

@@ -1,0 +1,99 @@
+"""From what a user named (builder, sources, models, options) to what a build works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from trueground.benchmarks.base import Value, say_nothing
+from trueground.builders.asked import Asked
+from trueground.builders.base import Builder, Material, Plan
+from trueground.builders.manifest import names_of
+from trueground.builders.models import Endpoint, make_models
+from trueground.builders.registry import get_builder, settled
+from trueground.errors import UsageError
+from trueground.models.base import ChatModel
+from trueground.models.pricing import Prices, price_of
+from trueground.reports.build_view import shown_model
+
+Progress = Callable[[str, int, int | None], None]
+
+
+@dataclass(frozen=True)
+class BuildSettings:
+    """What holds for every builder. `labels` is a file that `annotate import` wrote.
+
+    Where more than `max_failed` of all items fall because calls failed, the build stops.
+    """
+
+    seed: int = 0
+    limit: int | None = None
+    cache: bool = True
+    prompts: Mapping[str, Path] = field(default_factory=dict)
+    labels: Path | None = None
+    max_failed: float = 0.1
+    endpoint: Endpoint = field(default_factory=Endpoint)
+    prices: Prices | None = None
+    note: Callable[[str], None] = say_nothing
+    progress: Progress = say_nothing
+    command: Sequence[str] = ()
+
+
+class Prepared(NamedTuple):
+    """The parts behind the names; `names` are those of the models by role, as people read them."""
+
+    builder: Builder
+    plan: Plan
+    models: Mapping[str, Asked]
+    names: Mapping[str, str]
+
+
+@contextmanager
+def prepare(
+    builder: str,
+    sources: str | Path | Sequence[str | Path],
+    models: Mapping[str, str | ChatModel],
+    options: Mapping[str, Value] | None,
+    settings: BuildSettings,
+    *,
+    dry_run: bool,
+) -> Iterator[Prepared]:
+    """What the names stand for; however the work ends, the plan is closed.
+
+    UsageError, InputError.
+    """
+    found = get_builder(builder)
+    for name in settings.prompts:
+        if name not in found.prompts:
+            known = ", ".join(found.prompts)
+            raise UsageError(f"build {found.name} has no prompt {name!r}; it has {known}")
+    paths = [sources] if isinstance(sources, str | Path) else list(sources)
+    if not 0 <= settings.max_failed <= 1:
+        raise UsageError(f"--max-failed {settings.max_failed}: expected a share from 0 to 1")
+    asked = make_models(found, models, settings.endpoint)
+    names = {role: shown_model(one.model.name) for role, one in asked.items()}
+    material = Material(
+        paths=tuple(map(Path, paths)),
+        roles=names,
+        reached=settings.endpoint.options(),
+        prompts=settings.prompts,
+        labels=settings.labels,
+        seed=settings.seed,
+        limit=settings.limit,
+        dry_run=dry_run,
+        cache=settings.cache,
+        note=settings.note,
+        progress=settings.progress,
+    )
+    plan = found.prepare(settled(found, options or {}), material)
+    try:
+        if settings.prices is not None:  # a table that lacks one is no use at the end
+            for name in names_of(plan, asked).values():
+                price_of(name, settings.prices)
+        yield Prepared(found, plan, asked, names)
+    finally:
+        if plan.close is not None:
+            plan.close()

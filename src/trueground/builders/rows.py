@@ -1,0 +1,96 @@
+"""Rows of the users' data files, whatever the format; those that cannot be used tell why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from trueground.records.jsontext import decode_row
+from trueground.records.parts import Part, file_part
+from trueground.records.plainrows import data_files
+from trueground.records.problems import Problem
+from trueground.records.spool import Spool
+
+# Control characters but tab, line feed, form feed, carriage return and next line (0x85), and the
+# mark of a broken letter.
+ODD = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\ufffd]")
+_WORD = re.compile(r"[^\W_]")
+# How the readers name what no text holds.
+_BINARY = ("a NUL ", "invalid UTF-8", "a lone surrogate")
+Kind = Literal["binary", "blank", "unreadable"]
+
+
+class Unusable(NamedTuple):
+    """A row that is none: no text, nothing in it, or else wrong.
+
+    `found` is the whole sentence with place, what was found and what was expected; `id` is the
+    row's own, where it is known.
+    """
+
+    kind: Kind
+    found: str
+    id: str | None
+
+
+class Row(NamedTuple):
+    """A row of a file, by its number there; `place` such as `a.jsonl, line 3` is for people."""
+
+    place: str
+    file: Path
+    number: int
+    value: dict[str, Any] | Unusable
+
+
+def source_files(paths: Sequence[Path]) -> list[Path]:
+    """All data files, each once. InputError: no such path, or a folder without data files."""
+    return list(dict.fromkeys(file for path in paths for file in data_files(path)))
+
+
+def source_rows(files: Sequence[Path], expected: str = "one JSON object") -> Iterator[Row]:
+    """All rows of all files in their order. InputError: a file is unreadable.
+
+    `expected` says what a row is, for those that are none.
+    """
+    for file in files:
+        spool = Spool()
+        try:
+            part = file_part(str(file), spool, {}, None)
+            with closing(part.rows()) as rows:
+                for number, raw in rows:
+                    place = f"{part.name}, {part.unit} {number}"
+                    yield Row(place, file, number, _decoded(part, place, raw, expected))
+        finally:
+            spool.close()
+
+
+def fault(text: str) -> tuple[Kind, str] | None:
+    """Why a text cannot be used: (kind, what was found); None where it can.
+
+    "blank" is a text without a letter or digit.
+    """
+    if odd := ODD.search(text):
+        what = "broken letter" if odd[0] == "\ufffd" else "control character"
+        return "binary", f"the {what} U+{ord(odd[0]):04X} at character {odd.start() + 1}"
+    return None if _WORD.search(text) else ("blank", "no letter or digit")
+
+
+def _decoded(part: Part, place: str, raw: Any, expected: str) -> dict[str, Any] | Unusable:
+    try:
+        if isinstance(raw, Problem):
+            raise raw
+        row = decode_row(raw, expected) if isinstance(raw, bytes) else raw
+        row = part.tidy(row) if part.tidy else row
+        row = part.cells(row) if part.cells else row
+    except Problem as problem:
+        kind: Kind = "binary" if problem.found.startswith(_BINARY) else "unreadable"
+        where = f"{place}, field {problem.field!r}" if problem.field else place
+        found = f"{where}: found {problem.found}; expected {problem.expected}"
+        return Unusable(kind, found, problem.row_id)
+    if all(
+        value is None or (isinstance(value, str) and not value.strip()) for value in row.values()
+    ):
+        return Unusable("blank", f"{place}: found nothing in the row; expected {expected}", None)
+    return row

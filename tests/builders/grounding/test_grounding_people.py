@@ -1,0 +1,188 @@
+"""Labels of people: they choose gold facts, they vote, and labels of other texts count nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.builders.grounding import towns
+from tests.builders.grounding.stages import FACTS, FACTUAL
+from tests.builders.grounding.test_output import INSTANCES
+from tests.builders.scripted_server import scripted
+
+from trueground.annotation.base import Label, Task
+from trueground.builders.base import Dropped, Whole
+from trueground.builders.build import BuildSettings, Built, build
+from trueground.builders.grounding.instances import Factual, Instance
+from trueground.builders.grounding.people import (
+    candidate_task,
+    gold_task,
+    judged,
+    labelled_gold,
+    people_of,
+    revision_task,
+)
+from trueground.builders.people import People
+from trueground.errors import InputError
+
+GOLD = gold_task(FACTUAL).id
+
+
+def given(path: Path, *labels: Label) -> People:
+    file = path / "labels.jsonl"
+    file.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in labels))
+    return people_of(file)
+
+
+def choosing(people: People) -> Whole[Factual, Factual]:
+    stage = labelled_gold(people)
+    assert stage is not None
+    return stage
+
+
+@pytest.mark.parametrize(
+    ("gold", "expected"),
+    [
+        (["2", 3], (1, 2)),
+        (["2"], (1,)),
+        ([], "no_gold_facts"),
+        (["9"], "unlabelled"),
+        ("2", "unlabelled"),
+        (None, "unlabelled"),
+    ],
+)
+def test_people_choose_gold_facts_or_the_pair_falls(
+    tmp_path: Path, gold: Any, expected: Any
+) -> None:
+    values = {} if gold is None else {"gold": gold}
+    stage = choosing(given(tmp_path, Label("gold-facts", GOLD, values, {"gold": "open"}, 3)))
+    (made,) = stage.work([FACTUAL])
+    if isinstance(expected, tuple):
+        assert isinstance(made, Factual)
+        assert made.labelled == expected
+    else:
+        assert isinstance(made, Dropped)
+        assert (made.id, made.reason) == ("p1", expected)
+        assert GOLD in made.detail
+
+
+def test_a_pair_that_nobody_was_asked_about_keeps_what_models_propose(tmp_path: Path) -> None:
+    stage = choosing(given(tmp_path, Label("gold-facts", GOLD, {"gold": []})))
+    other = msgspec.structs.replace(FACTUAL, facts=FACTS[:2])
+    assert stage.work([other]) == [other], "the task has changed"
+
+
+def test_without_labels_of_gold_facts_nobody_is_asked(tmp_path: Path) -> None:
+    assert labelled_gold(people_of(None)) is None
+    assert labelled_gold(given(tmp_path, Label("candidate", "p1", {"keep": "yes"}))) is None
+
+
+def revision(item: Instance) -> Task:
+    task = revision_task(item)
+    assert task is not None
+    return task
+
+
+def test_what_people_vote_down_or_leave_open_falls(tmp_path: Path) -> None:
+    first, second = INSTANCES
+    for values, expected in (
+        ({"right": "yes"}, None),
+        ({"right": "no"}, "voted_down"),
+        ({}, "unlabelled"),
+    ):
+        people = given(tmp_path, Label("revision", revision(first).id, values))
+        made = people.stage(Instance).work([first, second])
+        assert [getattr(one, "reason", None) for one in made] == [expected, "unlabelled"]
+
+
+def test_labels_of_other_texts_are_refused(tmp_path: Path) -> None:
+    """None of them counts, and nobody is told that people had a look."""
+    people = given(tmp_path, Label("candidate", "p1~00000000", {"keep": "yes"}))
+    with pytest.raises(InputError, match="none of its labels is of a task of this build"):
+        people.stage(Instance).work(INSTANCES)
+    with pytest.raises(InputError, match="found no label of the kinds candidate, gold-facts"):
+        given(tmp_path, Label("contains", "p1"))
+
+
+def test_a_pair_that_fell_by_its_gold_facts_is_a_task_of_this_build(tmp_path: Path) -> None:
+    """Its label is heard, so the labels are no strangers; and its tasks stay with the others."""
+    people = given(tmp_path, Label("gold-facts", GOLD, {"gold": []}, {"gold": "agreed"}, 3))
+    choosing(people).work([FACTUAL])
+    other = INSTANCES[1]
+    assert people.stage(Instance).work([other]) == [other]
+    assert GOLD in {task.id for task in people.tasks}
+    account = people.account(judged)
+    assert account is not None
+    (kind,) = account["kinds"]
+    assert (kind["kind"], kind["labelled"]) == ("gold-facts", 1)
+
+
+def test_people_and_judge_are_compared_over_what_was_voted_down_too(tmp_path: Path) -> None:
+    tasks = [candidate_task(one.original.pair) for one in INSTANCES]
+    said = zip(tasks, ("yes", "no"), strict=True)
+    people = given(
+        tmp_path, *(Label("candidate", t.id, {"keep": v}, {"keep": "agreed"}, 3) for t, v in said)
+    )
+    kept = [one for one in people.stage(Instance).work(INSTANCES) if isinstance(one, Instance)]
+    assert kept == INSTANCES[:1]
+    account = people.account(judged)
+    assert account is not None
+    (kind,) = account["kinds"]
+    (field,) = kind["fields"]
+    assert (field["judge"]["n"], field["judge"]["raw"]) == (2, 0.5)
+    assert len(people.tasks) == 6
+
+
+def once(documents: Path, out: Path, url: str, labels: Path | None = None) -> Built:
+    """A build of a few documents."""
+    model = f"m(base_url={url})"
+    return build(
+        "grounding",
+        documents,
+        out,
+        models={"writer": model, "judge": model},
+        options={"popularity-share": "0.5", "distractors": "0"},
+        settings=BuildSettings(cache=False, labels=labels),
+    )
+
+
+def tasks(out: Path, kind: str) -> list[Task]:
+    decode = msgspec.json.Decoder(Task).decode
+    return [decode(line) for line in (out / "annotate" / f"{kind}.jsonl").read_bytes().splitlines()]
+
+
+def test_labels_of_a_build(tmp_path: Path) -> None:
+    """Those of another build leave everything as it was; its own take gold facts and questions."""
+    documents = towns.write_documents(tmp_path / "documents.jsonl")
+    documents.write_text("".join(documents.read_text().splitlines(True)[10:14]))
+    out, file = tmp_path / "out", tmp_path / "labels.jsonl"
+    with scripted(towns.reply) as server:
+        first = once(documents, out, server.url)
+        assert "No people have labelled these items; only models have judged them." in str(
+            first.summary["notices"]
+        )
+        before = {path: path.read_bytes() for path in (out / "dataset").iterdir()}
+        file.write_bytes(msgspec.json.encode(Label("gold-facts", "t~1", {"gold": ["1"]})))
+        with pytest.raises(InputError, match="of a task of this build"):
+            once(documents, out, server.url, file)
+        assert {path: path.read_bytes() for path in (out / "dataset").iterdir()} == before
+        every = tasks(out, "gold-facts")
+        assert len(every) == first.items
+        none = Label("gold-facts", every[0].id, {"gold": []}, {"gold": "agreed"}, 3)
+        file.write_bytes(msgspec.json.encode(none))
+        asked = len(server.calls)
+        second = once(documents, out, server.url, file)
+        assert len(server.calls) == asked
+    assert second.items == first.items - 1
+    (fell,) = [one for one in rows(out) if one["stage"] == "labelled"]
+    assert (fell["id"], fell["reason"]) == (every[0].item, "no_gold_facts")
+    assert "No people" not in str(second.summary["notices"])
+    assert second.summary["quality"]["human"] is not None
+    assert {task.id for task in tasks(out, "gold-facts")} == {task.id for task in every}
+
+
+def rows(out: Path) -> list[Any]:
+    return [json.loads(line) for line in (out / "dropped.jsonl").read_text().splitlines()]
