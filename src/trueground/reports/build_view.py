@@ -153,4 +153,10 @@ def kappa(value: float | None, ends: Sequence[float] | None = None) -> str:
     """A statistic of agreement with its interval; what is undefined is said to be."""
     if value is None:
         return "undefined"
-    return f"{value:.3f}" + (f" ({ends[0]:.3f} … {ends[1]:.3f})" if ends else "")
+    low_high = f" ({_three(ends[0])} … {_three(ends[1])})" if ends else ""
+    return _three(value) + low_high
+
+
+def _three(value: float) -> str:
+    """Three digits; what rounds to nothing has no sign."""
+    return f"{round(value, 3) + 0.0:.3f}"
