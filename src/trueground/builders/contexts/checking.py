@@ -17,12 +17,12 @@ from trueground.builders.checks import (
     share_kept,
     words,
 )
+from trueground.builders.checks.forms import odd_form
 from trueground.builders.contexts.items import Why, Written
 from trueground.builders.contexts.settings import Settings
 from trueground.builders.contexts.strings import can_be_joined, holds_option, is_common, left_over
 from trueground.builders.contexts.writing import options_text
 from trueground.builders.fallen import Fallen
-from trueground.builders.rows import fault
 
 _RULES = 1  # part of what outcomes are kept under: a change of any check counts here
 _REASONS = {
@@ -39,7 +39,6 @@ _REASONS = {
     "no_distractor": "none of the sentences that the model says it added was added",
     "evidence_not_found": "the evidence that the model names does not stand in the new context",
 }
-_MARK = re.compile(r"={3,}\s*(?:BEGIN|END)\b")
 _SHORTEST, _LONGEST, _FREE = 0.5, 2.0, 60  # times the original's words, and words to spare
 _PARAGRAPHS = re.compile(r"\n\s*\n|\n")
 
@@ -74,13 +73,10 @@ def _share(written: Written) -> float | None:
 
 
 def _form(written: Written, _settings: Settings) -> Why | None:
-    odd = fault(written.context)
-    if odd is not None and odd[0] == "binary":
-        return "control_characters", f"found {odd[1]}"
     original = written.target.source.context
-    mark = _MARK.search(written.context)
-    if mark and not _MARK.search(original):
-        return "echo", f"found {mark[0]!r}"
+    odd = odd_form(written.context, original)
+    if odd is not None:
+        return odd
     if can_be_joined(original) and not can_be_joined(written.context):
         return "echo", "a line begins with `Document:`"
     return None

@@ -37,9 +37,9 @@ _OPTIONS = (
     ),
     BenchmarkOption(
         "require-said",
-        None,
-        "leave out sentences that do not say what they cite; default: yes where there is a judge",
-        ("yes", "no"),
+        "auto",
+        "leave out sentences that do not say what they cite; auto: where there is a judge",
+        ("auto", "yes", "no"),
     ),
 )
 

@@ -163,8 +163,8 @@ async def _extended(
     facts = pool(draft, settings.skipped)
 
     def see(made: Extended) -> None:
+        see_form(made.paragraph, draft.text + told([fact], draft))
         rest = added(made.paragraph, draft.text, draft.graphs)
-        see_form(rest, draft.text + told([fact], draft))
         sentences = read_triples(rest, draft.graphs)
         see_cited(facts_of(sentences, facts, draft.graphs), fact, draft.facts)
         words = " ".join(one.text for one in sentences)

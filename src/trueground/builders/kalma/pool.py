@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from hashlib import sha256
+
+import msgspec
 
 from trueground.builders.kalma.items import Fact, Linked
 from trueground.text.citations.reading import read_triples
@@ -11,6 +14,9 @@ from trueground.text.citations.triples import citation, flat, pairs_of, plain_pr
 from trueground.types import Graph
 
 _ID = re.compile(r"\b(?:ID|identifier)\Z")  # as Wikidata calls what catalogues know it by
+# Of two graphs, by their hash: the facts that nobody can cite, most often none.
+_known_odd: dict[bytes, frozenset[Fact]] = {}
+_MOST_KNOWN = 20_000
 _ADDRESS = re.compile(r"(?:https?|ftp)://\S+\Z", re.IGNORECASE)
 
 
@@ -27,7 +33,8 @@ def pool(item: Linked, skipped: Collection[str]) -> list[Fact]:
                 continue
             fact = (qid, " ".join(name.split()), " ".join(value.split()))
             found.setdefault(triple_key(fact), fact)
-    return list(_citable([*found.values()], item.graphs))
+    odd = _odd([*found.values()], item.graphs)
+    return [fact for fact in found.values() if fact not in odd]
 
 
 def told(facts: Sequence[Fact], item: Linked) -> str:
@@ -61,6 +68,16 @@ def for_people(fact: Fact, item: Linked) -> str:
 
 def _is_address(name: str, value: str) -> bool:
     return _ID.search(name) is not None or _ADDRESS.match(value.strip()) is not None
+
+
+def _odd(facts: Sequence[Fact], graphs: Sequence[Graph]) -> frozenset[Fact]:
+    """Those that are not read back as they are; every round asks, and reading takes long."""
+    key = sha256(msgspec.json.encode((facts, graphs))).digest()
+    if key not in _known_odd:
+        if len(_known_odd) >= _MOST_KNOWN:
+            _known_odd.clear()
+        _known_odd[key] = frozenset(facts) - frozenset(_citable(facts, graphs))
+    return _known_odd[key]
 
 
 def _citable(facts: Sequence[Fact], graphs: Sequence[Graph]) -> Iterator[Fact]:

@@ -87,10 +87,10 @@ def _perplexity(options: Mapping[str, Value], alpha: float, rounds: int) -> str 
 
 
 def _required(options: Mapping[str, Value], name: str, judge: bool) -> bool:
-    """What is not said is what a judge that was given is for."""
+    """Whether a judge decides; auto: wherever there is one."""
     if options[name] == "yes" and not judge:
         raise UsageError(f"--{name} yes needs --judge-model NAME: who judges")
-    return judge if options[name] is None else options[name] == "yes"
+    return judge if options[name] == "auto" else options[name] == "yes"
 
 
 def _types(options: Mapping[str, Value]) -> tuple[str, ...]:
