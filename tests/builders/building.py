@@ -11,8 +11,8 @@ import pytest
 from tests.builders.little import register
 from tests.builders.scripted_server import ScriptedServer
 
+from trueground.builders.asking.models import Endpoint
 from trueground.builders.build import BuildSettings, Built, build
-from trueground.builders.models import Endpoint
 from trueground.builders.registry import BUILDERS
 
 FAST = {"timeout": 5.0, "deadline": 10.0, "max_attempts": 2, "max_connections": 8}

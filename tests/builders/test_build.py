@@ -20,8 +20,8 @@ from tests.builders.little import answering
 from tests.builders.scripted_server import ScriptedServer, all_text, scripted
 
 import trueground as tg
+from trueground.builders.asking.models import Endpoint
 from trueground.builders.build import BuildSettings
-from trueground.builders.models import Endpoint
 from trueground.errors import RunInterrupted, UnreachableError, UsageError
 
 __all__ = ["home"]

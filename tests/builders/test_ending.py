@@ -18,9 +18,9 @@ from tests.builders.little import BUILDER, Line, answering, prepare
 from tests.builders.scripted_server import all_text, scripted
 from tests.builders.test_build import command, done
 
+from trueground.builders.asking.others import told
 from trueground.builders.base import Usual, Whole
 from trueground.builders.build import BuildSettings, build, dry_run
-from trueground.builders.others import told
 from trueground.builders.registry import BUILDERS
 from trueground.errors import InputError, RunInterrupted, UnreachableError, UsageError
 from trueground.models.asker import Spent

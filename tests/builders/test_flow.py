@@ -14,12 +14,12 @@ from tests.builders.building import built, contents, home, manifest, reasons, so
 from tests.builders.little import Line, answering
 from tests.builders.scripted_server import all_text, scripted
 
-from trueground.builders.accounts import read_source
-from trueground.builders.ask import Ask, Asked
+from trueground.builders.asking.ask import Ask, Asked
 from trueground.builders.base import Dropped, Source, Stage
 from trueground.builders.fallen import Fallen
-from trueground.builders.flow import do_stage, workers
-from trueground.builders.patience import Patience
+from trueground.builders.stages.accounts import read_source
+from trueground.builders.stages.flow import do_stage, workers
+from trueground.builders.stages.patience import Patience
 from trueground.errors import ProtocolError
 from trueground.testing import FakeModel
 
@@ -98,8 +98,8 @@ def test_only_new_items_are_worked_on(home: Path) -> None:
         built(home, server, n=3, cache=False)
         since = len(server.calls)
         path.write_text(path.read_text().replace("number 1", "number one"))
+        from trueground.builders.asking.models import Endpoint
         from trueground.builders.build import BuildSettings, build
-        from trueground.builders.models import Endpoint
 
         settings = BuildSettings(endpoint=Endpoint(base_url=server.url), cache=False)
         models = {"writer": "w", "judge": "j"}

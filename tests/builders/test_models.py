@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.builders.little import BUILDER
 
-from trueground.builders.ask import Asked
-from trueground.builders.models import Endpoint, make_models
+from trueground.builders.asking.ask import Asked
+from trueground.builders.asking.models import Endpoint, make_models
 from trueground.errors import InputError, TruegroundError, UsageError
 from trueground.testing import FakeModel
 

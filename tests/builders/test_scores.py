@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from tests.models.test_perplexity import KEY, TEXT, LogprobServer, echo, numbers_of
 
-from trueground.builders.ask import Ask
-from trueground.builders.replies import ReplyLog
+from trueground.builders.asking.ask import Ask
+from trueground.builders.asking.replies import ReplyLog
 from trueground.errors import UsageError
 from trueground.models.asker import Spent
 from trueground.models.perplexity import make_scorer

@@ -17,7 +17,7 @@ from trueground.benchmarks.base import BenchmarkOption, Value, say_nothing
 
 if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.annotation.base import Task
-    from trueground.builders.ask import Ask
+    from trueground.builders.asking.ask import Ask
     from trueground.models.prompts import Prompt, PromptFile
     from trueground.records import FileInfo
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from trueground.benchmarks.base import Value
-from trueground.builders.accounts import Flowed, read_source
-from trueground.builders.ask import Ask
+from trueground.builders.asking.ask import Ask
+from trueground.builders.asking.replies import ReplyLog
 from trueground.builders.directory import (
     REPLIES,
     WORK,
@@ -27,11 +27,11 @@ from trueground.builders.ending import (
     write_end,
 )
 from trueground.builders.estimate import Estimated, estimate
-from trueground.builders.flow import flow
 from trueground.builders.manifest import Sheet
-from trueground.builders.patience import Patience
 from trueground.builders.prepared import BuildSettings, Prepared, prepare
-from trueground.builders.replies import ReplyLog
+from trueground.builders.stages.accounts import Flowed, read_source
+from trueground.builders.stages.flow import flow
+from trueground.builders.stages.patience import Patience
 from trueground.errors import RunInterrupted
 from trueground.evaluate.run import in_own_loop
 from trueground.models.asker import Spent

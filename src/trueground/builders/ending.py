@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trueground.builders.accounts import Flowed
 from trueground.builders.base import Builder, Dataset, Plan
 from trueground.builders.directory import SUMMARY, write_dataset, write_dropped, write_tasks
 from trueground.builders.quality.report import quality, write_report
+from trueground.builders.stages.accounts import Flowed
 from trueground.runs.directory import write_json
 
 NO_PEOPLE = "No people have labelled these items; only models have judged them."

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trueground.builders.accounts import do_whole, read_source
-from trueground.builders.ask import Ask, Asked
+from trueground.builders.asking.ask import Ask, Asked
 from trueground.builders.base import Plan, Stage, Usual, Whole
-from trueground.builders.flow import known, stage_key
 from trueground.builders.manifest import names_of
-from trueground.builders.worklog import known_outcomes
+from trueground.builders.stages.accounts import do_whole, read_source
+from trueground.builders.stages.flow import known, stage_key
+from trueground.builders.stages.worklog import known_outcomes
 from trueground.models.pricing import Prices, price_of
 
 

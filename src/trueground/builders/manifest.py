@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from trueground._version import __version__
-from trueground.builders import others
-from trueground.builders.asked import Asked
+from trueground.builders.asking import others
+from trueground.builders.asking.asked import Asked
+from trueground.builders.asking.scores import PERPLEXITY
 from trueground.builders.base import Plan
 from trueground.builders.directory import read_manifest, write_manifest
-from trueground.builders.scores import PERPLEXITY
 from trueground.errors import RunInterrupted, TruegroundError
 from trueground.evaluate.manifest import shown_word
 from trueground.models.asker import Spent

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trueground.benchmarks.base import Value, say_nothing
-from trueground.builders.asked import Asked
+from trueground.builders.asking.asked import Asked
+from trueground.builders.asking.models import Endpoint, make_models
 from trueground.builders.base import Builder, Material, Plan
 from trueground.builders.manifest import names_of
-from trueground.builders.models import Endpoint, make_models
 from trueground.builders.registry import get_builder, settled
 from trueground.errors import UsageError
 from trueground.models.base import ChatModel

@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 import typer
 
+from trueground.builders.asking.models import Endpoint
 from trueground.builders.base import Builder
 from trueground.builders.build import BuildSettings, Built, build, dry_run
 from trueground.builders.estimate import Estimated
-from trueground.builders.models import Endpoint
 from trueground.cli.options import Format
 from trueground.cli.progress import progress_bar
 from trueground.cli.run_given import extra, see_numbers

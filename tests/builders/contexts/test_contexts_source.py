@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from tests.builders.contexts.world import choice_record, context, record, write_records
 
-from trueground.builders.accounts import do_whole, read_source
 from trueground.builders.base import Dropped, Material, Plan
 from trueground.builders.contexts.items import Question, Sample
 from trueground.builders.contexts.plan import prepare
 from trueground.builders.registry import get_builder, settled
+from trueground.builders.stages.accounts import do_whole, read_source
 from trueground.errors import InputError, UsageError
 
 ROLES = {"writer": "big", "judge": "small"}

@@ -10,12 +10,12 @@ from typing import Any
 from tests.builders.scripted_server import Answer, scripted
 
 from trueground.benchmarks.base import say_nothing
-from trueground.builders.ask import Ask
+from trueground.builders.asking.ask import Ask
+from trueground.builders.asking.models import Endpoint, make_models
 from trueground.builders.base import Builder, Material, Stage, Whole
-from trueground.builders.flow import Flowed, do_stage, do_whole
 from trueground.builders.grounding.settings import OPTIONS, ROLES
-from trueground.builders.models import Endpoint, make_models
-from trueground.builders.patience import Patience
+from trueground.builders.stages.flow import Flowed, do_stage, do_whole
+from trueground.builders.stages.patience import Patience
 
 USUAL = {option.name: option.default for option in OPTIONS}
 MATERIAL = Material(())

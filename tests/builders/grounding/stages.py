@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from trueground.builders.ask import REASONS, Ask, Asked
+from trueground.builders.asking.ask import REASONS, Ask, Asked
 from trueground.builders.base import Material, Stage
 from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.instances import Fact, Factual, Original

@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from trueground.builders.accounts import read_source
 from trueground.builders.base import Dropped, Material
 from trueground.builders.grounding.documents.document import Document
 from trueground.builders.grounding.documents.library import (
@@ -20,6 +19,7 @@ from trueground.builders.grounding.documents.library import (
     read_documents,
 )
 from trueground.builders.grounding.settings import OPTIONS
+from trueground.builders.stages.accounts import read_source
 from trueground.errors import InputError
 
 USUAL = {option.name: option.default for option in OPTIONS}

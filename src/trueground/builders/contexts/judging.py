@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from trueground.builders.ask import Ask
+from trueground.builders.asking.ask import Ask
 from trueground.builders.base import Stage, Usual, Whole
 from trueground.builders.contexts.items import Judged, TaskName, Verdict, Written
 from trueground.builders.contexts.sizes import Sizes, around

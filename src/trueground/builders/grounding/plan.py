@@ -8,6 +8,7 @@ from typing import Any
 
 from trueground.benchmarks.base import Value
 from trueground.benchmarks.values import text_of, whole_of
+from trueground.builders.asking.others import told
 from trueground.builders.base import Dataset, Material, Plan, Stage, Whole
 from trueground.builders.grounding.conflict.conflict import conflict_stage, no_conflict
 from trueground.builders.grounding.distractors import by_id, distractors_stage, see_retriever
@@ -26,7 +27,6 @@ from trueground.builders.grounding.questions.candidates import candidates_stage
 from trueground.builders.grounding.questions.classify import classify_stage
 from trueground.builders.grounding.questions.sets import sets_stage
 from trueground.builders.grounding.settings import settle
-from trueground.builders.others import told
 from trueground.builders.people import People
 from trueground.claims import Decomposer, get_decomposer
 from trueground.models.estimate import CHARACTERS_PER_TOKEN

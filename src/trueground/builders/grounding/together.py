@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Generic, TypeVar
 
-from trueground.builders.threads import in_daemon
+from trueground.builders.stages.threads import in_daemon
 
 Q = TypeVar("Q")
 A = TypeVar("A")

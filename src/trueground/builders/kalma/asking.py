@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from trueground.builders.ask import Ask
+from trueground.builders.asking.ask import Ask
 from trueground.builders.checks import other_language
 from trueground.builders.checks.forms import odd_form
 from trueground.builders.fallen import Fallen
@@ -27,7 +27,7 @@ async def checked(
     """The object, once `check` does not raise Fallen; the model is told what is wrong, once.
 
     Raises the Fallen of the second reply's check, with the reply as what was made, or one of
-    ask.REASONS.
+    asked.REASONS.
     """
 
     def see(made: T) -> None:

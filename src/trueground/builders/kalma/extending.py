@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from trueground.builders.ask import Ask
+from trueground.builders.asking.ask import Ask
+from trueground.builders.asking.scores import PERPLEXITY
 from trueground.builders.base import Stage, Usual
 from trueground.builders.checks.forms import REASONS as FORM_REASONS
 from trueground.builders.fallen import Fallen
@@ -21,7 +22,6 @@ from trueground.builders.kalma.pool import name_by_id, pool, told
 from trueground.builders.kalma.selection import order, scored, specificity
 from trueground.builders.kalma.settings import Settings
 from trueground.builders.kalma.wording import Wording
-from trueground.builders.scores import PERPLEXITY
 from trueground.judges.marks import block, mark_for
 from trueground.models.base import Message
 from trueground.models.perplexity_base import Unscored, perplexity

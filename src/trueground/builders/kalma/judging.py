@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from trueground.builders.ask import Ask
+from trueground.builders.asking.ask import Ask
 from trueground.builders.base import Stage, Usual
 from trueground.builders.fallen import Fallen
 from trueground.builders.kalma.asking import see_numbers

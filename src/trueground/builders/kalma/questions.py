@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from trueground.benchmarks.kalma.source import question_key
-from trueground.builders.ask import Ask
+from trueground.builders.asking.ask import Ask
 from trueground.builders.base import Dropped, Stage, Usual, Whole
 from trueground.builders.checks import same_text
 from trueground.builders.checks.forms import REASONS as FORM_REASONS

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from trueground.builders.ask import Ask
+from trueground.builders.asking.ask import Ask
 from trueground.builders.base import Material
 from trueground.builders.checks import quoted, same_text
 from trueground.builders.fallen import Fallen

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trueground.builders.ask import Ask
+from trueground.builders.asking.ask import Ask
 from trueground.builders.base import Material, Stage, Usual
 from trueground.builders.checks import same_text
 from trueground.builders.fallen import Fallen

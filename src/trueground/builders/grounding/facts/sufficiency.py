@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trueground.builders.ask import Ask
+from trueground.builders.asking.ask import Ask
 from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.facts.forms import matches
 from trueground.builders.grounding.instances import Factual

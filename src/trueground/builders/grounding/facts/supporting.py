@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trueground.builders.ask import CALL_FAILED
+from trueground.builders.asking.ask import CALL_FAILED
 from trueground.builders.base import Usual
 from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.together import Together

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from trueground.benchmarks.base import Value
-from trueground.builders.ask import Ask
+from trueground.builders.asking.ask import Ask
 from trueground.builders.base import Dropped, Material, Stage, Usual
 from trueground.builders.checks import need_languages
 from trueground.builders.fallen import Fallen

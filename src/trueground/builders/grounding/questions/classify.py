@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from trueground.benchmarks.base import Value
-from trueground.builders.ask import Ask
+from trueground.builders.asking.ask import Ask
 from trueground.builders.base import Material, Stage, Usual
 from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.prompting import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from trueground.builders.asking.schemas import is_refused, refuses_schema
 from trueground.builders.fallen import Fallen
-from trueground.builders.schemas import is_refused, refuses_schema
 from trueground.models.asker import Spent
 from trueground.models.base import ChatModel, Params, Reply
 from trueground.types import Status

@@ -8,12 +8,18 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from trueground.builders.asked import CALL_FAILED, REASONS, Asked, whole
+from trueground.builders.asking.asked import CALL_FAILED, REASONS, Asked, whole
+from trueground.builders.asking.jsonreply import Unreadable, read_object
+from trueground.builders.asking.replies import Paid, ReplyLog
+from trueground.builders.asking.schemas import (
+    as_parameter,
+    as_text,
+    is_refused,
+    refuses_schema,
+    schema_of,
+)
+from trueground.builders.asking.scores import Scores
 from trueground.builders.fallen import Fallen
-from trueground.builders.jsonreply import Unreadable, read_object
-from trueground.builders.replies import Paid, ReplyLog
-from trueground.builders.schemas import as_parameter, as_text, is_refused, refuses_schema, schema_of
-from trueground.builders.scores import Scores
 from trueground.errors import UsageError
 from trueground.models.asker import Spent
 from trueground.models.base import ChatRequest, Message, Reply, tidy

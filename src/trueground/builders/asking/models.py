@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from trueground.builders.ask import Asked
+from trueground.builders.asking.ask import Asked
 from trueground.builders.base import Builder
 from trueground.errors import UsageError, unknown_name
 from trueground.models.asker import OPTIONS

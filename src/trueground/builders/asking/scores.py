@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from trueground.builders.replies import Paid, ReplyLog
+from trueground.builders.asking.replies import Paid, ReplyLog
 from trueground.models.asker import Spent
 from trueground.models.perplexity import logprobs_key, recall_logprobs, remember_logprobs
 from trueground.models.perplexity_base import PromptScorer

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from trueground.builders.asking.replies import read_log
 from trueground.builders.directory import WORK, made
-from trueground.builders.replies import read_log
 from trueground.runs.directory import AppendFile
 
 _encode = msgspec.json.Encoder().encode

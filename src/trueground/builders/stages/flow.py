@@ -13,14 +13,14 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from trueground.builders.accounts import Flowed, do_whole, see_ids, see_reasons
-from trueground.builders.ask import CALL_FAILED, REASONS, Ask
+from trueground.builders.asking.ask import CALL_FAILED, REASONS, Ask
 from trueground.builders.base import Dropped, Plan, Stage, Whole
 from trueground.builders.directory import WORK, remove_stages, write_stage
 from trueground.builders.fallen import Fallen
-from trueground.builders.patience import Patience
-from trueground.builders.threads import in_daemon
-from trueground.builders.worklog import Fell, Outcome, WorkLog, lines_of
+from trueground.builders.stages.accounts import Flowed, do_whole, see_ids, see_reasons
+from trueground.builders.stages.patience import Patience
+from trueground.builders.stages.threads import in_daemon
+from trueground.builders.stages.worklog import Fell, Outcome, WorkLog, lines_of
 from trueground.errors import ProtocolError
 
 # Part of every key: a change of what an outcome means must not meet older ones.

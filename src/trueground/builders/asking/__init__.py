@@ -1,0 +1,1 @@
+"""Asking models within a stage: replies as checked objects, each paid for once."""
