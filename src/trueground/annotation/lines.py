@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -12,6 +12,7 @@ from trueground.annotation.base import Task
 from trueground.annotation.given import Given
 from trueground.errors import InputError
 
+T = TypeVar("T")
 # what decoding a line may raise; a RecursionError where brackets stand in brackets without end
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 BOM = b"\xef\xbb\xbf"
@@ -50,28 +51,27 @@ def write_line(given: Given, annotator: str) -> bytes:
 
 def read_lines(path: Path) -> Iterator[tuple[int, Line]]:
     """The lines of a filled file, with their numbers. InputError."""
-    decoder = msgspec.json.Decoder(Line)
-    for number, content in numbered(path):
-        try:
-            yield number, decoder.decode(content)
-        except UNREADABLE as error:
-            raise InputError(
-                f"{path}, line {number}: no line of a file that `trueground annotate export` wrote "
-                f"({error}); keep each task on its line, and fill in answer, seconds and comment"
-            ) from None
+    return _read(
+        path,
+        Line,
+        "no line of a file that `trueground annotate export` wrote",
+        "keep each task on its line, and fill in answer, seconds and comment",
+    )
 
 
 def read_tasks(path: Path) -> Iterator[tuple[int, Task]]:
     """The tasks of a build, with their line numbers. InputError."""
-    decoder = msgspec.json.Decoder(Task)
+    expected = "expected a line that `trueground build` wrote, with kind, id and shown"
+    return _read(path, Task, "not a task", expected)
+
+
+def _read(path: Path, kind: type[T], found: str, remedy: str) -> Iterator[tuple[int, T]]:
+    decoder = msgspec.json.Decoder(kind)
     for number, content in numbered(path):
         try:
             yield number, decoder.decode(content)
         except UNREADABLE as error:
-            raise InputError(
-                f"{path}, line {number}: not a task ({error}); expected a line that `trueground "
-                "build` wrote, with kind, id and shown"
-            ) from None
+            raise InputError(f"{path}, line {number}: {found} ({error}); {remedy}") from None
 
 
 def numbered(path: Path) -> Iterator[tuple[int, bytes]]:

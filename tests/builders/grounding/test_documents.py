@@ -16,7 +16,6 @@ from trueground.builders.grounding.documents.library import (
     REASONS,
     Library,
     open_library,
-    read_documents,
 )
 from trueground.builders.grounding.settings import OPTIONS
 from trueground.builders.stages.accounts import read_source
@@ -324,7 +323,7 @@ def test_links_of_the_file_system(tmp_path: Path) -> None:
 
 def test_the_source_is_the_plans(tmp_path: Path) -> None:
     path = _rows(tmp_path / "d.jsonl", *GOOD)
-    source = read_documents(Material((path,)), USUAL)
+    source = open_library(Material((path,)), USUAL).source
     assert source.gives is Document
     assert list(source.read()) == list(source.read()) == [A, ORVANE, SEVEN]
     assert _library(path).documents() == [A, ORVANE, SEVEN]

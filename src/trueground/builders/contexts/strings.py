@@ -9,30 +9,16 @@ from trueground.benchmarks.faitheval.documents import split_documents
 from trueground.benchmarks.faitheval.source import Item
 from trueground.builders.checks import count, same_answer, says, says_all_words, words
 from trueground.text.normalize import FAITHEVAL
+from trueground.text.numerals import NUMBER_WORDS
 from trueground.types import Choice
 
 # Answers that name nothing: they stand in a text for a hundred other reasons, or not at all.
 _VERDICTS = frozenset(["yes", "no", "true", "false", "both", "neither", "none", "all"])
+_LARGEST = 12  # of the numbers in words
 _NUMBERS = frozenset(
     [
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "first",
-        "second",
-        "third",
-        "once",
-        "twice",
+        *(word for word, number in NUMBER_WORDS.items() if number <= _LARGEST),
+        *("first", "second", "third", "once", "twice"),
     ]
 )
 _NOTHING = frozenset(

@@ -41,11 +41,6 @@ def open_library(material: Material, options: Mapping[str, Value]) -> Library:
     return Library(material, settle(options))
 
 
-def read_documents(material: Material, options: Mapping[str, Value]) -> Source[Document]:
-    """The source of `build grounding`. UsageError: an option that cannot be meant."""
-    return open_library(material, options).source
-
-
 class Library:
     """Documents that are read once, when they are first asked for. All may raise InputError."""
 
