@@ -33,6 +33,7 @@ class Job:
     decomposer: str
     by: tuple[str, ...]
     keep_records: bool
+    repeats_of: str | None = None
 
 
 def choose_workers(wanted: int | None, n: int) -> int:
@@ -79,7 +80,14 @@ def _start(job: Job) -> None:
     with contextlib.suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     parts = make_parts(job.judges, job.decomposer)
-    plan = make_plan((), job.metrics, parts, by=job.by, keep_records=job.keep_records)
+    plan = make_plan(
+        (),
+        job.metrics,
+        parts,
+        by=job.by,
+        keep_records=job.keep_records,
+        repeats_of=job.repeats_of,
+    )
     _scorer = Scorer(plan)
 
 

@@ -27,7 +27,8 @@ class Plan:
 
     `chosen` are the metrics as they were asked for; `specs` has those that read verdicts once more
     for every judge but the first. `hidden` metrics are computed for the summary but not written.
-    `run_level` are the numbers of the whole run that are no means over items.
+    `run_level` are the numbers of the whole run that are no means over items. `repeats_of` is how
+    the question of an answer is told (see `question_of`), None where each has one answer.
     """
 
     chosen: tuple[Spec, ...]
@@ -37,6 +38,7 @@ class Plan:
     resamples: int = 2_000
     level: float = 0.95
     keep_records: bool = True
+    repeats_of: str | None = None
     specs: tuple[Spec, ...] = field(init=False)
     hidden: tuple[Spec, ...] = field(init=False)
     run_level: RunLevel = field(init=False)

@@ -13,13 +13,13 @@ import msgspec
 from trueground.benchmarks.base import Question, Task
 from trueground.errors import InputError
 from trueground.evaluate.asking import Call
+from trueground.evaluate.questioned import REPEAT
 from trueground.models.base import ChatRequest, Params
 from trueground.models.cached import prompt_sha256
 from trueground.runs.responses import Response, ResponseLog
 from trueground.types import Answered, Failure, Record, Status
 
 _BATCH = 1024
-REPEAT = "repeat"  # in `meta`, where a question was asked several times: which time it was
 _REASONS = 20  # different reasons of failures that the manifest tells
 _OTHER = "(other reasons)"
 

@@ -11,7 +11,8 @@ from trueground.benchmarks.base import Task
 from trueground.errors import UsageError
 from trueground.evaluate.parts import Parts, make_parts
 from trueground.evaluate.plan import Plan, make_plan
-from trueground.evaluate.questions import REPEAT, Questionnaire
+from trueground.evaluate.questioned import BY_ID, REPEAT
+from trueground.evaluate.questions import Questionnaire
 from trueground.evaluate.work import Progress, no_progress
 from trueground.models.base import Params
 from trueground.models.pricing import Prices
@@ -75,4 +76,5 @@ def run_plan(task: Task, settings: RunSettings) -> Plan:
         seed=settings.seed,
         resamples=settings.resamples,
         keep_records=settings.keep_records,
+        repeats_of=BY_ID if settings.repeats > 1 else None,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +14,7 @@ from trueground.evaluate.manifest import close_manifest, judging, make_manifest
 from trueground.evaluate.mapper import Job
 from trueground.evaluate.parts import JudgeName, Parts, make_parts
 from trueground.evaluate.plan import Plan, make_plan, see_breakdowns
+from trueground.evaluate.questioned import repeats_of
 from trueground.evaluate.result import Result, Summary
 from trueground.evaluate.values import Values
 from trueground.evaluate.work import Progress, Work, no_progress
@@ -36,8 +37,10 @@ class Settings:
     judge: JudgeName | Sequence[JudgeName] = "lexical"  # of several, the first gives the headlines
     decomposer: str | Decomposer = "rules"
     rater: str | Rater | None = None  # who rates fluency and the like
+    judge_calibration: str | Path | None = None  # a file of `judge calibrate`, for its judge
     cache: bool = True  # replies, vectors and scores that are kept from earlier runs
     by: str | Sequence[str] = ()
+    repeats_of: str | None = None  # the field that tells which question is answered
     mapping: Mapping[str, str] | None = None
     on_bad_row: Literal["stop", "skip"] = "stop"
     limit: int | None = None
@@ -86,7 +89,13 @@ async def ascore(records: Any, *, out: str | Path | None = None, **settings: Any
 
 def evaluate(records: Any, out: Path | None, settings: Settings) -> Result:
     """The whole of `score`, on checked settings."""
-    parts = make_parts(settings.judge, settings.decomposer, settings.rater, cache=settings.cache)
+    parts = make_parts(
+        settings.judge,
+        settings.decomposer,
+        settings.rater,
+        cache=settings.cache,
+        calibration=settings.judge_calibration,
+    )
     with closing(parts):
         return _evaluate(records, out, settings, parts)
 
@@ -104,9 +113,10 @@ def _evaluate(records: Any, out: Path | None, settings: Settings, parts: Parts) 
         check = source.check(lambda done: settings.progress("check", done, None))
         fields = [name for name, count in check.fields.items() if count]
         plan = _plan(settings, parts, fields, settings.keep_records and out is not None)
+        plan = replace(plan, repeats_of=repeats_of(settings.repeats_of, check))
         _see_fields(plan, settings, check)
         with Values(plan.width, plan.by, plan.abstained_at) as values:
-            job = _job(plan)
+            job = make_job(plan)
             work = Work(plan, source, check, values, job, settings.workers, settings.progress)
             if out is None:
                 summary, lines = work.in_memory()
@@ -133,7 +143,7 @@ def _spent(plan: Plan) -> dict[str, Any]:
     return judging(plan.parts.spent) | {"cache_problem": plan.parts.problem}
 
 
-def _job(plan: Plan) -> Job | None:
+def make_job(plan: Plan) -> Job | None:
     """The names by which another process finds all parts; None where it could not."""
     specs, names = plan.chosen, plan.parts.names
     known = (
@@ -143,7 +153,8 @@ def _job(plan: Plan) -> Job | None:
     )
     if names is None or not known:
         return None
-    return Job(tuple(spec.key for spec in specs), *names, plan.by, plan.keep_records)
+    keys = tuple(spec.key for spec in specs)
+    return Job(keys, *names, plan.by, plan.keep_records, plan.repeats_of)
 
 
 def _plan(

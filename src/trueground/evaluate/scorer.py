@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from trueground.evaluate.agreement import verdict_pairs
 from trueground.evaluate.checks import Checker, Claims, as_json
 from trueground.evaluate.plan import Plan
+from trueground.evaluate.questioned import answer_hash, question_of
 from trueground.judges.comparing import compare
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import CODES, STATUSES, Column
@@ -33,6 +34,8 @@ class Scored:
     `by` has one list of n values per breakdown field; `clusters` (n,) are hashes of `group`, or of
     the id where an item has no group. `answerable` (n,) holds 1, 0, or -1 where the record does not
     say. `empty` counts empty responses. `agreement` counts pairs of verdicts (see `agreement`).
+    Of repeated answers, `questions` names the question of each and `answers` (n,) are hashes of
+    them; None where the plan tells no questions apart.
     """
 
     n: int
@@ -45,6 +48,8 @@ class Scored:
     by: list[list[str]]
     empty: int
     agreement: NDArray[np.int64]
+    questions: list[str] | None = None
+    answers: NDArray[np.int64] | None = None
 
 
 class Scorer:
@@ -75,6 +80,8 @@ class Scorer:
             failure = failures[i]
             assert failure is not None
             found[i] = {key: {"reason": failure.reason} for key in plan.keys}
+        of = plan.repeats_of
+        questions = None if of is None else [question_of(record, of) for record in records]
         packed = b""
         if plan.keep_records:
             packed = self._encoder.encode_lines(records)
@@ -84,7 +91,7 @@ class Scorer:
             records=packed,
             values=np.column_stack([c.values for c in columns]),
             status=np.column_stack([c.status for c in columns]),
-            clusters=np.array([_hash(r.group, r.id) for r in records], np.int64),
+            clusters=_clusters(records, questions),
             answerable=np.array(
                 [
                     -1 if r.answerable is None or lost else r.answerable
@@ -97,6 +104,8 @@ class Scorer:
                 not r.response.strip() and not lost for r, lost in zip(records, failed, strict=True)
             ),
             agreement=verdict_pairs(plan, evidence, failed),
+            questions=questions,
+            answers=None if of is None else np.array(list(map(answer_hash, records)), np.int64),
         )
 
     def _compare(self, written: str, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
@@ -178,6 +187,13 @@ def _evidence(plan: Plan, evidence: Evidence, columns: Sequence[Column]) -> Evid
                     entry = found.setdefault(spec.key, {})
                     entry.update(said if first == spec.key else {"see": first})
     return result
+
+
+def _clusters(records: Sequence[Record], questions: Sequence[str] | None) -> NDArray[np.int64]:
+    """Hashes of the groups; an item without one is its own, with the answers to its question."""
+    names = [record.id for record in records] if questions is None else questions
+    found = [_hash(record.group, name) for record, name in zip(records, names, strict=True)]
+    return np.array(found, np.int64)
 
 
 def _plain(count: float) -> int | float:

@@ -14,7 +14,8 @@ from trueground.evaluate.asking import Asking, Call
 from trueground.evaluate.identity import identity, see_same
 from trueground.evaluate.manifest import end_manifest, judged_before, judging, make_manifest
 from trueground.evaluate.plan import see_breakdowns
-from trueground.evaluate.questions import REPEAT, AnsweredQuestions, Outcome
+from trueground.evaluate.questioned import REPEAT
+from trueground.evaluate.questions import AnsweredQuestions, Outcome
 from trueground.evaluate.result import Result, Summary
 from trueground.evaluate.run_settings import RunSettings, questionnaire, run_plan
 from trueground.evaluate.values import Values

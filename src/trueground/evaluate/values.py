@@ -92,6 +92,9 @@ class Values:
         self._by = Rows(np.int32, max(1, len(by)))
         self.fields = by
         self.names: list[dict[str, int]] = [{} for _ in by]
+        # Of repeated answers: the questions in the order in which they came, with their numbers.
+        self.questions: dict[str, int] = {}
+        self._repeated = Rows(np.int64, 2)
         self.n = 0
         self.empty = 0
 
@@ -99,7 +102,7 @@ class Values:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        for rows in (self._scores, self._status, self._clusters, self._by):
+        for rows in (self._scores, self._status, self._clusters, self._by, self._repeated):
             rows.close()
 
     def append(self, batch: Scored) -> None:
@@ -114,6 +117,9 @@ class Values:
             self.answered[flag] += int((~declines & asked).sum())
         if self.fields:
             self._by.append(np.column_stack([self._codes(i, v) for i, v in enumerate(batch.by)]))
+        if batch.questions is not None and batch.answers is not None:
+            codes = [self.questions.setdefault(q, len(self.questions)) for q in batch.questions]
+            self._repeated.append(np.column_stack([np.array(codes, np.int64), batch.answers]))
         known = self.agreement
         self.agreement = batch.agreement if known is None else known + batch.agreement
         self.n += batch.n
@@ -142,6 +148,16 @@ class Values:
     def clusters(self) -> NDArray[np.int64]:
         """One number per item, equal within a cluster."""
         return self._clusters.array()[:, 0]
+
+    @property
+    def question_codes(self) -> NDArray[np.int64]:
+        """The number of each item's question; empty where none are told apart."""
+        return self._repeated.array()[:, 0]
+
+    @property
+    def answer_hashes(self) -> NDArray[np.int64]:
+        """A hash of each item's answer, 0 for none; empty where no questions are told apart."""
+        return self._repeated.array()[:, 1]
 
     def by(self, i: int) -> NDArray[np.int32]:
         """Codes of breakdown field i, one per item; `names[i]` tells what they mean."""

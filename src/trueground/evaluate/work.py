@@ -8,12 +8,13 @@ from typing import Any, Protocol
 
 from trueground.evaluate.mapper import Job, choose_workers, map_batches
 from trueground.evaluate.plan import Plan
+from trueground.evaluate.repeated import told
 from trueground.evaluate.scorer import Scored
 from trueground.evaluate.summary import summarise
 from trueground.evaluate.values import Values
 from trueground.records import Check
 from trueground.reports.page import write_page
-from trueground.runs.directory import SUMMARY, RunDirectory, write_json
+from trueground.runs.directory import REPEATS, SUMMARY, RunDirectory, replacing, write_json
 from trueground.types import Record
 
 _SMALL = 64
@@ -25,7 +26,7 @@ def no_progress(_phase: str, _done: int, _total: int | None) -> None:
     """Say nothing."""
 
 
-def _small(batches: Iterator[list[Record]]) -> Iterator[list[Record]]:
+def small_batches(batches: Iterator[list[Record]]) -> Iterator[list[Record]]:
     """The same records in batches that a language model judges within a minute or so."""
     for batch in batches:
         for low in range(0, len(batch), _SMALL):
@@ -58,7 +59,9 @@ class Work:
     def in_memory(self) -> tuple[dict[str, Any], bytes]:
         """The summary, and the lines of items.jsonl."""
         lines = [self._count(scored).items for scored in self._scored()]
-        return self._summary(), b"".join(lines)
+        summary = self._summary()
+        self._repeated(summary)
+        return summary, b"".join(lines)
 
     def to_disk(self, run: RunDirectory) -> dict[str, Any]:
         """The summary; items, records, summary and page are written. Raises WriteError."""
@@ -67,16 +70,26 @@ class Work:
             run.append(scored.items, scored.records)
             self._count(scored)
         summary = self._summary()
+        if lines := self._repeated(summary):
+            with replacing(run.path / REPEATS) as out:
+                out.writelines(lines)
         write_json(run.path / SUMMARY, summary)
         self.progress("report", 0, None)
         write_page(run.path)
         return summary
 
+    def _repeated(self, summary: dict[str, Any]) -> Iterator[bytes] | None:
+        """Tell the summary of repeated answers; the lines of repeats.jsonl, None without any."""
+        if self.plan.repeats_of is None or not (found := told(self.plan, self.values)):
+            return None
+        summary["repeats"], lines = found
+        return lines
+
     def _scored(self) -> Iterator[Scored]:
         workers = choose_workers(self.workers, self.check.n) if self.job else 1
         batches = self.source.batches()
         if self.plan.parts.spent is not None:
-            batches = _small(batches)
+            batches = small_batches(batches)
         return map_batches(self.plan, batches, workers, self.job)
 
     def _count(self, scored: Scored) -> Scored:

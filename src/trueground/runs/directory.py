@@ -26,9 +26,10 @@ ITEMS = "items.jsonl"
 RECORDS = "records.jsonl.zst"
 REPORT = "report.html"
 RESPONSES = "responses.jsonl"
+REPEATS = "repeats.jsonl"
 BATCHES = "batches.json"
 # What a run may have written: the only files that --overwrite removes.
-_OURS = (MANIFEST, SUMMARY, ITEMS, RECORDS, REPORT, RESPONSES, BATCHES)
+_OURS = (MANIFEST, SUMMARY, ITEMS, RECORDS, REPORT, RESPONSES, BATCHES, REPEATS)
 
 
 def safe_name(name: str) -> str:
