@@ -1,0 +1,65 @@
+"""What the page draws of a column: confusion tables, the calibration curve, histograms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueground.stats.human.column import Column
+from trueground.stats.human.types import Bin, Histogram
+
+BINS = 10
+BARS = 20
+
+
+def confusion_at(column: Column, threshold: float | None) -> dict[str, int] | None:
+    """How many items score above the threshold or not, by label; None without a threshold."""
+    if threshold is None:
+        return None
+    above, positive = column.scores > threshold, column.positive
+    return {
+        "tp": int((above & positive).sum()),
+        "fp": int((above & ~positive).sum()),
+        "fn": int((~above & positive).sum()),
+        "tn": int((~above & ~positive).sum()),
+    }
+
+
+def reliability(column: Column) -> list[Bin] | None:
+    """The bins of the calibration error, rising; None where the score is no probability."""
+    if not column.probability:
+        return None
+    scores = column.scores
+    inner = np.quantile(scores, np.arange(1, BINS) / BINS, method="inverted_cdf")
+    place = np.searchsorted(np.unique(inner), scores, side="left")
+    found = []
+    for number in np.unique(place):
+        mine = place == number
+        found.append(
+            Bin(
+                low=float(scores[mine].min()),
+                high=float(scores[mine].max()),
+                mean_score=float(scores[mine].mean()),
+                share_positive=float(column.positive[mine].mean()),
+                n=int(mine.sum()),
+            )
+        )
+    return found
+
+
+def histogram(column: Column, unit_scale: bool) -> Histogram:
+    """Scores by 0/1 label on one axis: from 0 to 1 for probabilities, else as far as they go."""
+    if not column.n:
+        return Histogram([], {"0": [], "1": []})
+    low, high = float(column.distinct[0]), float(column.distinct[-1])
+    if column.probability and unit_scale:
+        low, high = 0.0, 1.0
+    elif low == high:
+        low, high = low - 0.5, high + 0.5
+    edges = low + (high / BARS - low / BARS) * np.arange(BARS + 1)
+    edges[-1] = high
+    inner = np.searchsorted(edges[1:-1], column.scores, side="right")
+    counts = {
+        name: np.bincount(inner[which], minlength=BARS).tolist()
+        for name, which in (("0", ~column.positive), ("1", column.positive))
+    }
+    return Histogram(edges.tolist(), counts)
