@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from trueground.models.registry import model
     from trueground.retrieval.kinds import retriever
     from trueground.studies.calibrate import calibrate
+    from trueground.studies.validate.result import Validation
+    from trueground.studies.validate.study import validate
     from trueground.types import Claim, JudgeRequest, Passage, Record, Status, Turn, Verdict
 
 _HOMES = {
@@ -48,6 +50,7 @@ _HOMES = {
     "Status": "types",
     "Summary": "evaluate.result",
     "Turn": "types",
+    "Validation": "studies.validate.result",
     "Verdict": "types",
     "arun": "evaluate.run",
     "ascore": "evaluate.score",
@@ -61,6 +64,7 @@ _HOMES = {
     "retriever": "retrieval.kinds",
     "run": "evaluate.run",
     "score": "evaluate.score",
+    "validate": "studies.validate.study",
 }
 _MODULES = ("errors", "metrics", "testing")
 
@@ -82,6 +86,7 @@ __all__ = [
     "Status",
     "Summary",
     "Turn",
+    "Validation",
     "Verdict",
     "__version__",
     "arun",
@@ -99,6 +104,7 @@ __all__ = [
     "run",
     "score",
     "testing",
+    "validate",
 ]
 
 

@@ -26,6 +26,7 @@ from trueground.cli import (
     reporting,
     running,
     scoring,
+    validating,
 )
 
 INTERRUPTED = 130
@@ -45,6 +46,7 @@ app.add_typer(running.group)
 app.add_typer(building.group)
 app.add_typer(annotating.annotate)
 app.command("agreement")(agreeing.agreement)
+app.command("validate")(validating.validate)
 app.command("compare")(comparing.compare)
 app.command("errors")(errors_command.errors)
 app.command("report")(reporting.report)

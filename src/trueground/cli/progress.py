@@ -18,6 +18,7 @@ _WORDS = {
     "see": "reading files",
     "search": "searching",
     "link": "linking",
+    "measure": "measuring",
 }
 
 

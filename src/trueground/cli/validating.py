@@ -1,0 +1,134 @@
+"""`trueground validate`: how far metrics agree with human labels."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trueground.cli.options import (
+    Format,
+    FormatOption,
+    JudgeCalibration,
+    Judges,
+    NoProgress,
+    OnBadRow,
+    Quiet,
+    Rater,
+)
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        help="Records with `human` labels (JSONL, JSON, CSV, Parquet, .gz, .zst, -), or finished "
+        "runs. Each is a set."
+    ),
+]
+Label = Annotated[
+    str | None, typer.Option(help="Key of `human`. Default: faithful, else the only one.")
+]
+Labels = Annotated[
+    list[Path] | None,
+    typer.Option(help="Labels of `trueground annotate`, beside the records. Repeatable."),
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(help="Names, comma-separated. Default: all whose fields are there. Repeatable."),
+]
+Decomposer = Annotated[
+    str | None,
+    typer.Option(help="Who splits answers into claims. Default: rules."),
+]
+Above = Annotated[float, typer.Option(help="A label above this is positive.")]
+Threshold = Annotated[
+    float, typer.Option(min=0.0, max=1.0, help="A score above this is the verdict yes.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="Folder for numbers, page and items; or a .json or .html file."),
+]
+Map = Annotated[
+    list[str] | None, typer.Option("--map", help="Your column names: question=query,contexts=docs")
+]
+Level = Annotated[float, typer.Option(help="Level of the intervals, between 0 and 1.")]
+
+
+def validate(
+    files: Files,
+    label: Label = None,
+    labels: Labels = None,
+    metrics: Metrics = None,
+    judge: Judges = None,
+    decomposer: Decomposer = None,
+    judge_calibration: JudgeCalibration = None,
+    rater: Rater = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Judges neither read nor write what is kept.")
+    ] = False,
+    positive_above: Above = 0.5,
+    ordinal: Annotated[
+        bool, typer.Option("--ordinal", help="Labels are grades; correlate with them as they are.")
+    ] = False,
+    threshold: Threshold = 0.5,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="`response` against `response_b`, human.preference.")
+    ] = False,
+    worst: Annotated[
+        int, typer.Option(min=0, help="Disagreements to read, per metric and set.")
+    ] = 10,
+    map_: Map = None,
+    on_bad_row: Annotated[OnBadRow, typer.Option(help="stop, or skip.")] = OnBadRow.STOP,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first N records of each set.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the intervals.")] = 0,
+    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap samples.")] = 2_000,
+    level: Level = 0.95,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes. Default: by size.")] = None,
+    out: Out = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
+    format_: FormatOption = Format.TEXT,
+    quiet: Quiet = False,
+    no_progress: NoProgress = False,
+) -> None:
+    """Measure how far metrics agree with human labels, set by set, each with an interval."""
+    from trueground.cli.progress import progress_bar
+    from trueground.records import parse_mapping
+    from trueground.studies.validate.study import validate as validate_metrics
+
+    with progress_bar(quiet or no_progress) as progress:
+        found = validate_metrics(
+            files,
+            out=out,
+            label=label,
+            labels=labels or (),
+            metrics=metrics,
+            judge=judge,
+            decomposer=decomposer,
+            judge_calibration=judge_calibration,
+            rater=rater,
+            cache=not no_cache,
+            positive_above=positive_above,
+            ordinal=ordinal,
+            threshold=threshold,
+            pairs=pairs,
+            worst=worst,
+            mapping={k: v for text in map_ or () for k, v in parse_mapping(text).items()},
+            on_bad_row=on_bad_row.value,
+            limit=limit,
+            seed=seed,
+            resamples=resamples,
+            level=level,
+            workers=workers,
+            overwrite=overwrite,
+            progress=progress,
+            command=["trueground", *sys.argv[1:]],
+        )
+    if format_ is Format.JSON:
+        typer.echo(found.to_json(), nl=False)
+    elif not quiet:
+        from trueground.reports.validation import render
+
+        typer.echo(render(found.raw, out))

@@ -1,0 +1,1 @@
+"""How far metrics agree with what people said: sets, scores, statistics, the worst items."""

@@ -1,0 +1,109 @@
+"""Two responses to one question, and which of them people like better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.errors import InputError
+from trueground.evaluate.stream import Stream
+from trueground.evaluate.work import Progress
+from trueground.stats.human import preferences
+from trueground.studies.validate.numbers import Manner, turn
+from trueground.studies.validate.sets import LabelledSet, LabelledSets
+from trueground.types import Record
+
+Floats = NDArray[np.float64]
+LABEL = "preference"
+OTHER = "response_b"
+NO_OTHER = "no_response_b"
+
+
+def lacks(record: Record) -> str | None:
+    """Why a record is no pair, if it is none."""
+    return None if isinstance((record.meta or {}).get(OTHER), str) else NO_OTHER
+
+
+def see_pairs(sets: LabelledSets) -> None:
+    """InputError: a finished run, which has scores of one response only."""
+    for one in sets.sets:
+        if one.run is not None:
+            raise InputError(
+                f"{one.path}: a run has scores of one response only; name the file of pairs, with "
+                f'"response", "{OTHER}" and "human": {{"{LABEL}": 1}}'
+            )
+
+
+def score_pairs(
+    sets: LabelledSets,
+    stream: Stream,
+    manner: Manner,
+    workers: int | None,
+    progress: Progress,
+) -> Iterator[dict[str, Any]]:
+    """The entry of each set: how far the metric prefers what people prefer."""
+    total, done = 2 * sets.n, 0
+    scored = stream.scored(_both(sets), total, workers)
+    for one in sets.sets:
+        parts: list[Floats] = []
+        while sum(map(len, parts)) < 2 * one.n:
+            part = next(scored)
+            parts.append(part.values[:, : len(stream.keys)])
+            done += part.n
+            progress("score", done, total)
+        values = np.concatenate(parts)
+        yield _entry(one, stream.keys, values[0::2], values[1::2], manner)
+
+
+def _both(sets: LabelledSets) -> Iterator[list[Record]]:
+    """Response A and response B of each record in turn."""
+    for one in sets.sets:
+        for batch in sets.batches(one):
+            pairs = [_two(record) for record, _ in batch]
+            if pairs:
+                yield [record for pair in pairs for record in pair]
+
+
+def _two(record: Record) -> tuple[Record, Record]:
+    response = (record.meta or {})[OTHER]
+    other = msgspec.structs.replace(record, response=response, response_facts=None)
+    return record, other
+
+
+def _entry(
+    one: LabelledSet, keys: Sequence[str], first: Floats, second: Floats, manner: Manner
+) -> dict[str, Any]:
+    """`first` and `second` (n, metrics) are the scores of the responses A and B."""
+    metrics, ties = {}, {}
+    for i, key in enumerate(keys):
+        both = np.concatenate([first[:, i], second[:, i]])
+        if np.isnan(both).all():
+            continue
+        turned = turn(key, both)
+        found = preferences(
+            turned[: one.n] - turned[one.n :],
+            one.labels,
+            one.clusters if one.grouped else None,
+            resamples=manner.resamples,
+            seed=manner.seed,
+            level=manner.level,
+        )
+        metrics[key] = {name: estimate.raw() for name, estimate in found.estimates.items()}
+        ties[key] = {"n": found.n, "metric_ties": found.metric_ties}
+    return {
+        "set": one.name,
+        "path": one.path,
+        "sha256": one.sha256,
+        "n": one.n,
+        "ties": int((one.labels == 0).sum()),
+        "a_preferred": int((one.labels > 0).sum()),
+        "groups": one.groups,
+        "annotators": len(one.votes) or 1,
+        "unused": dict(sorted(one.unused.items())),
+        "metrics": metrics,
+        "scored": ties,
+    }

@@ -1,0 +1,27 @@
+"""The ceiling of a set: one of its annotators against the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trueground.stats.human import ceiling
+from trueground.studies.validate.numbers import Manner
+from trueground.studies.validate.scored import ScoredSet
+
+
+def ceiling_of(one: ScoredSet, manner: Manner) -> dict[str, Any] | None:
+    """Each annotator by name, and their mean; None where fewer than two labelled the set."""
+    names, table = one.set.annotations()
+    if len(names) < 2:
+        return None
+    raw = ceiling(
+        table,
+        positive_above=manner.rule.positive_above,
+        ordinal=manner.rule.ordinal,
+        clusters=one.set.clusters if one.set.grouped else None,
+        resamples=manner.resamples,
+        seed=manner.seed,
+        level=manner.level,
+    ).raw()
+    each = zip(names, raw["annotators"], strict=True)
+    return {**raw, "annotators": [{"annotator": name, **found} for name, found in each]}
