@@ -30,6 +30,13 @@ Out = Annotated[Path | None, typer.Option(help="Also write a page, FILE.html.")]
 Flips = Annotated[
     int, typer.Option(min=0, help="Changed items to name, per metric, won and lost each.")
 ]
+Power = Annotated[
+    float, typer.Option(help="Probability with which a difference shall be found, 0.5 to 1.")
+]
+Detect = Annotated[
+    list[float] | None,
+    typer.Option(help="How many items does this difference need? Default: 0.02. Repeatable."),
+]
 
 
 def compare(
@@ -40,6 +47,8 @@ def compare(
     level: Level = 0.95,
     allow_mismatch: AllowMismatch = False,
     flips: Flips = 20,
+    power: Power = 0.8,
+    detect: Detect = None,
     out: Out = None,
     format_: FormatOption = Format.TEXT,
     quiet: Quiet = False,
@@ -59,6 +68,8 @@ def compare(
         level=level,
         allow_mismatch=allow_mismatch,
         flips=flips,
+        power=power,
+        detect=detect or (0.02,),
     ).as_dict()
     if out is not None:
         write_comparison(out, comparison)

@@ -6,6 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trueground.records.problems import shorten
+from trueground.reports.comparison_sizes import (
+    EFFECTS,
+    effect_words,
+    planning_heading,
+    planning_words,
+    shown_effects,
+    with_sizes,
+)
 from trueground.reports.terminal import number, table
 
 TESTS = {"mcnemar": "exact McNemar", "sign-flip": "sign-flip"}
@@ -21,9 +29,11 @@ def render(comparison: Mapping[str, Any]) -> str:
     blocks = ["\n".join(_run(run) for run in comparison["runs"])]
     for pair in comparison["pairs"]:
         blocks += [heading(pair), _metrics(pair, comparison["level"])]
+        if with_sizes(pair):
+            blocks += [_effects(pair), _planning(pair, comparison)]
         if notes := list(remarks(pair)):
             blocks.append("\n".join(notes))
-        blocks += _changes(pair)
+        blocks += _changes(pair, {run["label"]: run["path"] for run in comparison["runs"]})
     return "\n\n".join(blocks)
 
 
@@ -53,7 +63,10 @@ def of_whole_runs(metric: Mapping[str, Any]) -> bool:
 
 
 def test_words(metric: Mapping[str, Any]) -> str:
-    """The test behind p; McNemar's counts where values are 0 or 1, its own p where p is another."""
+    """The test behind p; behind it what else was tested, each with its own p, unadjusted.
+
+    That is McNemar's test where values are 0 or 1 and there are groups, else Wilcoxon's.
+    """
     result = metric["result"]
     words = [TESTS[result["test"]]] if result["test"] else [WHOLE] * of_whole_runs(metric)
     if tested := result["mcnemar"]:
@@ -62,6 +75,8 @@ def test_words(metric: Mapping[str, Any]) -> str:
             words[0] += f" ({counts})"
         else:
             words.append(f"McNemar without groups {counts}, p {p_value(tested['p'])}")
+    if metric["sizes"] and (wilcoxon := metric["sizes"]["wilcoxon"]):
+        words.append(f"Wilcoxon p {p_value(wilcoxon['p'])} ({wilcoxon['method']})")
     if not metric["higher_is_better"]:
         words.append("lower is better")
     return "; ".join(words)
@@ -109,7 +124,28 @@ def _metrics(pair: Mapping[str, Any], level: float) -> str:
     return table(rows)
 
 
-def _changes(pair: Mapping[str, Any]) -> Iterator[str]:
+def _effects(pair: Mapping[str, Any]) -> str:
+    names = shown_effects(pair)
+    rows = [("effect size", *(EFFECTS[name].format(**pair) for name in names), "")]
+    rows += [
+        (
+            metric,
+            *(effect_words(name, found["sizes"]["effects"][name]) for name in names),
+            "",
+        )
+        for metric, found in with_sizes(pair).items()
+    ]
+    return table(rows)
+
+
+def _planning(pair: Mapping[str, Any], comparison: Mapping[str, Any]) -> str:
+    found = {name: planning_words(metric) for name, metric in with_sizes(pair).items()}
+    width = max(map(len, found))
+    lines = [f"  {name:<{width}}  {words}" for name, words in found.items()]
+    return "\n".join([planning_heading(comparison), *lines])
+
+
+def _changes(pair: Mapping[str, Any], paths: Mapping[str, str]) -> Iterator[str]:
     """Items of every 0/1 metric that flipped; without such a metric, those of the first one."""
     metrics = pair["metrics"]
     chosen = [name for name, metric in metrics.items() if metric["result"]["mcnemar"]]
@@ -121,14 +157,23 @@ def _changes(pair: Mapping[str, Any]) -> Iterator[str]:
                 continue
             how = "" if len(shown) == total else f", {len(shown):,} shown"
             lines = [f"{name}: {total:,} {word} by {pair['b']}{how}"]
-            lines += [line for change in shown for line in _change(change, pair)]
+            lines += [line for change in shown for line in _change(change, pair, paths)]
             yield "\n".join(lines)
 
 
-def _change(change: Mapping[str, Any], pair: Mapping[str, Any]) -> Iterator[str]:
+def _change(
+    change: Mapping[str, Any], pair: Mapping[str, Any], paths: Mapping[str, str]
+) -> Iterator[str]:
     scores = f"{change['score_a']:.4g} → {change['score_b']:.4g}"
     yield f"  {shorten(change['id'])}  {scores}"
     texts = (("?", "question"), (pair["a"], "response_a"), (pair["b"], "response_b"))
     for label, field in texts:
         if change[field] is not None:
             yield f"    {label}  {shorten(' '.join(change[field].split()), _TEXT)}"
+    links = [
+        f"{paths[label]}/{link}"
+        for label, link in ((pair["a"], change["link_a"]), (pair["b"], change["link_b"]))
+        if link
+    ]
+    if links:
+        yield f"    →  {'  '.join(links)}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from trueground.errors import UsageError
 from trueground.reports.charts import Scale
@@ -15,6 +17,15 @@ from trueground.reports.comparison import (
     remarks,
     signed,
     test_words,
+)
+from trueground.reports.comparison_sizes import (
+    EFFECTS,
+    effect_words,
+    planning_basis,
+    planning_heading,
+    planning_words,
+    shown_effects,
+    with_sizes,
 )
 from trueground.reports.shell import draw
 from trueground.reports.terminal import number
@@ -36,11 +47,19 @@ def see_writable(path: Path) -> None:
 def write_comparison(path: Path, comparison: Mapping[str, Any]) -> None:
     """Draw what `Comparison.as_dict` gives. Raises WriteError."""
     with replacing(path) as out:
-        out.write(render_page(comparison).encode("utf-8", "replace"))
+        out.write(render_page(comparison, path.parent).encode("utf-8", "replace"))
 
 
-def render_page(comparison: Mapping[str, Any]) -> str:
-    """The page, with its style inside and the style's hash in its policy; it has no script."""
+def render_page(comparison: Mapping[str, Any], folder: Path | None = None) -> str:
+    """The page, with its style inside and the style's hash in its policy; it has no script.
+
+    Its links to the runs' pages are relative to `folder`, where it will lie; without it there are
+    none.
+    """
+    bases = {
+        run["label"]: None if folder is None else _base(Path(run["path"]), folder)
+        for run in comparison["runs"]
+    }
     view = {
         **comparison,
         "notices": _notices(comparison),
@@ -55,8 +74,26 @@ def render_page(comparison: Mapping[str, Any]) -> str:
         ),
         "drawing": _drawing,
         "scale": _scale,
+        "link": lambda label, link: bases[label] + link if link and bases[label] else None,
+        "effect_names": EFFECTS,
+        "effect_words": effect_words,
+        "shown_effects": shown_effects,
+        "with_sizes": with_sizes,
+        "planning_basis": planning_basis,
+        "planning_heading": planning_heading(comparison),
+        "planning_words": planning_words,
     }
     return draw("comparison.html.j2", (), ["report.css"], view)
+
+
+def _base(run: Path, folder: Path) -> str:
+    """What leads from the folder of the page to that of a run, as the start of a link."""
+    try:
+        way = Path(os.path.relpath(run, folder)).as_posix()
+    except ValueError:  # on Windows, on another drive
+        return run.absolute().as_uri() + "/"
+    # A first part with a colon would be read as a scheme.
+    return quote(way if way.startswith(".") else f"./{way}") + "/"
 
 
 def _notices(comparison: Mapping[str, Any]) -> dict[str, list[str]]:

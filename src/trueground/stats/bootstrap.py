@@ -88,6 +88,38 @@ def resampled_means(
     return np.divide(total, weight, out=np.full_like(total, np.nan), where=usable)
 
 
+def resampled_counts(
+    rows: NDArray[np.int64],
+    width: int,
+    clusters: NDArray[np.int64] | None = None,
+    *,
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> NDArray[np.float32]:
+    """How often each kind of item is drawn in each resample, shape (width, resamples).
+
+    `rows` (items,) names the kind of each item, from 0; -1 is counted nowhere, but takes part in
+    the resampling. The draws are those of `resampled_means` with the same `clusters` and seed.
+    """
+    from scipy.sparse import csc_array
+
+    units = np.arange(len(rows))
+    if clusters is not None:
+        units = np.unique(clusters, return_inverse=True)[1]
+    size = int(units.max()) + 1 if len(units) else 0
+    known = rows >= 0
+    place = (rows[known], units[known])
+    held = csc_array((np.ones(len(place[0])), place), shape=(width, size))
+    found = np.zeros((width, resamples), np.float32)
+    weights = _weights(size, resamples, seed)
+    for low in range(0, size, _BLOCK):
+        w = next(weights)
+        block = held[:, low : low + len(w)].tocsr()
+        met = np.flatnonzero(np.diff(block.indptr))
+        found[met] += block[met] @ w
+    return found
+
+
 def stratum_seed(seed: int, number: int) -> int:
     """A seed for the draws of one stratum, different from those of all others and of the whole."""
     return seed + (number + 1) * _STRIDE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from itertools import chain
+from math import inf
 from pathlib import Path
 
 from trueground.errors import UsageError
@@ -26,15 +27,21 @@ def compare(
     level: float = 0.95,
     allow_mismatch: bool = False,
     flips: int = 20,
+    power: float = 0.8,
+    detect: Sequence[float] = (0.02,),
 ) -> Comparison:
     """Compare run directories: every later one with the first, item by item.
 
     `metrics` are names or one comma-separated text; without them, all that both runs have. `flips`
-    is the most changed items to name per metric and direction. Raises UsageError for options, for
+    is the most changed items to name per metric and direction. For the differences `detect`, and
+    the one found, it is told how many items a test at 1 − `level` needs to find them with
+    probability `power`. Raises UsageError for options, for
     the same run twice and, unless `allow_mismatch`, where items, questions, signatures or tasks
     differ; InputError for a run that is not finished or cannot be read.
     """
-    settings = Settings(resamples, seed, level, flips, allow_mismatch)
+    settings = Settings(
+        resamples, seed, level, flips, allow_mismatch, power, tuple(dict.fromkeys(detect))
+    )
     _check(settings)
     runs = [open_run(Path(path)) for path in paths]
     _see_different(runs)
@@ -55,7 +62,10 @@ def compare(
         pair = Pair(runs[0], mine, run, scores, columns, chosen, settings)
         pairs.append(pair.compare(labels[0], label))
         compared.append(_compared(label, run, scores))
-    return Comparison(tuple(compared), _adjusted(pairs), level, resamples, seed)
+    adjusted = _adjusted(pairs)
+    return Comparison(
+        tuple(compared), adjusted, level, resamples, seed, settings.alpha, settings.power
+    )
 
 
 def _adjusted(pairs: Sequence[PairComparison]) -> tuple[PairComparison, ...]:
@@ -89,6 +99,14 @@ def _check(settings: Settings) -> None:
             raise UsageError(f"{name}={value}; it must be a whole number, {least} or more")
     if not 0 < settings.level < 1:
         raise UsageError(f"level={settings.level}; it must lie between 0 and 1, such as 0.95")
+    if not 0.5 <= settings.power < 1:
+        raise UsageError(f"power={settings.power}; it must be 0.5 or more and below 1, such as 0.8")
+    for difference in settings.detect:
+        if not 0 < difference < inf:
+            raise UsageError(
+                f"detect={difference}; it is a difference of means above 0: 0.02 for 2 points of "
+                "100"
+            )
 
 
 def _see_different(runs: Sequence[FinishedRun]) -> None:

@@ -6,7 +6,10 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from trueground.stats.effects import Effects
 from trueground.stats.paired import Paired
+from trueground.stats.power import Planning
+from trueground.stats.signed_rank import SignedRank
 from trueground.studies.pairing import Mismatch
 
 
@@ -27,7 +30,11 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class Change:
-    """One item whose score differs; the texts are None where the runs kept no records."""
+    """One item whose score differs; the texts are None where the runs kept no records.
+
+    `link_a` and `link_b` lead to the item from the runs' directories, such as
+    `report.html#item-q1`; None where there is no page, or the item is not on it.
+    """
 
     id: str
     score_a: float
@@ -35,6 +42,21 @@ class Change:
     question: str | None
     response_a: str | None
     response_b: str | None
+    link_a: str | None = None
+    link_b: str | None = None
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What stands beside the test of a metric: none of it is adjusted for the number of metrics.
+
+    `wilcoxon` is None for values 0 and 1, where McNemar's test is the same question. All of it is
+    about the items scored in both runs.
+    """
+
+    wilcoxon: SignedRank | None
+    effects: Effects
+    planning: Planning
 
 
 @dataclass(frozen=True)
@@ -48,6 +70,7 @@ class MetricComparison:
     `won` and `lost` count items that are better and worse in b, whichever way is better.
     `only_a` counts, by their status in b, the items that are scored in a alone; `only_b` likewise.
     `changes_lost` and `changes_won` are the items with the largest changes, ties in the order of a.
+    `sizes` is None for numbers of whole runs.
     """
 
     result: Paired
@@ -59,6 +82,7 @@ class MetricComparison:
     only_b: dict[str, int]
     changes_lost: tuple[Change, ...]
     changes_won: tuple[Change, ...]
+    sizes: Sizes | None = None
 
 
 @dataclass(frozen=True)
@@ -83,13 +107,18 @@ class PairComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All comparisons. Holm's adjustment is over every metric of every pair."""
+    """All comparisons. Holm's adjustment is over the one test of every metric of every pair.
+
+    Planning is for a test at `alpha` that finds a difference with probability `power`.
+    """
 
     runs: tuple[ComparedRun, ...]
     pairs: tuple[PairComparison, ...]
     level: float
     resamples: int
     seed: int
+    alpha: float
+    power: float
 
     def as_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers."""

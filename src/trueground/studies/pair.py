@@ -13,10 +13,15 @@ from trueground.errors import UsageError
 from trueground.evaluate.run_level import macro_key
 from trueground.metrics.column import CODES, STATUSES
 from trueground.metrics.registry import all_metrics
-from trueground.stats.paired import Paired, paired
-from trueground.studies.comparison import Change, MetricComparison, PairComparison
+from trueground.reports.item_links import item_links
+from trueground.stats.bootstrap import Floats
+from trueground.stats.effects import effects
+from trueground.stats.paired import MCNEMAR, Paired, paired
+from trueground.stats.power import plan
+from trueground.stats.signed_rank import signed_rank
+from trueground.studies.comparison import Change, MetricComparison, PairComparison, Sizes
 from trueground.studies.pairing import Aligned, align
-from trueground.studies.reading import FinishedRun, Scores, Words, read_words
+from trueground.studies.reading import FinishedRun, Scores, read_words
 from trueground.studies.run_level import Side, Whole, whole_runs
 from trueground.types import Status
 
@@ -25,13 +30,23 @@ _SCORED = CODES[Status.SCORED]
 
 @dataclass(frozen=True)
 class Settings:
-    """How runs are compared; `flips` is the most changed items to name per direction."""
+    """How runs are compared; `flips` is the most changed items to name per direction.
+
+    Planning is for tests at 1 − `level` that find the differences `detect` with this `power`.
+    """
 
     resamples: int
     seed: int
     level: float
     flips: int
     allow_mismatch: bool
+    power: float = 0.8
+    detect: tuple[float, ...] = (0.02,)
+
+    @property
+    def alpha(self) -> float:
+        """The level of the tests for which is planned."""
+        return round(1 - self.level, 12)
 
 
 @dataclass(frozen=True)
@@ -75,9 +90,10 @@ class Pair:
 
     def _items(self, aligned: Aligned) -> dict[str, MetricComparison]:
         """Each metric as means over the items that both have scored."""
+        values_a, values_b = self.a.values[aligned.rows_a], self.b.values[aligned.rows_b]
         results = paired(
-            self.a.values[aligned.rows_a],
-            self.b.values[aligned.rows_b],
+            values_a,
+            values_b,
             aligned.clusters,
             resamples=self.settings.resamples,
             seed=self.settings.seed,
@@ -88,6 +104,7 @@ class Pair:
         return {
             metric: _metric(
                 results[i],
+                self._sizes(results[i], values_a[:, i], values_b[:, i], aligned.clusters),
                 better[i],
                 self.a.status[aligned.rows_a, i],
                 self.b.status[aligned.rows_b, i],
@@ -95,6 +112,29 @@ class Pair:
             )
             for i, metric in enumerate(self.metrics)
         }
+
+    def _sizes(
+        self, result: Paired, a: Floats, b: Floats, clusters: NDArray[np.int64] | None
+    ) -> Sizes:
+        """Wilcoxon's test, sizes of the effect and planning, over the items scored in both."""
+        both = ~np.isnan(a) & ~np.isnan(b)
+        a, b = a[both], b[both]
+        clusters = None if clusters is None else clusters[both]
+        binary = result.mcnemar is not None
+        chosen = self.settings
+        draws = {"resamples": chosen.resamples, "seed": chosen.seed}
+        return Sizes(
+            signed_rank(b - a, clusters) if len(a) and not binary else None,
+            effects(a, b, clusters, binary=binary, level=chosen.level, **draws),
+            plan(
+                b - a,
+                clusters,
+                discordant=result.test == MCNEMAR,
+                wanted=chosen.detect,
+                alpha=chosen.alpha,
+                power=chosen.power,
+            ),
+        )
 
     def _whole(self, aligned: Aligned) -> tuple[dict[str, Whole], dict[str, str]]:
         """What is a number of a whole run, and why some of it is not known."""
@@ -122,31 +162,58 @@ class Pair:
         rows = np.unique(np.concatenate([part for parts in chosen for part in parts]))
         words_a = read_words(self.run_a, rows_a[rows])
         words_b = read_words(self.run_b, rows_b[rows])
+        ids = [words_a[int(row)].id for row in rows_a[rows]]
+        links_a, links_b = item_links(self.run_a.path, ids), item_links(self.run_b.path, ids)
 
         def change(row: int, i: int) -> Change:
             in_a, in_b = words_a[int(rows_a[row])], words_b[int(rows_b[row])]
-            return _change(in_a, in_b, float(values_a[row, i]), float(values_b[row, i]))
+            scores = float(values_a[row, i]), float(values_b[row, i])
+            question = in_a.question if in_a.question is not None else in_b.question
+            answers = in_a.response, in_b.response
+            links = links_a.get(in_a.id), links_b.get(in_a.id)
+            return Change(in_a.id, *scores, question, *answers, *links)
 
         return [
             (tuple(change(row, i) for row in lost), tuple(change(row, i) for row in won))
             for i, (lost, won) in enumerate(chosen)
         ]
 
+    @property
+    def _asked_otherwise(self) -> bool:
+        """Whether both are of one benchmark task with other options, which may give other texts."""
+        a, b = self.run_a, self.run_b
+        return a.task is not None and a.task == b.task and a.options != b.options
+
     def _see_alike(self, aligned: Aligned, label_a: str, label_b: str) -> tuple[str, ...]:
         """What does not match, in sentences. Raises UsageError where that is not allowed."""
-        told = aligned.mismatch.sentences(label_a, label_b)
+        mismatch = aligned.mismatch
+        told = mismatch.sentences(label_a, label_b)
+        others = mismatch.of_fields(label_a, label_b)
         names = f"{label_a} = {self.run_a.path}, {label_b} = {self.run_b.path}"
         if not len(aligned.rows_a):
             raise UsageError(f"{names}: the runs have no item in common; compare runs over one set")
+        if not self._asked_otherwise:
+            told, others = told + others, []
         if told and not self.settings.allow_mismatch:
             raise UsageError(
                 "; ".join([f"{names}: these runs do not match", *told])
                 + ". Pass --allow-mismatch to compare what both have."
             )
+        told += others
+        if mismatch.other_groups:
+            told.append(
+                f"other groups in {label_b} than in {label_a} under {mismatch.other_groups:,} of "
+                f"the ids; the clusters are the groups of {label_a}"
+            )
         if aligned.clusters is None and (self.run_a.has_groups or self.run_b.has_groups):
             told.append(
                 "the runs have groups, but these stand in the records, which were not kept: every "
                 "item counts by itself, so intervals and p values may be too narrow and too small"
+            )
+        if not (self.run_a.has_records and self.run_b.has_records):
+            told.append(
+                "not both runs kept their records: whether questions, contexts and references are "
+                "the same was not seen"
             )
         a, b = self.run_a.options, self.run_b.options
         told += [
@@ -159,6 +226,7 @@ class Pair:
 
 def _metric(
     result: Paired,
+    sizes: Sizes,
     higher_is_better: bool,
     status_a: NDArray[np.uint8],
     status_b: NDArray[np.uint8],
@@ -175,6 +243,7 @@ def _metric(
         _statuses(status_a[(status_b == _SCORED) & (status_a != _SCORED)]),
         lost,
         won,
+        sizes,
     )
 
 
@@ -185,7 +254,7 @@ def _of_runs(
     metric = items[macro_key(name)]
     told = dataclasses.asdict(whole)
     result = dataclasses.replace(metric.result, n=n, p=None, test=None, mcnemar=None, **told)
-    metric = dataclasses.replace(metric, result=result)
+    metric = dataclasses.replace(metric, result=result, sizes=None)
     if name in items:
         return metric
     return dataclasses.replace(metric, only_a={}, only_b={}, changes_lost=(), changes_won=())
@@ -205,11 +274,6 @@ def _changed(
     lost = order[: min(most, int((gain < 0).sum()))]
     order = np.argsort(-gain, kind="stable")
     return lost, order[: min(most, int((gain > 0).sum()))]
-
-
-def _change(a: Words, b: Words, score_a: float, score_b: float) -> Change:
-    question = a.question if a.question is not None else b.question
-    return Change(a.id, score_a, score_b, question, a.response, b.response)
 
 
 def _higher_is_better(key: str) -> bool:

@@ -10,14 +10,8 @@ from numpy.typing import NDArray
 
 from trueground.errors import UsageError
 from trueground.records.problems import shorten
-from trueground.studies.reading import (
-    NO_HASH,
-    Contents,
-    FinishedRun,
-    Scores,
-    read_contents,
-    read_words,
-)
+from trueground.studies.contents import Contents, fields_read, read_contents
+from trueground.studies.reading import NO_HASH, FinishedRun, Scores, read_words
 from trueground.studies.run_level import names_of
 
 _FIRST = 3
@@ -25,12 +19,23 @@ Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class OtherField:
+    """`count` ids have something else in this field in b; `first` names some, `readers` metrics."""
+
+    count: int
+    first: tuple[str, ...]
+    readers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Mismatch:
     """What sets two runs apart; empty when they can be compared as they are.
 
     `only_a` and `only_b` count ids, `first_only_…` names the first of them. `other_questions`
-    counts ids that have another question in b. `signatures` holds both signatures of each metric
-    where they differ, `tasks` both tasks where they differ.
+    counts ids that have another question in b, `other_fields` (field → how many) those that were
+    measured against something else, such as other references. `signatures` holds both signatures of
+    each metric where they differ, `tasks` both tasks where they differ. `other_groups` counts ids
+    that stand in another group in b.
     """
 
     only_a: int = 0
@@ -38,8 +43,11 @@ class Mismatch:
     first_only_a: tuple[str, ...] = ()
     first_only_b: tuple[str, ...] = ()
     other_questions: int = 0
+    first_other_questions: tuple[str, ...] = ()
+    other_fields: dict[str, OtherField] = field(default_factory=dict)
     signatures: dict[str, tuple[str, str]] = field(default_factory=dict)
     tasks: tuple[str | None, str | None] | None = None
+    other_groups: int = 0
 
     def sentences(self, label_a: str, label_b: str) -> list[str]:
         """One for each kind of difference."""
@@ -53,13 +61,22 @@ class Mismatch:
             )
         if self.other_questions:
             count = _ids_in_words(self.other_questions)
-            told.append(f"another question in {label_b} than in {label_a} under {count}")
+            named = _named(self.first_other_questions, self.other_questions)
+            told.append(f"another question in {label_b} than in {label_a} under {count}{named}")
         for metric, (a, b) in self.signatures.items():
             told.append(f"the signatures of {metric} differ: {a} in {label_a}, {b} in {label_b}")
         if self.tasks:
             task_a, task_b = (task or "none" for task in self.tasks)
             told.append(f"the tasks differ: {task_a} in {label_a}, {task_b} in {label_b}")
         return told
+
+    def of_fields(self, label_a: str, label_b: str) -> list[str]:
+        """One sentence for each field that differs."""
+        return [
+            f"other {name} in {label_b} than in {label_a} under {_ids_in_words(one.count)}"
+            f"{_named(one.first, one.count)}, read by {', '.join(one.readers)}"
+            for name, one in self.other_fields.items()
+        ]
 
 
 @dataclass(frozen=True)
@@ -87,20 +104,35 @@ def align(
     rows_a, rows_b = np.flatnonzero(known), order[place[known]]
     alone_a = np.flatnonzero(~known)
     alone_b = np.setdiff1d(np.arange(len(order)), rows_b)
-    clusters, other = _contents(a, scores_a, rows_a, b, scores_b, rows_b)
+    readers = fields_read(metrics)
+    in_a = _kept(a, scores_a, rows_a, tuple(readers))
+    in_b = _kept(b, scores_b, rows_b, tuple(readers))
+    questions = groups = rows_a[:0]
+    others: dict[str, OtherField] = {}
+    if in_a and in_b:
+        questions = rows_a[_differ(in_a.questions, in_b.questions)]
+        groups = rows_a[_differ(in_a.groups, in_b.groups)]
+        for name in readers:
+            fields = rows_a[_differ(in_a.fields[name], in_b.fields[name])]
+            if len(fields):
+                others[name] = OtherField(len(fields), _ids(a, fields), readers[name])
     mismatch = Mismatch(
         len(alone_a),
         len(alone_b),
         _ids(a, alone_a),
         _ids(b, alone_b),
-        other,
+        len(questions),
+        _ids(a, questions),
+        others,
         {
             m: (a.signatures[m], b.signatures[m])
             for m in metrics
             if a.signatures[m] != b.signatures[m]
         },
         (a.task, b.task) if a.task != b.task else None,
+        len(groups),
     )
+    clusters = _clusters(scores_a.ids[rows_a], in_a, in_b)
     return Aligned(rows_a, rows_b, clusters, mismatch)
 
 
@@ -132,28 +164,22 @@ def _find(name: str, common: Sequence[str], a: FinishedRun, b: FinishedRun) -> s
     raise UsageError(f"metric {name!r}: {found}; both runs have: {', '.join(common)}")
 
 
-def _contents(
-    a: FinishedRun, scores_a: Scores, rows_a: Rows, b: FinishedRun, scores_b: Scores, rows_b: Rows
-) -> tuple[Rows | None, int]:
-    """Clusters of the common items, and how many of them have another question in b."""
-    in_a = _kept(a, scores_a, rows_a)
-    in_b = _kept(b, scores_b, rows_b)
-    other = 0
-    if in_a and in_b:
-        asked = (in_a.questions != NO_HASH) & (in_b.questions != NO_HASH)
-        other = int((asked & (in_a.questions != in_b.questions)).sum())
+def _clusters(ids: Rows, in_a: Contents | None, in_b: Contents | None) -> Rows | None:
+    """The groups of the common items, by a's records, else by b's; None where none names one."""
     for kept in (in_a, in_b):
         if kept and (kept.groups != NO_HASH).any():
             # An item without a group is a group of its own; its id stands for it.
-            return np.where(kept.groups == NO_HASH, scores_a.ids[rows_a], kept.groups), other
-    return None, other
+            return np.where(kept.groups == NO_HASH, ids, kept.groups)
+    return None
 
 
-def _kept(run: FinishedRun, scores: Scores, rows: Rows) -> Contents | None:
-    if not run.has_records:
-        return None
-    contents = read_contents(run, scores.ids)
-    return Contents(contents.groups[rows], contents.questions[rows])
+def _differ(a: Rows, b: Rows) -> NDArray[np.bool_]:
+    """Where both tell something, and not the same."""
+    return np.asarray((a != NO_HASH) & (b != NO_HASH) & (a != b), np.bool_)
+
+
+def _kept(run: FinishedRun, scores: Scores, rows: Rows, fields: Sequence[str]) -> Contents | None:
+    return read_contents(run, scores.ids, fields).of(rows) if run.has_records else None
 
 
 def _ids(run: FinishedRun, rows: Rows) -> tuple[str, ...]:

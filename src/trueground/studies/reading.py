@@ -126,14 +126,6 @@ class Scores:
         )
 
 
-@dataclass(frozen=True)
-class Contents:
-    """Hashes of each record's group and question, shape (n,); NO_HASH where it has none."""
-
-    groups: NDArray[np.int64]
-    questions: NDArray[np.int64]
-
-
 def open_run(path: Path) -> FinishedRun:
     """Read the manifest. InputError: no run there, or one that is not finished."""
     try:
@@ -191,47 +183,33 @@ def read_scores(run: FinishedRun, metrics: Sequence[str]) -> Scores:
     return scores
 
 
-def read_contents(run: FinishedRun, ids: NDArray[np.int64]) -> Contents:
-    """Groups and questions of all records. InputError: records that are not those of the items."""
-    groups, questions, seen = [], [], []
-    for block in _blocks(_records(run)):
-        groups.append(hashes(words.group for words in block))
-        questions.append(hashes(words.question for words in block))
-        seen.append(hashes(words.id for words in block))
-    empty = np.empty(0, np.int64)
-    if not np.array_equal(np.concatenate([empty, *seen]), ids):
-        raise InputError(
-            f"{run.path / RECORDS}: the ids are not those of {ITEMS}. Run again, or remove the "
-            "records file"
-        )
-    return Contents(np.concatenate([empty, *groups]), np.concatenate([empty, *questions]))
-
-
 def read_words(run: FinishedRun, rows: NDArray[np.int64]) -> dict[int, Words]:
     """The texts of these rows, or only their ids where the run kept no records."""
     wanted = set(rows.tolist())
     if not wanted:
         return {}
     if run.has_records:
-        return _picked(_records(run), wanted)
+        return _picked(read_records(run, Words), wanted)
     with (run.path / ITEMS).open("rb") as lines:
         return _picked(_decoded(lines, Words, run.path / ITEMS), wanted)
 
 
-def hashes(texts: Iterable[str | None]) -> NDArray[np.int64]:
+def read_records(run: FinishedRun, kind: type[T]) -> Iterator[T]:
+    """All records that were kept with the run, as structs of this kind. InputError."""
+    path = run.path / RECORDS
+    with opened(path, ".zst", str(path)) as lines:
+        yield from _decoded(lines, kind, path)
+
+
+def hashes(texts: Iterable[str | bytes | None]) -> NDArray[np.int64]:
     """64 bits of each text, NO_HASH for None: equal where the texts are equal."""
     return np.array([NO_HASH if text is None else _hash(text) for text in texts], np.int64)
 
 
-def _hash(text: str) -> int:
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+def _hash(text: str | bytes) -> int:
+    raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    digest = hashlib.blake2b(raw, digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
-
-
-def _records(run: FinishedRun) -> Iterator[Words]:
-    path = run.path / RECORDS
-    with opened(path, ".zst", str(path)) as lines:
-        yield from _decoded(lines, Words, path)
 
 
 def _decoded(lines: Iterable[bytes], kind: type[T], path: Path) -> Iterator[T]:
@@ -243,11 +221,6 @@ def _decoded(lines: Iterable[bytes], kind: type[T], path: Path) -> Iterator[T]:
             raise InputError(
                 f"{path}, line {number}: not a line that this version writes ({error}); run again"
             ) from error
-
-
-def _blocks(words: Iterator[Words]) -> Iterator[list[Words]]:
-    while block := list(islice(words, _BLOCK)):
-        yield block
 
 
 def _picked(words: Iterable[Words], wanted: set[int]) -> dict[int, Words]:

@@ -1,0 +1,43 @@
+"""Links to single items on the page of a run: only where the page has the item."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+
+from trueground.runs.directory import REPORT
+
+_START, _END = b'<script type="application/json" id="index">', b"</script>"
+
+
+class _Index(msgspec.Struct):
+    ids: list[str]
+
+
+def item_links(run_dir: Path, ids: Iterable[str]) -> dict[str, str]:
+    """Id → `report.html#item-…`, relative to the run's directory.
+
+    The page itself is asked, since it shows a sample of many items. An id that is not on it has no
+    link; without a page, or with one that cannot be read, there is none at all.
+    """
+    wanted = list(ids)
+    there = _on_page(run_dir / REPORT) if wanted else frozenset()
+    return {one: f"{REPORT}#item-{quote(one, safe='')}" for one in wanted if one in there}
+
+
+def _on_page(page: Path) -> frozenset[str]:
+    """The ids of the page's index, which stands behind the items' details."""
+    try:
+        with page.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            start = text.rfind(_START)
+            end = text.find(_END, start)
+            if start < 0 or end < 0:
+                return frozenset()
+            index = text[start + len(_START) : end]
+        return frozenset(msgspec.json.decode(index, type=_Index).ids)
+    except (OSError, ValueError):  # no page, an empty one, or one of another shape
+        return frozenset()
