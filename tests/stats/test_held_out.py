@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import pytest
 
-from trueground.stats.held_out import bootstrap_intervals, folds, held_out
+from trueground.stats import isotonic
+from trueground.stats.held_out import bootstrap_intervals, folds, held_out, predicted
 from trueground.stats.thresholds import auroc, best_threshold, measures_at
 
 
@@ -71,7 +75,7 @@ def test_folds_keep_clusters_whole_and_are_even() -> None:
 def test_held_out_chooses_on_the_others_only() -> None:
     scores, truth = drawn(2, 50)
     parts = folds(50)
-    found = held_out(scores, truth, parts, "f1")
+    found = held_out(scores, truth, parts, partial(best_threshold, objective="f1"))
     assert found.applied is not None
     for part in range(5):
         others = parts != part
@@ -101,3 +105,22 @@ def test_no_choice_has_a_reason() -> None:
     reason = held_out(scores, truth, folds(3)).reason
     assert reason is not None
     assert "0 of 2 labels are positive" in reason
+
+
+def test_probabilities_come_from_a_curve_of_the_others() -> None:
+    scores, truth = drawn(4, 60)
+    parts = folds(60)
+
+    def fit(some: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        return partial(isotonic.probabilities, knots=isotonic.fit(some, labels))
+
+    found = predicted(scores, truth, parts, fit).probabilities
+    assert found is not None
+    for part in range(5):
+        inside = parts == part
+        knots = isotonic.fit(scores[~inside], truth[~inside])
+        assert (found[inside] == isotonic.probabilities(scores[inside], knots)).all()
+    alone = predicted(scores, truth, np.zeros(60, np.int64), fit)
+    assert (alone.probabilities, alone.reason is None) == (None, False)
+    three = predicted(scores[:3], np.array([False, False, True]), folds(3), fit)
+    assert "0 of 2 labels are positive" in (three.reason or "")

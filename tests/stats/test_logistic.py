@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from trueground.errors import InputError
-from trueground.stats.logistic import calibration_error, fit, probabilities
+from trueground.stats.logistic import (
+    brier,
+    calibration_error,
+    fit,
+    probabilities,
+    reliability,
+)
 
 
 def test_the_fit_is_the_minimum_that_a_search_finds() -> None:
@@ -91,3 +98,23 @@ def test_equal_probabilities_stay_in_one_bin_whatever_their_order() -> None:
     assert calibration_error(p, truth) == pytest.approx(by_value)
     order = np.random.default_rng(0).permutation(100)
     assert calibration_error(p[order], truth[order]) == pytest.approx(by_value)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_calibration_error_is_the_mean_gap_of_the_reliability_bins(ties: bool) -> None:
+    random = np.random.default_rng(3)
+    p = random.integers(0, 7, 200) / 7 if ties else random.random(200)
+    truth = random.random(200) < p**2
+    bins = reliability(p, truth)
+    assert sum(b["n"] for b in bins) == 200
+    assert len(bins) <= 10
+    gaps = [b["n"] * abs(b["mean_probability"] - b["share_positive"]) for b in bins]
+    assert sum(gaps) / 200 == pytest.approx(calibration_error(p, truth))
+    assert all(b["low"] - 1e-12 <= b["mean_probability"] <= b["high"] + 1e-12 for b in bins)
+    assert all(a["high"] < b["low"] for a, b in pairwise(bins))
+    assert reliability(np.array([]), np.array([], np.bool_)) == []
+
+
+def test_brier_by_hand() -> None:
+    assert brier(np.array([1.0, 0.5, 0.0]), np.array([True, True, True])) == pytest.approx(1.25 / 3)
+    assert brier(np.array([]), np.array([], np.bool_)) is None

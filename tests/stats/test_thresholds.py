@@ -15,6 +15,7 @@ from trueground.stats.thresholds import (
     best_threshold,
     curve,
     measures_at,
+    threshold_for_precision,
 )
 
 
@@ -44,8 +45,15 @@ def by_hand(scores: list[float], truth: list[bool], threshold: float) -> dict[st
         "accuracy": (tp + tn) / len(pairs),
         "balanced_accuracy": (tp / (tp + fn) + tn / (tn + fp)) / 2,
         "matthews": (tp * tn - fp * fn) / below if below else None,
+        "kappa": kappa_by_hand(tp, fp, fn, tn),
         "share_positive": (tp + fp) / len(pairs),
     }
+
+
+def kappa_by_hand(tp: int, fp: int, fn: int, tn: int) -> float | None:
+    n = tp + fp + fn + tn
+    chance = ((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn)) / n**2
+    return ((tp + tn) / n - chance) / (1 - chance) if chance < 1 else None
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -157,5 +165,69 @@ def test_measures_of_one_kind_are_none_where_undefined() -> None:
 
 
 def test_unknown_objective() -> None:
-    with pytest.raises(UsageError, match=r"balanced_accuracy, correlation, f1, matthews"):
+    with pytest.raises(UsageError, match=r"balanced_accuracy, correlation, f1, kappa, matthews"):
         best_threshold(np.array([0.1, 0.2]), labels("01"), "auc")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_measure_is_that_of_scikit_learn(seed: int) -> None:
+    metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
+    scores, truth = some(seed)
+    verdict = scores > 1.3
+    found = measures_at(scores, truth, 1.3)
+    for name, function in {
+        "kappa": metrics.cohen_kappa_score,
+        "matthews": metrics.matthews_corrcoef,
+        "balanced_accuracy": metrics.balanced_accuracy_score,
+        "precision": metrics.precision_score,
+    }.items():
+        assert found[name] == pytest.approx(function(truth, verdict)), name
+
+
+def test_a_kappa_of_one_kind_and_one_verdict_is_none() -> None:
+    assert measures_at(np.array([0.7, 0.8]), labels("11"), 0.5)["kappa"] is None
+    assert measures_at(np.array([0.2, 0.8]), labels("11"), 0.5)["kappa"] == 0.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("wanted", [0.3, 0.6, 0.8])
+def test_precision_is_reached_by_no_lower_threshold(seed: int, wanted: float) -> None:
+    scores, truth = some(seed)
+    tried = np.unique(np.concatenate((np.arange(-1, 3, 0.05), scores - 0.01)))
+    reaching = [t for t in tried if (by_hand(scores, truth, t)["precision"] or 0.0) >= wanted]
+    if not reaching:
+        with pytest.raises(InputError, match="no threshold reaches"):
+            threshold_for_precision(scores, truth, wanted)
+        return
+    threshold = threshold_for_precision(scores, truth, wanted)
+    assert (measures_at(scores, truth, threshold)["precision"] or 0.0) >= wanted
+    lowest = measures_at(scores, truth, min(reaching))
+    assert measures_at(scores, truth, threshold) == lowest
+
+
+def test_a_precision_out_of_reach_names_the_best() -> None:
+    scores, truth = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), labels("01101")
+    assert threshold_for_precision(scores, truth, 1.0) == 4.5
+    falling = np.array([5.0, 4.0, 3.0, 2.0, 1.0])
+    with pytest.raises(InputError) as caught:
+        threshold_for_precision(falling, truth, 0.9)
+    assert str(caught.value).startswith(
+        "no threshold reaches a precision of 0.9: the best is 0.6666, at 2.5, where 3 of 5 scores "
+        "lie above it (recall 0.667)"
+    )
+    three = np.array([1.0, 2.0, 2.0, 2.0])
+    with pytest.raises(InputError, match=r"the best is 0\.6666, at 1\.5, where 3 of 4"):
+        threshold_for_precision(three, labels("0110"), 0.99)
+
+
+@pytest.mark.parametrize("wanted", [0.0, -1.0, 1.1, math.nan])
+def test_a_precision_that_cannot_be_meant(wanted: float) -> None:
+    with pytest.raises(UsageError, match="above 0, and at most 1"):
+        threshold_for_precision(np.array([0.1, 0.2]), labels("01"), wanted)
+
+
+def test_the_precision_that_all_have_takes_all() -> None:
+    scores, truth = np.array([1.0, 2.0, 3.0]), labels("101")
+    assert threshold_for_precision(scores, truth, 0.5) < 1
+    with pytest.raises(InputError, match="all 2 scores are 1"):
+        threshold_for_precision(np.ones(2), labels("01"), 0.5)

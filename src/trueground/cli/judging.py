@@ -21,6 +21,14 @@ class Objective(StrEnum):
     ACCURACY = "accuracy"
     MATTHEWS = "matthews"
     CORRELATION = "correlation"
+    KAPPA = "kappa"
+
+
+class Method(StrEnum):
+    """Which curve leads from scores to probabilities."""
+
+    PLATT = "platt"
+    ISOTONIC = "isotonic"
 
 
 Files = Annotated[
@@ -36,7 +44,8 @@ Decomposer = Annotated[
     typer.Option(help="Split answers; the weakest claim counts. Default: answers as a whole."),
 ]
 Out = Annotated[
-    Path | None, typer.Option(help="Write FILE.json, to be used as NAME(calibration=FILE.json).")
+    Path | None,
+    typer.Option(help="Write FILE.json, for --judge-calibration or NAME(calibration=…)."),
 ]
 Map = Annotated[
     list[str] | None, typer.Option("--map", help="Your column names: question=query,contexts=docs")
@@ -56,8 +65,13 @@ def calibrate(
     positive_above: Above = 0.5,
     decomposer: Decomposer = None,
     objective: Annotated[
-        Objective, typer.Option(help="What the threshold is chosen for.")
-    ] = Objective.BALANCED_ACCURACY,
+        Objective | None,
+        typer.Option(help="What the threshold is chosen for. Default: balanced_accuracy."),
+    ] = None,
+    precision: Annotated[
+        float | None, typer.Option(help="Instead: the lowest threshold with this precision.")
+    ] = None,
+    method: Annotated[Method, typer.Option(help="How probabilities are fitted.")] = Method.PLATT,
     out: Out = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
     map_: Map = None,
@@ -91,7 +105,9 @@ def calibrate(
             label=label,
             positive_above=positive_above,
             decomposer=decomposer,
-            objective=objective.value,
+            objective=None if objective is None else objective.value,
+            precision=precision,
+            method=method.value,
             mapping={k: v for text in map_ or () for k, v in parse_mapping(text).items()},
             on_bad_row=on_bad_row.value,
             limit=limit,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,6 +29,13 @@ Judges = Annotated[
         "--judge",
         help="Who checks claims: NAME, NAME:MODEL or NAME:MODEL(option=value). Repeatable; the "
         "first gives the headlines. Default: lexical.",
+    ),
+]
+JudgeCalibration = Annotated[
+    Path | None,
+    typer.Option(
+        "--judge-calibration",
+        help="FILE of `judge calibrate`: threshold and probabilities of the judge that it is of.",
     ),
 ]
 Decomposer = Annotated[

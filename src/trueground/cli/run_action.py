@@ -28,7 +28,13 @@ def start(benchmark: Benchmark, tasks: Sequence[str], options: Given, **given: A
     see_numbers(given)
     cache = not given["no_cache"]
     judges = given["judge"] or "lexical"
-    made = make_parts(judges, given["decomposer"], given["rater"], cache=cache)
+    made = make_parts(
+        judges,
+        given["decomposer"],
+        given["rater"],
+        cache=cache,
+        calibration=given["judge_calibration"],
+    )
     with closing(made) as parts, _scratch(given["dry_run"]) as scratch:
         _start(benchmark, tasks, options, given, settings_of(given, parts), scratch)
 

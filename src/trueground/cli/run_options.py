@@ -12,6 +12,7 @@ from trueground.cli.options import (
     Decomposer,
     Format,
     FormatOption,
+    JudgeCalibration,
     Judges,
     NoProgress,
     Quiet,
@@ -64,6 +65,7 @@ def common(
         ),
     ] = None,
     judge: Judges = None,
+    judge_calibration: JudgeCalibration = None,
     decomposer: Decomposer = "rules",
     rater: Rater = None,
     also: Annotated[

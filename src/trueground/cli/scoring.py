@@ -12,6 +12,7 @@ from trueground.cli.options import (
     Decomposer,
     Format,
     FormatOption,
+    JudgeCalibration,
     Judges,
     NoProgress,
     OnBadRow,
@@ -50,6 +51,7 @@ def score(
     files: Files,
     metrics: Metrics = None,
     judge: Judges = None,
+    judge_calibration: JudgeCalibration = None,
     decomposer: Decomposer = "rules",
     rater: Rater = None,
     no_cache: Annotated[
@@ -88,6 +90,7 @@ def score(
         settings = Settings(
             metrics=metrics,
             judge=judge or "lexical",
+            judge_calibration=judge_calibration,
             decomposer=decomposer,
             rater=rater,
             cache=not no_cache,

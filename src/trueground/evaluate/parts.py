@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trueground.claims import Decomposer, get_decomposer
 from trueground.errors import UsageError
+from trueground.evaluate.calibrating import with_calibration
 from trueground.judges import Judge, get_judge
 from trueground.judges.comparing import Comparer, make_comparer
 from trueground.plugins import Given, known_everywhere, read_given
@@ -114,11 +116,13 @@ def make_parts(
     rater: str | Rater | None = None,
     *,
     cache: bool = True,
+    calibration: str | Path | None = None,
 ) -> Parts:
     """The parts behind these names, `NAME:MODEL(option=value)` each, or as they are.
 
-    A judge that is a language model rates too, where no rater is named. Raises UsageError, and
-    InputError for a model that cannot be found.
+    A judge that is a language model rates too, where no rater is named. `calibration` is a file of
+    `judge calibrate` for the one of the judges that it is of. Raises UsageError, and InputError for
+    a model that cannot be found, and a calibration that cannot be used.
     """
     wanted = [judge] if isinstance(judge, str | Judge) else list(judge or ())
     for name, part in (("judge", wanted or judge), ("decomposer", decomposer)):
@@ -126,6 +130,8 @@ def make_parts(
             raise UsageError(f"{name}={part!r}; leave it out for the default, or name one")
     if twice := [text for text in wanted if wanted.count(text) > 1]:
         raise UsageError(f"the judge {twice[0]!r} is named twice; name each judge once")
+    if calibration is not None:
+        wanted = with_calibration(wanted, calibration, cache=cache)
     judges = tuple(get_judge(j, cache=cache) if isinstance(j, str) else j for j in wanted)
     splits = get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
     if rater is None:

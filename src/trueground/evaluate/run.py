@@ -42,18 +42,21 @@ def run(
     judge: JudgeName | Sequence[JudgeName] = "lexical",
     decomposer: str | Decomposer = "rules",
     rater: str | Rater | None = None,
+    judge_calibration: str | Path | None = None,
     **settings: Any,
 ) -> Result:
     """Ask a model the questions of a benchmark's task ("faitheval/unanswerable"), and score.
 
     `model` is a name as for `trueground run --model`, or any ChatModel. `out` is the run directory,
     where a run that was broken off goes on; without it a new one, runs/<utc-time>-<name>. `options`
-    are those of the benchmark, `settings` the fields of RunSettings. `judge`, `decomposer` and
-    `rater` are as for `score`. May be called where an event loop runs.
+    are those of the benchmark, `settings` the fields of RunSettings. `judge`, `decomposer`,
+    `rater` and `judge_calibration` are as for `score`. May be called where an event loop runs.
 
     Raises UsageError, InputError, OutputError, UnreachableError, RunInterrupted and WriteError.
     """
-    with closing(make_parts(judge, decomposer, rater, cache=settings.get("cache", True))) as parts:
+    cache = settings.get("cache", True)
+    made = make_parts(judge, decomposer, rater, cache=cache, calibration=judge_calibration)
+    with closing(made) as parts:
         settings["parts"] = parts
         task, chat, own = _named(benchmark, model, options, data, prompt, model_options, settings)
         return run_task(task, chat, _place(out, task), own)
@@ -71,10 +74,13 @@ async def arun(
     judge: JudgeName | Sequence[JudgeName] = "lexical",
     decomposer: str | Decomposer = "rules",
     rater: str | Rater | None = None,
+    judge_calibration: str | Path | None = None,
     **settings: Any,
 ) -> Result:
     """`run` for callers that own an event loop: calls are made in it, scoring in a thread."""
-    with closing(make_parts(judge, decomposer, rater, cache=settings.get("cache", True))) as parts:
+    cache = settings.get("cache", True)
+    made = make_parts(judge, decomposer, rater, cache=cache, calibration=judge_calibration)
+    with closing(made) as parts:
         settings["parts"] = parts
         task, chat, own = _named(benchmark, model, options, data, prompt, model_options, settings)
         return await arun_task(task, chat, _place(out, task), own)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from trueground.judges.base import Judge, ask
@@ -21,9 +22,9 @@ def _lexical(given: Given | None = None) -> Judge:
     given.see(("calibration", "threshold"), model=False)
     if not given.options:
         return LexicalJudge()
-    from trueground.judges.calibration import Rethresholded
+    from trueground.judges.calibrated import rethresholded
 
-    return Rethresholded(LexicalJudge(), given)
+    return rethresholded(LexicalJudge(), given)
 
 
 def _bi_encoder(given: Given | None = None) -> Judge:
@@ -77,6 +78,8 @@ judges: dict[str, Factory] = {
     "hhem": _hhem,
     "llm": _llm,
 }
+# Those that read a calibration themselves, because a threshold of theirs stands beside it.
+_WITH_THRESHOLD = ("lexical", "bi-encoder", "cross-encoder", "nli", "minicheck", "hhem")
 _ENCODERS = "onnx or hf"
 # What a user writes, the extra that must be installed, and the model where none is named.
 _SHOWN: dict[str, dict[str, Any]] = {
@@ -110,8 +113,19 @@ _SHOWN: dict[str, dict[str, Any]] = {
 
 
 def get_judge(text: str, *, cache: bool = True) -> Judge:
-    """Return a new judge from `NAME:MODEL(option=value)`. Raises UsageError."""
-    return make("judge", judges, read_given("judge", text, cache=cache))
+    """Return a new judge from `NAME:MODEL(option=value)`; any takes `calibration=FILE`.
+
+    Raises UsageError, and InputError for a model or a calibration that cannot be used.
+    """
+    given = read_given("judge", text, cache=cache)
+    path = given.options.get("calibration")
+    if path is None or given.name in _WITH_THRESHOLD:
+        return make("judge", judges, given)
+    from trueground.judges.calibrated import calibrated
+
+    others = {name: value for name, value in given.options.items() if name != "calibration"}
+    inner = make("judge", judges, replace(given, options=others))
+    return calibrated(inner, path, keep_threshold="threshold" in others)
 
 
 def judge(name: str) -> Callable[[Factory], Factory]:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
 from trueground.reports.terminal import table
 
-_SHOWN = ("balanced_accuracy", "f1", "precision", "recall", "specificity", "matthews")
+_SHOWN = ("balanced_accuracy", "f1", "precision", "recall", "specificity", "kappa", "matthews")
+_CURVES = {"platt": "Platt", "isotonic": "isotonic"}
 
 
 def render(raw: Mapping[str, Any]) -> str:
     """Ranking, both thresholds, probabilities, the files one by one; `raw` as in the file."""
-    blocks = [_head(raw), _thresholds(raw), _probabilities(raw)]
+    by_verdict = raw["of"] == "verdict"
+    blocks = [
+        _head(raw),
+        _verdicts(raw) if by_verdict else _thresholds(raw),
+        _curve(raw),
+        _methods(raw),
+    ]
     if len(raw["files"]) > 1:
         blocks.append(_files(raw["files"]))
     if raw["notes"]:
@@ -32,47 +40,128 @@ def _head(raw: Mapping[str, Any]) -> str:
     )
 
 
-def _thresholds(raw: Mapping[str, Any]) -> str:
-    rows: list[tuple[str, ...]] = [
-        (
-            "threshold",
-            "",
-            *(name.replace("_", " ") for name in _SHOWN),
-            f"{raw['ci_level']:.0%} interval",
-        )
-    ]
-    for name in ("default", "chosen"):
-        told = raw[name]
-        numbers = (_four(told[measure]) for measure in _SHOWN)
-        rows.append(
-            (name, f"{told['threshold']:.4g}", *numbers, _interval(told["balanced_accuracy_ci"]))
-        )
-    held = raw["chosen"]["cross_validated"]
-    lines = [
-        table(rows),
-        f"chosen for {raw['objective'].replace('_', ' ')}; the interval is that of",
-    ]
-    lines[-1] += " balanced accuracy"
-    if held["balanced_accuracy"] is not None:
-        lines.append(
-            f"balanced accuracy on items that the threshold was not chosen on: "
-            f"{held['balanced_accuracy']:.4f} ({held['folds']}-fold, thresholds "
-            f"{min(held['thresholds']):.4g} to {max(held['thresholds']):.4g})"
-        )
-    return "\n".join(lines)
+def _columns(raw: Mapping[str, Any], first: str) -> tuple[str, ...]:
+    names = (name.replace("_", " ") for name in _SHOWN)
+    return (first, "", *names, f"{raw['ci_level']:.0%} interval")
 
 
-def _probabilities(raw: Mapping[str, Any]) -> str:
-    error = raw["calibration_error"]
-    before = "the judge gives none" if error["before"] is None else f"{error['before']:.4f}"
+def _row(raw: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    told = raw[name]
+    numbers = (_four(told[measure]) for measure in _SHOWN)
+    return (name, f"{told['threshold']:.4g}", *numbers, _interval(told["balanced_accuracy_ci"]))
+
+
+def _verdicts(raw: Mapping[str, Any]) -> str:
+    _, _, *row = _row(raw, "chosen")
     return (
-        f"probability = 1 / (1 + exp(-({raw['slope']:.4g} * score {raw['intercept']:+.4g})))\n"
-        f"calibration error before {before}, after {error['after']:.4f}"
+        f"{table([_columns(raw, ''), ('True', 'or False', *row)])}\n"
+        "the judge gives no scores: its verdicts stay as they are, and get probabilities; the "
+        "interval is that of\nbalanced accuracy"
     )
 
 
+def _thresholds(raw: Mapping[str, Any]) -> str:
+    rows = [_columns(raw, "threshold"), _row(raw, "default"), _row(raw, "chosen")]
+    wanted = raw["precision"]
+    what = raw["objective"].replace("_", " ")
+    if wanted is not None:
+        what = f"a precision of {wanted['wanted']:g}, the lowest that reaches it"
+    lines = [
+        table(rows),
+        f"chosen for {what}; the interval is that of balanced accuracy",
+    ]
+    held = raw["chosen"]["cross_validated"]
+    if held["balanced_accuracy"] is not None:
+        own = "" if raw["objective"] in ("balanced_accuracy", "precision") else _held(raw, held)
+        lines.append(
+            f"balanced accuracy on items that the threshold was not chosen on: "
+            f"{held['balanced_accuracy']:.4f}{own} ({held['folds']}-fold, thresholds "
+            f"{min(held['thresholds']):.4g} to {max(held['thresholds']):.4g})"
+        )
+    if wanted is not None:
+        lines.append(_precision(raw, wanted))
+    return "\n".join(lines)
+
+
+def _held(raw: Mapping[str, Any], held: Mapping[str, Any]) -> str:
+    name = "matthews" if raw["objective"] == "correlation" else raw["objective"]
+    return f", {name} {_four(held[name])}"
+
+
+def _precision(raw: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    held = wanted["cross_validated"]
+    rows = [("precision", "", "at least", "called supported")]
+    for name, told in (("on these records", wanted), ("on records held out", held)):
+        number = "–" if told["n"] is None else f"{told['n']:,}"
+        rows.append((name, _four(told["value"]), _four(told["lower"]), number))
+    return f"\n{table(rows)}\nat least: with {raw['ci_level']:.0%} confidence, one-sided"
+
+
+def _curve(raw: Mapping[str, Any]) -> str:
+    error = raw["calibration_error"]
+    before = "the judge gives none" if error["before"] is None else f"{error['before']:.4f}"
+    held = error["cross_validated"]
+    held_out = "" if held is None else f", on items that the curve was not fitted on {held:.4f}"
+    return (
+        f"{_formula(raw)}\ncalibration error before {before}, after {error['after']:.4f}{held_out}"
+    )
+
+
+def _formula(raw: Mapping[str, Any]) -> str:
+    if raw["of"] == "verdict":
+        low, high = _of_verdicts(raw)
+        return f"probability of True {high:.4f}, of False {low:.4f}"
+    if raw["method"] == "isotonic":
+        knots = raw["knots"]
+        return (
+            f"probability: isotonic, {len(knots)} knots from {knots[0][1]:.4f} at "
+            f"{knots[0][0]:.4g} to {knots[-1][1]:.4f} at {knots[-1][0]:.4g}"
+        )
+    return f"probability = 1 / (1 + exp(-({raw['slope']:.4g} * score {raw['intercept']:+.4g})))"
+
+
+def _of_verdicts(raw: Mapping[str, Any]) -> tuple[float, float]:
+    """The probabilities of False and of True."""
+    if raw["method"] == "isotonic":
+        return raw["knots"][0][1], raw["knots"][-1][1]
+    low, high = (1 / (1 + math.exp(-raw["slope"] * x - raw["intercept"])) for x in (0, 1))
+    return low, high
+
+
+def _methods(raw: Mapping[str, Any]) -> str:
+    """The methods side by side, and the bins of the one that is kept, on items held out."""
+    rows = [("cross-validated", "calibration error", "Brier score")]
+    if raw["own"] is not None:
+        own = raw["own"]
+        rows.append(("the judge's own", _four(own["calibration_error"]), _four(own["brier"])))
+    for name, told in raw["methods"].items():
+        held = told["cross_validated"]
+        mark = " (kept)" if name == raw["method"] else ""
+        error, score = _four(held["calibration_error"]), _four(held["brier"])
+        rows.append((_CURVES[name] + mark, error, score))
+    bins = raw["reliability"]["cross_validated"]
+    if not bins:
+        return table(rows)
+    shown = [("probability", "mean", "supported", "records")]
+    shown += [
+        (
+            f"{b['low']:.2f}–{b['high']:.2f}",
+            f"{b['mean_probability']:.3f}",
+            f"{b['share_positive']:.3f}",
+            f"{b['n']:,}",
+        )
+        for b in bins
+    ]
+    return f"{table(rows)}\n\n{table(shown)}"
+
+
 def _files(files: list[Mapping[str, Any]]) -> str:
-    rows = [("file", "records", "positive", "AUROC", "default", "chosen", "others choose", "at")]
+    rows = [
+        (
+            *("file", "records", "positive", "AUROC", "default", "chosen"),
+            *("others choose", "at", "calibration error"),
+        )
+    ]
     rows += [
         (
             PurePath(file["path"]).name,
@@ -83,12 +172,13 @@ def _files(files: list[Mapping[str, Any]]) -> str:
             _four(file["chosen"]),
             _four(file["left_out"]["balanced_accuracy"]),
             "" if file["left_out"]["threshold"] is None else f"{file['left_out']['threshold']:.4g}",
+            _four(file["left_out"]["calibration_error"]),
         )
         for file in files
     ]
     return (
         f"{table(rows)}\nbalanced accuracy at the default threshold, at the chosen one, and at the "
-        "one that the\nother files choose"
+        "one that the\nother files choose; calibration error of the curve of the other files"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,8 @@ from trueground.stats.thresholds import (
 )
 
 Ids = NDArray[np.int64]
+Choose = Callable[[Floats, Mask], float]
+Fit = Callable[[Floats, Mask], Callable[[Floats], Floats]]
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,14 @@ class HeldOut:
 
     thresholds: tuple[float, ...] = ()
     applied: Floats | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Probabilities (n,) of items that the curve was not fitted on; without them a `reason`."""
+
+    probabilities: Floats | None = None
     reason: str | None = None
 
 
@@ -90,12 +100,10 @@ def folds(n: int, clusters: Ids | None = None, *, parts: int = 5, seed: int = 0)
     return np.asarray(order[units] % parts, np.int64)
 
 
-def held_out(
-    scores: Floats, labels: Mask, parts: Ids, objective: str = "balanced_accuracy"
-) -> HeldOut:
+def held_out(scores: Floats, labels: Mask, parts: Ids, choose: Choose = best_threshold) -> HeldOut:
     """Choose a threshold on all parts but one, for each part; `parts` (n,) counts from 0.
 
-    All arguments of shape (n,). Where the items outside a part allow no choice, there is a reason.
+    All arrays of shape (n,). Where the items outside a part allow no choice, there is a reason.
     """
     number = int(parts.max()) + 1 if len(parts) else 0
     if number < 2:
@@ -104,7 +112,25 @@ def held_out(
     for part in range(number):
         others = parts != part
         try:
-            chosen.append(best_threshold(scores[others], labels[others], objective))
+            chosen.append(choose(scores[others], labels[others]))
         except InputError as error:
             return HeldOut(reason=f"without part {part + 1} of {number}: {error}")
     return HeldOut(tuple(chosen), np.array(chosen)[parts])
+
+
+def predicted(scores: Floats, labels: Mask, parts: Ids, fit: Fit) -> Predicted:
+    """Fit a curve on all parts but one, and read the part's probabilities from it, for each part.
+
+    All arrays of shape (n,). Where the items outside a part allow no curve, there is a reason.
+    """
+    number = int(parts.max()) + 1 if len(parts) else 0
+    if number < 2:
+        return Predicted(reason="there is one part only, so nothing is left to fit on")
+    found = np.empty(len(scores))
+    for part in range(number):
+        inside = parts == part
+        try:
+            found[inside] = fit(scores[~inside], labels[~inside])(scores[inside])
+        except InputError as error:
+            return Predicted(reason=f"without part {part + 1} of {number}: {error}")
+    return Predicted(found)

@@ -65,7 +65,46 @@ def calibration_error(
     """
     if not len(probability):
         return None
-    inner = np.quantile(probability, np.arange(1, bins) / bins, method="inverted_cdf")
-    place = np.searchsorted(np.unique(inner), probability, side="left")
-    difference = np.bincount(place, probability - labels)
+    difference = np.bincount(_bins(probability, bins), probability - labels)
     return float(np.abs(difference).sum() / len(probability))
+
+
+def reliability(
+    probability: Floats, labels: NDArray[np.bool_], bins: int = 10
+) -> list[dict[str, float | int]]:
+    """What lies in each bin of `calibration_error`, ascending.
+
+    `low` and `high` are the least and the greatest probability, `mean_probability` and
+    `share_positive` what would be equal if probabilities could be believed, and `n` the items.
+    """
+    if not len(probability):
+        return []
+    place = _bins(probability, bins)
+    found: list[dict[str, float | int]] = []
+    for number in np.unique(place):
+        own = probability[place == number]
+        found.append(
+            {
+                "low": float(own.min()),
+                "high": float(own.max()),
+                "mean_probability": float(own.mean()),
+                "share_positive": float(labels[place == number].mean()),
+                "n": len(own),
+            }
+        )
+    return found
+
+
+def brier(probability: Floats, labels: NDArray[np.bool_]) -> float | None:
+    """Mean squared difference of probability and label, from 0 (best) to 1; None without items.
+
+    Unlike the calibration error it also tells how well probabilities keep the kinds apart: giving
+    everything the overall share is well calibrated, and has a poor Brier score (Brier 1950).
+    """
+    return float(((probability - labels) ** 2).mean()) if len(probability) else None
+
+
+def _bins(probability: Floats, bins: int) -> NDArray[np.intp]:
+    """The bin of each item, from 0 on; some numbers may be missing."""
+    inner = np.quantile(probability, np.arange(1, bins) / bins, method="inverted_cdf")
+    return np.searchsorted(np.unique(inner), probability, side="left")

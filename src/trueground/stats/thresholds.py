@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.errors import InputError, unknown_name
+from trueground.errors import InputError, UsageError, unknown_name
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # What a threshold may be chosen for. Between a 0/1 verdict and a 0/1 label Pearson's correlation,
 # the point-biserial one and Matthews' coefficient are one number.
-OBJECTIVES = ("balanced_accuracy", "f1", "accuracy", "matthews", "correlation")
+OBJECTIVES = ("balanced_accuracy", "f1", "accuracy", "matthews", "correlation", "kappa")
 MEASURES = (
     "precision",
     "recall",
@@ -27,6 +27,7 @@ MEASURES = (
     "accuracy",
     "balanced_accuracy",
     "matthews",
+    "kappa",
     "share_positive",
 )
 _ALIKE = 1e-12
@@ -133,6 +134,8 @@ def measures(
     tn, all_ = negatives - fp, positives + negatives
     recall, specificity = _ratio(tp, positives), _ratio(tn, negatives)
     spread = (tp + fp) * positives * negatives * (all_ - tp - fp)
+    # Cohen's (agreement - chance) / (1 - chance), both sides multiplied by the square of all.
+    by_chance = (tp + fp) * negatives + positives * (all_ - tp - fp)
     return {
         "precision": _ratio(tp, tp + fp),
         "recall": recall,
@@ -141,6 +144,7 @@ def measures(
         "accuracy": _ratio(tp + tn, all_),
         "balanced_accuracy": (recall + specificity) / 2,
         "matthews": _ratio(tp * tn - fp * (positives - tp), np.sqrt(spread)),
+        "kappa": _ratio(2 * (tp * tn - fp * (positives - tp)), by_chance),
         "share_positive": _ratio(tp + fp, all_),
     }
 
@@ -166,11 +170,8 @@ def best_threshold(scores: Floats, labels: Mask, objective: str = "balanced_accu
     if objective not in OBJECTIVES:
         raise unknown_name("objective", objective, OBJECTIVES)
     cuts = curve(scores, labels)
-    if len(cuts.scores) < 2:
-        raise InputError(
-            f"all {len(scores)} scores are {scores[0]:g}: no threshold tells anything apart"
-        )
-    values = cuts.measures()["matthews" if objective == "correlation" else objective]
+    _see_different(cuts.scores, len(scores))
+    values = cuts.measures()[measure_of(objective)]
     best = np.append(np.isclose(values, np.nanmax(values), rtol=0, atol=_ALIKE), False)
     turns = np.flatnonzero(np.diff(best, prepend=False))
     starts, ends = turns[::2], turns[1::2] - 1
@@ -181,6 +182,47 @@ def best_threshold(scores: Floats, labels: Mask, objective: str = "balanced_accu
     if start == end:
         return float(cuts.thresholds[start])
     return float(midway(edges[start], edges[end + 1]))
+
+
+def measure_of(objective: str) -> str:
+    """Which of MEASURES an objective looks at."""
+    return "matthews" if objective == "correlation" else objective
+
+
+def threshold_for_precision(scores: Floats, labels: Mask, wanted: float) -> float:
+    """The lowest threshold at which at least this share of what lies above is positive.
+
+    Of all thresholds that reach it, it loses the fewest positives. Raises InputError where none
+    reaches it, with the best that one does, and for what allows no threshold; UsageError where
+    `wanted` is not above 0 and at most 1.
+    """
+    if not 0 < wanted <= 1:
+        raise UsageError(f"precision={wanted:g}; expected a number above 0, and at most 1")
+    cuts = curve(scores, labels)
+    _see_different(cuts.scores, len(scores))
+    found = cuts.measures()
+    reached = found["precision"][:-1] >= wanted - _ALIKE  # the last cut has nothing above it
+    if reached.any():
+        return float(cuts.thresholds[int(np.argmax(reached))])
+    best = int(np.nanargmax(found["precision"]))
+    above = int(cuts.true_positive[best] + cuts.false_positive[best])
+    raise InputError(
+        f"no threshold reaches a precision of {wanted:g}: the best is "
+        f"{_down(found['precision'][best])}, at {cuts.thresholds[best]:.4g}, where "
+        f"{above:,} of {len(scores):,} scores lie above it (recall {found['recall'][best]:.3f}); "
+        "ask for less, or take another judge"
+    )
+
+
+def _see_different(distinct: Floats, n: int) -> None:
+    """InputError where there is only one score."""
+    if len(distinct) < 2:
+        raise InputError(f"all {n} scores are {distinct[0]:g}: no threshold tells anything apart")
+
+
+def _down(value: float) -> str:
+    """Four digits, never more than the value: what is told as reachable can be reached."""
+    return f"{np.floor(value * 1e4 + 1e-9) / 1e4:.4f}"
 
 
 def _ratio(a: Floats, b: Floats | float) -> Floats:

@@ -17,10 +17,10 @@ from typing import Any, Literal
 import numpy as np
 
 from trueground.claims import Decomposer, get_decomposer
-from trueground.errors import InputError, UsageError, unknown_name
+from trueground.errors import InputError, UsageError
 from trueground.judges import Judge, ask, get_judge
-from trueground.stats.thresholds import OBJECTIVES
 from trueground.studies.calibration import Calibration
+from trueground.studies.calibration_how import How
 from trueground.studies.calibration_numbers import Judged, conclude
 from trueground.studies.labelled import Labelled, LabelledFiles
 from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
@@ -39,7 +39,9 @@ def calibrate(
     label: str | None = None,
     positive_above: float = 0.5,
     decomposer: str | Decomposer | None = None,
-    objective: str = "balanced_accuracy",
+    objective: str | None = None,
+    precision: float | None = None,
+    method: str = "platt",
     mapping: Mapping[str, str] | None = None,
     on_bad_row: Literal["stop", "skip"] = "stop",
     limit: int | None = None,
@@ -57,18 +59,18 @@ def calibrate(
     else "faithful"), and a record is positive where it is greater than `positive_above`. `limit`
     takes the first records of each file.
 
-    UsageError: a name that is not known, a judge without scores. InputError: a file or label that
-    cannot be used, labels of one kind only, scores that are all equal. UnreachableError: the judge.
+    The threshold is chosen for an `objective` (default: balanced accuracy), or is the lowest that
+    reaches a wanted `precision`; `method` is "platt" or "isotonic". A judge whose verdicts have no
+    score has no threshold to choose: its True and False get probabilities.
+
+    UsageError: a name that is not known, an objective or precision for a judge without scores.
+    InputError: a file or label that cannot be used, labels of one kind only, scores that are all
+    equal, a precision out of reach, too few records for a method. UnreachableError: the judge.
     """
-    if objective not in OBJECTIVES:
-        raise unknown_name("objective", objective, OBJECTIVES)
-    if resamples < 1 or seed < 0 or not 0 < level < 1:
-        raise UsageError(
-            f"resamples={resamples}, seed={seed}, level={level}; expected 1 or more, 0 or more, "
-            "and a number between 0 and 1"
-        )
+    how = How(objective, precision, method, seed, resamples, level)
     asked = get_judge(judge, cache=cache) if isinstance(judge, str) else judge
-    if not getattr(asked, "scores", True):
+    scoreless = not getattr(asked, "scores", True)
+    if scoreless and how.chooses:
         raise _no_scores(asked)
     splitter = (
         get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
@@ -86,21 +88,16 @@ def calibrate(
             progress=lambda rows: progress("check", rows, None),
         ) as files,
     ):
-        gathered = _Gathered([Counter(file.unused) for file in files.files])
+        gathered = _Gathered([Counter(file.unused) for file in files.files], scoreless)
         for number, batch in files.batches():
             # The first record by itself: a judge without scores is found out at the price of one.
             first = 0 if gathered.asked else 1
             for part in filter(None, (batch[:first], batch[first:])):
                 gathered.add(number, part, _weakest(part, asked, splitter))
-                gathered.see_scores(asked)
+                if how.chooses:
+                    gathered.see_scores(asked)
                 progress("score", gathered.asked, files.n)
-        return conclude(
-            gathered.judged(files, asked, splitter, positive_above),
-            objective=objective,
-            seed=seed,
-            resamples=resamples,
-            level=level,
-        )
+        return conclude(gathered.judged(files, asked, splitter, positive_above), how)
 
 
 def _closing(part: Any, given: object) -> Any:
@@ -110,36 +107,42 @@ def _closing(part: Any, given: object) -> Any:
 
 @dataclass
 class _Gathered:
-    """The numbers of all judged records; nothing else grows with the files."""
+    """The numbers of all judged records; nothing else grows with the files.
+
+    `scoreless` says that the judge's verdicts are all there is. Where it does not, and no verdict
+    has a score, the verdicts count too.
+    """
 
     unscored: list[Counter[str]]
+    scoreless: bool = False
     asked: int = 0
     scores: array[float] = field(default_factory=lambda: array("d"))
     probabilities: array[float] = field(default_factory=lambda: array("d"))
+    verdicts: bytearray = field(default_factory=bytearray)
     positive: bytearray = field(default_factory=bytearray)
     clusters: array[int] = field(default_factory=lambda: array("q"))
     files: array[int] = field(default_factory=lambda: array("l"))
 
     def add(self, file: int, batch: Sequence[Labelled], verdicts: Sequence[Verdict]) -> None:
-        """Keep the score of every verdict that has one; count the others by status."""
+        """Keep what every verdict says; count those that say nothing by status."""
         self.asked += len(batch)
         for item, verdict in zip(batch, verdicts, strict=True):
-            score = _score(verdict)
-            if score is None:
-                scored = verdict.status is Status.SCORED
-                status = Status.NOT_APPLICABLE if scored else verdict.status
-                self.unscored[file][status.value] += 1
+            if verdict.status is not Status.SCORED:
+                self.unscored[file][verdict.status.value] += 1
                 continue
-            self.scores.append(score)
-            known = verdict.probability
-            self.probabilities.append(float("nan") if known is None else known)
+            for column, known in (
+                (self.scores, None if self.scoreless else _score(verdict)),
+                (self.probabilities, None if self.scoreless else verdict.probability),
+            ):
+                column.append(float("nan") if known is None else known)
+            self.verdicts.append(bool(verdict.supported))
             self.positive.append(item.positive)
             self.clusters.append(item.cluster)
             self.files.append(file)
 
     def see_scores(self, judge: Judge) -> None:
         """UsageError where there are verdicts, and none has a score."""
-        if not self.scores and any(counts[Status.NOT_APPLICABLE] for counts in self.unscored):
+        if self.scores and np.isnan(self.scores).all():
             raise _no_scores(judge)
 
     def judged(
@@ -149,11 +152,17 @@ class _Gathered:
         decomposer: Decomposer | None,
         positive_above: float,
     ) -> Judged:
-        """All that is known, for the statistics. InputError where no record has a score."""
-        unscored = sum(self.unscored, Counter[str]())
+        """All that is known, for the statistics. InputError where no record has a verdict."""
         if not self.scores:
+            unscored = sum(self.unscored, Counter[str]())
             told = ", ".join(f"{count:,} {status}" for status, count in unscored.items())
             raise InputError(f"the judge {judge.name!r} could score no record: {told}")
+        scores, numbers = np.array(self.scores), np.array(self.files, np.int64)
+        kept = ~np.isnan(scores)
+        if by_verdict := not kept.any():
+            scores, kept = np.array(self.verdicts, np.float64), ~kept
+        for number in numbers[~kept].tolist():
+            self.unscored[number][Status.NOT_APPLICABLE.value] += 1
         return Judged(
             judge=judge,
             decomposer=decomposer,
@@ -161,18 +170,17 @@ class _Gathered:
             positive_above=positive_above,
             files=files.files,
             unscored=self.unscored,
-            scores=np.array(self.scores),
-            probabilities=np.array(self.probabilities),
-            labels=np.frombuffer(bytes(self.positive), np.bool_),
-            clusters=np.array(self.clusters, np.int64) if files.has_groups else None,
-            file_numbers=np.array(self.files, np.int64),
+            by_verdict=by_verdict,
+            scores=scores[kept],
+            probabilities=np.array(self.probabilities)[kept],
+            labels=np.frombuffer(bytes(self.positive), np.bool_)[kept],
+            clusters=np.array(self.clusters, np.int64)[kept] if files.has_groups else None,
+            file_numbers=numbers[kept],
         )
 
 
 def _score(verdict: Verdict) -> float | None:
     """The judge's own number; a judge that has none compares its probability."""
-    if verdict.status is not Status.SCORED:
-        return None
     return verdict.probability if verdict.score is None else verdict.score
 
 
@@ -208,17 +216,25 @@ def _claims(
 
 
 def _least(verdicts: Sequence[Verdict]) -> Verdict:
-    """The verdict with the least score; one without, if there is any; `no_claims` for none."""
+    """The verdict with the least score, or one that says less: not scored, without a score.
+
+    Of verdicts without a score an unsupported one; `no_claims` for none.
+    """
     if not verdicts:
         return Verdict(status=Status.NO_CLAIMS)
-    scores = [_score(verdict) for verdict in verdicts]
-    if None in scores:
-        return verdicts[scores.index(None)]
-    return min(zip(scores, range(len(scores)), verdicts, strict=True))[2]
+    return min(verdicts, key=_rank)
+
+
+def _rank(verdict: Verdict) -> tuple[int, float]:
+    if verdict.status is not Status.SCORED:
+        return (0, 0.0)
+    score = _score(verdict)
+    return (1, float(bool(verdict.supported))) if score is None else (2, score)
 
 
 def _no_scores(judge: Judge) -> UsageError:
     return UsageError(
         f"the judge {judge.name!r} gives verdicts without a score or a probability, so there is no "
-        "threshold to choose; `trueground list judges` shows others"
+        "threshold to choose; leave --objective and --precision out, and its True and False get "
+        "probabilities, or take another judge (`trueground list judges`)"
     )

@@ -7,35 +7,43 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import OutputError
-from trueground.judges.calibration import FORMAT
+from trueground.judges.calibration import FAMILY
 from trueground.runs.directory import write_json
 from trueground.runs.outfile import see_ours, see_out_file
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """A judge's threshold and probabilities; `probability = 1 / (1 + exp(−(slope · score +
-    intercept)))`, and a claim is supported where its score is greater than `threshold`.
+    """A judge's threshold and probabilities; a claim is supported where its score is greater than
+    `threshold`.
 
-    `raw` is everything, as it stands in the file and in the JSON output.
+    With the method "platt" `probability = 1 / (1 + exp(−(slope · score + intercept)))`; with
+    "isotonic" it is read between `knots`. `raw` is everything, as it stands in the file and in the
+    JSON output.
     """
 
     raw: dict[str, Any]
 
     @property
     def threshold(self) -> float:
-        """The threshold chosen for the objective."""
+        """The threshold chosen for the objective; 0.5 for a judge that gives verdicts only."""
         return float(self.raw["threshold"])
 
     @property
-    def slope(self) -> float:
-        """Log-odds per unit of the score."""
-        return float(self.raw["slope"])
+    def slope(self) -> float | None:
+        """Log-odds per unit of the score; None with an isotonic curve."""
+        return None if self.raw["slope"] is None else float(self.raw["slope"])
 
     @property
-    def intercept(self) -> float:
-        """Log-odds at the score 0."""
-        return float(self.raw["intercept"])
+    def intercept(self) -> float | None:
+        """Log-odds at the score 0; None with an isotonic curve."""
+        return None if self.raw["intercept"] is None else float(self.raw["intercept"])
+
+    @property
+    def knots(self) -> list[tuple[float, float]] | None:
+        """Corners (score, probability) of the isotonic curve; None with Platt's."""
+        found = self.raw["knots"]
+        return None if found is None else [(float(score), float(p)) for score, p in found]
 
     @property
     def auroc(self) -> float:
@@ -58,4 +66,4 @@ def see_free(path: Path, overwrite: bool = False) -> None:
     see_out_file(path, "calibration.json")
     if path.exists() and not overwrite:
         raise OutputError(f"{path} exists; choose another --out, or pass --overwrite to replace it")
-    see_ours(path, FORMAT, "calibration file of ours")
+    see_ours(path, FAMILY, "calibration file of ours")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,22 +15,28 @@ from trueground._version import __version__
 from trueground.claims import Decomposer
 from trueground.errors import InputError
 from trueground.judges import Judge
+from trueground.judges.calibrated import basis_of
 from trueground.judges.calibration import FORMAT
 from trueground.stats import logistic
-from trueground.stats.held_out import HeldOut, bootstrap_intervals, folds, held_out
+from trueground.stats.held_out import HeldOut, Predicted, bootstrap_intervals, folds, held_out
+from trueground.stats.share import lower_bound
 from trueground.stats.thresholds import (
     MEASURES,
     Floats,
     Mask,
     auroc,
-    best_threshold,
     curve,
     measures_at,
+    see_labelled,
 )
 from trueground.studies.calibration import Calibration
+from trueground.studies.calibration_curves import Curves, see_verdicts
+from trueground.studies.calibration_how import How
+from trueground.studies.calibration_notes import notes
 from trueground.studies.labelled import LabelledFile
 
 FOLDS = 5
+VERDICT = 0.5  # between False and True
 _POINTS = 200
 
 
@@ -38,8 +44,9 @@ _POINTS = 200
 class Judged:
     """Scores and labels of all judged records, each of shape (n,), and where they come from.
 
-    `probabilities` is NaN where the judge gave none; `clusters` is None where no record has a
-    group; `file_numbers` counts from 0 in the order of `files`.
+    `by_verdict` says that scores are verdicts, 1 for True and 0 for False, because the judge has no
+    others. `probabilities` is NaN where the judge gave none; `clusters` is None where no record has
+    a group; `file_numbers` counts from 0 in the order of `files`.
     """
 
     judge: Judge
@@ -48,6 +55,7 @@ class Judged:
     positive_above: float
     files: Sequence[LabelledFile]
     unscored: Sequence[Counter[str]]
+    by_verdict: bool
     scores: Floats
     probabilities: Floats
     labels: Mask
@@ -55,11 +63,10 @@ class Judged:
     file_numbers: NDArray[np.int64]
 
 
-def conclude(
-    judged: Judged, *, objective: str, seed: int, resamples: int, level: float
-) -> Calibration:
-    """The statistics. InputError: the scored records are of one kind, or all score alike."""
-    return Calibration(_Conclusion(judged, objective, seed, resamples, level).raw())
+def conclude(judged: Judged, how: How) -> Calibration:
+    """The statistics. InputError: the scored records are of one kind, or all score alike, a
+    precision that no threshold reaches, too few records for the method."""
+    return Calibration(_Conclusion(judged, how).raw())
 
 
 @dataclass(frozen=True)
@@ -67,33 +74,57 @@ class _Conclusion:
     """One calibration while it is put together."""
 
     judged: Judged
-    objective: str
-    seed: int
-    resamples: int
-    level: float
+    how: How
 
     @cached_property
     def threshold(self) -> float:
-        return best_threshold(self.judged.scores, self.judged.labels, self.objective)
+        j = self.judged
+        if not j.by_verdict:
+            return self.how.choose(j.scores, j.labels)
+        see_labelled(j.scores, j.labels)
+        see_verdicts(j.scores)
+        return VERDICT
+
+    @property
+    def default(self) -> float:
+        return VERDICT if self.judged.by_verdict else self.judged.judge.threshold
+
+    @cached_property
+    def parts(self) -> NDArray[np.int64]:
+        j = self.judged
+        return folds(len(j.scores), j.clusters, parts=FOLDS, seed=self.how.seed)
+
+    @cached_property
+    def curves(self) -> Curves:
+        j = self.judged
+        own = None if np.isnan(j.probabilities).any() else j.probabilities
+        known = (j.scores, j.labels, own, self.parts, j.clusters)
+        return Curves(self.how.method, *known, steps=j.by_verdict)
+
+    @cached_property
+    def held_out(self) -> HeldOut:
+        if self.judged.by_verdict:
+            return HeldOut(reason="the judge's verdicts are taken as they are")
+        return held_out(self.judged.scores, self.judged.labels, self.parts, self.how.choose)
 
     def raw(self) -> dict[str, Any]:
-        j = self.judged
-        slope, intercept = logistic.fit(j.scores, j.labels)
-        default, chosen = j.judge.threshold, self.threshold
+        j, chosen = self.judged, self.threshold
         area, accuracies = bootstrap_intervals(
-            *(j.scores, j.labels, (default, chosen), j.clusters),
-            resamples=self.resamples,
-            seed=self.seed,
-            level=self.level,
+            *(j.scores, j.labels, (self.default, chosen), j.clusters),
+            resamples=self.how.resamples,
+            seed=self.how.seed,
+            level=self.how.level,
         )
         raw: dict[str, Any] = {
             "format": FORMAT,
             "judge": j.judge.name,
-            "signature": getattr(j.judge, "basis", j.judge.signature),
+            "signature": basis_of(j.judge),
+            "of": "verdict" if j.by_verdict else "score",
             "threshold": chosen,
-            "slope": slope,
-            "intercept": intercept,
-            "objective": self.objective,
+            "method": self.how.method,
+            **self.curves.kept.fields,
+            "objective": None if j.by_verdict else self.how.objective,
+            "precision": self._precision(),
             "label": j.label,
             "positive_above": j.positive_above,
             "decomposer": None if j.decomposer is None else j.decomposer.signature,
@@ -102,55 +133,74 @@ class _Conclusion:
             "groups": None if j.clusters is None else len(np.unique(j.clusters)),
             "unscored": dict(sorted(sum(j.unscored, Counter[str]()).items())),
             "auroc": {"value": auroc(j.scores, j.labels), "ci": area},
-            "default": self._at(default) | {"balanced_accuracy_ci": accuracies[0]},
+            "default": self._at(self.default) | {"balanced_accuracy_ci": accuracies[0]},
             "chosen": self._at(chosen)
             | {"balanced_accuracy_ci": accuracies[1], "cross_validated": self._cross_validated()},
-            "calibration_error": self._calibration_error(slope, intercept),
+            **self.curves.raw(),
             "files": self._files(),
             "curve": self._curve(),
-            "ci_level": self.level,
-            "resamples": self.resamples,
-            "seed": self.seed,
+            "ci_level": self.how.level,
+            "resamples": self.how.resamples,
+            "seed": self.how.seed,
             "trueground": __version__,
         }
-        return {**raw, "notes": list(_notes(raw))}
+        return {**raw, "notes": list(notes(raw, self.how.measure))}
 
     def _at(self, threshold: float) -> dict[str, Any]:
         found = measures_at(self.judged.scores, self.judged.labels, threshold)
         return {"threshold": threshold, **found}
 
     def _cross_validated(self) -> dict[str, Any]:
-        j = self.judged
-        parts = folds(len(j.scores), j.clusters, parts=FOLDS, seed=self.seed)
-        found = held_out(j.scores, j.labels, parts, self.objective)
-        value = None
+        """Every measure on items that the threshold was not chosen on."""
+        j, found = self.judged, self.held_out
+        told: dict[str, float | None] = dict.fromkeys(MEASURES)
         if found.applied is not None:
-            value = measures_at(j.scores, j.labels, found.applied)["balanced_accuracy"]
+            told = measures_at(j.scores, j.labels, found.applied)
         return {
-            "folds": int(parts.max()) + 1,
+            "folds": int(self.parts.max()) + 1,
             "thresholds": found.thresholds,
-            "balanced_accuracy": value,
+            **told,
             "reason": found.reason,
         }
 
-    def _calibration_error(self, slope: float, intercept: float) -> dict[str, float | None]:
-        """Before: of the judge's own probabilities, where it gives one for every record."""
-        j = self.judged
-        after = logistic.probabilities(j.scores, slope, intercept)
-        own = None if np.isnan(j.probabilities).any() else j.probabilities
+    def _precision(self) -> dict[str, Any] | None:
+        """The wanted precision, and what it is at least: here, and on items held out."""
+        if self.how.wanted is None:
+            return None
+        found = self.held_out
+        held: dict[str, Any] = {"value": None, "lower": None, "n": None}
+        if found.applied is not None:
+            held = self._precision_above(found.applied)
         return {
-            "before": None if own is None else logistic.calibration_error(own, j.labels),
-            "after": logistic.calibration_error(after, j.labels),
+            "wanted": self.how.wanted,
+            **self._precision_above(self.threshold),
+            "cross_validated": {**held, "reason": found.reason},
+        }
+
+    def _precision_above(self, threshold: float | Floats) -> dict[str, Any]:
+        """Precision of what lies above, its lower bound at the level, and the number of items."""
+        j = self.judged
+        above = j.scores > threshold
+        hits = j.labels[above]
+        clusters = None if j.clusters is None else j.clusters[above]
+        return {
+            "value": float(hits.mean()) if len(hits) else None,
+            "lower": lower_bound(hits, clusters, level=self.how.level),
+            "n": len(hits),
         }
 
     def _files(self) -> list[dict[str, Any]]:
         j = self.judged
-        several = len(j.files) > 1
-        others = held_out(j.scores, j.labels, j.file_numbers, self.objective) if several else None
-        return [self._file(number, others) for number in range(len(j.files))]
+        if len(j.files) == 1:
+            return [self._file(0, None, None)]
+        others = HeldOut(reason=self.held_out.reason)
+        if not j.by_verdict:
+            others = held_out(j.scores, j.labels, j.file_numbers, self.how.choose)
+        curve = self.curves.predicted(j.file_numbers)
+        return [self._file(number, others, curve) for number in range(len(j.files))]
 
-    def _file(self, number: int, others: HeldOut | None) -> dict[str, Any]:
-        """One file by itself; `left_out`: the threshold that the other files choose."""
+    def _file(self, number: int, others: HeldOut | None, curve: Predicted | None) -> dict[str, Any]:
+        """One file by itself; `left_out`: threshold and curve of the other files."""
         j, file = self.judged, self.judged.files[number]
         mine = j.file_numbers == number
         scores, labels = j.scores[mine], j.labels[mine]
@@ -162,7 +212,7 @@ class _Conclusion:
             "unscored": dict(sorted(j.unscored[number].items())),
             "auroc": None,
             "reason": None,
-            "default": _balanced(scores, labels, j.judge.threshold),
+            "default": _balanced(scores, labels, self.default),
             "chosen": _balanced(scores, labels, self.threshold),
         }
         try:
@@ -177,6 +227,11 @@ class _Conclusion:
                 "balanced_accuracy": value,
                 "reason": others.reason,
             }
+        if curve is not None:
+            known = curve.probabilities
+            told["left_out"]["calibration_error"] = (
+                None if known is None else logistic.calibration_error(known[mine], labels)
+            )
         return told
 
     def _curve(self) -> list[dict[str, float | None]]:
@@ -184,9 +239,7 @@ class _Conclusion:
         cuts = curve(self.judged.scores, self.judged.labels)
         number = len(cuts.thresholds)
         evenly = np.linspace(0, number - 1, min(number, _POINTS - 2)).round().astype(int)
-        two = np.searchsorted(
-            cuts.scores, [self.judged.judge.threshold, self.threshold], side="right"
-        )
+        two = np.searchsorted(cuts.scores, [self.default, self.threshold], side="right")
         rows = np.unique(np.concatenate((evenly, two)))
         columns = {"threshold": cuts.thresholds, **cuts.measures()}
         return [
@@ -200,25 +253,3 @@ def _balanced(scores: Floats, labels: Mask, threshold: float) -> float | None:
 
 def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
-
-
-def _notes(raw: dict[str, Any]) -> Iterator[str]:
-    """What to know before the numbers are used."""
-    area, chosen, default = raw["auroc"]["value"], raw["chosen"], raw["default"]
-    if area < 0.5:
-        yield (
-            f"AUROC is {area:.3f}: higher scores go with negative labels here, so no threshold "
-            "can help"
-        )
-    if raw["slope"] <= 0:
-        yield "the slope is not above 0, so judges refuse a file with these numbers"
-    held = chosen["cross_validated"]["balanced_accuracy"]
-    if held is None:
-        yield f"no cross-validation: {chosen['cross_validated']['reason']}"
-    elif held <= default["balanced_accuracy"]:
-        yield (
-            f"balanced accuracy on items that the threshold was not chosen on is {held:.4f}, that "
-            f"of the default threshold {default['balanced_accuracy']:.4f}: keep the default"
-        )
-    if chosen["share_positive"] in (0, 1):
-        yield "the chosen threshold gives one verdict for all; choose another objective"

@@ -1,0 +1,54 @@
+"""A share of items, and what it is at least."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.errors import InputError
+
+
+def lower_bound(
+    hits: NDArray[np.bool_], clusters: NDArray[np.int64] | None = None, *, level: float = 0.95
+) -> float | None:
+    """What the share of hits is at least, in so many of all cases (one-sided).
+
+    `hits` has the shape (n,); `clusters` (n,) holds equal numbers for items that belong together.
+    Without clusters it is the exact bound of Clopper and Pearson. With them the items count as so
+    many as would vary as much by themselves (Korn & Graubard 1998, "Confidence intervals for
+    proportions with small expected number of positive counts"): copies are no new evidence. Where
+    all items are alike, that many are the clusters. None with fewer than two items (clusters).
+    InputError: a level that is not between 0 and 1.
+    """
+    if not 0 < level < 1:
+        raise InputError(f"level={level}; expected a number between 0 and 1")
+    n, share = len(hits), float(hits.mean()) if len(hits) else 0.0
+    if n < 2:
+        return None
+    size = float(n)
+    if clusters is not None:
+        _, place = np.unique(clusters, return_inverse=True)
+        number = int(place.max()) + 1
+        if number < 2:
+            return None
+        size = _effective(hits, place, share, number, level)
+    if share == 0:
+        return 0.0
+    from scipy.special import betaincinv  # not at the top: it takes 0.1 s to load
+
+    return float(betaincinv(share * size, (1 - share) * size + 1, 1 - level))
+
+
+def _effective(
+    hits: NDArray[np.bool_], place: NDArray[np.intp], share: float, number: int, level: float
+) -> float:
+    """Items that would vary as much by themselves; at most all, fewer where clusters are few."""
+    if share in (0, 1):
+        return float(number)
+    from scipy.special import stdtrit
+
+    n = len(hits)
+    variance = float((np.bincount(place, hits - share) ** 2).sum()) / n**2
+    size = share * (1 - share) / variance if variance else float(n)
+    few = stdtrit(n - 1, level) / stdtrit(number - 1, level)
+    return float(min(size * few**2, n)) if number < n else float(n)

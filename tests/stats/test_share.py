@@ -1,0 +1,62 @@
+"""The lower bound of a share: exact by itself, honest with clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from trueground.errors import InputError
+from trueground.stats.share import lower_bound
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 5), (3, 7), (45, 50), (50, 50), (190, 200)])
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_without_clusters_it_is_the_exact_bound(hits: int, n: int, level: float) -> None:
+    expected = stats.binomtest(hits, n, alternative="greater").proportion_ci(level).low
+    found = np.arange(n) < hits
+    assert lower_bound(found, level=level) == pytest.approx(expected)
+    assert lower_bound(found, np.arange(n), level=level) == pytest.approx(expected)
+
+
+def test_copies_are_no_new_evidence() -> None:
+    hits = np.arange(60) % 4 != 0
+    alone = lower_bound(hits)
+    copies = lower_bound(np.repeat(hits, 5), np.repeat(np.arange(60), 5))
+    loose = lower_bound(np.repeat(hits, 5))
+    assert alone is not None
+    assert copies is not None
+    assert loose is not None
+    assert copies == pytest.approx(alone, abs=0.01)
+    assert loose > alone + 0.02
+
+
+def test_hits_only_count_as_their_clusters() -> None:
+    found = lower_bound(np.ones(100, np.bool_), np.arange(100) % 10)
+    assert found == pytest.approx(0.05 ** (1 / 10))
+
+
+def test_it_holds_in_nineteen_samples_of_twenty() -> None:
+    """Clusters whose own shares differ: the bound lies at or below the truth often enough."""
+    below, trials = 0, 800
+    for seed in range(trials):
+        random = np.random.default_rng(seed)
+        clusters = np.repeat(np.arange(60), 4)
+        share = random.beta(8.5, 1.5, 60)  # 0.85 on average
+        hits = random.random(240) < share[clusters]
+        bound = lower_bound(hits, clusters)
+        assert bound is not None
+        below += bound <= 0.85
+    assert 0.93 <= below / trials <= 0.99
+
+
+@pytest.mark.parametrize(
+    ("hits", "clusters"), [([], None), ([True], None), ([True, False], np.zeros(2, np.int64))]
+)
+def test_too_little_has_no_bound(hits: list[bool], clusters: np.ndarray | None) -> None:
+    assert lower_bound(np.array(hits, np.bool_), clusters) is None
+
+
+def test_a_level_that_cannot_be_meant() -> None:
+    with pytest.raises(InputError, match="level=1"):
+        lower_bound(np.ones(3, np.bool_), level=1.0)
