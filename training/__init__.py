@@ -1,0 +1,1 @@
+"""What ships as data was made here; nothing of it is part of the package."""
