@@ -100,15 +100,21 @@ def _several(
 
     from trueground.reports.leaderboard.data import leaderboard
     from trueground.reports.leaderboard.page import see_replaceable, write
+    from trueground.reports.leaderboard.runs import find_runs
     from trueground.reports.leaderboard.terminal import render
+    from trueground.reports.prompts import render_prompts
+    from trueground.studies.prompts import in_order, prompt_studies
 
     see_replaceable(out)
     board = leaderboard(runs, **given)
-    page = write(board, out)
+    prompts = prompt_studies(in_order(find_runs(runs)[0]))
+    page = write(board, out, prompts)
     if format_ is Format.JSON:
-        shown = {**msgspec.to_builtins(board), "page": str(page)}
+        shown = {**msgspec.to_builtins(board), "prompts": prompts, "page": str(page)}
         typer.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2))
     elif not quiet:
+        for study in prompts:
+            typer.echo(render_prompts(study) + "\n")
         typer.echo(render(board, page))
     for warning in board.warnings:
         typer.echo(f"trueground: note: {warning}", err=True)

@@ -18,8 +18,9 @@ from trueground.cli.run_given import models_of, see_numbers, settings_of
 from trueground.evaluate.estimate import Estimate, estimate
 from trueground.evaluate.parts import make_parts
 from trueground.evaluate.run_settings import RunSettings
+from trueground.reports.prompts import render_prompts
 from trueground.reports.terminal import render_estimates, render_run, render_runs
-from trueground.studies.sweep import Finished, Pair, draw, pairs_of, place, sweep
+from trueground.studies.sweep import Finished, Pair, draw, pairs_of, place, studies_of, sweep
 from trueground.studies.variants import Given, variants
 
 
@@ -63,7 +64,7 @@ def _start(
     with progress_bar(given["quiet"] or given["no_progress"]) as progress:
         sources = Sources(
             given["data"],
-            given["prompt"],
+            None,
             names[0] if len(names) == 1 else None,
             lambda word: typer.echo(f"trueground: {word}", err=True),
             progress,
@@ -71,7 +72,8 @@ def _start(
             limit=settings.limit,
             cache=settings.cache,
         )
-        pairs = pairs_of(variants(benchmark, tasks, options, sources), models)
+        chosen = variants(benchmark, tasks, options, sources, given["prompt"] or ())
+        pairs = pairs_of(chosen, models)
     name = "-".join([benchmark.name, *(tasks if len(tasks) == 1 else ())])
     out, resumed = (given["out"], False) if given["out"] else place(name, pairs, settings)
     if given["dry_run"]:
@@ -82,14 +84,15 @@ def _start(
     with progress_bar(given["quiet"] or given["no_progress"]) as progress:
         shown = RunSettings(**(vars(settings) | {"progress": progress}))
         outcomes = sweep(pairs, out, shown)
-    page = draw(outcomes, out)
+    prompts = studies_of(outcomes)
+    page = draw(outcomes, out, prompts)
     for outcome in outcomes:
         for line in outcome.notes():
             typer.echo(f"trueground: {line}", err=True)
     if settings.parts.note:
         typer.echo(f"trueground: {settings.parts.note}", err=True)
     if given["format_"] is Format.JSON or not given["quiet"]:
-        _show(outcomes, given["format_"])
+        _show(outcomes, given["format_"], prompts)
     if page is not None and given["format_"] is Format.TEXT and not given["quiet"]:
         typer.echo(f"side by side: {page}")
     errors = [outcome.error for outcome in outcomes if outcome.error]
@@ -97,11 +100,15 @@ def _start(
         raise typer.Exit(errors[0].exit_code)
 
 
-def _show(outcomes: Sequence[Finished], format_: Format) -> None:
+def _show(
+    outcomes: Sequence[Finished], format_: Format, prompts: Sequence[Mapping[str, Any]]
+) -> None:
     finished = [outcome for outcome in outcomes if outcome.result is not None]
     if format_ is Format.JSON:
         found = [outcome.as_json() for outcome in outcomes]
-        single = found[0] if len(found) == 1 else found
+        single: Any = found[0] if len(found) == 1 else found
+        if prompts:
+            single = {"runs": found, "prompts": prompts}
         typer.echo(orjson.dumps(single, option=orjson.OPT_INDENT_2))
     elif len(outcomes) == 1 and finished:
         typer.echo(render_run(finished[0].summary, finished[0].manifest, finished[0].path))
@@ -109,6 +116,8 @@ def _show(outcomes: Sequence[Finished], format_: Format) -> None:
         typer.echo(
             render_runs([(one.pair.label, one.summary, one.manifest, one.path) for one in finished])
         )
+        for study in prompts:
+            typer.echo("\n" + render_prompts(study))
 
 
 def _show_estimates(pairs: Sequence[Pair], out: Path, settings: RunSettings, how: Format) -> None:

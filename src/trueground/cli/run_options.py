@@ -55,7 +55,11 @@ def common(
         Path | None, typer.Option(help="The benchmark's data: a file or folder of your own.")
     ] = None,
     prompt: Annotated[
-        Path | None, typer.Option(help="A prompt file in place of the benchmark's.")
+        list[str] | None,
+        typer.Option(
+            help="A prompt file in place of the benchmark's, or `default`. Repeatable: each is a "
+            "run of its own, and the runs are compared."
+        ),
     ] = None,
     out: Annotated[
         Path | None,

@@ -60,6 +60,13 @@ def score(
     out: Out = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run in --out.")] = False,
     by: By = None,
+    repeats_of: Annotated[
+        str | None,
+        typer.Option(
+            help="Field that tells which question is answered, where questions have several "
+            "answers: group, question, meta.… Default: ids such as q7#2, with meta.repeat."
+        ),
+    ] = None,
     map_: Map = None,
     on_bad_row: Annotated[OnBadRow, typer.Option(help="stop, or skip.")] = OnBadRow.STOP,
     fail_under: FailUnder = None,
@@ -95,6 +102,7 @@ def score(
             rater=rater,
             cache=not no_cache,
             by=by or (),
+            repeats_of=repeats_of,
             mapping=mapping,
             on_bad_row=on_bad_row.value,
             limit=limit,

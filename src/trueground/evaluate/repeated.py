@@ -46,6 +46,7 @@ def told(plan: Plan, values: Values) -> tuple[dict[str, Any], Iterator[bytes]] |
         "of": plan.repeats_of,
         "most": int(answers.asked.max()),
         "questions": len(names),
+        "answers": len(codes),
         "several": int(several.sum()),
         "same_answer": int((different[several] == 1).sum()),
         "incomplete": int((whole < answers.asked).sum()),

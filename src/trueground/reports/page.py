@@ -10,6 +10,7 @@ import msgspec
 from markupsafe import Markup
 
 from trueground.errors import InputError, UsageError
+from trueground.reports import noise
 from trueground.reports.items import write_items
 from trueground.reports.selection import choose_items, headline_metric, read_numbers
 from trueground.reports.shell import draw
@@ -20,7 +21,7 @@ from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY,
 # Escaped text cannot contain this: the template alone can write it.
 _DATA_MARK = "<!-- data -->"
 _SCRIPTS = ("graph.js", "citations.js", "report.js")
-_STYLES = ("report.css", "citations.css")
+_STYLES = ("report.css", "citations.css", "noise.css")
 
 
 def write_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> Path:
@@ -47,6 +48,7 @@ def write_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> Path
         "statement": selection.statement(),
         "shown": len(selection.rows),
         "has_records": (run_dir / RECORDS).exists(),
+        "noise": noise.view(summary, manifest, run_dir, headline),
     }
     view["data"] = Markup(_DATA_MARK)
     drawn = draw("report.html.j2", _SCRIPTS, _STYLES, view)

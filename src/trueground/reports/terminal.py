@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from trueground.reports import noise
 from trueground.reports.leaderboard.runs import DATASET, REPEAT
 from trueground.reports.manifest import notices
 from trueground.runs.directory import REPORT
@@ -14,7 +15,9 @@ _MOST_VALUES = 6
 _NONE = "(none)"  # the value of items that lack a field (evaluate.scorer)
 
 
-def render(summary: Mapping[str, Any], path: Path | None) -> str:
+def render(
+    summary: Mapping[str, Any], path: Path | None, manifest: Mapping[str, Any] | None = None
+) -> str:
     """Headline table, breakdowns, abstention, and where the page lies."""
     n = summary["n"]
     blocks = [f"{n:,} item{'' if n == 1 else 's'}{_side_notes(summary)}"]
@@ -24,6 +27,8 @@ def render(summary: Mapping[str, Any], path: Path | None) -> str:
     head = ("metric", "mean", f"{level:.0%} interval", *_repeats(repeats), "scored", "not scored")
     rows = (_row(k, m, repeats and repeats[k]) for k, m in summary["metrics"].items())
     blocks.append(table([head, *rows]))
+    if summary.get("repeats"):
+        blocks.append(noise.block(summary["repeats"], manifest or {}, table))
     blocks += [
         _breakdown(field, by, averages[field])
         for field, by in summary["by"].items()
@@ -60,7 +65,7 @@ def render_run(summary: Mapping[str, Any], manifest: Mapping[str, Any], path: Pa
     told = manifest["benchmark"]
     head = f"{shown_name(manifest['model']['name'])} on {told['name']}/{told['task']}"
     lines = [head, *(f"note: {notice}" for notice in notices(manifest)), _calls(manifest)]
-    return "\n".join(lines) + f"\n\n{render(summary, path)}"
+    return "\n".join(lines) + f"\n\n{render(summary, path, manifest)}"
 
 
 def _calls(manifest: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -195,13 +195,23 @@ def sweep(pairs: Sequence[Pair], out: Path, settings: RunSettings) -> list[Finis
     return outcomes
 
 
-def draw(outcomes: Sequence[Finished], out: Path) -> Path | None:
+def studies_of(outcomes: Sequence[Finished]) -> list[dict[str, Any]]:
+    """What several prompts come to, for each model and task that was asked with several."""
+    from trueground.studies.prompts import prompt_studies
+
+    return prompt_studies([outcome.path for outcome in outcomes if outcome.result is not None])
+
+
+def draw(
+    outcomes: Sequence[Finished], out: Path, prompts: Sequence[Mapping[str, Any]] = ()
+) -> Path | None:
     """The page that sets the runs of a sweep side by side; None where fewer than two have ended.
 
+    `prompts` are what `studies_of` found.
     Raises OutputError where its place is taken by something else, WriteError.
     """
     ended = [outcome.path for outcome in outcomes if outcome.result is not None]
-    return write_leaderboard(ended, out / PAGE) if len(ended) > 1 else None
+    return write_leaderboard(ended, out / PAGE, prompts=prompts) if len(ended) > 1 else None
 
 
 def _see_all(pairs: Sequence[Pair], out: Path, settings: RunSettings) -> dict[int, Check]:

@@ -7,13 +7,16 @@ values is a task of its own, so that one command compares settings, instructions
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 
 from trueground.benchmarks.base import Benchmark, Sources, Task, Value
 from trueground.errors import UsageError
+from trueground.reports.leaderboard.prompt_names import DEFAULT
 from trueground.runs.directory import safe_name
 
+_PROMPT = "prompt"  # the common option that may be given several times
 Given = Mapping[str, Value | Sequence[str]]
 
 
@@ -22,7 +25,7 @@ class Variant:
     """A task with its options settled.
 
     `folder` tells it from the others, "" where it is alone; `label` says in words which one it is:
-    the task, and the options that differ ("specific, remove=1").
+    the task, and the options and prompts that differ ("specific, remove=1").
     """
 
     folder: str
@@ -31,9 +34,15 @@ class Variant:
 
 
 def variants(
-    benchmark: Benchmark, tasks: Sequence[str], options: Given, sources: Sources
+    benchmark: Benchmark,
+    tasks: Sequence[str],
+    options: Given,
+    sources: Sources,
+    prompts: Sequence[str] = (),
 ) -> list[Variant]:
-    """Every task with every combination of the varied options, each different one once.
+    """Every task with every combination of the varied options and prompts, each different one once.
+
+    `prompts` are files, and `default` for the benchmark's own; without any, `sources` names it.
 
     An option may have no say beside another one (a retriever where nothing is retrieved): then the
     first of the equal tasks stands for all. `options` has a list where an option was given several
@@ -44,7 +53,9 @@ def variants(
         for option in benchmark.options
         if option.varied and option.name in options
     }
-    names = {name: folders(map(str, values)) for name, values in several.items()}
+    if prompts:
+        several[_PROMPT] = _values(_PROMPT, prompts, None)
+    names = {name: folders(_shown(name, values)) for name, values in several.items()}
     found: list[Variant] = []
     # For each value of an option, whatever the others, which task stands for it.
     standing: dict[tuple[str, int], list[int]] = {}
@@ -54,15 +65,32 @@ def variants(
             single = {name: several[name][place] for name, place in chosen.items()}
             told = [names[name][place] for name, place in chosen.items() if len(names[name]) > 1]
             words = [safe_name(task)] * (len(tasks) > 1) + told
-            prepared = benchmark.prepare(task, {**options, **single}, sources)  # type: ignore[dict-item]
+            own, prompt = {**options, **single}, sources
+            if prompts:
+                prompt = replace(sources, prompt=prompt_path(str(own.pop(_PROMPT))))
+            prepared = benchmark.prepare(task, own, prompt)  # type: ignore[arg-type]
             same = [at for at, one in enumerate(found) if _same(prepared, one.task)]
             if not same:
-                differ = [f"{n}={single[n]}" for n in several if len(several[n]) > 1]
+                differ = [
+                    f"{n}={names[n][chosen[n]] if n == _PROMPT else single[n]}"
+                    for n in several
+                    if len(several[n]) > 1
+                ]
                 found.append(Variant("-".join(words), prepared, ", ".join([task, *differ])))
             for value in chosen.items():
                 standing.setdefault(value, []).append(same[0] if same else len(found) - 1)
     _tell(several, standing, found, sources)
     return found
+
+
+def prompt_path(given: str) -> Path | None:
+    """The prompt file; None for `default`, the benchmark's own. Such a file is `./default`."""
+    return None if given == DEFAULT else Path(given)
+
+
+def _shown(name: str, values: Sequence[Value]) -> list[str]:
+    """What the values of an option are called; prompts by the names of their files."""
+    return [Path(str(v)).stem if name == _PROMPT else str(v) for v in values]
 
 
 def _tell(

@@ -13,6 +13,7 @@ import orjson
 
 from trueground.errors import UsageError
 from trueground.metrics.registry import parse_spec
+from trueground.reports.leaderboard.prompt_names import prompt_of
 from trueground.reports.leaderboard.runs import Entry, Run
 from trueground.reports.leaderboard.short import short_names
 
@@ -215,24 +216,41 @@ def _direction(metric: str) -> bool | None:
 
 
 def _entrants(columns: dict[str, list[Run]]) -> list[Entrant]:
-    """Rows: one for each model, and one more for each further run of it in the same column."""
-    rows: dict[tuple[str, str, str], dict[int, dict[str, Run]]] = {}
+    """Rows: one for each model, and one more for each further run of it in the same column.
+
+    Where a model was asked one thing with several prompts, each prompt has rows of its own.
+    """
+    several = _several_prompts(columns.values())
+    rows: dict[tuple[str, str, str, str], dict[int, dict[str, Run]]] = {}
     for column, runs in columns.items():
-        seen: dict[tuple[str, str, str], int] = defaultdict(int)
+        seen: dict[tuple[str, str, str, str], int] = defaultdict(int)
         # Whole runs come before limited ones.
         for run in sorted(runs, key=lambda run: (run.manifest.limit is not None, -run.summary.n)):
-            who = _identity(run)
+            identity = _identity(run)
+            who = (*identity, prompt_of(run.manifest.prompts) if identity in several else "")
             rows.setdefault(who, defaultdict(dict))[seen[who]][column] = run
             seen[who] += 1
-    names = [(name, source) for name, _, source in rows]
+    names = {(name, signature, source) for name, signature, source, _ in rows}
     entrants = []
-    for (name, signature, source), repeats in rows.items():
-        shared = names.count((name, source)) > 1
+    for (name, signature, source, prompt), repeats in rows.items():
+        shared = sum(one[0] == name and one[2] == source for one in names) > 1
         base = f"{name} [{signature}]" if shared and signature else name
+        base += f", prompt {prompt}" if prompt else ""
         for number, found in sorted(repeats.items()):
             shown = f"{base} ({number + 1})" if number else base
             entrants.append(Entrant(shown, name, source or None, found))
     return entrants
+
+
+def _several_prompts(columns: Iterable[Sequence[Run]]) -> set[tuple[str, str, str]]:
+    """The models that were asked with several prompts in one column."""
+    found = set()
+    for runs in columns:
+        prompts: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+        for run in runs:
+            prompts[_identity(run)].add(prompt_of(run.manifest.prompts))
+        found |= {who for who, names in prompts.items() if len(names) > 1}
+    return found
 
 
 def _identity(run: Run) -> tuple[str, str, str]:

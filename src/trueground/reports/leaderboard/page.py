@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from trueground.reports.leaderboard.qa.draw import (
 )
 from trueground.reports.leaderboard.scatter import HEIGHT, scatters, size_lines
 from trueground.reports.leaderboard.short import few
+from trueground.reports.prompts import prompts_view
 from trueground.reports.shell import draw
 from trueground.reports.view import STATUS_WORDS
 from trueground.runs.directory import replacing
@@ -49,8 +50,11 @@ def write_leaderboard(
     models: Path | None = None,
     baseline: str | None = None,
     outside: Path | None = None,
+    prompts: Sequence[Mapping[str, Any]] = (),
 ) -> Path:
     """Compare runs on one page and return its path. The same runs give the same bytes.
+
+    `prompts` are studies of runs that differ in their prompts, as the JSON of a sweep has them.
 
     The arguments, and what is raised for them, are those of `leaderboard`. Raises OutputError where
     `out` is something else than an earlier leaderboard, WriteError where it cannot be written.
@@ -59,13 +63,13 @@ def write_leaderboard(
     board = leaderboard(
         runs, with_published=with_published, models=models, baseline=baseline, outside=outside
     )
-    return write(board, out)
+    return write(board, out, prompts)
 
 
-def write(board: Leaderboard, out: Path) -> Path:
+def write(board: Leaderboard, out: Path, prompts: Sequence[Mapping[str, Any]] = ()) -> Path:
     """Write the page of a leaderboard. Raises OutputError, WriteError."""
     see_replaceable(out)
-    page = render(board)
+    page = render(board, prompts)
     with replacing(out) as file:
         file.write(page.encode())
     return out
@@ -86,7 +90,7 @@ def is_leaderboard(path: Path) -> bool:
     return path.is_file()
 
 
-def render(board: Leaderboard) -> str:
+def render(board: Leaderboard, prompts: Sequence[Mapping[str, Any]] = ()) -> str:
     """The page as text."""
     lines = size_lines(board)
     view: dict[str, Any] = {
@@ -125,6 +129,7 @@ def render(board: Leaderboard) -> str:
         "abstention_picture": abstention_picture,
         "retriever_bars": retriever_bars,
         "slope_picture": slope_picture,
+        "prompts": [prompts_view(study) for study in prompts],
     }
     styles = ("report.css", "leaderboard.css")
     return draw("leaderboard.html.j2", ["leaderboard.js"], styles, view)

@@ -1,0 +1,204 @@
+"""What repeated answers tell of the model's own noise, as text for a terminal and for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from heapq import nlargest
+from pathlib import Path
+from textwrap import fill
+from typing import Any
+
+import msgspec
+
+from trueground.runs.directory import REPEATS
+
+_WIDTH = 110  # characters of a sentence's line on the terminal
+UNSTEADY = 10  # questions named on the page
+HEAD = (
+    "metric",
+    "mean",
+    "95% interval",
+    "one answer each",
+    "sd in a question",
+    "noise",
+    "flips",
+    "two differ",
+)
+
+
+def rows(repeats: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """A line for each metric under HEAD; metrics without any value are left out."""
+    return [
+        (
+            name,
+            _number(entry["mean"]),
+            _interval(entry["ci"]),
+            _interval(entry["ci_one"]),
+            _number((entry["sd"] or {}).get("mean")),
+            _percent(entry["share"]),
+            _flips(entry),
+            _percent((entry["flips"] or {}).get("two_differ")),
+        )
+        for name, entry in repeats["metrics"].items()
+        if entry["mean"] is not None
+    ]
+
+
+def head(repeats: Mapping[str, Any]) -> tuple[str, ...]:
+    """HEAD with the level of the intervals."""
+    return (*HEAD[:2], f"{repeats['ci_level']:.0%} interval", *HEAD[3:])
+
+
+def title(repeats: Mapping[str, Any]) -> str:
+    """How often was asked: `up to` where some questions have fewer answers."""
+    upto = "" if repeats["answers"] == repeats["most"] * repeats["questions"] else "up to "
+    return f"{upto}{repeats['most']} answers to each of {_questions(repeats['questions'])}"
+
+
+def sentences(
+    repeats: Mapping[str, Any], metric: str | None, manifest: Mapping[str, Any]
+) -> list[str]:
+    """What a reader should know: sameness, gaps, and what more answers would bring.
+
+    `metric` is the one told of; another one that has numbers stands in for it. `manifest` is that
+    of the run, empty where it is not known.
+    """
+    told = _sameness(repeats, manifest)
+    if lost := repeats["incomplete"]:
+        lack, them = ("lacks", "it") if lost == 1 else ("lack", "them")
+        told.append(
+            f"{_questions(lost)} {lack} one or more whole answers (failed or cut off); those that "
+            f"came are counted. {REPEATS} names {them}."
+        )
+    entries = repeats["metrics"]
+    named = [name for name in (metric, *entries) if name in entries and entries[name]["errors"]]
+    if named:
+        told += _more(named[0], entries[named[0]], repeats["most"])
+    return told
+
+
+def _sameness(repeats: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[str]:
+    several, same = repeats["several"], repeats["same_answer"]
+    if not several:
+        return []
+    cold = _cold(manifest)
+    if same < several:
+        more = " Temperature 0 does not make this model deterministic." if cold else ""
+        return [
+            f"{same:,} of {several:,} questions got the same answer each time, word for word.{more}"
+        ]
+    said = "Every question got the same answer each time, word for word"
+    if manifest.get("kind") != "run":
+        return [f"{said}: if each was asked for by itself, the model is deterministic."]
+    how = " at temperature 0" if cold else ""
+    said += (
+        f": asked like this{how}, the model is deterministic, and there is no noise to be seen. "
+        "Our response cache keeps repeats apart, so none of them is another one shown again"
+    )
+    if str((manifest.get("model") or {}).get("name")).startswith("replay:"):
+        said += "; but a file of replies that has no ids of repeats gives each the same"
+    return [f"{said}. It tells nothing of another temperature or another wording."]
+
+
+def _more(name: str, entry: Mapping[str, Any], most: int) -> list[str]:
+    """Which part is noise, and what it would take to lessen it."""
+    errors = entry["errors"]
+    if not errors["noise"]:
+        return [f"{name}: no answer's value differs from another's to the same question."]
+    said = (
+        f"{name}: the standard error of the mean is {errors['now']:.4f}; the model's noise alone "
+        f"makes {errors['noise']:.4f} of it ({_percent(entry['share'])} of the variance). "
+        f"Halving the noise takes four times as many answers, {4 * most} to each question. "
+    )
+    if not errors["endless"]:
+        return [said + "The questions differ by no more than the noise explains."]
+    said += (
+        f"Endlessly many would leave {errors['endless']:.4f}, which only more questions lessen; "
+        f"one answer to each question would give {errors['one']:.4f}."
+    )
+    return [said]
+
+
+def unsteady(run: Path, metric: str | None) -> list[tuple[str, str, str, str]]:
+    """The questions whose values lie farthest apart: id, mean, standard deviation, answers."""
+    path = run / REPEATS
+    if metric is None or not path.exists():
+        return []
+    with path.open("rb") as lines:
+        found = ((line, line["scores"].get(metric)) for line in map(msgspec.json.decode, lines))
+        spread = ((s["sd"], line["id"], s) for line, s in found if s and s["sd"])
+        largest = nlargest(UNSTEADY, spread, key=lambda one: one[0])
+    return [(name, _number(s["mean"]), _number(sd), f"{s['scored']:,}") for sd, name, s in largest]
+
+
+def _cold(manifest: Mapping[str, Any]) -> bool | None:
+    """Whether a model was asked at temperature 0; None where the run does not say."""
+    params = manifest.get("params")
+    temperature = params.get("temperature") if isinstance(params, Mapping) else None
+    return None if temperature is None else temperature == 0
+
+
+def view(
+    summary: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+    run: Path,
+    metric: str | None,
+) -> dict[str, Any] | None:
+    """What the page shows of repeats; None where nothing was asked twice."""
+    repeats = summary.get("repeats")
+    if not repeats:
+        return None
+    own = (manifest.get("benchmark") or {}).get("headline")
+    metric = own if own in repeats["metrics"] else metric
+    return {
+        "title": title(repeats),
+        "head": head(repeats),
+        "rows": rows(repeats),
+        "sentences": sentences(repeats, metric, manifest),
+        "metric": metric,
+        "unsteady": unsteady(run, metric),
+        "verdicts": verdict_words(repeats),
+        "asked": repeats["most"],
+    }
+
+
+def verdict_words(repeats: Mapping[str, Any]) -> str:
+    """By what an answer's verdict flips."""
+    rules = {entry["verdicts"] for entry in repeats["metrics"].values()}
+    told = ["any change of a metric that is 0 or 1"] * ("binary" in rules)
+    told += ["a change of side at 0.5 of any other"] * ("0.5" in rules)
+    return ", ".join(told)
+
+
+def block(
+    repeats: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+    table: Callable[[Sequence[Sequence[str]]], str],
+) -> str:
+    """The same for a terminal; `table` draws rows."""
+    metric = next(iter(repeats["metrics"]), None)
+    lines = [title(repeats), table([(*head(repeats), ""), *((*row, "") for row in rows(repeats))])]
+    return "\n".join([*lines, *(fill(s, _WIDTH) for s in sentences(repeats, metric, manifest))])
+
+
+def _flips(entry: Mapping[str, Any]) -> str:
+    flips = entry["flips"]
+    if flips is None:
+        return "–"
+    return f"{flips['flipped']:,} of {flips['questions']:,}"
+
+
+def _questions(count: int) -> str:
+    return f"{count:,} question" if count == 1 else f"{count:,} questions"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0%}"
+
+
+def _interval(ci: Sequence[float] | None) -> str:
+    return f"{_number(ci[0])} … {_number(ci[1])}" if ci else "–"

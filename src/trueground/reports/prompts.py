@@ -1,0 +1,137 @@
+"""Runs that differ in their prompts only: how far the score depends on the wording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from textwrap import fill
+from typing import Any
+
+from trueground.reports.charts import Interval, Scale
+from trueground.reports.terminal import number, shown_name, table
+
+_P = 0.05
+_WIDTH = 110  # characters of a sentence's line on the terminal
+Study = Mapping[str, Any]
+
+
+def title(study: Study) -> str:
+    """Who was asked what, and with how many prompts."""
+    return (
+        f"{shown_name(str(study['model']))} on {study['task']}, {len(study['prompts'])} prompts, "
+        f"{study['questions']:,} questions"
+    )
+
+
+def sentences(study: Study) -> list[str]:
+    """What to take from it, by the headline metric."""
+    name = headline(study)
+    if name is None:
+        return ["No question has a value with every prompt."]
+    entry, names = study["metrics"][name], _names(study)
+    best, worst = (names[entry["means"].index(entry[end])] for end in ("max", "min"))
+    said = f"{name}: {number(entry['range'])} lie between the prompts with the highest mean "
+    said += f"({best}) and the lowest ({worst}); standard deviation {number(entry['sd'])}"
+    said += f", without what chance adds {number(entry['sd_beyond_chance'])}."
+    if not entry["range"]:
+        said = f"{name}: the mean is the same with every prompt."
+    told = [said]
+    if flips := entry["flips"]:
+        told.append(
+            f"{flips['flipped']:,} of {flips['questions']:,} questions "
+            f"({flips['rate']:.0%}) change their verdict from prompt to prompt{_by_chance(flips)}"
+        )
+    known = [d for d in entry["differences"] if d["p_holm"] is not None]
+    beyond = [str(d["prompt"]) for d in known if d["p_holm"] < _P]
+    who = (", ".join(beyond) or "no prompt") + (" differ" if len(beyond) > 1 else " differs")
+    told.append(f"By more than chance (Holm p below {_P}), {who} from {names[0]}.")
+    return told
+
+
+def _by_chance(flips: Mapping[str, Any]) -> str:
+    """How much of the flipping is the model's own noise, where that is known."""
+    if flips["two_differ_same"] is None:
+        return (
+            ". How many would change if the same prompt were asked again is not known; --repeats "
+            "tells."
+        )
+    return (
+        f". Two answers to a question differ with probability {flips['two_differ']:.0%} under two "
+        f"prompts, and {flips['two_differ_same']:.0%} under one and the same."
+    )
+
+
+def headline(study: Study) -> str | None:
+    """The metric by which models are ranked, where it has values; else the first that has."""
+    metrics = study["metrics"]
+    known = [name for name in (study["headline"], *metrics) if name in metrics]
+    return next((name for name in known if metrics[name]["means"]), None)
+
+
+def render_prompts(study: Study) -> str:
+    """The study for a terminal: means by prompt, spread, and differences from the first."""
+    names = _names(study)
+    head = ("prompts", *(shown_name(name, 24) for name in names), "range", "sd", "flips", "")
+    lines = [(*row, "") for row in rows(study)]
+    blocks = [title(study), table([head, *lines])]
+    blocks += [fill(sentence, _WIDTH) for sentence in sentences(study)]
+    return "\n".join(blocks)
+
+
+def rows(study: Study) -> list[tuple[str, ...]]:
+    """For each metric the means, their range and standard deviation, and flips."""
+    found = []
+    for name, entry in study["metrics"].items():
+        if entry["means"] is None:
+            continue
+        flips = entry["flips"]
+        told = f"{flips['flipped']:,} of {flips['questions']:,}" if flips else "–"
+        means = map(number, entry["means"])
+        found.append((name, *means, number(entry["range"]), number(entry["sd"]), told))
+    return found
+
+
+def prompts_view(study: Study) -> dict[str, Any]:
+    """What the page shows of a study."""
+    name = headline(study)
+    return {
+        "title": title(study),
+        "sentences": sentences(study),
+        "names": _names(study),
+        "runs": [prompt["run"] for prompt in study["prompts"]],
+        "rows": rows(study),
+        "headline": name,
+        "differences": _differences(study, name) if name else [],
+        "level": f"{study['ci_level']:.0%}",
+    }
+
+
+def _differences(study: Study, name: str) -> list[dict[str, Any]]:
+    """Each prompt against the first: words, and places on an axis that has 0 in its middle."""
+    found = study["metrics"][name]["differences"]
+    ends = [abs(x) for d in found for x in (d["difference"], *(d["ci"] or ())) if x is not None]
+    reach = max(ends, default=0.0) or 1.0
+    axis = Scale(-reach, reach)
+    return [
+        {
+            "prompt": d["prompt"],
+            "difference": _signed(d["difference"]),
+            "ci": " … ".join(map(_signed, d["ci"])) if d["ci"] else "none",
+            "p": "–" if d["p_holm"] is None else f"{d['p_holm']:.4f}",
+            "moved": f"{d['higher']:,} up, {d['lower']:,} down",
+            "drawing": Interval(axis.at(d["difference"]), *_ends(axis, d["ci"])),
+        }
+        for d in found
+    ]
+
+
+def _ends(axis: Scale, ci: Sequence[float] | None) -> tuple[float | None, float | None]:
+    return (axis.at(ci[0]), axis.at(ci[1])) if ci else (None, None)
+
+
+def _names(study: Study) -> list[str]:
+    return [str(prompt["name"]) for prompt in study["prompts"]]
+
+
+def _signed(value: float) -> str:
+    shown = f"{abs(value):.4f}"
+    return f"{'+' if value > 0 else '−'}{shown}" if float(shown) else shown

@@ -1,0 +1,64 @@
+"""A finished run by its questions: repeated answers become their mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.runs.directory import ITEMS
+from trueground.stats.repeats import PerQuestion, per_question
+from trueground.studies.contents import read_contents
+from trueground.studies.reading import NO_HASH, FinishedRun, hashes, read_scores
+
+
+class _Named(msgspec.Struct):
+    id: str
+
+
+@dataclass(frozen=True)
+class ByQuestion:
+    """What a run says of each question: `ids` (questions,) are hashes, `answers` the numbers.
+
+    `clusters` (questions,) are equal for questions of one group, None where none is told.
+    """
+
+    ids: NDArray[np.int64]
+    answers: PerQuestion
+    clusters: NDArray[np.int64] | None
+
+
+def repeats(run: FinishedRun) -> int:
+    """How many answers a benchmark run has to each question; 1 for a scored file."""
+    found = run.manifest.get("repeats")
+    return found if isinstance(found, int) else 1
+
+
+def by_question(run: FinishedRun, metrics: tuple[str, ...]) -> ByQuestion:
+    """The metrics of a run, questions in the order in which they came. Raises InputError."""
+    scores = read_scores(run, metrics)
+    ids = scores.ids
+    if repeats(run) > 1:
+        with (run.path / ITEMS).open("rb") as lines:
+            decode = msgspec.json.Decoder(_Named).decode
+            ids = hashes(decode(line).id.rpartition("#")[0] for line in lines)
+    _, first, codes = np.unique(ids, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    answers = per_question(scores.values, place[codes], len(order), range(len(metrics)))
+    first = first[order]
+    return ByQuestion(ids[first], answers, _clusters(run, scores.ids, ids, first))
+
+
+def _clusters(
+    run: FinishedRun, items: NDArray[np.int64], ids: NDArray[np.int64], first: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
+    """Groups of the questions; a question without one is its own."""
+    if not run.has_records:
+        return None
+    groups = read_contents(run, items, ()).groups
+    groups = np.where(groups == NO_HASH, ids, groups)[first]
+    return groups if len(np.unique(groups)) < len(groups) else None
