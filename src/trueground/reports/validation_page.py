@@ -1,0 +1,102 @@
+"""A validation as one page that opens from disk and asks nothing of the network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from trueground.errors import UsageError
+from trueground.reports import validation_said as said
+from trueground.reports import validation_tables as tables
+from trueground.reports.shell import draw
+from trueground.reports.validation_charts import curve, place_x, place_y, spread
+from trueground.reports.validation_headline import headline
+from trueground.reports.validation_people import ceiling, estimates, preferences
+from trueground.reports.validation_worst import worst
+from trueground.runs.directory import replacing
+from trueground.runs.outfile import see_out_file
+
+_SCRIPTS = ("leaderboard.js", "validation.js")
+_STYLES = ("report.css", "leaderboard.css", "validation.css")
+
+
+def see_writable(path: Path) -> None:
+    """See that the page may be written there, before any work is done.
+
+    UsageError: the name does not end in .html, so that no other file is replaced by a slip.
+    OutputError: the folder is missing or may not be written.
+    """
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"--out {path}: the page is an HTML file; name it FILE.html")
+    see_out_file(path, "validation.html")
+
+
+def write_validation(path: Path, raw: Mapping[str, Any]) -> None:
+    """Draw what `Validation.raw` holds (format trueground-validation-1). Raises WriteError."""
+    with replacing(path) as out:
+        out.write(render_page(raw).encode("utf-8", "replace"))
+
+
+def render_page(raw: Mapping[str, Any]) -> str:
+    """The page, with style and script inside and their hashes in its policy.
+
+    The script sorts tables, opens what a link points to and changes the theme; the page reads the
+    same without it. The same validation gives the same bytes.
+    """
+    metrics = said.ordered(raw)
+    shown = {
+        "v": raw,
+        "metrics": metrics,
+        "lowers": {m for m, higher in raw["higher_is_better"].items() if not higher},
+        "labelled": sum(of_set["n"] for of_set in raw["sets"]),
+        "positives": sum(of_set["positives"] for of_set in raw["sets"]),
+        "pairs": sum(one["n"] for one in raw["preferences"] or ()),
+        "headline": headline(raw),
+        "people": [(s["name"], found) for s in raw["sets"] if (found := ceiling(s))],
+        "preferences": preferences(raw),
+        "over_sets": tables.over_sets(raw, metrics),
+        "told": _told(raw),
+        "by_set": [(m, tables.by_set(raw, metrics, m)) for m in _first(tables.measures(raw))],
+        "sets": [_set(raw, of_set, number) for number, of_set in enumerate(raw["sets"])],
+        "said": said,
+        "spread": spread,
+        "curve": curve,
+        "place_x": place_x,
+        "place_y": place_y,
+    }
+    return draw("validation.html.j2", _SCRIPTS, _STYLES, shown)
+
+
+def _told(raw: Mapping[str, Any]) -> list[said.Measure]:
+    """The measures that stand on the page and of which something is known."""
+    of_pairs = [
+        name
+        for one in raw["preferences"] or ()
+        for e in one["metrics"].values()
+        for name in estimates(e)
+    ]
+    names = dict.fromkeys([*tables.measures(raw), *of_pairs])
+    return [told for told in map(said.measure, names) if told.words]
+
+
+def _set(raw: Mapping[str, Any], of_set: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """One set: its own order of metrics, its table, and what to read of it."""
+    only = {**raw, "sets": [of_set]}
+    metrics = [m for m in said.ordered(only) if m in of_set["metrics"]]
+    read = worst(of_set, number, len(raw["sets"]))
+    return {
+        "raw": of_set,
+        "metrics": [(m, of_set["metrics"][m]) for m in metrics],
+        "best": metrics[0]
+        if metrics and said.overall(only, metrics[0], said.FIRST)["value"] is not None
+        else None,
+        "table": tables.of_one_set(raw, of_set, metrics),
+        "worst": read,
+        "anchors": read.anchors(),
+    }
+
+
+def _first(names: list[str]) -> list[str]:
+    """AUROC leads, whatever the order in which the measures came."""
+    return sorted(names, key=lambda name: name != said.FIRST)
