@@ -1,7 +1,7 @@
 """`make bench`: measures side by side in one run and prints Markdown tables.
 
     python bench/run.py [startup] [speed] [calls] [replay] [judges] [retrieval] [graph]
-                        [linking] [memory] [--big]
+                        [linking] [validating] [memory] [--big]
 
 `memory` scores 200,000 and 1,000,000 records with the whole command; `--big` adds 5,000,000.
 """
@@ -26,6 +26,7 @@ from bench.graph import graph
 from bench.judges import judges
 from bench.linking import linking
 from bench.retrieval import retrieval
+from bench.validating import validating
 from trueground.metrics.base import Spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.evidence import Evidence
@@ -201,6 +202,7 @@ def main() -> None:
         "retrieval",
         "graph",
         "linking",
+        "validating",
         "memory",
     ]
     sizes = (200_000, 1_000_000) + ((5_000_000,) if "--big" in sys.argv else ())
@@ -217,6 +219,7 @@ def main() -> None:
                 "retrieval": retrieval,
                 "graph": graph,
                 "linking": linking,
+                "validating": validating,
             }[name]()
 
 

@@ -15,17 +15,15 @@ _WIDTH = 96
 _HEADS = {
     "auroc": "AUROC",
     "spearman": "rho",
-    "kendall": "tau",
-    "point_biserial": "r_pb",
     "balanced_accuracy": "bal.acc",
     "balanced_accuracy_best": "best",
     "matthews": "MCC",
     "cohen_kappa": "kappa",
-    "raw_agreement": "agree",
     "calibration_error": "cal.err",
     "false_negative_rate": "FN",
     "false_positive_rate": "FP",
 }
+_CEILING = ("auroc", "spearman", "balanced_accuracy", "cohen_kappa")
 _PAIRS = {"sign_agreement": "sign", "accuracy": "no ties", "spearman": "rho", "kendall": "tau"}
 
 
@@ -84,19 +82,35 @@ def _metrics(raw: Mapping[str, Any]) -> str:
     level = f"{raw['ci_level']:.0%} interval"
     first, *rest = _HEADS
     counted = "sets" if several else "scored"
-    rows = [("metric", counted, _HEADS[first], level, *(_HEADS[name] for name in rest), "")]
+    rows = [
+        ("metric", counted, "of all", _HEADS[first], level, *(_HEADS[name] for name in rest), "")
+    ]
     for key in best_first(raw):
         found = raw["mean"][key]
         only = raw["sets"][0]["metrics"].get(key) if not several else None
         counts = found[first]["sets"] if only is None else only["n"]
         numbers = (_three(found[name]["value"]) for name in rest)
-        row = (key, f"{counts:,}", _three(found[first]["value"]), _interval(found[first]["ci"]))
+        row = (
+            key,
+            f"{counts:,}",
+            _coverage(raw, key),
+            _three(found[first]["value"]),
+            _interval(found[first]["ci"]),
+        )
         rows.append((*row, *numbers, ""))
-    told = "mean over the sets that have it; " if several else ""
+    told = "means over the sets that have it; " if several else ""
     return (
-        f"{table(rows)}\n{told}verdicts at {raw['threshold']:g}; best: balanced accuracy at the "
-        "threshold that suits these labels best"
+        f"{table(rows)}\n{told}of all: share of records with a score; verdicts at "
+        f"{raw['threshold']:g};\nbest: balanced accuracy at the threshold that suits these labels "
+        "best"
     )
+
+
+def _coverage(raw: Mapping[str, Any], key: str) -> str:
+    """The share of the labelled records that has a score, in the sets in which any has one."""
+    sets = [one for one in raw["sets"] if key in one["metrics"]]
+    share = sum(one["metrics"][key]["n"] for one in sets) / sum(one["n"] for one in sets)
+    return f"{share:.1%}"
 
 
 def _by_set(raw: Mapping[str, Any]) -> str:
@@ -114,8 +128,8 @@ def _by_set(raw: Mapping[str, Any]) -> str:
 
 def _ceiling(one: Entry) -> str:
     """One annotator against the rest."""
-    names = ("auroc", "balanced_accuracy", "cohen_kappa", "raw_agreement", "spearman")
-    rows = [(f"{one['name']}: one against the rest", *(_HEADS[name] for name in names), "")]
+    names = {**{name: _HEADS[name] for name in _CEILING}, "raw_agreement": "agree"}
+    rows = [(f"{one['name']}: one against the rest", *names.values(), "")]
     for each in one["ceiling"]["annotators"]:
         found = each["measures"]
         rows.append((each["annotator"], *(_three(found[name]["value"]) for name in names), ""))
@@ -128,16 +142,16 @@ def _worst(raw: Mapping[str, Any]) -> str | None:
     """What to read first: the best metric's most confident mistakes, over all sets."""
     for key in best_first(raw):
         found = [
-            (one["name"], item)
+            (-abs(item["score"] - raw["threshold"]), place, one["name"], item)
             for one in raw["sets"]
             if key in one["metrics"]
-            for item in one["metrics"][key]["worst"]
+            for place, item in enumerate(one["metrics"][key]["worst"])
         ]
         if not found:
             continue
-        found.sort(key=lambda pair: -abs(pair[1]["score"] - raw["threshold"]))
+        found.sort(key=lambda each: each[:2])  # of equals the first of each set before its second
         lines = [f"{key} against the label, most confident first"]
-        for name, item in found[:_MOST_WORST]:
+        for _, _, name, item in found[:_MOST_WORST]:
             where = f"{name} {item['id']}" if len(raw["sets"]) > 1 else item["id"]
             lines.append(f"  {where}: score {item['score']:.3f}, label {item['label']:g}")
             lines.append(f"    {_short(item['response'])}")

@@ -76,6 +76,7 @@ class Out:
     path: Path
     overwrite: bool = False
     folder: bool = field(init=False)
+    _begun: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         suffix = self.path.suffix.lower()
@@ -109,8 +110,11 @@ class Out:
             return
         try:
             (self.path / ITEMS).mkdir(parents=True, exist_ok=True)
+            for old in () if self._begun else (self.path / ITEMS).glob("*.jsonl"):
+                old.unlink()
         except OSError as error:
             raise write_error(self.path / ITEMS, error) from error
+        self._begun = True
         with replacing(self.path / ITEMS / f"{safe_name(name)}.jsonl") as file:
             for line in lines:
                 file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
@@ -135,8 +139,6 @@ class Out:
                 "choose another --out"
             )
         see_ours(self.path / VALIDATION, FORMAT, _KIND)
-        for old in (self.path / ITEMS).glob("*.jsonl"):
-            old.unlink()
 
 
 def _write_page(path: Path, raw: dict[str, Any]) -> None:

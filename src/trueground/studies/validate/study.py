@@ -156,7 +156,7 @@ class _Study:
         rule = {"positive_above": s.positive_above, "ordinal": s.ordinal, "graded": s.pairs}
         return LabelledSets(
             self._source,
-            label=s.label,
+            label=pairs.LABEL if s.pairs and s.label is None else s.label,
             rule=rule,
             labels=files,
             default=pairs.LABEL if s.pairs else DEFAULT_LABEL,
@@ -211,7 +211,7 @@ class _Study:
             entries[one.set.number] = self._one(sets, one, manner, totals, unscored)
         raw["sets"] = [entries[number] for number in sorted(entries)]
         if not any(entry["metrics"] for entry in raw["sets"]):
-            raise InputError(f"no metric has a score on any item: {'; '.join(unscored.notes())}")
+            raise InputError("; ".join(unscored.notes()))
         raw["mean"], raw["pooled"] = totals.mean(), totals.pooled()
         self._notes += unscored.notes()
 
@@ -315,26 +315,36 @@ class _Study:
 
 @dataclass
 class _Unscored:
-    """Metrics without any score in a set: told once for all sets in which they are the same."""
+    """Metrics without any score in a set.
+
+    Of metrics that were `named` every such set is told, of the default ones only those that have a
+    score in no set at all.
+    """
 
     named: bool
-    _found: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    sets: int = 0
+    _found: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
     def see(self, one: ScoredSet) -> None:
-        """Find them in a set. Of the default metrics, those that lack a field are no news."""
-        by_reason: dict[str, list[str]] = {}
+        """Find them in a set, with why."""
+        self.sets += 1
         for key in one.scores:
             reasons = one.unscored(key)
             if sum(reasons.values()) == one.set.n:
-                by_reason.setdefault(", ".join(reasons), []).append(key)
-        for reason, keys in by_reason.items():
-            self._found.setdefault((", ".join(keys), reason), []).append(one.set.name)
+                self._found.setdefault(key, []).append((one.set.name, ", ".join(reasons)))
 
     def notes(self) -> list[str]:
-        """One line for each."""
+        """One line for all metrics of which the same is to be told."""
+        lines: dict[tuple[str, str], list[str]] = {}
+        for key, found in self._found.items():
+            if self.named or len(found) == self.sets:
+                names = ", ".join(name for name, _ in found)
+                where = f" in {names}" if len(found) < self.sets else ""
+                reasons = ", ".join(dict.fromkeys(reason for _, reason in found))
+                lines.setdefault((where, reasons), []).append(key)
         return [
-            f"no score on any item ({reason}) in {', '.join(names)}: {keys}"
-            for (keys, reason), names in self._found.items()
+            f"no score on any item{where} ({reasons}): {', '.join(keys)}"
+            for (where, reasons), keys in lines.items()
         ]
 
 

@@ -1,0 +1,132 @@
+"""`trueground validate` as a user types it: real processes, files, exit codes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+TEXT = "The old mill was built in 1903 by two brothers. It stands by the river Elm."
+CLAIMS = (
+    ("The mill was built in 1903.", 1),
+    ("It stands by the river Elm.", 1),
+    ("Two brothers built the mill.", 1),
+    ("The mill was built in 1930.", 0),
+    ("It stands by the river Oak.", 0),
+    ("Bread is baked there every morning.", 0),
+)
+
+
+def run(
+    *words: str | Path, cwd: Path, stdin: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "trueground", "validate", *map(str, words)],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=180,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """one.jsonl and two.jsonl.gz: the same claims with other ids; plain.jsonl has no label."""
+    path = tmp_path_factory.mktemp("labelled")
+    for name in ("one", "two", "plain"):
+        human = [{} if name == "plain" else {"human": {"faithful": y}} for _, y in CLAIMS]
+        text = "".join(
+            json.dumps({"id": f"{name}{i}", "response": c, "contexts": [TEXT], **human[i]}) + "\n"
+            for i, (c, _) in enumerate(CLAIMS)
+        )
+        (path / f"{name}.jsonl").write_text(text, encoding="utf-8")
+        (path / f"{name}.jsonl.gz").write_bytes(gzip.compress(text.encode()))
+    return path
+
+
+def test_text(folder: Path) -> None:
+    done = run("one.jsonl", "two.jsonl.gz", "--resamples", "100", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "2 sets, label 'faithful': 12 records, 50% positive"
+    assert any(line.split()[:3] == ["k_precision", "2", "100.0%"] for line in lines)
+    assert any(line.startswith("AUROC by set") for line in lines)
+    assert any(line.startswith("note: abstained: less is better") for line in lines)
+
+
+def test_json_is_the_same_bytes_from_a_file_and_standard_input(folder: Path) -> None:
+    words = ("--format", "json", "--resamples", "50", "--metrics", "k_precision,support")
+    first, again = (run("one.jsonl", *words, cwd=folder) for _ in range(2))
+    assert (first.returncode, first.stderr) == (0, "")
+    assert first.stdout == again.stdout
+    text = (folder / "one.jsonl").read_text(encoding="utf-8")
+    piped = json.loads(run("-", *words, cwd=folder, stdin=text).stdout)
+    of_file = json.loads(first.stdout)
+    assert piped["sets"][0]["name"] == "stdin"
+    assert piped["sets"][0]["metrics"] == of_file["sets"][0]["metrics"]
+    assert of_file["format"] == "trueground-validation-1"
+
+
+def test_out_folder_and_run(folder: Path) -> None:
+    words = ("--resamples", "50", "--quiet", "--out", "out")
+    done = run("one.jsonl", *words, cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (folder / "out" / "validation.html").stat().st_size > 10_000
+    again = run("one.jsonl", *words, cwd=folder)
+    assert again.returncode == 2
+    assert "not empty" in again.stderr
+    assert run("one.jsonl", *words, "--overwrite", cwd=folder).returncode == 0
+    score = [sys.executable, "-m", "trueground", "score", "one.jsonl", "--out", "run", "--quiet"]
+    subprocess.run(score, cwd=folder, check=True, timeout=180)
+    of_run = json.loads(run("run", "--resamples", "50", "--format", "json", cwd=folder).stdout)
+    of_file = json.loads((folder / "out" / "validation.json").read_text(encoding="utf-8"))
+    assert of_run["sets"][0]["metrics"] == of_file["sets"][0]["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["plain.jsonl"], "no record has a human label"),
+        (["one.jsonl", "--label", "fluent"], "unknown label 'fluent'. Known: faithful."),
+        (["one.jsonl", "--judge", "lexcial"], "Did you mean 'lexical'"),
+        (["one.jsonl", "--metrics", "k_precison"], "Did you mean 'k_precision'"),
+        (["one.jsonl", "one.jsonl"], "given twice"),
+        (["none.jsonl"], "none.jsonl"),
+        (["one.jsonl", "--limit", "3"], "3 of 3 labelled records are positive"),
+        (["one.jsonl", "--level", "2"], "level=2.0"),
+        (["one.jsonl", "--pairs"], "unknown label 'preference'"),
+        (["one.jsonl", "--out", "no/v.json"], "the folder no does not exist"),
+        ([], "Missing argument"),
+    ],
+)
+def test_refused(folder: Path, words: list[str], told: str) -> None:
+    done = run(*words, cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_needs_nothing_heavy(folder: Path) -> None:
+    code = (
+        "import sys\n"
+        "from trueground.cli.app import run\n"
+        "sys.argv = ['trueground', 'validate', '--help']\n"
+        "try:\n    run()\n"
+        "finally:\n"
+        "    heavy = {'numpy', 'polars', 'scipy', 'rich', 'aiohttp'} & set(sys.modules)\n"
+        "    assert not heavy, heavy\n"
+    )
+    start = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert "--positive-above" in done.stdout
+    assert time.perf_counter() - start < 30
