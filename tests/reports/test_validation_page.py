@@ -217,7 +217,10 @@ def test_one_set_has_no_tables_of_sets() -> None:
 
 def test_pairs_alone_make_a_page() -> None:
     page = render_page(of_pairs({"b": 0.61, "a": 0.72, "c": None}))
-    assert "pairs: <code>a</code> most often with people, in <strong>0.720</strong>" in page
+    assert "pairs: <code>a</code> agrees with people most often, in <strong>0.720</strong>" in page
+    rows = re.findall(r'<tr><th scope="row"><code>(.)</code></th>\s*<td', page)
+    assert rows == ["a", "b", "c"]
+    assert "/data/pairs.jsonl" in page
     assert "400 pairs, 20 of them even for people" in page
     assert "all of the 400 pairs are ties" in page
     assert "Each set" not in page

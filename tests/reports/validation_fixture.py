@@ -264,6 +264,7 @@ def of_pairs(values: dict[str, float | None], n: int = 400) -> dict[str, Any]:
         for metric, value in values.items()
     }
     empty = {"sets": [], "mean": {}, "pooled": {}, "label": "preference"}
-    one = {"set": "pairs", "n": n, "ties": 20, "annotators": 2, "metrics": metrics}
+    where = {"path": "/data/pairs.jsonl", "sha256": "5e" * 32}
+    one = {"set": "pairs", **where, "n": n, "ties": 20, "annotators": 2, "metrics": metrics}
     names_of = {"higher_is_better": dict.fromkeys(values, True), "signatures": {}}
     return {**validation(1, 1), **empty, **names_of, "preferences": [one]}

@@ -62,7 +62,9 @@ def _of_pairs(one: Mapping[str, Any], found: Mapping[str, Estimate], level: floa
         return Markup("{}: no metric can be held against the preferences.").format(one["set"])
     have.sort(key=lambda name: -found[name]["value"])
     best = found[have[0]]
-    said = Markup("{}: {} most often with people, in <strong>{}</strong> of the pairs{}. ").format(
+    said = Markup(
+        "{}: {} agrees with people most often, in <strong>{}</strong> of the pairs{}. "
+    ).format(
         one["set"],
         _code([n for n in have if _equal(found[n], best)]),
         three(best["value"]),

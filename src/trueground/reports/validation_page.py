@@ -53,6 +53,7 @@ def render_page(raw: Mapping[str, Any]) -> str:
         "positives": sum(of_set["positives"] for of_set in raw["sets"]),
         "pairs": sum(one["n"] for one in raw["preferences"] or ()),
         "headline": headline(raw),
+        "files": [*raw["sets"], *(raw["preferences"] or ())],
         "people": [(s["name"], found) for s in raw["sets"] if (found := ceiling(s))],
         "preferences": preferences(raw),
         "over_sets": tables.over_sets(raw, metrics),

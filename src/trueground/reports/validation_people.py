@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trueground.reports.validation_said import Estimate
+from trueground.reports.validation_said import PAIRS_FIRST, Estimate
 from trueground.reports.validation_tables import Table, of_estimates
 
 MEAN = "mean of the annotators"
@@ -26,11 +26,13 @@ def ceiling(of_set: Mapping[str, Any]) -> Table | None:
 
 
 def preferences(raw: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], Table]]:
-    """Metric × measure for each set of pairs."""
+    """Metric × measure for each set of pairs, best first."""
     found = []
     for one in raw.get("preferences") or ():
         rows = {metric: estimates(entry) for metric, entry in one["metrics"].items()}
-        found.append((one, of_estimates(rows)))
+        values = {m: (e.get(PAIRS_FIRST) or {}).get("value") for m, e in rows.items()}
+        order = sorted(rows, key=lambda m: (values[m] is None, -(values[m] or 0.0)))
+        found.append((one, of_estimates({m: rows[m] for m in order})))
     return found
 
 

@@ -42,7 +42,7 @@ def over_sets(raw: Mapping[str, Any], metrics: Sequence[str]) -> Table:
     pooled = raw.get("pooled") or {}
     if len(raw["sets"]) > 1 and pooled:
         told = measure("calibration_error")
-        columns.append(("pooled", f"{told.title}, all records together", told))
+        columns.append(("pooled", f"{told.title}, pooled", told))
         for m in metrics:
             table_of[m, "pooled"] = (pooled.get(m) or {}).get("calibration_error") or {
                 **_NOTHING,
