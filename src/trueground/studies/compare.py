@@ -14,7 +14,7 @@ from trueground.stats.paired import holm
 from trueground.studies.comparison import ComparedRun, Comparison, PairComparison
 from trueground.studies.pair import Pair, Settings
 from trueground.studies.pairing import common_metrics
-from trueground.studies.reading import FinishedRun, Scores, open_run, read_scores
+from trueground.studies.reading import FinishedRun, Scores, open_run, read_scores, with_repeats
 from trueground.studies.run_level import columns_for
 
 
@@ -43,7 +43,7 @@ def compare(
         resamples, seed, level, flips, allow_mismatch, power, tuple(dict.fromkeys(detect))
     )
     _check(settings)
-    runs = [open_run(Path(path)) for path in paths]
+    runs = with_repeats([open_run(Path(path)) for path in paths])
     _see_different(runs)
     wanted = split_specs(metrics) if isinstance(metrics, str) else metrics
     names = [common_metrics(runs[0], other, wanted) for other in runs[1:]]

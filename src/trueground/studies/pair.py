@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from trueground.errors import UsageError
 from trueground.evaluate.run_level import macro_key
 from trueground.metrics.column import CODES, STATUSES
-from trueground.metrics.registry import all_metrics
 from trueground.reports.item_links import item_links
 from trueground.stats.bootstrap import Floats
 from trueground.stats.effects import effects
@@ -21,7 +20,7 @@ from trueground.stats.power import plan
 from trueground.stats.signed_rank import signed_rank
 from trueground.studies.comparison import Change, MetricComparison, PairComparison, Sizes
 from trueground.studies.pairing import Aligned, align
-from trueground.studies.reading import FinishedRun, Scores, read_words
+from trueground.studies.reading import FinishedRun, Scores, higher_is_better, read_words
 from trueground.studies.run_level import Side, Whole, whole_runs
 from trueground.types import Status
 
@@ -99,7 +98,7 @@ class Pair:
             seed=self.settings.seed,
             level=self.settings.level,
         )
-        better = [_higher_is_better(metric) for metric in self.metrics]
+        better = [higher_is_better(metric) for metric in self.metrics]
         changes = self._changes(aligned, better)
         return {
             metric: _metric(
@@ -163,7 +162,7 @@ class Pair:
         words_a = read_words(self.run_a, rows_a[rows])
         words_b = read_words(self.run_b, rows_b[rows])
         ids = [words_a[int(row)].id for row in rows_a[rows]]
-        links_a, links_b = item_links(self.run_a.path, ids), item_links(self.run_b.path, ids)
+        links_a, links_b = _links(self.run_a, ids), _links(self.run_b, ids)
 
         def change(row: int, i: int) -> Change:
             in_a, in_b = words_a[int(rows_a[row])], words_b[int(rows_b[row])]
@@ -210,6 +209,12 @@ class Pair:
                 "the runs have groups, but these stand in the records, which were not kept: every "
                 "item counts by itself, so intervals and p values may be too narrow and too small"
             )
+        told += [
+            f"{label} has {run.repeats:,} answers to each question: each question counts once, by "
+            "the mean over its answers; texts and links are those of the first"
+            for label, run in ((label_a, self.run_a), (label_b, self.run_b))
+            if run.by_question
+        ]
         if not (self.run_a.has_records and self.run_b.has_records):
             told.append(
                 "not both runs kept their records: whether questions, contexts and references are "
@@ -260,6 +265,12 @@ def _of_runs(
     return dataclasses.replace(metric, only_a={}, only_b={}, changes_lost=(), changes_won=())
 
 
+def _links(run: FinishedRun, ids: Sequence[str]) -> dict[str, str]:
+    """Id → link; of a question with several answers to the first of them."""
+    on_page = {f"{one}#1" if run.by_question else one: one for one in ids}
+    return {on_page[one]: link for one, link in item_links(run.path, on_page).items()}
+
+
 def _statuses(codes: NDArray[np.uint8]) -> dict[str, int]:
     counts = np.bincount(codes, minlength=len(STATUSES)).tolist()
     return {status.value: n for status, n in zip(STATUSES, counts, strict=True) if n}
@@ -274,8 +285,3 @@ def _changed(
     lost = order[: min(most, int((gain < 0).sum()))]
     order = np.argsort(-gain, kind="stable")
     return lost, order[: min(most, int((gain > 0).sum()))]
-
-
-def _higher_is_better(key: str) -> bool:
-    metric = all_metrics().get(key.partition("@")[0].partition("(")[0])
-    return metric is None or metric.higher_is_better

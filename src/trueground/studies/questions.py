@@ -12,6 +12,7 @@ from trueground.runs.directory import ITEMS
 from trueground.stats.repeats import PerQuestion, per_question
 from trueground.studies.contents import read_contents
 from trueground.studies.reading import NO_HASH, FinishedRun, hashes, read_scores
+from trueground.studies.repeated import question_id
 
 
 class _Named(msgspec.Struct):
@@ -30,20 +31,14 @@ class ByQuestion:
     clusters: NDArray[np.int64] | None
 
 
-def repeats(run: FinishedRun) -> int:
-    """How many answers a benchmark run has to each question; 1 for a scored file."""
-    found = run.manifest.get("repeats")
-    return found if isinstance(found, int) else 1
-
-
 def by_question(run: FinishedRun, metrics: tuple[str, ...]) -> ByQuestion:
     """The metrics of a run, questions in the order in which they came. Raises InputError."""
     scores = read_scores(run, metrics)
     ids = scores.ids
-    if repeats(run) > 1:
+    if run.repeats > 1:
         with (run.path / ITEMS).open("rb") as lines:
             decode = msgspec.json.Decoder(_Named).decode
-            ids = hashes(decode(line).id.rpartition("#")[0] for line in lines)
+            ids = hashes(question_id(decode(line).id) for line in lines)
     _, first, codes = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first)
     place = np.empty_like(order)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError
 from trueground.metrics.column import CODES
+from trueground.metrics.registry import all_metrics
 from trueground.records.archives import opened
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, SUMMARY
+from trueground.studies.repeated import as_questions, first_answers, question_id
 from trueground.types import Status
 
 _BLOCK = 4_096
@@ -55,11 +57,21 @@ class Words(msgspec.Struct):
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that ended well. `signatures` tells for each metric what fixes its value."""
+    """A run that ended well. `signatures` tells for each metric what fixes its value.
+
+    With `by_question`, the answers to one question are read as one item, under the question's id.
+    """
 
     path: Path
     manifest: dict[str, Any]
     signatures: dict[str, str]
+    by_question: bool = False
+
+    @property
+    def repeats(self) -> int:
+        """How many answers a benchmark run has to each question; 1 for a scored file."""
+        found = self.manifest.get("repeats")
+        return found if isinstance(found, int) else 1
 
     @property
     def task(self) -> str | None:
@@ -103,7 +115,10 @@ class FinishedRun:
             summary = msgspec.json.decode((self.path / SUMMARY).read_bytes(), type=dict[str, Any])
         except (OSError, msgspec.DecodeError):
             return False
-        return summary.get("clusters") is not None
+        clusters = summary.get("clusters")
+        if self.by_question and clusters is not None:  # the answers to one question are no group
+            return bool(clusters < (summary.get("repeats") or {}).get("questions", clusters))
+        return clusters is not None
 
 
 @dataclass(frozen=True)
@@ -155,13 +170,20 @@ def open_run(path: Path) -> FinishedRun:
     return FinishedRun(path, manifest, signatures)
 
 
+def with_repeats(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
+    """The runs, those with several answers to each question by their questions."""
+    return [replace(run, by_question=run.repeats > 1) for run in runs]
+
+
 def read_scores(run: FinishedRun, metrics: Sequence[str]) -> Scores:
     """The scores of these metrics. InputError: a line that is no item, an id that comes twice."""
-    ids, values, status, counts = [], [], [], []
+    ids, questions, values, status, counts = [], [], [], [], []
     with (run.path / ITEMS).open("rb") as lines:
         items = _decoded(lines, _Item, run.path / ITEMS)
         while block := list(islice(items, _BLOCK)):
             ids.append(hashes(item.id for item in block))
+            if run.by_question:
+                questions.append(hashes(question_id(item.id) for item in block))
             found = [[item.scores.get(metric) for metric in metrics] for item in block]
             values.append(np.array(found, np.float64))
             codes = [
@@ -180,6 +202,9 @@ def read_scores(run: FinishedRun, metrics: Sequence[str]) -> Scores:
     )
     if len(np.unique(scores.ids)) < len(scores.ids):
         raise InputError(f"{run.path / ITEMS}: an id comes twice; expected unique ids. Run again")
+    if questions:
+        asked = np.concatenate(questions)
+        return Scores(*as_questions(asked, scores.values, scores.status, scores.counts))
     return scores
 
 
@@ -191,14 +216,22 @@ def read_words(run: FinishedRun, rows: NDArray[np.int64]) -> dict[int, Words]:
     if run.has_records:
         return _picked(read_records(run, Words), wanted)
     with (run.path / ITEMS).open("rb") as lines:
-        return _picked(_decoded(lines, Words, run.path / ITEMS), wanted)
+        found = _decoded(lines, Words, run.path / ITEMS)
+        return _picked(first_answers(found) if run.by_question else found, wanted)
 
 
 def read_records(run: FinishedRun, kind: type[T]) -> Iterator[T]:
     """All records that were kept with the run, as structs of this kind. InputError."""
     path = run.path / RECORDS
     with opened(path, ".zst", str(path)) as lines:
-        yield from _decoded(lines, kind, path)
+        found = _decoded(lines, kind, path)
+        yield from first_answers(found) if run.by_question else found
+
+
+def higher_is_better(key: str) -> bool:
+    """Whether more of this metric is better; so it is of one that is not known here."""
+    metric = all_metrics().get(key.partition("@")[0].partition("(")[0])
+    return metric is None or metric.higher_is_better
 
 
 def hashes(texts: Iterable[str | bytes | None]) -> NDArray[np.int64]:
