@@ -24,8 +24,12 @@ CLAIMS = (
 
 
 def run(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return command("judge", "calibrate", *words, cwd=cwd)
+
+
+def command(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "trueground", "judge", "calibrate", *map(str, words)],
+        [sys.executable, "-m", "trueground", *map(str, words)],
         cwd=cwd,
         capture_output=True,
         text=True,
@@ -83,6 +87,10 @@ def test_json_and_file_are_the_same(folder: Path) -> None:
         (["one.jsonl", "--out", "no/c.json"], "the folder no does not exist"),
         (["one.jsonl", "--positive-above", "2"], "0 of 6 records"),
         (["one.jsonl", "--objective", "auc"], "--objective"),
+        (["one.jsonl", "--method", "spline"], "--method"),
+        (["one.jsonl", "--method", "isotonic"], "expected 20 or more of each"),
+        (["one.jsonl", "--precision", "1.5"], "above 0, and at most 1"),
+        (["one.jsonl", "--precision", "0.9", "--objective", "f1"], "leave the other out"),
         (["one.jsonl", "one.jsonl"], "given twice"),
     ],
 )
@@ -126,6 +134,59 @@ def test_only_a_calibration_is_ever_replaced(folder: Path, tmp_path: Path) -> No
 
 
 def test_a_judge_without_scores_is_refused_before_it_is_asked(folder: Path) -> None:
-    done = run("one.jsonl", "--judge", "llm:m(base_url=http://127.0.0.1:9/v1)", cwd=folder)
-    assert done.returncode == 2  # 4 if anybody had been asked
-    assert "no threshold to choose" in done.stderr
+    model = "llm:m(base_url=http://127.0.0.1:9/v1)"
+    for asked in (("--objective", "kappa"), ("--precision", "0.9")):
+        done = run("one.jsonl", "--judge", model, *asked, cwd=folder)
+        assert done.returncode == 2  # 4 if anybody had been asked
+        assert "no threshold to choose" in done.stderr
+
+
+def test_a_judge_without_scores_gets_probabilities(folder: Path, tmp_path: Path) -> None:
+    """A model that says True to every statement tells nothing apart; its replies are real ones."""
+    done = run("one.jsonl", "--judge", "llm:fake:True", "--out", tmp_path / "c.json", cwd=folder)
+    assert done.returncode == 2
+    assert "all 6 verdicts are True" in done.stderr
+    assert not (tmp_path / "c.json").exists()
+
+
+def test_precision_and_method_stand_in_the_report(folder: Path) -> None:
+    rows = [
+        {"id": f"{i}{k}", "response": c, "contexts": [TEXT], "human": {"faithful": y}}
+        for k in range(10)
+        for i, (c, y) in enumerate(CLAIMS)
+    ]
+    (folder / "many.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    done = run("many.jsonl", "--precision", "0.7", "--method", "isotonic", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "chosen for a precision of 0.7, the lowest that reaches it" in done.stdout
+    assert "isotonic (kept)" in done.stdout
+    assert "with 95% confidence, one-sided" in done.stdout
+
+
+def test_score_takes_the_file(folder: Path, tmp_path: Path) -> None:
+    """From labels to a run whose signatures tell the calibration."""
+    path = tmp_path / "c.json"
+    assert run("one.jsonl", "--out", path, "--quiet", cwd=folder).returncode == 0
+    words = ["score", "one.jsonl", "--metrics", "support", "--no-progress", "--quiet"]
+    out = tmp_path / "scored"
+    done = command(*words, "--judge-calibration", path, "--out", out, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+    assert "|calibration:" in manifest["judge"]["signature"]
+    for judge, file, told in (
+        ("llm:fake:True", path, "the judges here are llm; add --judge lexical"),
+        ("lexical", tmp_path / "none.json", "No such file"),
+        (f"lexical(calibration={path})", path, "leave that or --judge-calibration out"),
+    ):
+        done = command(*words, "--judge", judge, "--judge-calibration", file, cwd=folder)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert told in done.stderr
+
+
+def test_run_takes_the_file(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    assert run("one.jsonl", "--out", path, "--quiet", cwd=folder).returncode == 0
+    words = ["run", "truly-ground", "--model", "fake:x", "--dry-run", "--judge", "llm:fake:True"]
+    done = command(*words, "--judge-calibration", path, cwd=folder)
+    assert done.returncode == 2
+    assert "it is of the judge 'lexical', and the judges here are llm" in done.stderr

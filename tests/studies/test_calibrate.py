@@ -11,17 +11,24 @@ from typing import Any
 import numpy as np
 import pytest
 
+import trueground as tg
 from trueground.claims import RuleDecomposer
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
 from trueground.judges import LexicalJudge, get_judge
+from trueground.judges.calibrated import calibrated
+from trueground.judges.calibration import METHODS
 from trueground.reports.calibration import render
-from trueground.stats.logistic import fit
-from trueground.stats.thresholds import auroc, best_threshold
+from trueground.stats import isotonic
+from trueground.stats.held_out import folds
+from trueground.stats.logistic import brier, calibration_error, fit, reliability
+from trueground.stats.share import lower_bound
+from trueground.stats.thresholds import auroc, best_threshold, measures_at, threshold_for_precision
 from trueground.studies.calibrate import calibrate
 from trueground.testing import FakeJudge
 from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
 
 Rows = list[dict[str, Any]]
+KEPT = ("score", "platt")
 
 
 class Scripted:
@@ -29,6 +36,7 @@ class Scripted:
 
     name = "scripted"
     threshold = 0.5
+    scores = True
     signature = "scripted-1|threshold:0.5"
     basis = "scripted-1"
 
@@ -86,7 +94,7 @@ def test_the_numbers_are_those_of_scores_and_labels() -> None:
     assert found.threshold == best_threshold(scores, truth)
     assert (found.slope, found.intercept) == fit(scores, truth)
     raw = found.raw
-    assert (raw["format"], raw["judge"]) == ("trueground-calibration-1", "scripted")
+    assert (raw["format"], raw["judge"]) == ("trueground-calibration-2", "scripted")
     assert raw["signature"] == "scripted-1"
     assert (raw["n"], raw["positives"], raw["groups"]) == (200, int(truth.sum()), None)
     assert raw["default"]["threshold"] == 0.5
@@ -96,6 +104,9 @@ def test_the_numbers_are_those_of_scores_and_labels() -> None:
     assert raw["chosen"]["cross_validated"]["folds"] == 5
     assert raw["calibration_error"]["before"] is None
     assert raw["calibration_error"]["after"] < 0.15
+    assert (raw["of"], raw["method"], raw["knots"], raw["precision"]) == (*KEPT, None, None)
+    at = measures_at(scores, truth, found.threshold)
+    assert {name: raw["chosen"][name] for name in at} == at
     assert calibrate(rows, Scripted(), resamples=50).raw == raw
 
 
@@ -142,13 +153,67 @@ def test_verdicts_that_are_not_scored_are_counted_by_status() -> None:
 
 
 def test_a_judge_without_any_score_has_no_threshold() -> None:
-    judge = Scripted(lambda score: Verdict(score > 0.5))
-    with pytest.raises(UsageError, match="verdicts without a score or a probability"):
-        calibrate(drawn(0, 10), judge)
-    assert len(judge.asked) == 1
+    for asked in ({"objective": "kappa"}, {"precision": 0.9}):
+        judge = Scripted(lambda score: Verdict(score > 0.5))
+        with pytest.raises(UsageError, match="verdicts without a score or a probability"):
+            calibrate(drawn(0, 10), judge, **asked)
+        assert len(judge.asked) == 1
+        judge.scores = False
+        with pytest.raises(UsageError, match="leave --objective and --precision out"):
+            calibrate(drawn(0, 10), judge, **asked)
+        assert len(judge.asked) == 1
     lost = Scripted(lambda _score: Verdict(status=Status.ERROR))
     with pytest.raises(InputError, match="could score no record: 10 error"):
         calibrate(drawn(0, 10), lost)
+
+
+@pytest.mark.parametrize("method", ["platt", "isotonic"])
+@pytest.mark.parametrize("told", [True, False])
+def test_verdicts_alone_get_the_shares_of_true_and_false(method: str, told: bool) -> None:
+    judge = Scripted(lambda score: Verdict(score > 0.5))
+    if told:
+        judge.scores = False
+    rows = drawn(8, 300)
+    truth = np.array([r["human"]["faithful"] == 1 for r in rows])
+    verdict = np.array([float(r["response"].split()[-1]) > 0.5 for r in rows])
+    found = calibrate(rows, judge, method=method, resamples=50)
+    raw = found.raw
+    assert (raw["of"], raw["threshold"], raw["objective"]) == ("verdict", 0.5, None)
+    low, high = (truth[verdict == kind].mean() for kind in (False, True))
+    if method == "isotonic":
+        assert found.knots is not None
+        assert [p for _, p in found.knots] == pytest.approx([low, high], abs=0.01)
+    else:
+        assert found.slope is not None
+        assert found.intercept is not None
+        odds = np.array([found.intercept, found.intercept + found.slope])
+        assert 1 / (1 + np.exp(-odds)) == pytest.approx([low, high], abs=0.01)
+    assert raw["chosen"]["balanced_accuracy"] == raw["auroc"]["value"]
+    assert raw["chosen"]["cross_validated"]["balanced_accuracy"] is None
+    assert raw["calibration_error"]["before"] is None
+    assert raw["calibration_error"]["cross_validated"] < 0.1
+    assert raw["notes"] == []
+    assert f"probability of True {high:.2f}"[:-1] in render(raw)
+
+
+def test_verdicts_that_are_all_alike_tell_nothing() -> None:
+    judge = Scripted(lambda _score: Verdict(True))
+    with pytest.raises(InputError, match="all 10 verdicts are True: they tell nothing apart"):
+        calibrate(drawn(0, 10), judge)
+
+
+def test_of_verdicts_alone_an_unsupported_claim_is_the_weakest() -> None:
+    def verdict(score: float) -> Verdict:
+        return Verdict(status=Status.ERROR) if score == 0.3 else Verdict(score > 0.5)
+
+    rows = [
+        {**row(0, 1), "response": "a 0.9 | b 0.7"},
+        {**row(0, 0), "response": "a 0.9 | b 0.2 | c 0.8"},
+        {**row(0, 0), "response": "a 0.9 | b 0.2 | c 0.3"},
+    ]
+    found = calibrate(rows, Scripted(verdict), decomposer=ByBar(), resamples=1).raw
+    assert (found["n"], found["unscored"]) == (2, {"error": 1})
+    assert found["chosen"]["accuracy"] == 1
 
 
 def test_a_judge_that_cannot_be_reached_is_not_hidden() -> None:
@@ -175,7 +240,7 @@ def test_with_a_decomposer_the_weakest_claim_counts() -> None:
     assert named["decomposer"] == RuleDecomposer.signature
 
 
-@pytest.mark.parametrize("objective", ["f1", "accuracy", "matthews", "correlation"])
+@pytest.mark.parametrize("objective", ["f1", "accuracy", "matthews", "correlation", "kappa"])
 def test_objectives(objective: str) -> None:
     rows = drawn(7, 60)
     scores = np.array([float(r["response"].split()[-1]) for r in rows])
@@ -265,6 +330,7 @@ def test_notes_say_when_the_numbers_are_no_use() -> None:
     assert any("AUROC is 0.000" in note for note in notes)
     good = [row(s, s > 0.5) for s in (0.1, 0.2, 0.8, 0.9)] * 5
     notes = calibrate(good, Scripted(), resamples=1).notes
+    notes = [note for note in notes if not note.startswith("cross-validated, the Brier")]
     assert [note.rpartition(": ")[2] for note in notes] == ["keep the default"]
     two = calibrate([row(0.1, 0), row(0.9, 1)], Scripted(), resamples=1)
     assert any(note.startswith("no cross-validation") for note in two.notes)
@@ -277,7 +343,18 @@ def test_scores_that_are_all_equal_allow_no_threshold() -> None:
         calibrate([row(0.5, i % 2) for i in range(4)], Scripted())
 
 
-@pytest.mark.parametrize("wrong", [{"objective": "auc"}, {"resamples": 0}, {"level": 1.0}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"objective": "auc"},
+        {"method": "spline"},
+        {"precision": 0.0},
+        {"precision": 1.5},
+        {"precision": 0.9, "objective": "f1"},
+        {"resamples": 0},
+        {"level": 1.0},
+    ],
+)
 def test_settings_that_cannot_be_meant(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         calibrate(drawn(0, 10), Scripted(), **wrong)
@@ -337,3 +414,169 @@ def test_a_judge_that_says_the_opposite_is_told_so_with_its_file() -> None:
     judge = FakeJudge({"a": 0.9, "b": 0.8, "c": 0.2, "d": 0.1})
     notes = calibrate(rows, judge, resamples=10).notes
     assert any("judges refuse a file" in note for note in notes)
+
+
+def columns(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """The scores of Scripted, and the labels."""
+    return (
+        np.array([float(r["response"].split()[-1]) for r in rows]),
+        np.array([r["human"]["faithful"] == 1 for r in rows]),
+    )
+
+
+def test_both_methods_are_told_and_the_kept_one_is_that_which_was_asked_for() -> None:
+    rows = drawn(9, 400)
+    scores, truth = columns(rows)
+    parts = folds(400)
+    platt, isotonic_ = (calibrate(rows, Scripted(), method=m, resamples=1) for m in METHODS)
+    assert platt.raw["methods"] == isotonic_.raw["methods"]
+    assert isotonic_.knots == [tuple(knot) for knot in isotonic.fit(scores, truth).tolist()]
+    assert (isotonic_.slope, isotonic_.intercept, platt.knots) == (None, None, None)
+    held = np.empty(400)
+    for part in range(5):
+        inside = parts == part
+        knots = isotonic.fit(scores[~inside], truth[~inside])
+        held[inside] = isotonic.probabilities(scores[inside], knots)
+    told = isotonic_.raw["methods"]["isotonic"]
+    assert told["cross_validated"]["calibration_error"] == calibration_error(held, truth)
+    assert told["cross_validated"]["brier"] == brier(held, truth)
+    assert isotonic_.raw["reliability"]["cross_validated"] == reliability(held, truth)
+    # Fitted on these very records it flatters itself.
+    assert told["calibration_error"] < told["cross_validated"]["calibration_error"]
+    assert told["brier"] < told["cross_validated"]["brier"]
+    other = platt.raw["other_method"]
+    assert other["name"] == "isotonic"
+    brier_of = {m: platt.raw["methods"][m]["cross_validated"]["brier"] for m in METHODS}
+    worse = brier_of["platt"] - brier_of["isotonic"]
+    assert other["brier_difference"] == pytest.approx(worse)
+    assert isotonic_.raw["other_method"]["brier_difference"] == pytest.approx(-worse)
+    assert any("an isotonic curve over 400 records" in note for note in isotonic_.notes)
+    shown = render(isotonic_.raw)
+    assert "isotonic (kept)" in shown
+    assert f"isotonic, {len(isotonic_.knots)} knots" in shown
+
+
+def test_few_records_have_no_isotonic_curve() -> None:
+    with pytest.raises(InputError, match=r"records of the rarer kind; expected 20 or more of each"):
+        calibrate(drawn(1, 30), Scripted(), method="isotonic")
+    calibrate(drawn(1, 60), Scripted(), method="isotonic", resamples=1)
+
+
+def test_the_better_method_is_named_where_it_is_clearly_better() -> None:
+    """A judge whose scores are right in the middle and level elsewhere: no logistic curve."""
+    random = np.random.default_rng(0)
+    scores = random.random(2_000)
+    chance = np.where(scores < 0.2, 0.02, np.where(scores < 0.3, 0.9, 0.95))
+    rows = [row(float(s), float(random.random() < c)) for s, c in zip(scores, chance, strict=True)]
+    found = calibrate(rows, Scripted(), resamples=1)
+    assert any("the Brier score of the method isotonic is better" in note for note in found.notes)
+
+
+def test_a_wanted_precision_is_told_with_what_it_is_at_least() -> None:
+    rows = drawn(10, 800)
+    scores, truth = columns(rows)
+    found = calibrate(rows, Scripted(), precision=0.8, resamples=20)
+    assert found.threshold == threshold_for_precision(scores, truth, 0.8)
+    raw = found.raw
+    assert raw["objective"] == "precision"
+    told = raw["precision"]
+    above = scores > found.threshold
+    assert (told["wanted"], told["n"]) == (0.8, int(above.sum()))
+    assert told["value"] == raw["chosen"]["precision"] >= 0.8
+    assert told["lower"] == lower_bound(truth[above])
+    held = told["cross_validated"]
+    assert held["value"] == raw["chosen"]["cross_validated"]["precision"]
+    assert held["lower"] < held["value"] < 0.9
+    assert any("0.8 is not certain on other records" in note for note in found.notes)
+    assert not any("keep the default" in note for note in found.notes)
+    assert "on records held out" in render(raw)
+    easy = calibrate(rows, Scripted(), precision=0.2, resamples=1)
+    assert easy.raw["chosen"]["share_positive"] == 1
+    assert any("one verdict for all" in note for note in easy.notes)
+
+
+def test_a_precision_that_holds_has_no_note() -> None:
+    rows = [row(0.8, 1)] * 100 + [row(0.2, i % 10 == 0) for i in range(100)]
+    found = calibrate(rows, Scripted(), precision=0.9, resamples=1)
+    assert found.raw["precision"]["cross_validated"]["lower"] > 0.95
+    assert not any("certain" in note for note in found.notes)
+
+
+def test_a_precision_out_of_reach_is_refused() -> None:
+    against = [row(s, 1 - r) for s, r in ((0.1, 0), (0.2, 0), (0.8, 1), (0.9, 1))] * 5
+    with pytest.raises(InputError, match=r"no threshold reaches a precision of 1: the best is 0\."):
+        calibrate(against, Scripted(), precision=1.0)
+
+
+def test_a_precision_that_some_fold_cannot_reach_is_told() -> None:
+    """The three records above all others are in one fold: without them nothing reaches 1."""
+    rows = [{**row(0.95, 1), "group": "top"} for _ in range(3)]
+    rows += [{**row(round(0.1 + i / 100, 2), i % 2), "group": f"g{i // 2}"} for i in range(60)]
+    rows += [{**row(0.7, 0), "group": f"high{i}"} for i in range(8)]
+    found = calibrate(rows, Scripted(), precision=1.0, resamples=1)
+    assert found.raw["precision"]["n"] == 3
+    reason = found.raw["precision"]["cross_validated"]["reason"]
+    assert "no threshold reaches a precision of 1" in reason
+    assert any("no cross-validated precision" in note for note in found.notes)
+    assert "–" in render(found.raw)
+
+
+def test_groups_widen_the_bound_of_a_precision() -> None:
+    rows = drawn(11, 100)
+    copies = [{**r, "group": f"g{i}"} for i, r in enumerate(rows) for _ in range(6)]
+    loose = [{**r, "group": None} for r in copies]
+    bounds = [
+        calibrate(some, Scripted(), precision=0.7, resamples=1).raw["precision"]
+        for some in (copies, loose)
+    ]
+    assert bounds[0]["value"] == bounds[1]["value"]
+    assert bounds[0]["lower"] < bounds[1]["lower"]
+
+
+def test_each_file_has_the_calibration_error_of_the_others_curve(tmp_path: Path) -> None:
+    paths = [str(write(tmp_path / f"{i}.jsonl", drawn(20 + i, 60))) for i in range(3)]
+    found = calibrate(paths, Scripted(), method="isotonic", resamples=1).raw
+    others = [columns(drawn(20 + i, 60)) for i in (1, 2)]
+    knots = isotonic.fit(*(np.concatenate(column) for column in zip(*others, strict=True)))
+    mine, truth = columns(drawn(20, 60))
+    expected = calibration_error(isotonic.probabilities(mine, knots), truth)
+    assert found["files"][0]["left_out"]["calibration_error"] == expected
+
+
+def test_a_file_of_the_first_version_may_be_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text('{"format": "trueground-calibration-1", "judge": "scripted"}')
+    calibrate(drawn(0, 30), Scripted(), resamples=5).write(path, overwrite=True)
+    assert json.loads(path.read_text())["format"] == "trueground-calibration-2"
+
+
+@pytest.mark.parametrize("method", ["platt", "isotonic"])
+def test_from_labels_to_verdicts_for_any_judge(tmp_path: Path, method: str) -> None:
+    rows = drawn(12, 200)
+    found = calibrate(rows, Scripted(), method=method, resamples=5)
+    path = tmp_path / "c.json"
+    found.write(path)
+    judge = calibrated(Scripted(), str(path))
+    scores, _ = columns(rows)
+    verdicts = judge.judge([JudgeRequest(r["response"], ("A text.",)) for r in rows])
+    assert [v.supported for v in verdicts] == (scores > found.threshold).tolist()
+    error = found.raw["calibration_error"]["after"]
+    probabilities = np.array([v.probability for v in verdicts])
+    assert calibration_error(probabilities, columns(rows)[1]) == pytest.approx(error)
+    again = calibrate(rows, judge, method=method, resamples=5).raw
+    assert again["threshold"] == found.threshold
+    assert again["signature"] == found.raw["signature"]
+    assert again["calibration_error"]["before"] == pytest.approx(error)
+
+
+def test_verdicts_alone_from_labels_to_support(tmp_path: Path) -> None:
+    rows = drawn(13, 100)
+    judge = Scripted(lambda score: Verdict(score > 0.5))
+    path = tmp_path / "c.json"
+    calibrate(rows, judge, resamples=5).write(path)
+    settings = {"metrics": "support", "judge": judge, "decomposer": "rules"}
+    plain = tg.score(rows, **settings).summary
+    assert plain["support"].mean is None
+    whole = tg.score(rows, **settings, judge_calibration=path).summary
+    share = columns(rows)[1].mean()
+    assert whole["support"].mean == pytest.approx(share, abs=0.03)
