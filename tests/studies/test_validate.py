@@ -246,7 +246,7 @@ def test_pairs() -> None:
     assert told["accuracy"]["value"] == pytest.approx(2 / 3)
     assert told["spearman"]["n"] == 5
     assert (found.raw["sets"], found.raw["label"]) == ([], "preference")
-    assert "5 pairs, 1 ties" in render(found.raw)
+    assert "5 pairs, 1 tie," in render(found.raw)
     assert found.metrics == ["k_precision", "support"]
 
 

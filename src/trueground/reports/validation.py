@@ -174,7 +174,8 @@ def _pairs(one: Entry, level: float) -> str:
         numbers = (_three(found[name]["value"]) for name in rest)
         told = (_three(found[first]["value"]), _interval(found[first]["ci"]))
         rows.append((key, f"{found[first]['n']:,}", *told, *numbers, ""))
-    head = f"{one['set']}: {one['n']:,} pairs, {one['ties']:,} ties{_unused(one)}"
+    ties = "1 tie" if one["ties"] == 1 else f"{one['ties']:,} ties"
+    head = f"{one['set']}: {one['n']:,} pairs, {ties}{_unused(one)}"
     return (
         f"{head}\n\n{table(rows)}\nsign: the metric prefers what people prefer, its ties count "
         "half; no ties: over those that are none"
