@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueground.stats.human.grades import Scale, scale_of
 from trueground.stats.human.types import Floats, Ints, Mask
 
 GRADES = 20  # more labels than this are a scale, and have no statistics label by label
@@ -20,13 +21,14 @@ class Kind:
     """The items with one label in the order of their scores, shape (m,).
 
     A score is `scale · (centre + spread · standard)`, `standard` from -1 to 1: sums of squares of
-    these neither overflow nor lose the digits of a narrow spread.
+    these neither overflow nor lose the digits of a narrow spread. `powers` (units, 2) is the sum of
+    these and of their squares in each unit.
     """
 
     label: float
     unit: Ints
     scores: Floats
-    standard: Floats
+    powers: Floats
     scale: float
     centre: float
     spread: float
@@ -43,7 +45,7 @@ class Column:
 
     `distinct` (places,) are the scores; `place` (n,) is each item's; `upto[k]` (places + 1,) is how
     many items of the kind stand below place k, for the negatives and for the positives. `below` is
-    the number of places at or below the default threshold.
+    the number of places at or below the default threshold, `scale` is there in ordinal mode.
     """
 
     n: int
@@ -57,8 +59,13 @@ class Column:
     grades: tuple[Kind, ...]
     threshold: float | None
     below: int
-    ordinal: bool
+    scale: Scale | None
     probability: bool
+
+    @property
+    def ordinal(self) -> bool:
+        """Whether the labels are taken as they are, not as 0/1."""
+        return self.scale is not None
 
     @property
     def scores(self) -> Floats:
@@ -70,13 +77,14 @@ def column(
     scores: Floats,
     labels: Floats,
     unit: Ints,
+    units: int,
     *,
     positive_above: float,
     ordinal: bool,
     threshold: float | None,
     probability: bool,
 ) -> Column:
-    """The items of which neither is NaN; `unit` (n,) is the number of the unit that holds each."""
+    """The items of which neither is NaN; `unit` (n,) is the number, below `units`, of its unit."""
     kept = ~(np.isnan(scores) | np.isnan(labels))
     scores, labels, unit = scores[kept], labels[kept], unit[kept]
     distinct, place = np.unique(scores, return_inverse=True)
@@ -84,8 +92,8 @@ def column(
     positive = labels > positive_above
     scale = float(np.abs(scores).max(initial=0.0)) or 1.0
     kinds = (
-        _kind(0.0, ~positive, scores, unit, scale),
-        _kind(1.0, positive, scores, unit, scale),
+        _kind(0.0, ~positive, scores, unit, units, scale),
+        _kind(1.0, positive, scores, unit, units, scale),
     )
     values = np.unique(labels) if ordinal else labels[:0]
     values = values if len(values) <= GRADES else values[:0]
@@ -99,22 +107,25 @@ def column(
         place=place,
         kinds=kinds,
         upto=(_upto(place[~positive], len(distinct)), _upto(place[positive], len(distinct))),
-        grades=tuple(_kind(float(v), labels == v, scores, unit, scale) for v in values),
+        grades=tuple(_kind(float(v), labels == v, scores, unit, units, scale) for v in values),
         threshold=threshold,
         below=0 if threshold is None else int(np.searchsorted(distinct, threshold, "right")),
-        ordinal=ordinal,
+        scale=scale_of(place, scores, labels, unit) if ordinal else None,
         probability=probability and inside,
     )
 
 
-def _kind(label: float, which: Mask, scores: Floats, unit: Ints, scale: float) -> Kind:
+def _kind(label: float, which: Mask, scores: Floats, unit: Ints, units: int, scale: float) -> Kind:
     order = np.argsort(scores[which], kind="stable")
     mine = scores[which][order]
     unscaled = mine / scale
     centre = float(unscaled[0] / 2 + unscaled[-1] / 2) if len(mine) else 0.0
     away = unscaled - centre
     spread = float(np.abs(away).max(initial=0.0)) or 1.0
-    return Kind(label, unit[which][order], mine, away / spread, scale, centre, spread)
+    standard = away / spread
+    powers = np.zeros((units, 2))
+    np.add.at(powers, unit[which][order], np.stack((standard, standard * standard), axis=1))
+    return Kind(label, unit[which][order], mine, powers, scale, centre, spread)
 
 
 def _upto(place: Ints, places: int) -> Ints:

@@ -15,6 +15,7 @@ from trueground.stats.human.column import Column, Kind, column
 from trueground.stats.human.pictures import confusion_at, histogram, reliability
 from trueground.stats.human.reasons import why_no_interval, why_undefined
 from trueground.stats.human.resampling import resampled
+from trueground.stats.human.scratch import Scratch, Weights
 from trueground.stats.human.types import MEASURES, Estimate, Floats, Ints, LabelStats, Measured
 from trueground.stats.human.weighing import weigh
 from trueground.stats.thresholds import best_threshold
@@ -89,6 +90,7 @@ def measure_all(
             np.asarray(one, np.float64),
             given,
             unit,
+            units,
             positive_above=positive_above,
             ordinal=ordinal,
             threshold=threshold[name] if isinstance(threshold, Mapping) else threshold,
@@ -144,7 +146,8 @@ def assemble(
     one: Column, units: int, draws: dict[str, Floats], level: float, wanted: bool
 ) -> Measured:
     """The column's values, with intervals from its draws."""
-    point = {name: float(values[0]) for name, values in weigh(one, np.ones((1, units))).items()}
+    every = weigh(one, Weights.once(units), Scratch())
+    point = {name: float(values[0]) for name, values in every.items()}
     estimates = {
         name: _estimate(name, one, point.get(name, np.nan), draws.get(name), level, wanted)
         for name in MEASURES

@@ -13,6 +13,7 @@ from trueground.stats.human.column import Column, column
 from trueground.stats.human.grades import rank_measures
 from trueground.stats.human.measuring import Clusters, see_numbers, unit_numbers
 from trueground.stats.human.resampling import resampled
+from trueground.stats.human.scratch import Scratch, Weights
 from trueground.stats.human.types import Estimate, Floats, Mask
 from trueground.stats.human.verdicts import ratio
 
@@ -67,6 +68,7 @@ def preferences(
         metric,
         people,
         unit,
+        units,
         positive_above=0.0,
         ordinal=True,
         threshold=None,
@@ -76,15 +78,15 @@ def preferences(
     sides = {"sign_agreement": labels != 0, "accuracy": (labels != 0) & (scores != 0)}
     right = (np.sign(scores) * np.sign(labels) + 1) / 2
 
-    def weighed(weights: Floats) -> dict[str, Floats]:
-        each = np.take(weights, one.unit, axis=1)
+    def weighed(weights: Weights, scratch: Scratch) -> dict[str, Floats]:
+        each = scratch.take("pairs", weights.floats, one.unit)
         found = {name: ratio(each @ (right * on), each @ on) for name, on in sides.items()}
-        return found | (rank_measures(one, each) if one.n else {})
+        return found | (rank_measures(one.scale, weights, scratch) if one.n and one.scale else {})
 
     [draws] = resampled(
         [weighed], units, longest=one.n, resamples=resamples, seed=seed, workers=workers
     )
-    point = weighed(np.ones((1, units)))
+    point = weighed(Weights.once(units), Scratch())
     every = np.ones(one.n, np.bool_)
     estimates = {
         name: _estimate(one, name, sides.get(name, every), point, draws, level)
