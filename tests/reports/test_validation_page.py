@@ -74,6 +74,26 @@ def test_a_mean_over_fewer_sets_does_not_lead() -> None:
     assert (first[0].best, second[0].best, second[0].extra) == (True, False, "1 of 3 sets")
 
 
+def test_few_records_are_told() -> None:
+    raw = validation(2, 2)
+    assert "too few for a conclusion" not in " ".join(headline(raw))
+    raw["sets"][1]["positives"] = raw["sets"][1]["n"] - 3
+    assert "Fewer than 20 records of the rarer label are too few" in " ".join(headline(raw))
+    assert "too narrow: set_1 (3)." in " ".join(headline(raw))
+    assert "Fewer than 20 pairs are too few" in " ".join(headline(of_pairs({"a": 0.7}, n=30)))
+
+
+def test_tied_pairs_and_sets_name_all_that_lead() -> None:
+    told = " ".join(headline(of_pairs({"a": 0.7, "b": 0.7, "c": 0.6})))
+    assert "<code>a</code>, <code>b</code> are tied, agreeing most often with people, in" in told
+    raw = validation(2, 5)
+    for entry in raw["sets"][0]["metrics"].values():
+        entry["measures"]["auroc"]["value"] = 0.75
+    assert re.search(
+        r"highest AUROC: (<code>\w+</code>,? ?){3} and 2 more 0\.750", render_page(raw)
+    )
+
+
 def test_other_records_behind_the_next_are_told() -> None:
     raw = validation(1, 2)
     raw["sets"][0]["metrics"]["judged"]["n"] = 123

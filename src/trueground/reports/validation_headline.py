@@ -18,6 +18,8 @@ from trueground.reports.validation_said import (
     three,
 )
 
+_ENOUGH = 20  # below it a percentile interval covers the truth too rarely
+
 
 def headline(raw: Mapping[str, Any]) -> list[Markup]:
     """Sentences on the sets of labelled records, and one on each set of pairs."""
@@ -45,6 +47,8 @@ def _of_sets(raw: Mapping[str, Any]) -> list[Markup]:
     fair = [name for name in have if _sets(found[name]) == most]
     said = [_best(raw, fair, found, most), *_rest(fair, found)]
     said += _coverage(raw, fair) + _guessing(fair[0], found[fair[0]])
+    rarer = {one["name"]: min(one["positives"], one["n"] - one["positives"]) for one in raw["sets"]}
+    said += _few(rarer, "records of the rarer label")
     fewer = [name for name in have if name not in fair]
     if fewer:
         said.append(
@@ -62,15 +66,15 @@ def _of_pairs(one: Mapping[str, Any], found: Mapping[str, Estimate], level: floa
         return Markup("{}: no metric can be held against the preferences.").format(one["set"])
     have.sort(key=lambda name: -found[name]["value"])
     best = found[have[0]]
-    said = Markup(
-        "{}: {} agrees with people most often, in <strong>{}</strong> of the pairs{}. "
-    ).format(
-        one["set"],
-        _code([n for n in have if _equal(found[n], best)]),
-        three(best["value"]),
-        _with({"ci_level": level}, best),
+    first = [name for name in have if _equal(found[name], best)]
+    lead = Markup("{} agrees with people most often").format(_code(first))
+    if len(first) > 1:
+        lead = Markup("{} are tied, agreeing most often with people").format(_code(first))
+    said = Markup("{}: {}, in <strong>{}</strong> of the pairs{}. ").format(
+        one["set"], lead, three(best["value"]), _with({"ci_level": level}, best)
     )
-    return said + Markup(" ").join([*_rest(have, found), *_guessing(have[0], best)])
+    few = _few({one["set"]: one["n"] - one["ties"]}, "pairs")
+    return said + Markup(" ").join([*_rest(have, found), *_guessing(have[0], best), *few])
 
 
 def _best(
@@ -148,6 +152,18 @@ def _guessing(name: str, best: Estimate) -> list[Markup]:
             Markup("Even {} cannot be told from guessing, which has 0.5.").format(_code([name]))
         ]
     return []
+
+
+def _few(counts: Mapping[str, int], what: str) -> list[Markup]:
+    """A warning where resampling so few shows too little of the chance."""
+    few = [f"{name} ({n:,})" for name, n in counts.items() if n < _ENOUGH]
+    if not few:
+        return []
+    return [
+        Markup(
+            "Fewer than {} {} are too few for a conclusion, and their intervals too narrow: {}."
+        ).format(_ENOUGH, what, ", ".join(few))
+    ]
 
 
 def _leads(of_set: Mapping[str, Any], metric: str) -> bool:

@@ -85,13 +85,16 @@ def _set(raw: Mapping[str, Any], of_set: Mapping[str, Any], number: int) -> dict
     """One set: its own order of metrics, its table, and what to read of it."""
     only = {**raw, "sets": [of_set]}
     metrics = [m for m in said.ordered(only) if m in of_set["metrics"]]
+    values = {m: said.of(of_set["metrics"][m], said.FIRST)["value"] for m in metrics}
+    most = max((value for value in values.values() if value is not None), default=None)
     read = worst(of_set, number, len(raw["sets"]))
     return {
         "raw": of_set,
         "metrics": [(m, of_set["metrics"][m]) for m in metrics],
-        "best": metrics[0]
-        if metrics and said.overall(only, metrics[0], said.FIRST)["value"] is not None
-        else None,
+        "best": [
+            m for m in metrics if most is not None and said.three(values[m]) == said.three(most)
+        ],
+        "highest": most,
         "table": tables.of_one_set(raw, of_set, metrics),
         "worst": read,
         "anchors": read.anchors(),
