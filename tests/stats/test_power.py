@@ -140,4 +140,4 @@ def test_what_cannot_be_planned() -> None:
     assert (few.detectable, few.why) == (
         None,
         "2 items are too few for any difference of two shares",
-    )  # noqa: E501
+    )

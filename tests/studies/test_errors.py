@@ -63,7 +63,7 @@ def correct(path: Path, **categories: str | None) -> None:
 def test_correct_items_with_a_low_f1_and_nothing_else(tmp_path: Path) -> None:
     run = score(tmp_path / "run")
     found = sort_errors(run)
-    assert (found["n"], found["of"], found["max_f1"]) == (2, 5, 0.3)
+    assert (found["n"], found["of"], found["at_most"]) == (2, 5, 0.3)
     assert found["correct_by"] == {"human.correct": 1, "recall": 1}
     assert found["by"] == {"rules-1": 2}
     first, second = lines(run / NAME)
@@ -85,6 +85,8 @@ def test_correct_items_with_a_low_f1_and_nothing_else(tmp_path: Path) -> None:
         "history": [],
         "task": None,
         "selected": True,
+        "metric": "f1",
+        "score": pytest.approx(4 / 23),
     }
     assert (second["proposed"], second["history"]) == (
         "symbolic_equivalence",
@@ -93,8 +95,8 @@ def test_correct_items_with_a_low_f1_and_nothing_else(tmp_path: Path) -> None:
     assert found["categories"][MORE] == {"n": 1, "share": 0.5}
     assert found["categories"]["semantic_equivalence"]["n"] == 1
     assert found["source"] is None
-    assert sort_errors(run, max_f1=0.01)["n"] == 1
-    assert sort_errors(run, max_f1=1, out=tmp_path / "all.jsonl")["n"] == 3
+    assert sort_errors(run, at_most=0.01)["n"] == 1
+    assert sort_errors(run, at_most=1, out=tmp_path / "all.jsonl")["n"] == 3
 
 
 def test_a_model_that_was_asked_comes_before_recall(tmp_path: Path) -> None:
@@ -127,14 +129,15 @@ def test_what_people_corrected_stays(tmp_path: Path) -> None:
     again = lines(run / NAME)
     assert (again[0]["category"], again[0]["note"]) == ("granularity", "asked the authors")
     assert again[0]["proposed"] == MORE
-    assert read_errors(run / NAME) == {k: v for k, v in found.items() if k not in ("of", "max_f1")}
+    of_run = ("run", "of", "metric", "at_most", "label", "by_label")
+    assert read_errors(run / NAME) == {k: v for k, v in found.items() if k not in of_run}
 
 
 def test_an_item_that_is_not_selected_any_more_keeps_its_category(tmp_path: Path) -> None:
     run = score(tmp_path / "run")
     sort_errors(run)
     correct(run / NAME, more=MORE)
-    found = sort_errors(run, max_f1=0.01)
+    found = sort_errors(run, at_most=0.01)
     assert (found["n"], found["left_out"], found["corrected"]) == (1, 1, 0)
     assert [row["selected"] for row in lines(run / NAME)] == [True, False]
     assert "left out" in render(found, run / NAME)
@@ -148,7 +151,7 @@ def test_a_note_of_a_person_stays_without_a_category(tmp_path: Path) -> None:
     changed = [row | {"note": "?"} if row["id"] == "more" else row for row in lines(run / NAME)]
     (run / NAME).write_text("".join(json.dumps(row) + "\n" for row in changed), "utf-8")
     for _ in range(2):
-        found = sort_errors(run, max_f1=0.01)
+        found = sort_errors(run, at_most=0.01)
         assert (found["n"], found["left_out"]) == (1, 1)
         assert [(row["id"], row.get("note")) for row in lines(run / NAME)] == [
             ("number", None),
@@ -225,7 +228,7 @@ def test_a_run_that_cannot_be_sorted(tmp_path: Path) -> None:
     assert sort_errors(one)["n"] == 2
     for bad in (-0.1, 1.1, float("nan")):
         with pytest.raises(UsageError, match="from 0 to 1"):
-            sort_errors(one, max_f1=bad)
+            sort_errors(one, at_most=bad)
 
 
 def test_a_language_model_proposes(tmp_path: Path) -> None:

@@ -21,16 +21,28 @@ Out = Annotated[
     Path | None,
     typer.Option(help="Where the items go, one line each. Default: errors.jsonl in the run."),
 ]
-MaxF1 = Annotated[
-    float | None, typer.Option(help="Items with an F1 of at most this. Default: 0.3.")
+Metric = Annotated[
+    str | None, typer.Option(help="The metric that is low, as the run names it. Default: f1.")
 ]
+AtMost = Annotated[
+    float | None,
+    typer.Option("--at-most", "--max-f1", help="Items whose metric is at most this. Default: 0.3."),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(help="The human label that says which items are right. Default: correct."),
+]
+Page = Annotated[Path | None, typer.Option(help="Also write the items as a page, FILE.html.")]
 
 
 def errors(
     source: Source,
     proposer: Proposer = None,
     out: Out = None,
-    max_f1: MaxF1 = None,
+    metric: Metric = None,
+    at_most: AtMost = None,
+    label: Label = None,
+    page: Page = None,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Use no reply that was paid for before.")
     ] = False,
@@ -38,14 +50,26 @@ def errors(
     quiet: Quiet = False,
     no_progress: NoProgress = False,
 ) -> None:
-    """Sort correct answers with a low F1 by why it is low; what people corrected is kept."""
+    """Answers that people call correct and a metric does not, by why; corrections are kept."""
     from trueground.cli.progress import progress_bar
     from trueground.errors import UsageError
     from trueground.studies.errors.distribution import render
-    from trueground.studies.errors.study import MAX_F1, read_errors, sort_errors
+    from trueground.studies.errors.records import AT_MOST, LABEL, METRIC
+    from trueground.studies.errors.study import items_of, read_errors, sort_errors
 
+    if page is not None:
+        from trueground.reports.errors_page import see_page
+
+        see_page(page)
     if source.is_file():
-        for name, value in (("--proposer", proposer), ("--out", out), ("--max-f1", max_f1)):
+        of_a_run = {
+            "--proposer": proposer,
+            "--out": out,
+            "--metric": metric,
+            "--at-most": at_most,
+            "--label": label,
+        }
+        for name, value in of_a_run.items():
             if value is not None:
                 raise UsageError(f"{name} is for a run; {source} is a file. Leave it out.")
         found = read_errors(source)
@@ -55,13 +79,22 @@ def errors(
                 source,
                 proposer="rules" if proposer is None else proposer,
                 out=out,
-                max_f1=MAX_F1 if max_f1 is None else max_f1,
+                metric=METRIC if metric is None else metric,
+                at_most=AT_MOST if at_most is None else at_most,
+                label=LABEL if label is None else label,
                 cache=not no_cache,
                 progress=progress,
             )
+    file = Path(found["file"])
+    if page is not None:
+        from trueground.reports.errors_page import write_errors
+
+        write_errors(page, found, items_of(file))
     if format_ is Format.JSON:
         import orjson
 
-        typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2))
+        typer.echo(orjson.dumps(found | {"items": items_of(file)}, option=orjson.OPT_INDENT_2))
     elif not quiet:
-        typer.echo(render(found, Path(found["file"])))
+        typer.echo(render(found, file))
+        if page is not None:
+            typer.echo(f"page   {page}")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from trueground.errors import UsageError
 from trueground.reports.charts import Scale
@@ -27,6 +25,7 @@ from trueground.reports.comparison_sizes import (
     shown_effects,
     with_sizes,
 )
+from trueground.reports.item_links import way_to
 from trueground.reports.shell import draw
 from trueground.reports.terminal import number
 from trueground.runs.directory import replacing
@@ -57,7 +56,7 @@ def render_page(comparison: Mapping[str, Any], folder: Path | None = None) -> st
     none.
     """
     bases = {
-        run["label"]: None if folder is None else _base(Path(run["path"]), folder)
+        run["label"]: None if folder is None else way_to(Path(run["path"]), folder)
         for run in comparison["runs"]
     }
     view = {
@@ -84,16 +83,6 @@ def render_page(comparison: Mapping[str, Any], folder: Path | None = None) -> st
         "planning_words": planning_words,
     }
     return draw("comparison.html.j2", (), ["report.css"], view)
-
-
-def _base(run: Path, folder: Path) -> str:
-    """What leads from the folder of the page to that of a run, as the start of a link."""
-    try:
-        way = Path(os.path.relpath(run, folder)).as_posix()
-    except ValueError:  # on Windows, on another drive
-        return run.absolute().as_uri() + "/"
-    # A first part with a colon would be read as a scheme.
-    return quote(way if way.startswith(".") else f"./{way}") + "/"
 
 
 def _notices(comparison: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote
@@ -41,3 +42,13 @@ def _on_page(page: Path) -> frozenset[str]:
         return frozenset(msgspec.json.decode(index, type=_Index).ids)
     except (OSError, ValueError):  # no page, an empty one, or one of another shape
         return frozenset()
+
+
+def way_to(run: Path, folder: Path) -> str:
+    """What leads from a folder to that of a run, as the start of a link."""
+    try:
+        way = Path(os.path.relpath(run, folder)).as_posix()
+    except ValueError:  # on Windows, on another drive
+        return run.absolute().as_uri() + "/"
+    # A first part with a colon would be read as a scheme.
+    return quote(way if way.startswith(".") else f"./{way}") + "/"

@@ -9,7 +9,7 @@ from typing import Any
 
 from trueground.benchmarks.published import published
 from trueground.judges.comparing.error_category import CATEGORIES
-from trueground.reports.terminal import table
+from trueground.reports.terminal import number, table
 from trueground.studies.errors.file import Line
 from trueground.types import Status
 
@@ -74,10 +74,10 @@ def _of_the_paper(line: Line) -> bool:
 def render(found: Mapping[str, Any], path: Path) -> str:
     """The distribution as text for a terminal."""
     n, of = found["n"], found.get("of")
-    noun = "item" if n == 1 else "items"
+    noun = "item" if (n if of is None else of) == 1 else "items"
     among = f" of {of:,}" if of is not None else ""
-    limit = f" with an F1 of at most {found['max_f1']:g}" if "max_f1" in found else ""
-    head = [f"{n:,}{among} {noun} correct{limit}"]
+    limit = f" with {_metric(found)} of at most {found['at_most']:g}" if "at_most" in found else ""
+    head = [f"{n:,}{among} {noun} {found.get('label', 'correct')}{limit}"]
     head.append(f"correct by   {_counted(found['correct_by'])}")
     head.append(f"proposed by  {_counted(found['by'])}")
     if found["corrected"]:
@@ -86,9 +86,40 @@ def render(found: Mapping[str, Any], path: Path) -> str:
     if found["left_out"]:
         head.append(f"left out     {found['left_out']:,} kept for people, not selected any more")
     blocks = ["\n".join(head)]
+    if found.get("by_label"):
+        blocks += [label_table(found), disagreements(found)]
     if n:
         blocks.append(_table(found))
     return "\n\n".join([*blocks, f"file   {path}"])
+
+
+def _metric(found: Mapping[str, Any]) -> str:
+    return "an F1" if found["metric"] == "f1" else found["metric"]
+
+
+def label_table(found: Mapping[str, Any]) -> str:
+    """The metric by what people said."""
+    told = found["by_label"]
+    level = f"{100 * told['ci_level']:.4g}% interval"
+    rows = [
+        (f"{found['metric']} by human.{found['label']}", "items", "mean", level, "median", "sd")
+    ]
+    for row in told["rows"]:
+        ci = f"{row['ci'][0]:.4f} … {row['ci'][1]:.4f}" if row["ci"] else "–"
+        values = (number(row["mean"]), ci, number(row["median"]), number(row["sd"]))
+        rows.append((str(row["label"]), f"{row['n']:,}", *values))
+    return table([(*row, "") for row in rows])
+
+
+def disagreements(found: Mapping[str, Any]) -> str:
+    """How many items people and metric see apart, each way."""
+    told, limit = found["by_label"]["table"], f"{found['at_most']:g}"
+    positive = told["positive_low"] + told["positive_high"]
+    negative = told["negative_low"] + told["negative_high"]
+    return (
+        f"{told['positive_low']:,} of {positive:,} that people call {found['label']} have at most "
+        f"{limit}; {told['negative_high']:,} of {negative:,} that they do not have more"
+    )
 
 
 def _counted(counts: Mapping[str, int]) -> str:

@@ -34,7 +34,7 @@ class Line(msgspec.Struct, kw_only=True):
     question: str | None
     references: list[str]
     response: str
-    f1: float
+    f1: float | None
     recall: float | None
     correct_by: str
     proposed: str | None
@@ -47,6 +47,8 @@ class Line(msgspec.Struct, kw_only=True):
     history: list[str] = []
     task: str | None = None
     selected: bool = True
+    metric: str = "f1"
+    score: float | None = None
 
     @property
     def counts(self) -> str | None:

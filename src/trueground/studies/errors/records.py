@@ -1,26 +1,34 @@
-"""The items of a finished run that are correct although their F1 is low.
+"""The items of a finished run that people call correct although a metric is low.
 
-Source: Adlakha et al. 2023, section 4.2 (an F1 of at most 0.3, correct by people's labels).
+Source: Adlakha et al. 2023, section 4.2 (an F1 of at most 0.3, correct by people's labels);
+any other metric, threshold and label is taken in the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from trueground.errors import InputError, UsageError
-from trueground.records.archives import opened
 from trueground.runs.directory import RECORDS
-from trueground.studies.reading import FinishedRun, Scores, hashes, open_run, read_scores
-from trueground.types import Turn
+from trueground.studies.reading import (
+    FinishedRun,
+    Scores,
+    hashes,
+    higher_is_better,
+    open_run,
+    read_records,
+    read_scores,
+)
+from trueground.studies.validate.labels import TIED, LabelRule, Told
+from trueground.types import Record, Turn
 
-HUMAN, MODEL, OVERLAP = "human.correct", "llm_correctness", "recall"
-_LABEL = "correct"
-_HALF = 0.5  # a label above it says that the response is correct
+METRIC, LABEL, MODEL, OVERLAP = "f1", "correct", "llm_correctness", "recall"
+AT_MOST = 0.3
 
 
 class Kept(msgspec.Struct):
@@ -32,40 +40,74 @@ class Kept(msgspec.Struct):
     history: list[Turn] | None = None
     references: list[str] | None = None
     human: dict[str, float] | None = None
+    group: str | None = None
 
 
 @dataclass(frozen=True)
 class Low:
-    """One correct item with a low F1; `correct_by` says who found it correct."""
+    """One correct item with a low score; `correct_by` says who found it correct."""
 
     record: Kept
-    f1: float
+    score: float
+    f1: float | None
     recall: float | None
     correct_by: str
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The items of a run that are to be sorted, out of `n`; `task` is its benchmark, if any."""
+    """The items of a run that are to be sorted, out of `n`; `task` is its benchmark, if any.
+
+    `metric` is the run's name of the metric. `people` are the items that have both its score and
+    the label: scores, whether the label is positive, and hashes of their groups.
+    """
 
     items: list[Low]
     n: int
     task: str | None
+    metric: str
+    people: People
 
 
-def choose(path: Path, max_f1: float) -> Chosen:
-    """Read a run. Raises InputError: no finished run, no records, no F1 or recall in it."""
+@dataclass
+class People:
+    """Scores and labels side by side; without a group NO_HASH."""
+
+    scores: list[float] = field(default_factory=list)
+    positive: list[bool] = field(default_factory=list)
+    groups: list[int] = field(default_factory=list)
+
+
+def choose(
+    path: Path, *, metric: str = METRIC, at_most: float = AT_MOST, label: str = LABEL
+) -> Chosen:
+    """Read a run: items whose `metric` is at most so much, that people call `label`.
+
+    Raises InputError: no finished run, no records, not that metric, nothing that tells which items
+    are correct. UsageError: a metric of which less is better, or several of that name.
+    """
     run = open_run(path)
-    keys = [_key(run, name) for name in ("f1", OVERLAP)]
-    judged = _key(run, MODEL, needed=False)
+    key = _key(run, metric) or metric
+    if not higher_is_better(key):
+        raise UsageError(f"{key}: lower is better there; choose a metric of which more is better")
     if not run.has_records:
         raise InputError(
             f"{path / RECORDS}: not found, and the error categories are read from the records; "
             "score again without --no-records"
         )
-    scores = read_scores(run, [key for key in (*keys, judged) if key])
-    items = list(_low(run, scores, max_f1))
-    return Chosen(items, len(scores.ids), run.task)
+    others = (METRIC, OVERLAP, MODEL)
+    found = {name: _key(run, name, needed=False) for name in others}
+    columns = dict.fromkeys([key, *(k for k in found.values() if k)])
+    scores = read_scores(run, list(columns))
+    reader = _Reader(key, at_most, label, found, list(columns))
+    items = list(reader.low(run, scores))
+    if not reader.decided and len(scores.ids):
+        raise InputError(
+            f"{path}: nothing tells which items are {label}: no record has human.{label}"
+            + (", and the run has no recall. Score with --metrics f1,recall" if label == LABEL
+               else "; choose another --label")
+        )  # fmt: skip
+    return Chosen(items, len(scores.ids), run.task, key, reader.people)
 
 
 def _key(run: FinishedRun, name: str, needed: bool = True) -> str | None:
@@ -74,55 +116,80 @@ def _key(run: FinishedRun, name: str, needed: bool = True) -> str | None:
     None where one that is not needed is not there, or cannot be told from another.
     """
     near = [key for key in run.signatures if key.partition("(")[0] == name]
-    if name in near:
+    if name in run.signatures:
         return name
     if len(near) > 1 and needed:
         raise UsageError(
-            f"{run.path} has {len(near)} metrics of the name {name}: {', '.join(near)}; score "
-            f"again with {name} alone"
+            f"{run.path} has {len(near)} metrics of the name {name}: {', '.join(near)}; name one "
+            "of them with --metric"
         )
     if len(near) == 1 or not needed:
         return near[0] if len(near) == 1 else None
     raise InputError(
         f"{run.path} has no {name}; it has {', '.join(run.signatures) or 'no metrics'}. Score with "
-        "--metrics f1,recall (and others), or run the benchmark with them"
+        f"--metrics {name},recall (and others), or run the benchmark with them"
     )
 
 
-def _low(run: FinishedRun, scores: Scores, max_f1: float) -> Iterator[Low]:
-    """Records and scores side by side; those that are correct and low come out."""
-    place = run.path / RECORDS
-    decode = msgspec.json.Decoder(Kept).decode
-    row = -1
-    with opened(place, ".zst", str(place)) as lines:
-        for row, line in enumerate(lines):
-            try:
-                record = decode(line)
-            except msgspec.DecodeError as error:
-                raise InputError(
-                    f"{place}, line {row + 1}: not a line that this version writes ({error}); run "
-                    "again"
-                ) from error
+class _Reader:
+    """Records and scores side by side: the low ones that are correct, and what people said."""
+
+    def __init__(
+        self,
+        key: str,
+        at_most: float,
+        label: str,
+        found: Mapping[str, str | None],
+        columns: Sequence[str],
+    ) -> None:
+        self._key, self._at_most, self._label = key, at_most, label
+        self._found, self._columns = found, columns
+        self._rule = LabelRule(label)
+        self.people = People()
+        self.decided = False
+
+    def low(self, run: FinishedRun, scores: Scores) -> Iterator[Low]:
+        """Those that come out, in order. InputError: records that are not those of the items."""
+        row = -1
+        for row, record in enumerate(read_records(run, Kept)):
             if row >= len(scores.ids) or hashes([record.id])[0] != scores.ids[row]:
-                raise _unlike(place)
-            values = [None if np.isnan(v) else float(v) for v in scores.values[row]]
-            f1, recall = values[:2]
-            by = _correct_by(record, recall, values[2:])
-            if f1 is not None and f1 <= max_f1 and by and record.references:
-                yield Low(record, f1, recall, by)
-    if row + 1 != len(scores.ids):
-        raise _unlike(place)
+                raise _unlike(run.path / RECORDS)
+            values = {
+                name: None if np.isnan(value) else float(value)
+                for name, value in zip(self._columns, scores.values[row], strict=True)
+            }
+            f1, recall, judged = (
+                values[key] if (key := self._found[name]) else None
+                for name in (METRIC, OVERLAP, MODEL)
+            )
+            score = values[self._key]
+            by = self._correct_by(record, score, recall, judged)
+            if score is not None and score <= self._at_most and by:
+                yield Low(record, score, f1, recall, by)
+        if row + 1 != len(scores.ids):
+            raise _unlike(run.path / RECORDS)
 
-
-def _correct_by(record: Kept, recall: float | None, judged: Sequence[float | None]) -> str | None:
-    """Who says that the item is correct; None where the first that can say does not."""
-    label = (record.human or {}).get(_LABEL)
-    if label is not None:
-        return HUMAN if label > _HALF else None
-    for found in judged:
-        if found is not None:
-            return MODEL if found == 1 else None
-    return OVERLAP if recall == 1 else None
+    def _correct_by(
+        self, record: Kept, score: float | None, recall: float | None, judged: float | None
+    ) -> str | None:
+        """Who says that the item is correct; None where the first that can say does not."""
+        told = self._rule.read(Record(id=record.id, response="", human=record.human))
+        if isinstance(told, Told):
+            self.decided = True
+            positive = self._rule.is_positive(told.value)
+            if score is not None:
+                self.people.scores.append(score)
+                self.people.positive.append(positive)
+                self.people.groups.append(int(hashes([record.group])[0]))
+            return f"human.{self._label}" if positive else None
+        if told == TIED or self._label != LABEL:
+            return None
+        for value, who in ((judged, MODEL), (recall, OVERLAP)):
+            if value is not None:
+                self.decided = True
+                return who if value == 1 else None
+        self.decided |= self._found[OVERLAP] is not None
+        return None
 
 
 def _unlike(place: Path) -> InputError:

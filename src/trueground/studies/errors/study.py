@@ -15,14 +15,14 @@ from trueground.judges.comparing import Comparer, compare, make_comparer
 from trueground.judges.comparing.error_category import VALUE
 from trueground.plugins import Given, read_given
 from trueground.runs.outfile import see_out_file
+from trueground.studies.errors.by_label import by_label
 from trueground.studies.errors.distribution import distribution
 from trueground.studies.errors.file import Line, Read, merge, read_file, write_file
-from trueground.studies.errors.records import Chosen, Low, choose
+from trueground.studies.errors.records import AT_MOST, LABEL, METRIC, Chosen, Low, choose
 from trueground.studies.errors.rules import RULES_NAME, propose
 from trueground.types import ComparisonRequest
 
 NAME = "errors.jsonl"
-MAX_F1 = 0.3
 PROPOSERS = ("rules", "llm")
 _AT_ONCE = 256  # items, so that progress can be seen
 Progress = Callable[[str, int, int | None], None]
@@ -37,34 +37,55 @@ def sort_errors(
     *,
     proposer: str = "rules",
     out: Path | None = None,
-    max_f1: float = MAX_F1,
+    metric: str = METRIC,
+    at_most: float = AT_MOST,
+    label: str = LABEL,
     cache: bool = True,
     progress: Progress = _no_progress,
 ) -> dict[str, Any]:
     """Propose a category for each correct item with a low F1, write the file, return its counts.
 
     `proposer` is `rules` or `llm:MODEL(option=value)`. The file (default: errors.jsonl in the run)
-    keeps the categories that people gave. Raises UsageError, InputError for a run without F1 or
-    recall, OutputError for a file that is something else, UnreachableError and WriteError.
+    keeps the categories that people gave. The items are those whose `metric` is at most `at_most`
+    although the human `label` is positive; see `choose` for who else may say so. Raises UsageError,
+    InputError for a run without the metric or anything that tells of the label, OutputError for a
+    file that is something else, UnreachableError and WriteError.
     """
-    if not isfinite(max_f1) or not 0 <= max_f1 <= 1:
-        raise UsageError(f"max_f1={max_f1!r}; expected a number from 0 to 1")
+    _see_limit(metric, at_most)
     given = _proposer(proposer, cache)
     path = run / NAME if out is None else out
-    chosen = choose(run, max_f1)
+    chosen = choose(run, metric=metric, at_most=at_most, label=label)
     see_out_file(path, NAME)
     old = _old(path)
-    merge(path, [_line(low, chosen.task) for low in chosen.items], old)  # before anything is paid
+    merge(path, [_line(low, chosen) for low in chosen.items], old)  # before anything is paid
     lines = list(_by_rules(chosen) if given is None else _by_model(chosen, given, progress))
     rows = merge(path, lines, old)
     write_file(path, rows)
     found = distribution(msgspec.convert(rows, list[Line]))
-    return {"file": str(path), "of": chosen.n, "max_f1": max_f1, **found}
+    told = {
+        "file": str(path),
+        "run": str(run),
+        "of": chosen.n,
+        "metric": chosen.metric,
+        "at_most": at_most,
+        "label": label,
+        "by_label": by_label(chosen.people, at_most),
+    }
+    return told | found
 
 
 def read_errors(path: Path) -> dict[str, Any]:
     """The counts of a file that people may have corrected. Raises InputError."""
     return {"file": str(path), **distribution([line for line, _ in read_file(path)])}
+
+
+def items_of(path: Path) -> list[dict[str, Any]]:
+    """The selected lines of a file, each with `counts`, the category that counts."""
+    return [
+        msgspec.to_builtins(line) | {"counts": line.counts}
+        for line, _ in read_file(path)
+        if line.selected
+    ]
 
 
 def _proposer(written: str, cache: bool) -> Given | None:
@@ -92,7 +113,14 @@ def _old(path: Path) -> Read:
         raise OutputError(f"{error}. The file stays; mend it, or choose another --out") from error
 
 
-def _line(low: Low, task: str | None) -> Line:
+def _see_limit(metric: str, at_most: float) -> None:
+    if metric.partition("(")[0] == METRIC and not 0 <= at_most <= 1:
+        raise UsageError(f"at_most={at_most!r}; expected a number from 0 to 1")
+    if not isfinite(at_most):
+        raise UsageError(f"at_most={at_most!r}; expected a number")
+
+
+def _line(low: Low, chosen: Chosen) -> Line:
     """The line of an item for which nothing has been proposed yet."""
     record = low.record
     return Line(
@@ -100,6 +128,8 @@ def _line(low: Low, task: str | None) -> Line:
         question=record.question,
         references=record.references or [],
         response=record.response,
+        metric=chosen.metric,
+        score=low.score,
         f1=low.f1,
         recall=low.recall,
         correct_by=low.correct_by,
@@ -107,13 +137,13 @@ def _line(low: Low, task: str | None) -> Line:
         by="",
         reason=None,
         history=[f"{t.role}: {t.content}" if t.role else t.content for t in record.history or ()],
-        task=task,
+        task=chosen.task,
     )
 
 
 def _by_rules(chosen: Chosen) -> Iterator[Line]:
     for low in chosen.items:
-        line = _line(low, chosen.task)
+        line = _line(low, chosen)
         found = propose(line.question or "", line.references, line.response)
         line.proposed, line.reason, line.evidence = found.category, found.reason, found.evidence
         line.by = RULES_NAME
@@ -122,7 +152,7 @@ def _by_rules(chosen: Chosen) -> Iterator[Line]:
 
 def _by_model(chosen: Chosen, given: Given, progress: Progress) -> Iterator[Line]:
     comparer = make_comparer("error-category", given, cache=given.cache)
-    lines = [_line(low, chosen.task) for low in chosen.items]
+    lines = [_line(low, chosen) for low in chosen.items]
     with closing(comparer):
         for at in range(0, len(lines), _AT_ONCE):
             yield from _asked(comparer, lines[at : at + _AT_ONCE])
