@@ -103,7 +103,7 @@ def test_no_noise_no_doubt_about_it() -> None:
     found = of(np.repeat([[0.0], [1.0], [1.0]], 4, axis=1))
     assert (found.within, found.share) == (0.0, 0.0)
     assert found.ci_one == found.ci
-    assert found.ci_noise == (pytest.approx(2 / 3), pytest.approx(2 / 3))
+    assert found.ci_noise == pytest.approx((2 / 3, 2 / 3))
     assert found.flips is not None
     assert (found.flips.flipped, found.flips.questions, found.flips.two_differ) == (0, 3, 0.0)
 

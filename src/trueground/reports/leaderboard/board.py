@@ -243,14 +243,13 @@ def _entrants(columns: dict[str, list[Run]]) -> list[Entrant]:
 
 
 def _several_prompts(columns: Iterable[Sequence[Run]]) -> set[tuple[str, str, str]]:
-    """The models that were asked with several prompts in one column."""
-    found = set()
-    for runs in columns:
-        prompts: dict[tuple[str, str, str], set[str]] = defaultdict(set)
-        for run in runs:
-            prompts[_identity(run)].add(prompt_of(run.manifest.prompts))
-        found |= {who for who, names in prompts.items() if len(names) > 1}
-    return found
+    """The models that were asked one task with several prompts."""
+    prompts: dict[Any, set[str]] = defaultdict(set)
+    for run in (run for runs in columns for run in runs):
+        if (told := run.manifest.benchmark) is not None and run.source is None:
+            asked = _identity(run), (told.name, told.task)
+            prompts[asked].add(prompt_of(run.manifest.prompts))
+    return {who for (who, _), names in prompts.items() if len(names) > 1}
 
 
 def _identity(run: Run) -> tuple[str, str, str]:
