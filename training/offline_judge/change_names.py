@@ -9,7 +9,6 @@ import re
 from training.offline_judge.names import Name, lists, names, related
 from training.offline_judge.sources import Pool, Source, content
 from training.offline_judge.writing import Changed, drop, put
-
 from trueground.claims.clauses import is_finite
 
 _ONE_WAY = frozenset(lists()["verbs"]["one_way"].split())
@@ -75,6 +74,8 @@ def roles_swapped(source: Source, claim: str, pool: Pool, rng: random.Random) ->
         and claim.count(one.spelling) == claim.count(other.spelling) == 1
         and _one_way(claim, one.end, other.start)
         and _stands_free(claim, one, other)
+        and _known(source, one)
+        and _known(source, other)
     ]
     if not places:
         return None
@@ -101,21 +102,23 @@ def _stands_free(claim: str, one: Name, other: Name) -> bool:
     """Whether neither name is a part of a longer phrase of names: "Smith's", "X and Y"."""
     behind = claim[other.end : other.end + 6]
     before = claim[: one.start].split()[-1:]
-    follows = re.match(r"['’]|-| (?:and|or|[A-Z]|[a-z]+(?<!s)er\b)| ?\(", behind)
+    follows = re.match(r"['’]|-| (?:and|or|of|[A-Z]|[a-z]+(?<!s)er\b)| ?\(", behind)
     return not follows and before not in (["and"], ["or"], ["of"])
 
 
 def subject_swapped(source: Source, claim: str, pool: Pool, rng: random.Random) -> Changed | None:
     """What one sentence says of its subject, said of the subject of another of the same text."""
     mine = _subject(claim)
-    if mine is None:
+    if mine is None or not _known(source, mine):
         return None
     others = []
     for sentence in source.sentences:
         other = _subject(sentence)
         if other is None or other.kind != mine.kind or related(other.spelling, mine.spelling):
             continue
-        if len(other.spelling.split()) == 1 and other.kind == "other" and not _known(source, other):
+        if not _known(source, other) or sentence[: other.start] != claim[: mine.start]:
+            continue
+        if other.spelling.endswith("s") != mine.spelling.endswith("s"):  # "The Cowboys was …"
             continue
         if mine.spelling.split()[-1] not in sentence and other.spelling.split()[-1] not in claim:
             others.append(other.spelling)
@@ -123,7 +126,9 @@ def subject_swapped(source: Source, claim: str, pool: Pool, rng: random.Random) 
 
 
 def _known(source: Source, name: Name) -> bool:
-    """Whether the word is a name: the text has it with a capital within a sentence too."""
+    """Whether it is a name: of a known kind, or with a capital within a sentence of the text."""
+    if name.kind != "other":
+        return True
     return re.search(rf"[a-z,] {re.escape(name.spelling)}\b", source.text) is not None
 
 

@@ -9,12 +9,15 @@ import re
 from training.offline_judge.names import lists
 from training.offline_judge.sources import Pool, Source, content
 from training.offline_judge.writing import Changed, drop
-
 from trueground.claims.clauses import is_finite
 
 _TAIL = re.compile(
-    r",? (?:which|although|though|because|while|whereas|where|who|but|and (?:he|she|it|they|is|was|"
-    r"are|were|has|had|have|also)|followed by|including|with [a-z]+ing)\b[^()]*\.$"
+    r"(?:,? (?:although|though|because|while|whereas|but|followed by|and (?:he|she|it|they|is|was|"
+    r"are|were|has|had|have|also))|, ?(?:which|where|who|including|with [a-z]+ing))\b[^()]*\.$"
+)
+_UNFINISHED = re.compile(
+    r"(?:\b(?:those|these|that|at|of|in|to|on|with|and|the|a|an|for|by|from|is|was|as)|"
+    r"[—–:;,-]) ?\.$"
 )
 _PARENTHESIS = re.compile(r" ?\([^()]{3,}\)")
 _LEAD = re.compile(r"^(?:In|On|At|During|Since) [^,]*\d[^,]*, (?=[A-Z]|(?:he|she|it|they|the|a) )")
@@ -28,14 +31,15 @@ _PARTICIPLES = {
 }
 _PAST = {past: participle for participle, past in _PARTICIPLES.items()}
 _THING = r"(?:[Tt]he |[Aa]n? |[Hh]is |[Ii]ts |[Tt]heir |[A-Z])[\w'’ -]{1,45}?"
-_REST = r"(?P<r>(?: (?:in|on|at|for|during|after|as|from)\b[^,;]*)?) ?\."
+_REST = r"(?P<r>(?: (?:in|on|at|for|during|after)\b(?:(?! and )[^,;])*)?) ?\."
 _BY = re.compile(
     rf"(?P<o>{_THING}) (?:was|were) (?P<v>{'|'.join(_PARTICIPLES)}) by (?P<s>{_THING}){_REST}"
 )
 _DID = re.compile(rf"(?P<s>{_THING}) (?P<v>{'|'.join(_PAST)}) (?P<o>{_THING}){_REST}")
 _NOT_PLAIN = re.compile(
     r"\b(?:and|or|who|that|which|to|by|not|also|is|was|were|has|have|had|in|on|at|from|with|for|as|"
-    r"but|it|he|she|they|we|you|this|be|been|get|on|[a-z]+ly)\b|['’](?:s|re|ve|t) ?(?:\w+ed)?$|\d",
+    r"but|it|he|she|they|we|you|this|be|been|get|throughout|year|"
+    r"of two|[a-z]+ed|[a-z]+ly)\b|['’](?:s|re|ve|t) ?(?:\w+ed)?$|\d",
     re.I,
 )
 _DETAIL = re.compile(
@@ -58,7 +62,9 @@ def copied(source: Source, claim: str, pool: Pool, rng: random.Random) -> Change
 
 def shortened(source: Source, claim: str, pool: Pool, rng: random.Random) -> Changed | None:
     """A last clause, a parenthesis or an opening date left out; what is left still holds."""
-    if _DEPENDS.search(claim) or re.search(r"\b(?:if|unless|between|both|either)\b", claim):
+    if _DEPENDS.search(claim) or re.search(
+        r"\b(?:if|unless|between|both|either|not only)\b", claim
+    ):
         return None
     for pattern in rng.sample((_TAIL, _PARENTHESIS, _LEAD), 3):
         match = pattern.search(claim)
@@ -68,7 +74,12 @@ def shortened(source: Source, claim: str, pool: Pool, rng: random.Random) -> Cha
         changed = drop(claim, match.start(), end)
         words = changed.claim.split()
         open_clause = re.search(r"\b(?:which|who|where|whose|that)\b", changed.claim)
-        if len(words) >= 5 and any(is_finite(w) for w in words) and not open_clause:
+        if (
+            len(words) >= 5
+            and not _UNFINISHED.search(changed.claim)
+            and any(is_finite(w) for w in words)
+            and not open_clause
+        ):
             return changed
     return None
 
@@ -77,7 +88,9 @@ def joined(source: Source, claim: str, pool: Pool, rng: random.Random) -> Change
     """The sentence and the next one of the text as one."""
     for run in source.runs:
         for one, other in itertools.pairwise(run):
-            if one == claim and not re.match(r"(?:But|And|However|Or|So|Then)\b", other):
+            if one == claim and not re.match(
+                r"(?:But|And|However|Or|So|Then|Do|Don['’]t)\b", other
+            ):
                 first, rest = other.split(" ", 1)
                 first = first.lower() if first in _LOW else first
                 return Changed(f"{one[:-1].rstrip()}, and {first} {rest}", "", other)
@@ -90,6 +103,8 @@ def turned(source: Source, claim: str, pool: Pool, rng: random.Random) -> Change
     match = passive or _DID.fullmatch(claim)
     if match is None or _NOT_PLAIN.search(match["s"]) or _NOT_PLAIN.search(match["o"]):
         return None
+    if not (passive or _is_doer(source, match["s"])):
+        return None
     doer, done, rest = match["s"], match["o"], match["r"]
     if passive:
         new = f"{_upper(doer)} {_PARTICIPLES[match['v']]} {_lower(done)}{rest}."
@@ -99,6 +114,14 @@ def turned(source: Source, claim: str, pool: Pool, rng: random.Random) -> Change
         be = "was" if single else "were"
         new = f"{_upper(done)} {be} {_PAST[match['v']]} by {_lower(doer)}{rest}."
     return Changed(new, match["v"], "active" if passive else "passive")
+
+
+def _is_doer(source: Source, phrase: str) -> bool:
+    """Whether the phrase that opens a sentence is a name, or has an article or a possessive."""
+    if phrase.split()[0] in _LOW:
+        return True
+    within = re.search(rf"[a-z,] {re.escape(phrase)}\b", source.text)
+    return within is not None and all(word[0].isupper() for word in phrase.split())
 
 
 def _upper(phrase: str) -> str:

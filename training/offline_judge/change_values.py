@@ -9,11 +9,10 @@ import re
 from training.offline_judge.names import lists, pairs
 from training.offline_judge.sources import Pool, Source
 from training.offline_judge.writing import Changed, put
-
 from trueground.text.numerals import MONTH_NAMES, NUMBER_WORDS
 from trueground.text.values import Value, values
 
-_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _WORDS = {word: int(n) for word, n in NUMBER_WORDS.items() if 2 <= n <= 20}
 _BY_NUMBER = {n: word for word, n in _WORDS.items()}
 _IDIOMS = re.compile(r"(?:24/7|9/11|\d{3,}[-–]\d{3,})")
@@ -199,12 +198,13 @@ def unit(source: Source, claim: str, pool: Pool, rng: random.Random) -> Changed 
         match = rng.choice(money)
         return put(claim, match.start(), match.end(), signs[match[0]])
     for one, other in rng.sample(measured, len(measured)):
-        match = re.search(rf"(?<=[\d ]){re.escape(one)}\b(?![-'’])", claim)
-        before = claim[: match.start()].rstrip() if match else ""
-        if match and (before[-1:].isdigit() or before.rsplit(" ", 1)[-1].lower() in _WORDS):
-            amount = re.escape(before.rsplit(" ", 1)[-1])
-            if not re.search(rf"{amount}[ -]?{re.escape(other)}", source.text, re.I):
-                return put(claim, match.start(), match.end(), other)
+        place = re.search(rf"(?<=[\d ]){re.escape(one)}\b(?![-'’])", claim)
+        amount = claim[: place.start()].rstrip().rsplit(" ", 1)[-1] if place else ""
+        counts = amount[-1:].isdigit() or amount.lower() in _WORDS
+        year = re.fullmatch(r"(?:19|20)\d\d", amount)
+        said = re.search(rf"{re.escape(amount)}[ -]?{re.escape(other)}", source.text, re.I)
+        if place and counts and not year and not said:
+            return put(claim, place.start(), place.end(), other)
     return None
 
 
@@ -219,20 +219,26 @@ def value_from_text(source: Source, claim: str, pool: Pool, rng: random.Random) 
     rng.shuffle(mine)
     said = {v.amount for v in values(claim)}
     for value in mine:
-        others = [
-            v
-            for v in source.values
-            if _bare(source.text, v)
-            and v.kind == value.kind
-            and v.unit == value.unit
-            and v.amount not in said
-            and _alike(v.amount, value.amount)
-        ]
-        if others:
-            other = rng.choice(others)
-            new = source.text[other.start : other.end]
-            return put(claim, value.start, value.end, new)
+        old = _DIGITS.match(claim, value.start)
+        others = sorted(
+            {n for v in source.values if (n := _stands_for(source.text, v, value, claim))}
+        )
+        others = [new for new in others if _amount(new) not in said]
+        if old and others:
+            return put(claim, value.start, old.end(), rng.choice(others))
     return None
+
+
+def _stands_for(text: str, other: Value, value: Value, claim: str) -> str | None:
+    """The digits of `other` in the text where they may stand in the place of `value`: same kind,
+    unit and way of writing, and about the same size."""
+    if other.kind != value.kind or not _bare(text, other) or not _alike(other.amount, value.amount):
+        return None
+    theirs, mine = _DIGITS.match(text, other.start), _DIGITS.match(claim, value.start)
+    if theirs is None or mine is None or theirs[0] == mine[0]:
+        return None
+    written = text[theirs.end() : other.end] == claim[mine.end() : value.end]
+    return theirs[0] if written and ("." in theirs[0]) == ("." in mine[0]) else None
 
 
 def _bare(text: str, value: Value) -> bool:

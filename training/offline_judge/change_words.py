@@ -43,8 +43,13 @@ _MAY = re.compile(
 _LIKELY = re.compile(
     r"\b(?:is|are) (?:likely|expected|set|thought|believed|hoping) to(?! have\b)(?= [a-z])"
 )
+_ASKED = re.compile(
+    r"\b(?:whether|if|asked|wondered|unless|some|how|"
+    r"may (?:seem|be used|choose|find|want|apply))\b|^(?:Some|Many)\b",
+    re.I,
+)
 _HEDGES = (
-    (re.compile(r"\b(?:allegedly|reportedly|probably|possibly|perhaps|supposedly) "), ""),
+    (re.compile(r"\b(?:allegedly|reportedly|probably|supposedly) "), ""),
     (re.compile(r"\b(?:alleged|suspected) (?=[a-z]{4,})"), ""),
     (re.compile(r"\baccused of\b"), "convicted of"),
     (re.compile(r"\bsuggests that\b"), "proves that"),
@@ -87,11 +92,16 @@ def _idiom(claim: str, place: re.Match[str]) -> bool:
     return re.search(phrases, near, re.I) is not None
 
 
-_TAKES_NO = re.compile(r"(?:^|, |\b(?:for|in|of|with|on|from|that|to|at|by) )$")
+_TAKES_NO = re.compile(r"(?:^|, |\b(?:for|in|with|on|from|that|to|at|by) )$")
 _NOUN = (
-    r"(?!(?:the|of|these|those|this|his|her|its|their|our|my|year|other|two|three|four)\b)[a-z]{4,}"
+    r"(?!(?:the|of|these|those|this|his|her|its|their|our|my|year|other|whilst|while|along|about|"
+    r"around|over|across|time|round|kinds|two|three|four)\b)[a-z]{4,}"
 )
-_COUNTED = r"\b(?:so|as|how|too|the|last|past|next|these|those|not)\s+$"
+_MANY = r"(?:[a-z]+ )?[a-z]+(?<!s)s\b"
+_COUNTED = (
+    r"(?:\b(?:so|as|how|too|the|last|past|next|these|those|not|a|an|their|his|her|its|my|our|your|"
+    r"two|three|\w+['’]s)\s+|- ?)$"
+)
 
 
 def quantity(source: Source, claim: str, pool: Pool, rng: random.Random) -> Changed | None:
@@ -111,7 +121,11 @@ def quantity(source: Source, claim: str, pool: Pool, rng: random.Random) -> Chan
         return None
     if place[0] == "half of" and re.search(r"\b(?:first|second|other|top|bottom) $", before):
         return None
-    if place[0] in ("many", "few") and re.search(_COUNTED, before):
+    if place[0] == "some" and before:
+        return None
+    if place[0] in ("many", "few", "most") and not re.match(_MANY, after):
+        return None
+    if place[0] in ("many", "few", "most") and re.search(_COUNTED, before):
         return None
     return put(claim, *place.span(), new)
 
@@ -148,8 +162,10 @@ def negation_removed(source: Source, claim: str, pool: Pool, rng: random.Random)
 
 def hedge_removed(source: Source, claim: str, pool: Pool, rng: random.Random) -> Changed | None:
     """What the text holds possible, said as a fact: may cause → will cause."""
+    if _ASKED.search(claim):
+        return None
     if match := _MAY.search(claim):
-        return put(claim, *match.span(), rng.choice(("will", "will certainly", "must")))
+        return put(claim, *match.span(), rng.choice(("will", "will certainly")))
     if match := _LIKELY.search(claim):
         return put(claim, *match.span(), "will")
     for pattern, new in rng.sample(_HEDGES, len(_HEDGES)):

@@ -55,15 +55,14 @@ def names(text: str, unknown: bool = False) -> Iterator[Name]:
     for match in _RUN.finditer(text):
         start, end = match.span()
         parts = match[0].split(" ")
-        while parts and (
-            parts[0] in ("The", "A", "An", "In", "On", "At", "By", "But", "And", "For")
-        ):
+        while parts and parts[0] in _words("openers"):
             start += len(parts.pop(0)) + 1
         if not parts:
             continue
         spelling = re.sub(r"['’]s$", "", text[start:end])
         kind = _kind(text, start, spelling)
-        if kind or unknown:
+        named = unknown and len(spelling) > 2 and spelling not in _words("titles")
+        if kind or named:
             yield Name(start, start + len(spelling), spelling, kind or "other")
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
+
 from training.offline_judge import (
     change_names,
     change_sentences,
@@ -23,7 +24,6 @@ from training.offline_judge import (
 )
 from training.offline_judge.sources import Pool, Source, sources
 from training.offline_judge.writing import Changed, Generator
-
 from trueground.errors import OutputError
 
 SUPPORTED: dict[str, Generator] = {

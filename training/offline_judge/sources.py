@@ -12,7 +12,6 @@ from pathlib import Path
 
 from training.offline_judge import sets
 from training.offline_judge.names import Name, names
-
 from trueground.text.sentences import sentences
 from trueground.text.values import Value, values
 
@@ -21,6 +20,9 @@ _LENGTHS = range(6, 41)  # words of a sentence that is taken
 _PAGE = re.compile(
     r"cookie|subscrib|click|copyright|newsletter|sign up|log ?in|http|www\.|@|\bmeta data\b|"
     r"privacy|read more|archived from|all rights|javascript|browser|[|©#{}<>\[\]*_=~\"“”]|"
+    r"\bposted\b|this entry|filed under|members online|last updated|sign in\b|"
+    r"^[A-Z][\w ]{0,25} ?: |"
+    r"\b(?:Ms|Mr|Mrs|Dr|St|No|Jr|vs|Inc|Sept?|Oct|Nov|Dec|Jan|Feb|Aug|[A-Z]) ?\.$|"
     r"(?:^|\s)['‘`]|\.\.\.|…",
     re.I,
 )
