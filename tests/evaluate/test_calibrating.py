@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.chaos import KEY, ChaosServer
+from tests.judges.rule_endpoint import contains
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
@@ -15,7 +18,7 @@ from trueground.evaluate.parts import make_parts
 from trueground.judges import get_judge
 from trueground.judges.calibrated import Decided
 from trueground.studies.calibrate import calibrate
-from trueground.testing import FakeJudge, synthetic_records
+from trueground.testing import FakeDecomposer, FakeJudge, synthetic_records
 
 TEXT = "The old mill was built in 1903 by two brothers. It stands by the river Elm."
 CLAIMS = {
@@ -118,3 +121,34 @@ def test_support_needs_probabilities_and_a_calibration_gives_them(tmp_path: Path
     found = tg.score(ROWS, **settings, judge_calibration=path).summary
     assert found["support"].mean == pytest.approx(0.7311, abs=1e-4)
     assert found["grounding_precision"].mean == plain["grounding_precision"].mean == 1.0
+
+
+def test_a_language_model_from_labels_to_support(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over HTTP: an endpoint that says True where the statement stands in the context."""
+    monkeypatch.setenv("TRUEGROUND_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    said = [*CLAIMS.items(), ("Two brothers.", 0)]
+    said += [("It stands by the river Elm. ", 1), ("The old mill was built in 1903 by two", 1)]
+    rows = [
+        {"id": str(i), "response": claim, "contexts": [TEXT], "human": {"faithful": label}}
+        for i, (claim, label) in enumerate(said)
+    ]
+    with ChaosServer(lambda _text, _call: "ok", answer=contains) as server:
+        text = f"llm:m(base_url={server.base_url},max_attempts=1)"
+        found = calibrate(rows, text, resamples=5)
+        raw = found.raw
+        assert (raw["of"], raw["n"], raw["method"]) == ("verdict", 9, "platt")
+        path = tmp_path / "llm.json"
+        found.write(path)
+        calls = len(server.bodies)
+        whole: dict[str, Any] = {"metrics": "support", "decomposer": FakeDecomposer()}
+        scored = tg.score(rows, judge=text, judge_calibration=path, **whole)
+    values = {item["scores"]["support"] for item in scored.evidence}
+    assert len(values) == 2
+    assert 0 < min(values) < max(values) < 1
+    assert found.slope is not None
+    assert found.intercept is not None
+    assert max(values) == pytest.approx(1 / (1 + math.exp(-found.slope - found.intercept)))
+    assert len(server.bodies) == calls  # its replies had been kept

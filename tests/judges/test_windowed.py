@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +15,11 @@ from trueground.judges import Judge, ask
 from trueground.judges.bi_encoder import VectorReader
 from trueground.judges.calibration import CalibrationFile
 from trueground.judges.cross_encoder import LogitReader
+from trueground.judges.encoding import made
 from trueground.judges.nli import MINICHECK, TRUE, AnswerReader, LabelReader
 from trueground.judges.windowed import LEAST_ROOM, WindowedJudge
+from trueground.plugins import Given
+from trueground.studies.calibrate import calibrate
 from trueground.types import JudgeRequest, Status, Verdict
 
 NLI_LABELS = ("contradiction", "neutral", "entailment")
@@ -226,3 +230,29 @@ def test_a_problem_of_the_cache_is_handed_on(judge: WindowedJudge) -> None:
     assert judge.problem is None
     judge._reader.encoder.problem = "the disk is full"
     assert judge.problem == "the disk is full"
+
+
+@pytest.mark.parametrize("method", ["platt", "isotonic"])
+def test_from_labels_to_probabilities(judge: WindowedJudge, method: str, tmp_path: Path) -> None:
+    """Labels, `calibrate`, its file, and the judge with it, for every kind of small model."""
+    texts = [f"Thing {n} is {word}." for n in range(30) for word in ("red", "old")]
+    kinds = [n % 3 > 0 for n in range(len(texts))]
+    rows = [
+        {"response": t, "contexts": [t if yes else "The sea is big."], "human": {"f": yes}}
+        for t, yes in zip(texts, kinds, strict=True)
+    ]
+    found = calibrate(rows, judge, method=method, resamples=1)
+    path = tmp_path / "c.json"
+    found.write(path)
+    given = Given("judge", judge.name, options={"calibration": str(path)})
+    again = made(given, judge._reader, judge.threshold)
+    assert again.threshold == found.threshold
+    requests = [JudgeRequest(r["response"], tuple(r["contexts"])) for r in rows]
+    supported, unsupported = [], []
+    for yes, before, after in zip(kinds, ask(judge, requests), ask(again, requests), strict=True):
+        assert after.score == before.score
+        assert after.score is not None
+        assert after.supported == (after.score > found.threshold)
+        assert after.probability is not None
+        (supported if yes else unsupported).append(after.probability)
+    assert np.mean(supported) > 0.6 + np.mean(unsupported) / 2
