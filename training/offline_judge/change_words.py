@@ -38,12 +38,13 @@ _DENIALS = tuple(
 # A possibility → what makes a fact of it.
 _MAY = re.compile(
     r"\b(?:(?:may|might)(?= (?!not\b|have\b|well\b|also\b|or\b)[a-z]{2,}\b)"
-    r"|could(?= (?:be|become|cause|lead|help|mean|result|make|soon|eventually|face|reach)\b))"
+    r"|could(?= (?:soon|eventually|face|lead|cause) ))"
 )
 _LIKELY = re.compile(
     r"\b(?:is|are) (?:likely|expected|set|thought|believed|hoping) to(?! have\b)(?= [a-z])"
 )
 _ASKED = re.compile(
+    r"\b(?:perhaps|maybe|likely|probability|required|seem(?:s|ed)?|would)\b|"
     r"\b(?:whether|if|asked|wondered|unless|some|how|"
     r"may (?:seem|be used|choose|find|want|apply))\b|^(?:Some|Many)\b",
     re.I,
