@@ -199,6 +199,7 @@ def noise(
     for i in range(metrics):
         scored = int((answers.scored[:, i] > 0).sum())
         one = both[i] + np.sqrt(added[i] / max(scored, 1)) * normal
+        one = np.clip(one, answers.low[i], answers.high[i])  # where every drawn mean lies
         intervals = [percentiles(drawn, level) for drawn in (both[i], one, flipped[i], differ[i])]
         found.append(_noise(answers, i, clusters, intervals, level))
     return found
@@ -234,7 +235,9 @@ def _noise(
         mean,
         both,
         one,
-        None if again is None else (mean - again, mean + again),
+        None
+        if again is None
+        else (max(mean - again, float(answers.low[i])), min(mean + again, float(answers.high[i]))),
         between,
         within,
         errors,
