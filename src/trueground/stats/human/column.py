@@ -21,8 +21,8 @@ class Kind:
     """The items with one label in the order of their scores, shape (m,).
 
     A score is `scale · (centre + spread · standard)`, `standard` from -1 to 1: sums of squares of
-    these neither overflow nor lose the digits of a narrow spread. `powers` (units, 2) is the sum of
-    these and of their squares in each unit.
+    these neither overflow nor lose the digits of a narrow spread. `powers` (m, 2) holds these and
+    their squares.
     """
 
     label: float
@@ -77,14 +77,13 @@ def column(
     scores: Floats,
     labels: Floats,
     unit: Ints,
-    units: int,
     *,
     positive_above: float,
     ordinal: bool,
     threshold: float | None,
     probability: bool,
 ) -> Column:
-    """The items of which neither is NaN; `unit` (n,) is the number, below `units`, of its unit."""
+    """The items of which neither is NaN; `unit` (n,) is the number of its unit."""
     kept = ~(np.isnan(scores) | np.isnan(labels))
     scores, labels, unit = scores[kept], labels[kept], unit[kept]
     distinct, place = np.unique(scores, return_inverse=True)
@@ -92,8 +91,8 @@ def column(
     positive = labels > positive_above
     scale = float(np.abs(scores).max(initial=0.0)) or 1.0
     kinds = (
-        _kind(0.0, ~positive, scores, unit, units, scale),
-        _kind(1.0, positive, scores, unit, units, scale),
+        _kind(0.0, ~positive, scores, unit, scale),
+        _kind(1.0, positive, scores, unit, scale),
     )
     values = np.unique(labels) if ordinal else labels[:0]
     values = values if len(values) <= GRADES else values[:0]
@@ -107,7 +106,7 @@ def column(
         place=place,
         kinds=kinds,
         upto=(_upto(place[~positive], len(distinct)), _upto(place[positive], len(distinct))),
-        grades=tuple(_kind(float(v), labels == v, scores, unit, units, scale) for v in values),
+        grades=tuple(_kind(float(v), labels == v, scores, unit, scale) for v in values),
         threshold=threshold,
         below=0 if threshold is None else int(np.searchsorted(distinct, threshold, "right")),
         scale=scale_of(place, scores, labels, unit) if ordinal else None,
@@ -115,7 +114,7 @@ def column(
     )
 
 
-def _kind(label: float, which: Mask, scores: Floats, unit: Ints, units: int, scale: float) -> Kind:
+def _kind(label: float, which: Mask, scores: Floats, unit: Ints, scale: float) -> Kind:
     order = np.argsort(scores[which], kind="stable")
     mine = scores[which][order]
     unscaled = mine / scale
@@ -123,8 +122,7 @@ def _kind(label: float, which: Mask, scores: Floats, unit: Ints, units: int, sca
     away = unscaled - centre
     spread = float(np.abs(away).max(initial=0.0)) or 1.0
     standard = away / spread
-    powers = np.zeros((units, 2))
-    np.add.at(powers, unit[which][order], np.stack((standard, standard * standard), axis=1))
+    powers = np.stack((standard, standard * standard), axis=1)
     return Kind(label, unit[which][order], mine, powers, scale, centre, spread)
 
 

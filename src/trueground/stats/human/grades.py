@@ -173,7 +173,7 @@ def _spearman(
 
 def _order(bit: Bit, weights: Weights, scratch: Scratch) -> Floats:
     """Concordant less discordant pairs that this bit tells, by weight."""
-    low = scratch.summed_up("low", weights, bit.low)
+    low = scratch.summed_up("low", scratch.take("counts", weights.counts, bit.low))
     high = scratch.take("other", weights.floats, bit.high)
     below = scratch.take("ranks x", low, bit.under)
     below += scratch.take("ranks y", low, bit.upto)

@@ -10,15 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trueground.errors import InputError
-from trueground.stats.bootstrap import percentiles
-from trueground.stats.human.column import Column, Kind, column
-from trueground.stats.human.pictures import confusion_at, histogram, reliability
-from trueground.stats.human.reasons import why_no_interval, why_undefined
+from trueground.stats.human.assembling import assemble
+from trueground.stats.human.column import Column, column
 from trueground.stats.human.resampling import resampled
-from trueground.stats.human.scratch import Scratch, Weights
-from trueground.stats.human.types import MEASURES, Estimate, Floats, Ints, LabelStats, Measured
+from trueground.stats.human.types import Floats, Ints, Measured
 from trueground.stats.human.weighing import weigh
-from trueground.stats.thresholds import best_threshold
 
 Clusters = NDArray[Any] | Sequence[Any]
 
@@ -90,7 +86,6 @@ def measure_all(
             np.asarray(one, np.float64),
             given,
             unit,
-            units,
             positive_above=positive_above,
             ordinal=ordinal,
             threshold=threshold[name] if isinstance(threshold, Mapping) else threshold,
@@ -140,72 +135,3 @@ def see_numbers(name: str, scores: Floats, labels: Floats) -> None:
             raise InputError(
                 f"{name}: {bad} of {len(values)} {kind} are infinite; pass NaN to leave them out"
             )
-
-
-def assemble(
-    one: Column, units: int, draws: dict[str, Floats], level: float, wanted: bool
-) -> Measured:
-    """The column's values, with intervals from its draws."""
-    every = weigh(one, Weights.once(units), Scratch())
-    point = {name: float(values[0]) for name, values in every.items()}
-    estimates = {
-        name: _estimate(name, one, point.get(name, np.nan), draws.get(name), level, wanted)
-        for name in MEASURES
-    }
-    best = None
-    if estimates["balanced_accuracy_best"].value is not None:
-        best = best_threshold(one.scores, one.positive)
-    return Measured(
-        n=one.n,
-        positives=int(one.positive.sum()),
-        level=level,
-        threshold=one.threshold,
-        estimates=estimates,
-        best_threshold=best,
-        by_label=[
-            _by_label(kind, name, point, draws, level)
-            for kind, name in zip(one.kinds, "01", strict=True)
-        ],
-        by_grade=[
-            _by_label(kind, f"grade {number}", point, draws, level)
-            for number, kind in enumerate(one.grades)
-        ],
-        confusion=confusion_at(one, one.threshold),
-        confusion_best=confusion_at(one, best),
-        reliability=reliability(one),
-        histogram=histogram(one, unit_scale=wanted),
-        draws={name: draws.get(name, np.empty(0)) for name in MEASURES},
-    )
-
-
-def _estimate(
-    name: str, one: Column, value: float, draws: Floats | None, level: float, wanted: bool
-) -> Estimate:
-    positives = int(one.positive.sum())
-    n = {"false_negative_rate": positives, "false_positive_rate": one.n - positives}.get(
-        name, one.n
-    )
-    if not np.isfinite(value):
-        return Estimate(None, None, n, why_undefined(name, one, wanted))
-    why = why_no_interval(name, one)
-    ci = None if why or draws is None else percentiles(draws, level)
-    return Estimate(value, ci, n, why)
-
-
-def _by_label(
-    kind: Kind, name: str, point: dict[str, float], draws: dict[str, Floats], level: float
-) -> LabelStats:
-    found = {}
-    units = len(np.unique(kind.unit))
-    for key in ("mean", "median", "sd"):
-        value = point[f"{name}/{key}"]
-        if not np.isfinite(value):
-            why = "no item has this label" if not kind.n else "one item has no spread"
-            why = why if kind.n < 2 else "the scores are too large"
-            found[key] = Estimate(None, None, kind.n, why)
-        elif units < 2:
-            why = "all its items are one item or one group: nothing to draw from"
-            found[key] = Estimate(value, None, kind.n, why)
-        else:
-            found[key] = Estimate(value, percentiles(draws[f"{name}/{key}"], level), kind.n)
-    return LabelStats(kind.label, kind.n, found["mean"], found["median"], found["sd"])

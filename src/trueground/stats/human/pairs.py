@@ -68,7 +68,6 @@ def preferences(
         metric,
         people,
         unit,
-        units,
         positive_above=0.0,
         ordinal=True,
         threshold=None,

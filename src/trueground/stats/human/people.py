@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueground.errors import InputError
+from trueground.stats.human.assembling import assemble
 from trueground.stats.human.column import Column, column
 from trueground.stats.human.measuring import (
     Clusters,
-    assemble,
     resample_columns,
     unit_numbers,
 )
@@ -78,7 +78,7 @@ def ceiling(
     rests = [_rest(given, k, positive_above, ordinal) for k in range(given.shape[1])]
     tied = [split for _, split in rests]
     columns = [
-        _column(given[:, k], reference, unit, units, positive_above, ordinal)
+        _column(given[:, k], reference, unit, positive_above, ordinal)
         for k, (reference, _) in enumerate(rests)
     ]
     drawn = resample_columns(columns, units, resamples, seed, workers)
@@ -109,13 +109,12 @@ def _rest(
 
 
 def _column(
-    own: Floats, reference: Floats, unit: Ints, units: int, positive_above: float, ordinal: bool
+    own: Floats, reference: Floats, unit: Ints, positive_above: float, ordinal: bool
 ) -> Column:
     return column(
         own,
         reference,
         unit,
-        units,
         positive_above=positive_above if ordinal else 0.5,
         ordinal=ordinal,
         threshold=positive_above,

@@ -53,18 +53,17 @@ class Scratch:
         out = self.room(name, len(values), len(index), values.dtype.type)
         return np.take(values, index, axis=1, out=out, mode="clip") if len(index) else out
 
-    def summed_up(self, name: str, weights: Weights, unit: Ints) -> Counts:
-        """The weights of no item, of the first, of the first two …, shape (rows, len(unit) + 1)."""
-        each = self.take("counts", weights.counts, unit)
-        out = self.room(name, len(each), len(unit) + 1, np.int32)
+    def summed_up(self, name: str, counts: Counts) -> Counts:
+        """The sums of none, of the first, of the first two … of a row, shape (rows, size + 1)."""
+        out = self.room(name, len(counts), counts.shape[1] + 1, np.int32)
         out[:, 0] = 0
-        np.cumsum(each, axis=1, out=out[:, 1:])
+        np.cumsum(counts, axis=1, out=out[:, 1:])
         return out
 
-    def floats(self, name: str, values: NDArray[Any], index: Ints) -> Floats:
-        """values[:, index] as floating-point numbers."""
-        found = self.room(name, len(values), len(index))
-        found[...] = self.take("taken", values, index)
+    def floats(self, name: str, values: NDArray[Any]) -> Floats:
+        """The values as floating-point numbers, in the room of this name."""
+        found = self.room(name, *values.shape)
+        found[...] = values
         return found
 
 

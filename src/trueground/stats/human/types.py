@@ -92,7 +92,8 @@ class Measured:
     labels as they are (in ordinal mode, for at most 20 of them). `confusion` is None without a
     threshold, `confusion_best` and `best_threshold` where no threshold tells anything apart,
     `reliability` where the score is no probability. `draws` holds each measure in each resample,
-    shape (resamples,), NaN where it is undefined.
+    shape (resamples,), NaN where it is undefined; those of the best balanced accuracy and of the
+    calibration error are moved so that their mean is the value.
     """
 
     n: int

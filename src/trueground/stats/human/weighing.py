@@ -39,8 +39,8 @@ def weigh(column: Column, weights: Weights, scratch: Scratch) -> dict[str, Float
     ]
     negative, positive = sums
     below = (
-        scratch.floats("negative below", negative.upto, column.upto[0]),
-        scratch.floats("positive below", positive.upto, column.upto[1]),
+        scratch.floats("negative below", scratch.take("below", negative.upto, column.upto[0])),
+        scratch.floats("positive below", scratch.take("below", positive.upto, column.upto[1])),
     )
     probability = column.distinct if column.probability else None
     found = ranked(below[0], below[1], probability, scratch)
@@ -60,9 +60,10 @@ def weigh(column: Column, weights: Weights, scratch: Scratch) -> dict[str, Float
 
 def summed(kind: Kind, weights: Weights, scratch: Scratch, name: str) -> Summed:
     """The weights of the kind's items in the order of their scores, summed up."""
-    upto = scratch.summed_up(name, weights, kind.unit)
+    counts = scratch.take("counts", weights.counts, kind.unit)
+    upto = scratch.summed_up(name, counts)
     total = upto[:, -1].astype(np.float64)
-    moments = weights.floats @ kind.powers
+    moments = scratch.floats("each", counts) @ kind.powers
     mean, square = ratio(moments[:, 0], total), ratio(moments[:, 1], total)
     variance = square - mean * mean
     # What is left of the squares by rounding alone is none: one score, drawn again and again.
