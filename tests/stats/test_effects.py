@@ -14,7 +14,7 @@ from scipy.stats import binomtest, rankdata, ttest_rel
 from statsmodels.stats.proportion import proportion_effectsize
 
 from trueground.stats.bootstrap import resampled_counts, resampled_means
-from trueground.stats.effects import MOST_SIZES, Effect, clopper_pearson, effects
+from trueground.stats.effects import MOST_SIZES, Effect, clopper_pearson, effects, effects_of
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 SCORES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=60)
@@ -141,10 +141,26 @@ def test_counts_are_of_the_draws_of_the_means() -> None:
     rows = random.integers(-1, 4, 3_000)
     clusters = random.integers(0, 700, 3_000)
     for groups in (None, clusters):
-        counts = resampled_counts(rows, 4, groups, resamples=50, seed=9)
+        counts = resampled_counts(rows[:, None], 4, groups, resamples=50, seed=9)
         table = np.stack([rows == 0, rows == 3], axis=1).astype(np.float64)
         means = resampled_means(table, groups, resamples=50, seed=9)
         assert counts[0] / counts[3] == pytest.approx(means[0] / means[1], rel=1e-5)
+
+
+def test_a_column_does_not_depend_on_the_others() -> None:
+    random = np.random.default_rng(8)
+    a, b = (random.integers(0, 4, (60, 20)) / 3 for _ in range(2))
+    a[:, 3], b[:, 3] = a[:, 3] > 0.5, b[:, 3] > 0.5
+    b[:, 5] = a[:, 5]
+    binary = [i == 3 for i in range(20)]
+    clusters = np.repeat(np.arange(20), 3)
+    together = effects_of(a, b, clusters, binary=binary, resamples=200)
+    for i, found in enumerate(together):
+        alone = effects(a[:, i], b[:, i], clusters, binary=binary[i], resamples=200)
+        assert str(found)[:60] == str(alone)[:60]
+        assert found.superiority.ci == pytest.approx(alone.superiority.ci)
+        if found.rank_biserial.ci:
+            assert found.rank_biserial.ci == pytest.approx(alone.rank_biserial.ci)
 
 
 def test_many_items_with_many_sizes_take_a_moment() -> None:

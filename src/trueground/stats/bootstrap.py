@@ -98,7 +98,7 @@ def resampled_counts(
 ) -> NDArray[np.float32]:
     """How often each kind of item is drawn in each resample, shape (width, resamples).
 
-    `rows` (items,) names the kind of each item, from 0; -1 is counted nowhere, but takes part in
+    `rows` (items, n) names the kinds of each item, from 0; -1 is counted nowhere, but takes part in
     the resampling. The draws are those of `resampled_means` with the same `clusters` and seed.
     """
     from scipy.sparse import csc_array
@@ -108,7 +108,7 @@ def resampled_counts(
         units = np.unique(clusters, return_inverse=True)[1]
     size = int(units.max()) + 1 if len(units) else 0
     known = rows >= 0
-    place = (rows[known], units[known])
+    place = (rows[known], np.broadcast_to(units[:, None], rows.shape)[known])
     held = csc_array((np.ones(len(place[0])), place), shape=(width, size))
     found = np.zeros((width, resamples), np.float32)
     weights = _weights(size, resamples, seed)

@@ -11,7 +11,7 @@ different ones; its value does not.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,8 @@ from trueground.stats.bootstrap import (
 from trueground.stats.correlation import average_ranks
 from trueground.stats.signed_rank import signed_rank
 
-MOST_SIZES = 2_048
+MOST_SIZES = 512
+_AT_ONCE = 12  # metrics that share their draws: about 100 MB of counts
 _DECIMALS = 12
 _COLUMNS = 250  # resamples at a time
 _NO_ITEMS = "no item is scored in both"
@@ -75,32 +76,83 @@ def effects(
     level: float = 0.95,
 ) -> Effects:
     """All sizes of b − a, both of shape (n,), finite, rows in the same order."""
-    nothing = Effect(None, None, _NO_ITEMS)
+    given = {"resamples": resamples, "seed": seed}
+    (found,) = effects_of(a[:, None], b[:, None], clusters, binary=[binary], level=level, **given)
+    return found
+
+
+def effects_of(
+    a: Floats,
+    b: Floats,
+    clusters: Clusters = None,
+    *,
+    binary: Sequence[bool],
+    resamples: int = 2_000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> list[Effects]:
+    """The same of each column, both of shape (n, metrics); `binary` tells which hold 0 and 1."""
+    found: list[Effects] = []
+    for low in range(0, a.shape[1], _AT_ONCE):
+        part = slice(low, low + _AT_ONCE)
+        found += _together(a[:, part], b[:, part], clusters, binary[part], resamples, seed, level)
+    return found
+
+
+def _together(
+    a: Floats,
+    b: Floats,
+    clusters: Clusters,
+    binary: Sequence[bool],
+    resamples: int,
+    seed: int,
+    level: float,
+) -> list[Effects]:
     if not len(a):
-        return Effects(nothing, nothing, nothing, *([nothing, nothing] if binary else [None, None]))
+        none = Effect(None, None, _NO_ITEMS)
+        return [Effects(none, none, none, *([none if flag else None] * 2)) for flag in binary]
     d = np.round(b - a, _DECIMALS)
-    shift = d - d.mean()  # squares of the shifted differences lose no digits
+    shift = d - d.mean(axis=0)  # squares of the shifted differences lose no digits
     higher, lower = (d > 0).astype(np.float64), (d < 0).astype(np.float64)
-    table = np.stack([d, shift, shift**2, higher, lower, a, b], axis=1)
-    draws = resampled_means(table, clusters, resamples=resamples, seed=seed)
+    table = np.concatenate([d, shift, shift**2, higher, lower, a, b], axis=1)
+    means = resampled_means(table, clusters, resamples=resamples, seed=seed)
+    draws = means.reshape(7, len(binary), resamples)
+    ranks = _drawn_rank_biserial(d, clusters, resamples, seed)
+    return [
+        _effects(a[:, i], b[:, i], d[:, i], draws[:, i], ranks[i], clusters, flag, level)
+        for i, flag in enumerate(binary)
+    ]
+
+
+def _effects(
+    a: Floats,
+    b: Floats,
+    d: Floats,
+    draws: Floats,
+    ranks: Floats,
+    clusters: Clusters,
+    binary: bool,
+    level: float,
+) -> Effects:
+    """Of one metric; `draws` (7, resamples) are means of the columns of the table."""
 
     def drawn(of: Callable[[Floats], Floats]) -> Interval | None:
         with np.errstate(divide="ignore", invalid="ignore"):
             found = of(draws)
         return _interval(found, level)
 
-    ranks = _rank_biserial(d, clusters, resamples, seed, level)
-    superiority = Effect(
-        float((higher.mean() - lower.mean() + 1) / 2), drawn(lambda m: (m[3] - m[4] + 1) / 2)
-    )
+    higher, lower = int((d > 0).sum()), int((d < 0).sum())
+    share = ((higher - lower) / len(d) + 1) / 2
+    h = odds = None
+    if binary:
+        h = Effect(_h(a.mean(), b.mean()), drawn(lambda m: _h_of(m[5], m[6])))
+        odds = _odds_ratio(lower, higher, clusters, draws, level)
     return Effects(
         _cohen_dz(d, drawn),
-        ranks,
-        superiority,
-        Effect(_h(a.mean(), b.mean()), drawn(lambda m: _h_of(m[5], m[6]))) if binary else None,
-        _odds_ratio(int(lower.sum()), int(higher.sum()), clusters, draws, level)
-        if binary
-        else None,
+        _rank_biserial(d, ranks, level),
+        Effect(share, drawn(lambda m: (m[3] - m[4] + 1) / 2)),
+        h,
+        odds,
     )
 
 
@@ -168,45 +220,46 @@ def clopper_pearson(k: int, n: int, level: float = 0.95) -> Interval:
     return low, high
 
 
-def _rank_biserial(
-    d: Floats, clusters: Clusters, resamples: int, seed: int, level: float
-) -> Effect:
+def _rank_biserial(d: Floats, drawn: Floats, level: float) -> Effect:
     found = signed_rank(d)
     if not found.n:
         return Effect(None, None, "no item differs")
     value = (found.plus - found.minus) / (found.plus + found.minus)
-    units = len(d) if clusters is None else len(np.unique(clusters))
-    if units < 2:
-        return Effect(value, None)
-    drawn = _drawn_rank_biserial(d, clusters, resamples, seed)
     return Effect(value, _interval(drawn, level))
 
 
 def _drawn_rank_biserial(d: Floats, clusters: Clusters, resamples: int, seed: int) -> Floats:
-    """The correlation in each resample, shape (resamples,); NaN where no item differs.
+    """The correlation in each resample, shape (metrics, resamples); NaN where no item differs.
 
-    An item drawn w times stands for w equal items: with t items of a size, and C of smaller ones,
-    their rank is C + (t + 1) / 2.
+    NaN throughout with one item (cluster). An item drawn w times stands for w equal items: with t
+    items of a size, and C of smaller ones, their rank is C + (t + 1) / 2.
     """
-    sizes, size = _sizes(np.abs(d))
-    width = 2 * sizes
-    # The rows of the count: sizes of positive differences, then those of negative ones.
-    row = np.where(d > 0, size, size + sizes)
+    drawn = np.full((d.shape[1], resamples), np.nan)
+    if len(d if clusters is None else np.unique(clusters)) < 2:
+        return drawn
+    sizes, size = zip(*(_sizes(np.abs(column)) for column in d.T), strict=True)
+    # The rows of the count, for each metric: sizes of positive differences, then of negative ones.
+    starts = np.concatenate([[0], 2 * np.cumsum(sizes)])
+    kinds = np.stack(size, axis=1) + starts[:-1] + np.where(d > 0, 0, sizes)
     counts = resampled_counts(
-        np.where(d == 0, -1, row), width, clusters, resamples=resamples, seed=seed
+        np.where(d == 0, -1, kinds), int(starts[-1]), clusters, resamples=resamples, seed=seed
     )
-    drawn = np.empty(resamples)
-    for low in range(0, resamples, _COLUMNS):
-        part = counts[:, low : low + _COLUMNS].astype(np.float64)
-        plus, minus = part[:sizes], part[sizes:]
-        both = plus + minus
-        rank = np.cumsum(both, axis=0) - both + (both + 1) / 2
-        total = (both * rank).sum(axis=0)
-        signed = ((plus - minus) * rank).sum(axis=0)
-        drawn[low : low + _COLUMNS] = np.divide(
-            signed, total, out=np.full(len(total), np.nan), where=total > 0
-        )
+    for i, (start, many) in enumerate(zip(starts[:-1], sizes, strict=True)):
+        for low in range(0, resamples, _COLUMNS):
+            part = counts[start : start + 2 * many, low : low + _COLUMNS].astype(np.float64)
+            drawn[i, low : low + _COLUMNS] = _correlation(part[:many], part[many:])
     return drawn
+
+
+def _correlation(plus: Floats, minus: Floats) -> Floats:
+    """From how many positive and negative differences of each size there are, (sizes, n)."""
+    both = plus + minus
+    rank = np.cumsum(both, axis=0) - both + (both + 1) / 2
+    total = (both * rank).sum(axis=0)
+    signed = ((plus - minus) * rank).sum(axis=0)
+    found: Floats = np.full(len(total), np.nan)
+    np.divide(signed, total, out=found, where=total > 0)
+    return found
 
 
 def _sizes(absolute: Floats) -> tuple[int, NDArray[np.int64]]:

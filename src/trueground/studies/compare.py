@@ -12,7 +12,8 @@ from trueground.errors import UsageError
 from trueground.metrics.registry import split_specs
 from trueground.stats.paired import holm
 from trueground.studies.comparison import ComparedRun, Comparison, PairComparison
-from trueground.studies.pair import Pair, Settings
+from trueground.studies.pair import Pair
+from trueground.studies.pair_sizes import Settings
 from trueground.studies.pairing import common_metrics
 from trueground.studies.reading import FinishedRun, Scores, open_run, read_scores, with_repeats
 from trueground.studies.run_level import columns_for

@@ -13,39 +13,15 @@ from trueground.errors import UsageError
 from trueground.evaluate.run_level import macro_key
 from trueground.metrics.column import CODES, STATUSES
 from trueground.reports.item_links import item_links
-from trueground.stats.bootstrap import Floats
-from trueground.stats.effects import effects
-from trueground.stats.paired import MCNEMAR, Paired, paired
-from trueground.stats.power import plan
-from trueground.stats.signed_rank import signed_rank
+from trueground.stats.paired import Paired, paired
 from trueground.studies.comparison import Change, MetricComparison, PairComparison, Sizes
+from trueground.studies.pair_sizes import Settings, sizes_of
 from trueground.studies.pairing import Aligned, align
 from trueground.studies.reading import FinishedRun, Scores, higher_is_better, read_words
 from trueground.studies.run_level import Side, Whole, whole_runs
 from trueground.types import Status
 
 _SCORED = CODES[Status.SCORED]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How runs are compared; `flips` is the most changed items to name per direction.
-
-    Planning is for tests at 1 − `level` that find the differences `detect` with this `power`.
-    """
-
-    resamples: int
-    seed: int
-    level: float
-    flips: int
-    allow_mismatch: bool
-    power: float = 0.8
-    detect: tuple[float, ...] = (0.02,)
-
-    @property
-    def alpha(self) -> float:
-        """The level of the tests for which is planned."""
-        return round(1 - self.level, 12)
 
 
 @dataclass(frozen=True)
@@ -98,12 +74,13 @@ class Pair:
             seed=self.settings.seed,
             level=self.settings.level,
         )
+        sizes = sizes_of(results, values_a, values_b, aligned.clusters, self.settings)
         better = [higher_is_better(metric) for metric in self.metrics]
         changes = self._changes(aligned, better)
         return {
             metric: _metric(
                 results[i],
-                self._sizes(results[i], values_a[:, i], values_b[:, i], aligned.clusters),
+                sizes[i],
                 better[i],
                 self.a.status[aligned.rows_a, i],
                 self.b.status[aligned.rows_b, i],
@@ -111,29 +88,6 @@ class Pair:
             )
             for i, metric in enumerate(self.metrics)
         }
-
-    def _sizes(
-        self, result: Paired, a: Floats, b: Floats, clusters: NDArray[np.int64] | None
-    ) -> Sizes:
-        """Wilcoxon's test, sizes of the effect and planning, over the items scored in both."""
-        both = ~np.isnan(a) & ~np.isnan(b)
-        a, b = a[both], b[both]
-        clusters = None if clusters is None else clusters[both]
-        binary = result.mcnemar is not None
-        chosen = self.settings
-        draws = {"resamples": chosen.resamples, "seed": chosen.seed}
-        return Sizes(
-            signed_rank(b - a, clusters) if len(a) and not binary else None,
-            effects(a, b, clusters, binary=binary, level=chosen.level, **draws),
-            plan(
-                b - a,
-                clusters,
-                discordant=result.test == MCNEMAR,
-                wanted=chosen.detect,
-                alpha=chosen.alpha,
-                power=chosen.power,
-            ),
-        )
 
     def _whole(self, aligned: Aligned) -> tuple[dict[str, Whole], dict[str, str]]:
         """What is a number of a whole run, and why some of it is not known."""
