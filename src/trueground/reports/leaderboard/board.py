@@ -26,6 +26,7 @@ _ORDER = (
 )  # fmt: skip
 _DIGITS = re.compile(r"\d+")
 _MICRO = re.compile(r"_micro(?=\(|$)")
+_OF_PROMPT = "task-instruction"  # of FaithEval: what of it is in the prompt, not what is asked
 # Options that go with the tested model: its own sampling, its own tokens that a budget counts.
 _OF_MODEL = {"truly-ground": {"preset", "tokenizer"}}
 
@@ -243,11 +244,13 @@ def _entrants(columns: dict[str, list[Run]]) -> list[Entrant]:
 
 
 def _several_prompts(columns: Iterable[Sequence[Run]]) -> set[tuple[str, str, str]]:
-    """The models that were asked one task with several prompts."""
+    """The models that were asked one thing with several prompts."""
     prompts: dict[Any, set[str]] = defaultdict(set)
     for run in (run for runs in columns for run in runs):
         if (told := run.manifest.benchmark) is not None and run.source is None:
-            asked = _identity(run), (told.name, told.task)
+            options = {k: v for k, v in told.options.items() if k != _OF_PROMPT}
+            alike = orjson.dumps(options, option=orjson.OPT_SORT_KEYS)
+            asked = _identity(run), (told.name, told.task, alike)
             prompts[asked].add(prompt_of(run.manifest.prompts))
     return {who for (who, _), names in prompts.items() if len(names) > 1}
 
