@@ -69,7 +69,7 @@ def scores(run: Path, metric: str) -> Any:
 
 def flat(found: Effects) -> list[float]:
     told = (one for one in dataclasses.astuple(found) if one is not None)
-    return [number for value, ci, _ in told for number in (value, *ci)]
+    return [number for value, ci, _ in told for number in (value, *(ci or ()))]
 
 
 def test_sizes_are_those_of_the_scores(make: Make) -> None:

@@ -3,9 +3,7 @@
 Every size is of b against a. Intervals are percentile bootstraps over items or clusters; that of
 the odds ratio is exact (Clopper and Pearson 1934, on the share c / (b + c)) where there are no
 clusters. There is no interval where more resamples than one of its tails holds have no value, as
-with a handful of items. In the resamples the
-rank-biserial correlation takes sizes that are close as equal where there are more than `MOST_SIZES`
-different ones; its value does not.
+with a handful of items.
 """
 
 from __future__ import annotations
@@ -21,16 +19,13 @@ from trueground.stats.bootstrap import (
     Floats,
     Interval,
     percentiles,
-    resampled_counts,
     resampled_means,
 )
-from trueground.stats.correlation import average_ranks
+from trueground.stats.rank_biserial import drawn_rank_biserial
 from trueground.stats.signed_rank import signed_rank
 
-MOST_SIZES = 512
 _AT_ONCE = 12  # metrics that share their draws: about 100 MB of counts
 _DECIMALS = 12
-_COLUMNS = 250  # resamples at a time
 _NO_ITEMS = "no item is scored in both"
 Clusters = NDArray[np.int64] | None
 
@@ -117,7 +112,7 @@ def _together(
     table = np.concatenate([d, shift, shift**2, higher, lower, a, b], axis=1)
     means = resampled_means(table, clusters, resamples=resamples, seed=seed)
     draws = means.reshape(7, len(binary), resamples)
-    ranks = _drawn_rank_biserial(d, clusters, resamples, seed)
+    ranks = drawn_rank_biserial(d, clusters, resamples, seed)
     return [
         _effects(a[:, i], b[:, i], d[:, i], draws[:, i], ranks[i], clusters, flag, level)
         for i, flag in enumerate(binary)
@@ -226,46 +221,3 @@ def _rank_biserial(d: Floats, drawn: Floats, level: float) -> Effect:
         return Effect(None, None, "no item differs")
     value = (found.plus - found.minus) / (found.plus + found.minus)
     return Effect(value, _interval(drawn, level))
-
-
-def _drawn_rank_biserial(d: Floats, clusters: Clusters, resamples: int, seed: int) -> Floats:
-    """The correlation in each resample, shape (metrics, resamples); NaN where no item differs.
-
-    NaN throughout with one item (cluster). An item drawn w times stands for w equal items: with t
-    items of a size, and C of smaller ones, their rank is C + (t + 1) / 2.
-    """
-    drawn = np.full((d.shape[1], resamples), np.nan)
-    if len(d if clusters is None else np.unique(clusters)) < 2:
-        return drawn
-    sizes, size = zip(*(_sizes(np.abs(column)) for column in d.T), strict=True)
-    # The rows of the count, for each metric: sizes of positive differences, then of negative ones.
-    starts = np.concatenate([[0], 2 * np.cumsum(sizes)])
-    kinds = np.stack(size, axis=1) + starts[:-1] + np.where(d > 0, 0, sizes)
-    counts = resampled_counts(
-        np.where(d == 0, -1, kinds), int(starts[-1]), clusters, resamples=resamples, seed=seed
-    )
-    for i, (start, many) in enumerate(zip(starts[:-1], sizes, strict=True)):
-        for low in range(0, resamples, _COLUMNS):
-            part = counts[start : start + 2 * many, low : low + _COLUMNS].astype(np.float64)
-            drawn[i, low : low + _COLUMNS] = _correlation(part[:many], part[many:])
-    return drawn
-
-
-def _correlation(plus: Floats, minus: Floats) -> Floats:
-    """From how many positive and negative differences of each size there are, (sizes, n)."""
-    both = plus + minus
-    rank = np.cumsum(both, axis=0) - both + (both + 1) / 2
-    total = (both * rank).sum(axis=0)
-    signed = ((plus - minus) * rank).sum(axis=0)
-    found: Floats = np.full(len(total), np.nan)
-    np.divide(signed, total, out=found, where=total > 0)
-    return found
-
-
-def _sizes(absolute: Floats) -> tuple[int, NDArray[np.int64]]:
-    """How many different sizes there are, at most MOST_SIZES, and which each item has."""
-    distinct, place = np.unique(absolute, return_inverse=True)
-    if len(distinct) > MOST_SIZES:
-        ranks = average_ranks(absolute)
-        return MOST_SIZES, ((ranks - 0.5) * MOST_SIZES / len(absolute)).astype(np.int64)
-    return len(distinct), place.astype(np.int64)
