@@ -22,8 +22,9 @@ def drawn_rank_biserial(
 ) -> Floats:
     """The correlation in each resample, shape (metrics, resamples); NaN where no item differs.
 
-    `d` (items, metrics) are differences, rounded so that noise makes none. NaN throughout with one item (cluster). An item drawn w times stands for w equal items: with t
-    items of a size, and C of smaller ones, their rank is C + (t + 1) / 2.
+    `d` (items, metrics) are differences, rounded so that noise makes none. NaN throughout with one
+    item (cluster). An item drawn w times stands for w equal items: with t items of a size, and C of
+    smaller ones, their rank is C + (t + 1) / 2.
     """
     drawn = np.full((d.shape[1], resamples), np.nan)
     if len(d if clusters is None else np.unique(clusters)) < 2:
