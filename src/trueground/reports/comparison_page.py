@@ -82,7 +82,7 @@ def render_page(comparison: Mapping[str, Any], folder: Path | None = None) -> st
         "planning_heading": planning_heading(comparison),
         "planning_words": planning_words,
     }
-    return draw("comparison.html.j2", (), ["report.css"], view)
+    return draw("comparison.html.j2", (), ["report.css", "comparison.css"], view)
 
 
 def _notices(comparison: Mapping[str, Any]) -> dict[str, list[str]]:
