@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,17 @@ def test_calibration_and_its_curve(data: tuple[np.ndarray, np.ndarray]) -> None:
     assert sum(one.n for one in bins) == len(scores)
     gaps = [one.n * abs(one.mean_score - one.share_positive) for one in bins]
     assert sum(gaps) / len(scores) == pytest.approx(error, **NEAR)
-    assert all(a.high < b.low for a, b in zip(bins, bins[1:], strict=False))
+    assert all(a.high < b.low for a, b in itertools.pairwise(bins))
+
+
+def test_calibration_where_the_highest_score_is_common() -> None:
+    """The last bins are empty then; the highest score still counts once."""
+    random = np.random.default_rng(0)
+    for share in (0.05, 0.15, 0.5, 0.95):
+        scores = np.where(random.random(51) < share, 1.0, np.round(random.random(51) * 0.9, 1))
+        labels = random.random(51) < 0.5
+        found = value(measure(scores, labels, resamples=0), "calibration_error")
+        assert found == pytest.approx(calibration_error(scores, labels), **NEAR)
 
 
 @settings(deadline=None)

@@ -15,6 +15,7 @@ from trueground.stats.thresholds import best_threshold
 
 # What is chosen on the items themselves, and so comes out too high.
 OPTIMISTIC = ("balanced_accuracy_best", "calibration_error")
+_HUGE = 1e300
 
 
 def assemble(
@@ -32,7 +33,7 @@ def assemble(
     }
     best = None
     if estimates["balanced_accuracy_best"].value is not None:
-        best = best_threshold(one.scores, one.positive)
+        best = _best_threshold(one)
     return Measured(
         n=one.n,
         positives=int(one.positive.sum()),
@@ -54,6 +55,13 @@ def assemble(
         histogram=histogram(one, unit_scale=wanted),
         draws={name: draws.get(name, np.empty(0)) for name in MEASURES},
     )
+
+
+def _best_threshold(one: Column) -> float:
+    """As in stats.thresholds; differences of the greatest numbers there are would overflow."""
+    scores = one.scores
+    factor = 2.0**-20 if np.abs(scores).max() > _HUGE else 1.0
+    return best_threshold(scores * factor, one.positive) / factor
 
 
 def _unbiased(draws: Floats, value: float) -> Floats:

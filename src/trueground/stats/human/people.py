@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ CEILING = (
     "krippendorff_alpha",
     "raw_agreement",
 )
+
+_NOBODY = "no item has a label of one annotator and a decision of the others"
 
 
 @dataclass(frozen=True)
@@ -86,9 +88,10 @@ def ceiling(
         assemble(one, units, draws, level, wanted=False)
         for one, draws in zip(columns, drawn, strict=True)
     ]
-    return Ceiling(
-        [_chosen(one) for one in found], list(tied), mean_of_draws(found, CEILING, level)
-    )
+    mean = mean_of_draws(found, CEILING, level)
+    if not any(one.n for one in found):
+        mean = {name: replace(one, why=_NOBODY) for name, one in mean.items()}
+    return Ceiling([_chosen(one) for one in found], tied, mean)
 
 
 def _rest(
@@ -125,5 +128,4 @@ def _column(
 def _chosen(found: Measured) -> dict[str, Estimate]:
     if found.n:
         return {name: found.estimates[name] for name in CEILING}
-    why = "no item has a label of this annotator and a decision of the others"
-    return {name: Estimate(None, None, 0, why) for name in CEILING}
+    return {name: Estimate(None, None, 0, _NOBODY) for name in CEILING}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from trueground.stats import logistic
 from trueground.stats.human.column import Column
 from trueground.stats.human.types import Bin, Histogram
 
-BINS = 10
 BARS = 20
 
 
@@ -28,22 +28,16 @@ def reliability(column: Column) -> list[Bin] | None:
     """The bins of the calibration error, rising; None where the score is no probability."""
     if not column.probability:
         return None
-    scores = column.scores
-    inner = np.quantile(scores, np.arange(1, BINS) / BINS, method="inverted_cdf")
-    place = np.searchsorted(np.unique(inner), scores, side="left")
-    found = []
-    for number in np.unique(place):
-        mine = place == number
-        found.append(
-            Bin(
-                low=float(scores[mine].min()),
-                high=float(scores[mine].max()),
-                mean_score=float(scores[mine].mean()),
-                share_positive=float(column.positive[mine].mean()),
-                n=int(mine.sum()),
-            )
+    return [
+        Bin(
+            low=float(one["low"]),
+            high=float(one["high"]),
+            mean_score=float(one["mean_probability"]),
+            share_positive=float(one["share_positive"]),
+            n=int(one["n"]),
         )
-    return found
+        for one in logistic.reliability(column.scores, column.positive)
+    ]
 
 
 def histogram(column: Column, unit_scale: bool) -> Histogram:
@@ -55,8 +49,8 @@ def histogram(column: Column, unit_scale: bool) -> Histogram:
         low, high = 0.0, 1.0
     elif low == high:
         low, high = low - 0.5, high + 0.5
-    edges = low + (high / BARS - low / BARS) * np.arange(BARS + 1)
-    edges[-1] = high
+    along = np.arange(BARS + 1) / BARS
+    edges = low * (1 - along) + high * along
     inner = np.searchsorted(edges[1:-1], column.scores, side="right")
     counts = {
         name: np.bincount(inner[which], minlength=BARS).tolist()

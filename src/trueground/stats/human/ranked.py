@@ -57,11 +57,12 @@ def _calibration_error(
     edges[:, -1] = places
     for i, row in enumerate(both):
         edges[i, 1:-1] = row.searchsorted(total[i] * _BINS, "left")
-    believed = np.multiply(here, scores, out=scratch.room("work", rows, places))
+    believed = scratch.room("work", rows, places + 1)
+    believed[:, -1] = 0.0
+    np.multiply(here, scores, out=believed[:, :-1])
     # reduceat gives an empty bin, of which ties make some, the number at its edge: not counted.
-    starts = np.minimum(edges[:, :-1], max(places - 1, 0))
     gaps = -np.diff(np.take_along_axis(positive, edges, axis=1))
-    for i in range(rows if places else 0):
-        gaps[i] += np.add.reduceat(believed[i], starts[i])
+    for i in range(rows):
+        gaps[i] += np.add.reduceat(believed[i], edges[i, :-1])
     gaps[np.diff(edges) == 0] = 0.0
     return ratio(np.abs(gaps).sum(axis=1), total)

@@ -29,7 +29,10 @@ def group_weights(units: int, group: int, seed: int) -> Counts:
     """How often each unit was drawn in the resamples of a group, shape (GROUP, units)."""
     random = np.random.Generator(np.random.SFC64([seed, group]))
     draws = random.integers(0, units, (GROUP, units))
-    return np.stack([np.bincount(row, minlength=units) for row in draws]).astype(np.int32)
+    counts = np.empty((GROUP, units), np.int32)
+    for row, drawn in zip(counts, draws, strict=True):
+        row[:] = np.bincount(drawn, minlength=units)
+    return counts
 
 
 def resampled(
