@@ -42,7 +42,8 @@ class Item(msgspec.Struct, gc=False):
 class ClaimView:
     """A claim as the judge reads it: `items` with content, and `small` words without.
 
-    `small` holds keys and weights. The weights are sums over all items (`weight`), over those that
+    `small` holds keys and weights, `asked` and `asked_words` the keys and spellings of the question
+    that need not be said again. The weights are sums over all items (`weight`), over those that
     are neither names nor values (`plain_weight`), and over all items and small words
     (`full_weight`).
     """
@@ -51,12 +52,16 @@ class ClaimView:
         self.text = statement(claim)
         self.tokens: list[Token] = []
         self.small: list[tuple[str, float]] = []
+        self.asked, self.asked_words = _asked(asked)
         if is_spaceless(self.text):
-            found = sorted(spaceless_keys(self.text))
+            found = sorted(set(spaceless_keys(self.text)))
             self.items = [Item(0, _NO_TOKEN, key, None, 1.0) for key in found]
         else:
             self.tokens = read(self.text, 0, len(self.text), values(self.text))
-            self.items = self._without_asked(self._items(), asked)
+            items = self._items()
+            # The names and words of the question count where nothing else is claimed.
+            own = [item for item in items if item.value or item.key not in self.asked]
+            self.items = own or items
         self.keys = {item.key for item in self.items if item.key}
         self.weight = sum([item.weight for item in self.items])
         self.plain_weight = sum([item.weight for item in self.items if item.plain])
@@ -73,11 +78,6 @@ class ClaimView:
         if items and items[-1].weight == 1.0 and len(items) > 1:
             items[-1].weight = LAST  # what is new stands last
         return items
-
-    def _without_asked(self, items: list[Item], asked: str) -> list[Item]:
-        """Leave out the names and words of the question, unless nothing else is claimed."""
-        known = {token.key for token in read(asked, 0, len(asked), values(asked))} if asked else ()
-        return [item for item in items if item.value or item.key not in known] or items
 
     def _item(self, at: int, token: Token) -> Item:
         if token.value is not None:
@@ -97,6 +97,15 @@ class ClaimView:
         if not after.verb or first.key.endswith("~") or first.spelling.endswith("ing"):
             return False
         return not (first.spelling.endswith("s") and after.spelling in _PLURAL)  # "Dogs are"
+
+
+def _asked(question: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The keys and the spellings of the content words of a question."""
+    if not question:
+        return frozenset(), frozenset()
+    tokens = read(question, 0, len(question), values(question))
+    said = [token for token in tokens if token.content and token.key]
+    return frozenset(t.key for t in said), frozenset(t.spelling.lower() for t in said)
 
 
 def statement(claim: str) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from trueground.judges.lexical.coverage import ClaimView, Coverage, statement
+from trueground.judges.lexical.agreement import same_kind
+from trueground.judges.lexical.coverage import ClaimView, Coverage, cover, statement
+from trueground.judges.lexical.features import missing_name, missing_value
+from trueground.judges.lexical.pool import Pool
 from trueground.judges.lexical.reading import TextView
 from trueground.judges.lexical.words import NUMERIC
 from trueground.text.values import Value
@@ -47,14 +50,27 @@ def _verbatim(core: str, text: TextView) -> tuple[int, int] | None:
     return None
 
 
-def missing(found: Coverage) -> Iterator[str]:
-    """Say which values (in the window) and names (in the text) of the claim are not there."""
+def missing(found: Coverage, pool: Pool) -> Iterator[str]:
+    """Say which values and names of the claim no text has."""
+    for item, said in zip(found.view.items, found.said, strict=True):
+        if said:
+            continue
+        if item.value is not None and missing_value(item, pool.texts):
+            yield _no_value(found, item.value)
+        elif missing_name(item, pool):
+            yield f"{item.token.spelling!r} is not in the context"
+
+
+def contradicted(found: Coverage) -> Iterator[str]:
+    """Say which values of the claim the window has otherwise, though they stand elsewhere."""
     window = found.window
     for item, said in zip(found.view.items, found.said, strict=True):
-        if item.value is not None and not said & window:
-            yield _no_value(found, item.value)
-        elif item.name and not said:
-            yield f"{item.token.spelling!r} is not in the context"
+        value = item.value
+        if value is None or not said or said & window:
+            continue
+        there = [v for i in range(found.first, found.end) for v in found.text.values(i)]
+        if any(same_kind(value, other) for other in there):
+            yield _no_value(found, value)
 
 
 def unsaid(found: Coverage) -> str:
@@ -93,15 +109,29 @@ def _distance(one: Value, other: Value) -> float:
     return other_unit + abs((one.amount or 0) - (other.amount or 0))
 
 
-def most(view: ClaimView, vocabulary: Mapping[str, int]) -> tuple[float, int]:
-    """What `score` cannot exceed in a text of this vocabulary, and how many items it lacks surely.
+def ranked(view: ClaimView, texts: Sequence[TextView]) -> list[tuple[float, int, Coverage]]:
+    """Score, number and coverage of the texts that may say most of the claim, the best first.
 
-    `vocabulary` is the index of the whole text as one sentence.
+    A cheap bound on the score puts most of many texts aside.
     """
+    found: list[tuple[float, int, Coverage]] = []
+    best = -1.0
+    for number, text in enumerate(texts):
+        if not text.spans:
+            continue
+        if best >= 0 and text.vocabulary is not None and most(view, text.vocabulary) <= best:
+            continue
+        covered = cover(view, text)
+        value = score(view, covered.said, covered.window, text.index)
+        found.append((value, number, covered))
+        best = max(best, value)
+    return sorted(found, key=lambda one: (-one[0], one[1]))
+
+
+def most(view: ClaimView, vocabulary: Mapping[str, int]) -> float:
+    """What `score` cannot exceed in a text; `vocabulary` is its index as one sentence."""
     keys = [item.key if item.value is None else NUMERIC for item in view.items]
-    said = [vocabulary.get(key, 0) for key in keys]
-    pairs = zip(view.items, said, strict=True)
-    return score(view, said, 1, vocabulary), sum(not (n or item.plain) for item, n in pairs)
+    return score(view, [vocabulary.get(key, 0) for key in keys], 1, vocabulary)
 
 
 def score(view: ClaimView, said: list[int], window: int, index: Mapping[str, int]) -> float:

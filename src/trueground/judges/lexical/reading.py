@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
@@ -12,6 +13,7 @@ from trueground.judges.lexical.words import NUMERIC, keys
 from trueground.text.sentences import sentences
 from trueground.text.values import Value, values
 
+ARTICLES = frozenset(("_a", "_an", "_the"))
 _SPACELESS = r"\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _HAS_SPACELESS = re.compile(f"[{_SPACELESS}]")
 _BIGRAMS = re.compile(f"(?=([{_SPACELESS}]{{2}}))[{_SPACELESS}]|[^\\W{_SPACELESS}]+|[{_SPACELESS}]")
@@ -51,6 +53,19 @@ class TextView:
             for key in keys_of(start, end):
                 index[key] = get(key, 0) | bit
         return index
+
+    @cached_property
+    def sequences(self) -> list[list[str]]:
+        """The keys of each sentence in their order, without articles."""
+        keys_of = _reader(self.text)
+        return [
+            [key for key in keys_of(start, end) if key not in ARTICLES] for start, end in self.spans
+        ]
+
+    @cached_property
+    def spellings(self) -> Counter[str]:
+        """The words of the text in lower case, and how often each stands there."""
+        return spellings(self.text)
 
     @cached_property
     def vocabulary(self) -> dict[str, int] | None:
@@ -103,6 +118,20 @@ def _reader(text: str) -> Callable[[int, int], Iterable[str]]:
     return lambda start, end: map(keys.__getitem__, _words(text[start:end]))
 
 
+def spellings(text: str) -> Counter[str]:
+    """The words of a text in lower case without articles, and how often each stands there."""
+    words = spaceless_keys(text) if is_spaceless(text) else _words(text.lower())
+    found = Counter(words)
+    for article in ("a", "an", "the"):
+        del found[article]
+    return found
+
+
+def sequence(text: str) -> list[str]:
+    """The keys of the words of a text in their order, without articles."""
+    return [key for key in _reader(text)(0, len(text)) if key not in ARTICLES]
+
+
 def _words(text: str) -> list[str]:
     """The words of a text, by the quick way where that gives the same keys."""
     return _spaced(text).split() if _is_plain(text) else WORDS.findall(text)
@@ -130,6 +159,6 @@ def is_spaceless(text: str) -> bool:
     return not text.isascii() and _HAS_SPACELESS.search(text) is not None
 
 
-def spaceless_keys(text: str) -> set[str]:
+def spaceless_keys(text: str) -> list[str]:
     """Return keys for a text in a script without spaces: pairs of neighbouring characters."""
-    return {match[1] or keys[match.group()] for match in _BIGRAMS.finditer(text)}
+    return [match[1] or keys[match.group()] for match in _BIGRAMS.finditer(text)]

@@ -101,7 +101,7 @@ def _make(spelling: str) -> Word:
 def _groups() -> dict[str, str]:
     """Word or stem → key of its synonym group."""
     table: dict[str, str] = {}
-    for line in _lines("groups.txt"):
+    for line in lines_of("groups.txt"):
         members = line.split()
         for member in members:
             table.setdefault(member, members[0] + "~")
@@ -113,7 +113,7 @@ def _groups() -> dict[str, str]:
 def _signs() -> dict[str, tuple[str, int]]:
     """Word or key → (key of the pair of opposites, side)."""
     table: dict[str, tuple[str, int]] = {}
-    for line in _lines("opposites.txt"):
+    for line in lines_of("opposites.txt"):
         one, other = (side.split() for side in line.split("|"))
         for side, sign in ((one, 1), (other, -1)):
             for word in side:
@@ -125,14 +125,14 @@ def _signs() -> dict[str, tuple[str, int]]:
 @cache
 def exclusive_sets() -> dict[str, frozenset[str]]:
     """Word → all words of its set, of which only one can hold."""
-    sets = [frozenset(line.split()) for line in _lines("exclusive.txt")]
+    sets = [frozenset(line.split()) for line in lines_of("exclusive.txt")]
     return {word: members for members in sets for word in members}
 
 
 @cache
 def _roles() -> dict[str, str]:
     table: dict[str, str] = {}
-    for line in _lines("function_words.txt"):
+    for line in lines_of("function_words.txt"):
         role, _, words = line.partition(":")
         table |= dict.fromkeys(words.split(), role)
     return table
@@ -146,10 +146,11 @@ def _verbs_with_role() -> frozenset[str]:
 
 @cache
 def _light() -> frozenset[str]:
-    return frozenset(word for line in _lines("light_words.txt") for word in line.split())
+    return frozenset(word for line in lines_of("light_words.txt") for word in line.split())
 
 
-def _lines(name: str) -> list[str]:
+def lines_of(name: str) -> list[str]:
+    """The lines of a file in data/, without comments and empty ones."""
     source = (files("trueground.judges.lexical") / "data" / name).read_text(encoding="utf-8")
     return [line for line in source.splitlines() if line and not line.startswith("#")]
 

@@ -1,0 +1,160 @@
+"""The weights of the judge: fit them, and measure what they do on sets that they have not seen.
+
+python -m training.offline_judge.fit --data DIR [--seed 0] [--out FILE.json] [--write]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from scipy.optimize import minimize
+
+from training.offline_judge.perturb import make
+from training.offline_judge.rows import Floats, Rows, of_perturbed, of_set, only
+from training.offline_judge.sets import folds, permissive
+from training.offline_judge.sources import sources
+from trueground.judges.lexical.features import NAMES
+from trueground.judges.lexical.model import FILE, Weights
+from trueground.stats.logistic import calibration_error
+from trueground.stats.thresholds import auroc
+
+PENALTY = 0.03  # on the squares of the weights of standardised features
+PERTURBED = 0.1  # weight of the perturbed claims beside the mean of the sets
+_HEAD = """\
+# The model of the judge `lexical`. The log-odds that a claim is supported are the intercept and the
+# sum of weight times feature; the weights of values_missing, names_missing and contradictions are
+# taken off. What each feature is stands in features.py. `verbatim` is the probability of a claim
+# that stands in a text word for word. Made by training/offline_judge/fit.py (seed {seed}) from the
+# labels of {sets},
+# and from {perturbed:,} perturbed claims.
+"""
+
+
+class Fold(msgspec.Struct):
+    """What weights do on one set; `trained` are the sets that they were fitted on."""
+
+    set: str
+    trained: tuple[str, ...]
+    n: int
+    auroc: float
+
+
+class Measured(msgspec.Struct):
+    """Each set with itself and its relatives left out; the error is over all sets together."""
+
+    folds: list[Fold]
+    auroc: float
+    calibration_error: float
+
+
+def fit(rows: Sequence[Rows], perturbed: Rows) -> Weights:
+    """The weights, none below 0, that make labels likeliest: the support of a response is the mean
+    over its claims. Every set weighs alike, perturbed claims PERTURBED as much as all.
+    """
+    x = np.concatenate([one.x for one in rows])
+    mean, spread = x.mean(axis=0), x.std(axis=0) + 1e-9
+    shares = [1 / len(rows)] * len(rows) + [PERTURBED]
+    parts = [
+        (share, (one.x - mean) / spread, one)
+        for share, one in zip(shares, [*rows, perturbed], strict=True)
+    ]
+
+    def loss(w: Floats) -> tuple[float, Floats]:
+        total, slope = PENALTY * float(w[:-1] @ w[:-1]), 2 * PENALTY * np.append(w[:-1], 0.0)
+        for share, standard, one in parts:
+            own, gradient = _loss(w, standard, one)
+            total, slope = total + share * own, slope + share * gradient
+        return total, slope
+
+    start = np.append(np.full(len(NAMES), 0.1), 0.0)
+    bounds = [(0.0, None)] * len(NAMES) + [(None, None)]
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, tol=1e-10).x
+    weights = found[:-1] / spread
+    table = {name: round(float(w), 3) for name, w in zip(NAMES, weights, strict=True)}
+    intercept = round(float(found[-1] - weights @ mean), 3)
+    return Weights(intercept=intercept, verbatim=_verbatim(rows), weights=table)
+
+
+def _loss(w: Floats, x: Floats, rows: Rows) -> tuple[float, Floats]:
+    """The cross-entropy of the responses' mean probabilities, and its gradient."""
+    p = _logistic(x @ w[:-1] + w[-1])
+    mean = np.clip(np.bincount(rows.of, p) / rows.n, 1e-6, 1 - 1e-6)
+    y = rows.labels
+    total = -float(rows.weights @ (y * np.log(mean) + (1 - y) * np.log(1 - mean)))
+    by_mean = rows.weights * ((1 - y) / (1 - mean) - y / mean) / rows.n
+    by_claim = by_mean[rows.of] * p * (1 - p)
+    return total, np.append(x.T @ by_claim, by_claim.sum())
+
+
+def _logistic(z: Floats) -> Floats:
+    return np.asarray(0.5 * (1 + np.tanh(z / 2)))
+
+
+def _verbatim(rows: Sequence[Rows]) -> float:
+    """The share of right labels among responses that are one claim, word for word in a text."""
+    right = every = 0.0
+    for one in rows:
+        alone = one.verbatim[one.n[one.of] == 1]
+        labels = one.labels[one.n == 1][alone]
+        right, every = right + labels.sum(), every + len(labels)
+    return round(float((right + 1) / (every + 2)), 3)
+
+
+def support(weights: Weights, rows: Rows) -> Floats:
+    """The metric `support` of each response under these weights."""
+    signed = np.array([weights.weights[name] for name in NAMES])
+    return rows.support(_logistic(rows.x @ signed + weights.intercept), weights.verbatim)
+
+
+def measure(rows: Mapping[str, Rows], perturbed: Mapping[str, Rows]) -> Measured:
+    """Fit without each set and its relatives, perturbed claims of theirs left out too."""
+    found: list[Fold] = []
+    values: list[Floats] = []
+    for name, trained in folds("faithful").items():
+        weights = fit([rows[one] for one in trained], perturbed[name])
+        values.append(support(weights, rows[name]))
+        labels = rows[name].labels > 0
+        found.append(Fold(name, trained, len(labels), auroc(values[-1], labels)))
+    labels = np.concatenate([rows[one.set].labels for one in found]) > 0
+    error = calibration_error(np.concatenate(values), labels)
+    return Measured(found, float(np.mean([one.auroc for one in found])), error or 0.0)
+
+
+def main(data: Path, seed: int, out: Path | None, write: bool) -> None:
+    """Fit and measure; print the table, and write the weights where asked."""
+    rows = {name: of_set(data, name) for name in folds("faithful")}
+    trains = permissive("faithful")
+    made = make([source for name in trains for source in sources(data, name)], seed)
+    made.sort(key=lambda row: row.contexts)  # so that every text is read once
+    every = of_perturbed(made)
+    left_out = {name: only(every, made, kept) for name, kept in folds("faithful").items()}
+    measured = measure(rows, left_out)
+    weights = fit([rows[name] for name in trains], every)
+    for one in measured.folds:
+        print(f"{one.set:20} {one.n:6,} {one.auroc:.4f}")
+    print(f"mean AUROC {measured.auroc:.4f}, calibration error {measured.calibration_error:.4f}")
+    print(weights)
+    if out is not None:
+        out.write_bytes(msgspec.json.format(msgspec.json.encode(measured), indent=2))
+    if write:
+        head = _HEAD.format(sets=", ".join(trains), perturbed=len(made), seed=seed)
+        FILE.write_text(head + _toml(weights), "utf-8")
+
+
+def _toml(weights: Weights) -> str:
+    lines = [f"intercept = {weights.intercept}", f"verbatim = {weights.verbatim}", "", "[weights]"]
+    return "\n".join([*lines, *(f"{name} = {w}" for name, w in weights.weights.items()), ""])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--write", action="store_true", help="replace the weights of the package")
+    given = parser.parse_args()
+    main(given.data, given.seed, given.out, given.write)

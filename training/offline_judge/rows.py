@@ -1,0 +1,123 @@
+"""Claims as the model of the judge sees them: features, and what no weight decides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.offline_judge.perturb import Row
+from training.offline_judge.sets import Example, read
+from trueground.claims import get_decomposer
+from trueground.judges.lexical import presence
+from trueground.judges.lexical.coverage import ClaimView
+from trueground.judges.lexical.features import AGAINST, NAMES
+from trueground.judges.lexical.looking import Looked, look
+from trueground.judges.lexical.model import capped
+from trueground.judges.lexical.pool import Pool
+from trueground.judges.lexical.reading import TextView
+
+Floats = NDArray[np.float64]
+SIGNS = np.array([-1.0 if name in AGAINST else 1.0 for name in NAMES])
+
+
+class Rows(NamedTuple):
+    """Claims, and the responses that they are of.
+
+    `x` (claims, features) is turned so that more is better; `capped`, `verbatim` and `empty`
+    (claims,) say what the judge does with a claim; `of` (claims,) is its response, `n` (responses,)
+    how many claims that one has, `labels` (responses,) 0 or 1, `weights` (responses,) sums to 1.
+    """
+
+    x: Floats
+    capped: NDArray[np.bool_]
+    verbatim: NDArray[np.bool_]
+    empty: NDArray[np.bool_]
+    of: NDArray[np.int64]
+    n: NDArray[np.int64]
+    labels: Floats
+    weights: Floats
+
+    def support(self, probabilities: Floats, verbatim: float) -> Floats:
+        """The metric `support` of each response, from the model's probabilities of its claims."""
+        p = np.where(self.capped, [capped(one) for one in probabilities], probabilities)
+        p = np.where(self.verbatim, verbatim, np.where(self.empty, 0.0, p))
+        return np.asarray(np.bincount(self.of, p, len(self.n)) / self.n)
+
+
+def of_set(folder: Path, name: str) -> Rows:
+    """The responses of a labelled set that have claims, split as `score` splits them.
+
+    Each response weighs alike, and both labels together half as much as they stand and half as if
+    they were equally frequent: the sets differ much in their share of supported answers.
+    """
+    examples = list(read(folder, name))
+    parts = get_decomposer("rules").decompose([one.response for one in examples])
+    claims = [[c.text for c in part] if isinstance(part, list) else [] for part in parts]
+    labels = np.array([one.label for one, own in zip(examples, claims, strict=True) if own])
+    share = labels.mean()
+    even = np.where(labels > 0, 0.5 / share, 0.5 / (1 - share))
+    return _rows(examples, claims, labels, (0.5 + 0.5 * even) / len(labels))
+
+
+def of_perturbed(rows: Sequence[Row]) -> Rows:
+    """Perturbed claims; both labels weigh alike, and the kinds of a label too."""
+    labels = np.array([float(row.label) for row in rows])
+    return _rows(rows, [[row.claim] for row in rows], labels, _by_kind(rows))
+
+
+def only(found: Rows, rows: Sequence[Row], sets: Sequence[str]) -> Rows:
+    """The perturbed claims of some sets, weighed anew; `found` is `of_perturbed(rows)`."""
+    kept = np.array([row.set in sets for row in rows])
+    return Rows(
+        found.x[kept],
+        found.capped[kept],
+        found.verbatim[kept],
+        found.empty[kept],
+        np.arange(kept.sum()),
+        found.n[kept],
+        found.labels[kept],
+        _by_kind([row for row in rows if row.set in sets]),
+    )
+
+
+def _by_kind(rows: Sequence[Row]) -> Floats:
+    kinds = Counter((row.label, row.kind) for row in rows)
+    several = Counter(label for label, _ in kinds)
+    return np.array([0.5 / several[row.label] / kinds[row.label, row.kind] for row in rows])
+
+
+def _rows(
+    sources: Iterable[Example | Row], claims: list[list[str]], labels: Floats, weights: Floats
+) -> Rows:
+    found: list[Looked] = []
+    verbatim: list[bool] = []
+    of: list[int] = []
+    views: dict[str, TextView] = {}
+    pools: dict[tuple[str, ...], Pool] = {}  # of the last texts: claims about them are neighbours
+    number = -1
+    for source, own in zip(sources, claims, strict=True):
+        number += bool(own)
+        texts = tuple(text for text in source.contexts if text.strip())
+        if texts not in pools:
+            pools = {texts: Pool([views.setdefault(text, TextView(text)) for text in texts])}
+            views = {text: view for text, view in views.items() if text in texts}
+        for claim in own:
+            found.append(look(ClaimView(claim), pools[texts]))
+            core = presence.core(claim)
+            verbatim.append(any(presence.verbatim(core, text) for text in pools[texts].texts))
+            of.append(number)
+    return Rows(
+        np.array([one.features for one in found]) * SIGNS,
+        np.array([one.doubtful for one in found]),
+        np.array(verbatim),
+        np.array([one.place is None for one in found]),
+        np.array(of),
+        np.bincount(of),
+        labels,
+        weights,
+    )
