@@ -101,22 +101,24 @@ def resampled_counts(
     `rows` (items, n) names the kinds of each item, from 0; -1 is counted nowhere, but takes part in
     the resampling. The draws are those of `resampled_means` with the same `clusters` and seed.
     """
-    from scipy.sparse import csc_array
-
     units = np.arange(len(rows))
     if clusters is not None:
         units = np.unique(clusters, return_inverse=True)[1]
     size = int(units.max()) + 1 if len(units) else 0
     known = rows >= 0
-    place = (rows[known], np.broadcast_to(units[:, None], rows.shape)[known])
-    held = csc_array((np.ones(len(place[0])), place), shape=(width, size))
+    kinds, holders = rows[known], np.broadcast_to(units[:, None], rows.shape)[known]
+    order = np.lexsort((kinds, holders // _BLOCK))  # by block, and by kind within a block
+    kinds, holders = kinds[order], holders[order]
     found = np.zeros((width, resamples), np.float32)
     weights = _weights(size, resamples, seed)
     for low in range(0, size, _BLOCK):
         w = next(weights)
-        block = held[:, low : low + len(w)].tocsr()
-        met = np.flatnonzero(np.diff(block.indptr))
-        found[met] += block[met] @ w
+        first, end = np.searchsorted(holders // _BLOCK, [low // _BLOCK, low // _BLOCK + 1])
+        for part in range(first, end, _BLOCK):  # a cluster may have any number of items
+            own = slice(part, min(part + _BLOCK, end))
+            starts = np.flatnonzero(np.diff(kinds[own], prepend=-1))
+            sums = np.add.reduceat(w[holders[own] - low], starts)
+            found[kinds[own][starts]] += sums
     return found
 
 

@@ -21,6 +21,7 @@ from trueground.stats.bootstrap import (
     percentiles,
     resampled_means,
 )
+from trueground.stats.quantiles import beta_quantile
 from trueground.stats.rank_biserial import drawn_rank_biserial
 from trueground.stats.signed_rank import signed_rank
 
@@ -207,11 +208,9 @@ def _odds(share: float) -> float | None:
 
 def clopper_pearson(k: int, n: int, level: float = 0.95) -> Interval:
     """The exact interval of a share of k in n, n above 0."""
-    from scipy.special import betaincinv
-
     tail = (1 - level) / 2
-    low = float(betaincinv(k, n - k + 1, tail)) if k else 0.0
-    high = float(betaincinv(k + 1, n - k, 1 - tail)) if k < n else 1.0
+    low = beta_quantile(k, n - k + 1, tail) if k else 0.0
+    high = beta_quantile(k + 1, n - k, 1 - tail) if k < n else 1.0
     return low, high
 
 

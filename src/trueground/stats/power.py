@@ -19,6 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.stats.quantiles import normal_quantile, t_quantile
+
 Floats = NDArray[np.float64]
 VARIANCE, DISCORDANT = "variance", "discordant"
 _STEPS = 200
@@ -189,7 +191,7 @@ def detectable_discordant(
 
 def _exact_items(difference: float, discordant: float, alpha: float, power: float) -> float:
     share = max(discordant, difference)
-    z, z_power = _normal(1 - alpha / 2), _normal(power)
+    z, z_power = normal_quantile(1 - alpha / 2), normal_quantile(power)
     return ((z * math.sqrt(share) + z_power * math.sqrt(share - difference**2)) / difference) ** 2
 
 
@@ -205,12 +207,4 @@ def _first(enough: Callable[[int], bool], low: int) -> int:
 
 
 def _quantiles(df: float, alpha: float, power: float) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(df, 1 - alpha / 2) + stdtrit(df, power))
-
-
-def _normal(p: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri(p))
+    return t_quantile(df, 1 - alpha / 2) + t_quantile(df, power)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError
+from trueground.stats.quantiles import beta_quantile, t_quantile
 
 
 def lower_bound(
@@ -34,9 +35,7 @@ def lower_bound(
         size = _effective(hits, place, share, number, level)
     if share == 0:
         return 0.0
-    from scipy.special import betaincinv  # not at the top: it takes 0.1 s to load
-
-    return float(betaincinv(share * size, (1 - share) * size + 1, 1 - level))
+    return beta_quantile(share * size, (1 - share) * size + 1, 1 - level)
 
 
 def _effective(
@@ -45,10 +44,8 @@ def _effective(
     """Items that would vary as much by themselves; at most all, fewer where clusters are few."""
     if share in (0, 1):
         return float(number)
-    from scipy.special import stdtrit
-
     n = len(hits)
     variance = float((np.bincount(place, hits - share) ** 2).sum()) / n**2
     size = share * (1 - share) / variance if variance else float(n)
-    few = stdtrit(n - 1, level) / stdtrit(number - 1, level)
+    few = t_quantile(n - 1, level) / t_quantile(number - 1, level)
     return float(min(size * few**2, n)) if number < n else float(n)
