@@ -21,11 +21,14 @@ IDENTITY = [
     n
     for n in NAMES
     if METRICS[n].family in ("correctness", "faithfulness") and n != "choice_accuracy"
-] + ["grounding_precision", "support", "support_min"]
+] + ["grounding_precision"]
+# Probabilities: near 1 for what stands there word for word, never 1.
+PROBABLE = ["support", "support_min", "correct_support"]
+IDENTITY = [n for n in IDENTITY if n not in PROBABLE]
 # Without the question's tokens something can be missing.
 NOT_WHEN_HEARD = {"k_recall_pp", "k_f1_pp"}
 # 0 when response and evidence share no token.
-DISJOINT = [n for n in IDENTITY if n not in ("support", "support_min", "grounding_precision")]
+DISJOINT = [n for n in IDENTITY if n != "grounding_precision"]
 
 WORDS = st.sampled_from(
     [
@@ -99,6 +102,13 @@ def test_identical_texts_score_one(name: str) -> None:
     heard = "Radium?" if name in NOT_WHEN_HEARD else "Where was Marie Curie born?"
     row = {"response": text, "references": [text], "contexts": [text], "question": heard}
     assert scores([row], [name])[0]["scores"] == {name: pytest.approx(1.0)}
+
+
+@pytest.mark.parametrize("name", PROBABLE)
+def test_identical_texts_are_very_likely_supported(name: str) -> None:
+    text = "Marie Curie was born in Warsaw."
+    row = {"response": text, "references": [text], "contexts": [text]}
+    assert 0.9 < scores([row], [name])[0]["scores"][name] < 1  # type: ignore[index]
 
 
 @pytest.mark.parametrize("name", DISJOINT)

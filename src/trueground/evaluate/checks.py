@@ -78,7 +78,7 @@ class Checker:
             return self._asked(MAKERS[what](batch, ":".join(rest)), spared)
         variant = next((word for word in rest if word not in ("input", "gold")), "")
         asked = [""] * len(batch)
-        if what == "facts":
+        if what in ("facts", "references"):
             kept = [[0]] * len(batch)
             texts: list[tuple[str, ...]] = [(response,) for response in batch.responses]
             asked = batch.heard
@@ -125,9 +125,11 @@ class Checker:
         ]
 
     def _what(self, batch: Batch, what: str) -> Sequence[Decomposed]:
-        """What is checked of each item: gold facts, the whole response, or its claims."""
+        """What is checked of each item: gold facts, references, the whole response, its claims."""
         if what == "facts":
             return [_facts(facts) for facts in batch.gold_facts]
+        if what == "references":
+            return [_facts(references) for references in batch.references]
         if what == "response":
             return [[Claim(text, 0, len(text))] if text.strip() else [] for text in batch.responses]
         return self._claims.of(batch)
@@ -169,8 +171,8 @@ def as_json(checked: Checked, kind: str) -> dict[str, Any]:
                 for c, v in pairs
             ]
         }
-    if kind.startswith("facts"):
-        return {"facts": [{"text": c.text, **_verdict_json(v)} for c, v in pairs]}
+    if what in ("facts", "references"):
+        return {what: [{"text": c.text, **_verdict_json(v)} for c, v in pairs]}
     if kind.startswith("response"):
         return {"response": [{"text_index": v.text, **_verdict_json(v)} for _, v in pairs]}
     return {

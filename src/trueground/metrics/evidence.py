@@ -211,7 +211,7 @@ class Evidence:
         """Claims and verdicts of each item.
 
         Kinds: `claims:input` and `claims:gold` (response claims against all, or the gold contexts),
-        `facts` (gold facts against the response), `response:input` and `response:gold` (the whole
+        `facts` (gold facts against the response), `references` (likewise), `response:input` and `response:gold` (the whole
         response as one claim). A third word is the variant, as in `claims:gold:reference-code`.
         """
         provide = self._judges[self._judge]

@@ -34,8 +34,8 @@ _TEXTS: dict[str, Callable[[Any], Any]] = {
     "absent_knowledge": lambda triples: [_triple("absent_knowledge", t) for t in triples],
     "metas": dict,
 }
-# What a caller has judged: claims or citations, gold facts, or the response as a whole.
-_VERDICTS = ("supported", "facts_stated", "entailed")
+# What a caller has judged: claims or citations, gold facts, the response as a whole, references.
+_VERDICTS = ("supported", "facts_stated", "entailed", "references_stated")
 
 
 class MetricFunction:
@@ -53,8 +53,8 @@ class MetricFunction:
     def __call__(self, responses: Sequence[str], **columns: Any) -> Floats:
         """Values of shape (n,). Columns: questions, histories, contexts, references, gold_facts,
         answerable, choices, knowledge, gold_knowledge, absent_knowledge, metas; for metrics that
-        read verdicts `supported`, `facts_stated` and `entailed`, a list of booleans per item (in
-        which order, docs/citations.md tells). All other names are options of the metric. Raises
+        read verdicts `supported`, `facts_stated`, `entailed` and `references_stated`, a list of
+        booleans or probabilities per item (in which order, docs/citations.md tells). All other names are options of the metric. Raises
         UsageError.
         """
         if isinstance(responses, str):
@@ -114,6 +114,7 @@ def _gives(need: str, given: dict[str, Any], judged: set[str]) -> bool:
     stands_for = {
         "contexts": () if judged & MAKERS.keys() else ("supported", "entailed"),
         "gold_facts": ("facts_stated",),
+        "references": ("references_stated",),
         "question": ("histories",),
     }
     return any(name in given for name in (_ARGUMENTS[need], *stands_for.get(need, ())))
@@ -167,14 +168,23 @@ def _word(value: object) -> str:
 class _Given(Evidence):
     """Evidence whose verdicts were handed in."""
 
-    def __init__(self, batch: Batch, claims: Any, facts: Any, response: Any) -> None:
+    def __init__(
+        self, batch: Batch, claims: Any, facts: Any, response: Any, references: Any
+    ) -> None:
         super().__init__(batch, no_checks)
-        self._given = {"claims": claims, "facts": facts, "response": response}
+        self._given = {
+            "claims": claims,
+            "facts": facts,
+            "response": response,
+            "references": references,
+        }
         judged = claims is not None or response is not None
         if judged and not any(batch.contexts):
             batch.contexts = [[Passage("(judged)")] for _ in range(len(batch))]
         if facts is not None and not any(batch.gold_facts):
             batch.gold_facts = [[] for _ in range(len(batch))]
+        if references is not None and not any(batch.references):
+            batch.references = [["(judged)"] for _ in range(len(batch))]
 
     def checks(self, kind: str) -> list[Checked]:
         name = kind.partition(":")[0]

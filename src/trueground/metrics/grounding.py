@@ -61,11 +61,15 @@ def _probability(verdict: Verdict) -> float | None:
 
 
 def _kind(first: str, options: Options) -> str:
-    """The kind of check: `claims:input`, `facts`, `claims:gold:reference-code`."""
-    parts = [first, *([] if first == "facts" else [options["scope"]])]
+    """The kind of check: `claims:input`, `facts`, `references`, `claims:gold:reference-code`."""
+    parts = [first, *([options["scope"]] if "scope" in options else [])]
     if options["variant"] != "windows":
         parts.append(options["variant"])
     return ":".join(parts)
+
+
+def _references(options: Options) -> tuple[str, ...]:
+    return (_kind("references", options),)
 
 
 def _claims(options: Options) -> tuple[str, ...]:
@@ -133,6 +137,10 @@ def _entails(evidence: Evidence, o: Options) -> Column:
     return _column(evidence.checks(*_whole(o)), _supported, mean)
 
 
+def _stated(evidence: Evidence, o: Options) -> Column:
+    return _column(evidence.checks(*_references(o)), _probability, max)
+
+
 METRICS = (
     _metric(
         "grounding_precision",
@@ -156,6 +164,17 @@ METRICS = (
     ),
     _metric("support", ("contexts",), _support(mean), "mean probability that a claim is supported"),
     _metric("support_min", ("contexts",), _support(min), "probability of the weakest claim"),
+    Metric(
+        "correct_support",
+        "correctness",
+        ("references",),
+        _stated,
+        "probability that the response states a reference, the likeliest of them",
+        "as support, with the references as claims",
+        dict(_VARIANT),
+        _references,
+        in_default_set=False,
+    ),
     _metric(
         "context_entails",
         ("contexts",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-CHECKED = ("claims", "facts", "response", "alignment", "missing", "passages")
+CHECKED = ("claims", "facts", "references", "response", "alignment", "missing", "passages")
 
 
 def views(evidence: Mapping[str, Any], judge: str | None) -> list[dict[str, Any]]:

@@ -52,10 +52,13 @@ class Reading:
         self.text = self._without_values()
         known = view.asked
         every = sequence(self.text)
-        self.words = [key for key in every if key not in known] or every
+        words = [key for key in every if key not in known]
+        content = [key for key in words if key[0] != "_" and key != NUMERIC]
+        if not content and not any(item.value for item in view.items):
+            words = words or every  # nothing else is claimed
+            content = words
         table = rarity()
-        content = [key for key in self.words if key[0] != "_" and key != NUMERIC]
-        self.content = content or self.words
+        self.content = content
         self.rarity = {key: table[key] or 0.01 for key in self.content}
         self.total = sum(self.rarity.values())
 
@@ -75,7 +78,7 @@ def features(view: ClaimView, pool: Pool, said: float, contradictions: int) -> N
     `said` and the number of `contradictions` come from the text that says most of the claim.
     """
     reading = Reading(view, pool)
-    if not reading.words:  # nothing but values
+    if not reading.content:  # nothing but values
         alone = 0.0 if reading.missing else 1.0
         return np.array([said, *[alone] * (len(FOR) - 1), len(reading.missing), 0, contradictions])
     sentence, window, share = _places(reading)

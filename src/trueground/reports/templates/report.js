@@ -282,7 +282,7 @@
     const board = {
       answer: told ? raw?.normalize("NFC") ?? null : raw, told,
       place: told ? placesAfterNfc(raw) : (k) => k,
-      claims: view.claims, facts: view.facts, whole: view.response,
+      claims: view.claims, facts: view.facts, references: view.references, whole: view.response,
       others: detail.views.filter((other) => other !== view),
       contexts: detail.contexts ?? [], pointers: [], selected: [], pinned: false,
     };
@@ -307,7 +307,7 @@
   /* Text with a mark wherever a span lies. A click on a claim selects; a window is where it leads. */
   function markAnswer(board) {
     const spans = [...board.claims.map((claim) => ({ start: claim.start, end: claim.end, owner: claim })),
-      ...board.facts.map(asWindow)]
+      ...[...board.facts, ...board.references].map(asWindow)]
       .map(({ start, end, owner }) => ({ start: board.place(start), end: board.place(end), owner }));
     if (board.told) spans.push(...cited.spans(board.told, board.answer));
     return pieces(board.answer, spans).map(({ text, owners }) => {
@@ -343,7 +343,7 @@
     });
   }
 
-  const wordsOf = (kind, owner) => (kind === "facts" ? factVerdictOf(owner) : verdictOf(owner)).words;
+  const wordsOf = (kind, owner) => (kind === "facts" || kind === "references" ? factVerdictOf(owner) : verdictOf(owner)).words;
   const decimals = (name, value) => typeof value === "number" ? `${name}${value.toFixed(2)}` : null;
 
   function verdictRow(board, kind, owner) {
@@ -386,13 +386,13 @@
   }
 
   /* Missing facts first: they are what a reader looks for. */
-  function factsSection(board) {
-    const { facts } = board;
+  function factsSection(board, kind, name) {
+    const facts = board[kind];
     if (!facts.length) return null;
     const groups = [["Missing from the answer", false], ["Not checked", null], ["Stated in the answer", true]];
-    return section(`Gold facts: ${supportedOf(facts)} of ${facts.length} stated`, ...groups.flatMap(([title, verdict]) => {
+    return section(`${name}: ${supportedOf(facts)} of ${facts.length} stated`, ...groups.flatMap(([title, verdict]) => {
       const own = facts.filter((fact) => (fact.supported ?? null) === verdict);
-      return own.length ? [make("h4", {}, `${title} (${own.length})`), rows(board, "facts", own)] : [];
+      return own.length ? [make("h4", {}, `${title} (${own.length})`), rows(board, kind, own)] : [];
     }));
   }
 
@@ -469,7 +469,7 @@
       step(place - 1, "Previous"), step(place + 1, "Next"));
   }
 
-  const NO_VIEW = { name: "", claims: [], facts: [], response: [], alignment: [], missing: [], passages: [] };
+  const NO_VIEW = { name: "", claims: [], facts: [], references: [], response: [], alignment: [], missing: [], passages: [] };
 
   function drawColumns(i, detail) {
     const view = detail.views.find(({ name }) => name === chosenJudge) ?? detail.views[0] ?? NO_VIEW;
@@ -482,8 +482,8 @@
     columns.append(...[make("div", { class: "left" }, historySection(detail.history),
       judgeSwitch(detail, view, redraw), answerSection(board, detail),
       ...citationSections(board), ...claimsSection(board),
-      factsSection(board) ?? listSection("Gold facts", detail.gold_facts),
-      listSection("Reference answers", detail.references), scoresSection(i),
+      factsSection(board, "facts", "Gold facts") ?? listSection("Gold facts", detail.gold_facts),
+      factsSection(board, "references", "Reference answers") ?? listSection("Reference answers", detail.references), scoresSection(i),
       foldedSection("Other evidence", detail.evidence), foldedSection("Other fields", detail.fields)),
     passagesColumn(board)].filter((part) => part !== null));
     return columns;

@@ -16,7 +16,7 @@ from trueground.types import Record
 Floats = NDArray[np.float64]
 _QUESTION, _RESPONSE, _CONTEXT = 400, 1_200, 800  # characters that are shown
 _REASONS = 6
-_PARTS = ("claims", "response", "facts")
+_PARTS = ("claims", "response", "facts", "references")
 
 
 def worst_rows(
