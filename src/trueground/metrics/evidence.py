@@ -211,8 +211,8 @@ class Evidence:
         """Claims and verdicts of each item.
 
         Kinds: `claims:input` and `claims:gold` (response claims against all, or the gold contexts),
-        `facts` (gold facts against the response), `references` (likewise), `response:input` and `response:gold` (the whole
-        response as one claim). A third word is the variant, as in `claims:gold:reference-code`.
+        `facts` and `references` (gold facts, and references, against the response),
+        `response:input` and `response:gold` (the whole response as one claim). A third word is the variant, as in `claims:gold:reference-code`.
         """
         provide = self._judges[self._judge]
         return self.once_judged(("checks", kind), lambda: provide(self.batch, kind))

@@ -54,8 +54,8 @@ class MetricFunction:
         """Values of shape (n,). Columns: questions, histories, contexts, references, gold_facts,
         answerable, choices, knowledge, gold_knowledge, absent_knowledge, metas; for metrics that
         read verdicts `supported`, `facts_stated`, `entailed` and `references_stated`, a list of
-        booleans or probabilities per item (in which order, docs/citations.md tells). All other names are options of the metric. Raises
-        UsageError.
+        booleans or probabilities per item (in which order, docs/citations.md tells). All other
+        names are options of the metric. Raises UsageError.
         """
         if isinstance(responses, str):
             raise UsageError("responses must be a list of texts; write [response] for one")
