@@ -1,0 +1,56 @@
+"""Make the tables of docs/trust.md, and the weights in docs/judge.md; print the page's path.
+
+python -m training.trust --data DIR [--wordnet DIR] [--out FILE.json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import msgspec
+
+from training.trust.measuring import Settings, measured
+from training.trust.page import blocks, filled, weighed
+from trueground.errors import TruegroundError
+from trueground.judges.lexical.model import weights
+
+_DOCS = Path(__file__).parents[2] / "docs"
+
+
+def main(given: Settings, docs: Path, out: Path | None) -> Path:
+    """Measure, write both pages, and the numbers where asked. Returns the page's path."""
+    page, judge = docs / "trust.md", docs / "judge.md"
+    before = {path: path.read_text("utf-8") for path in (page, judge)}  # before any work
+    found = measured(given)
+    page.write_text(filled(before[page], blocks(found), page.name), "utf-8")
+    judge.write_text(weighed(before[judge], weights().weights, judge.name), "utf-8")
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2))
+    return page
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder of the labelled sets")
+    parser.add_argument("--wordnet", type=Path, help="folder of WordNet's files, for METEOR")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--resamples", type=int, default=2_000)
+    parser.add_argument("--workers", type=int)
+    parser.add_argument("--docs", type=Path, default=_DOCS)
+    parser.add_argument("--out", type=Path, help="write all numbers to this file")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    arg = _arguments()
+    wordnet = arg.wordnet if arg.wordnet and arg.wordnet.is_dir() else None
+    if arg.wordnet and wordnet is None:
+        print(f"{arg.wordnet}: no such folder; METEOR is left out", file=sys.stderr)
+    settings = Settings(arg.data, wordnet, arg.seed, arg.resamples, arg.workers)
+    try:
+        print(main(settings, arg.docs, arg.out))
+    except TruegroundError as error:
+        sys.exit(str(error))
