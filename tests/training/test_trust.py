@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-
 from training.offline_judge import sets
 from training.trust import __main__ as command
-from training.trust import page, papers, tables
+from training.trust import examples, page, papers, tables
 from training.trust.measuring import LeftOut, Settings
+
 from trueground.errors import InputError
 from trueground.judges.lexical.features import NAMES
 from trueground.judges.lexical.model import weights
@@ -60,7 +60,7 @@ def data(tmp_path: Path) -> Path:
     folder = tmp_path / "human"
     folder.mkdir()
     for name in sets.table():
-        lines = [msgspec.json.encode(_record(name, number)) for number in range(24)]
+        lines = [msgspec.json.encode(_record(name, number)) for number in range(12)]
         with gzip.open(folder / f"{name}.jsonl.gz", "wb") as file:
             file.write(b"\n".join(lines))
     return folder
@@ -118,6 +118,36 @@ def test_a_page_without_marker_or_row_is_refused() -> None:
         page.filled(twice, {"sets": "x"}, "trust.md")
     with pytest.raises(InputError, match="found 0 rows of a table for the feature 'said'"):
         page.weighed("| `words` | what | 1.000 |", {"said": 0.5}, "judge.md")
+
+
+EXAMPLE = """\
+```sh
+cat > {name}.py <<'END'
+{code}
+END
+python {name}.py
+```
+
+As it stands:
+
+```text
+stale
+```
+"""
+
+
+def test_examples_get_their_real_output() -> None:
+    plain = "```sh\nls\n```\n\n```text\nkept\n```\n"
+    text = plain + EXAMPLE.format(name="two", code="print('é ', 2)\nprint(3)") + plain
+    fresh = examples.replayed(text, "trust.md")
+    assert fresh == text.replace("stale\n", "é  2\n3\n")
+    assert examples.replayed(fresh, "trust.md") == fresh
+
+
+def test_an_example_that_fails_is_named() -> None:
+    text = EXAMPLE.format(name="broken", code="print(1 / 0)")
+    with pytest.raises(InputError, match=r"trust\.md, broken\.py: found 'ZeroDivisionError"):
+        examples.replayed(text, "trust.md")
 
 
 def test_numbers() -> None:

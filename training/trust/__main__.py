@@ -1,4 +1,4 @@
-"""Make the tables of docs/trust.md, and the weights in docs/judge.md; print the page's path.
+"""Make the tables of docs/trust.md and the weights in docs/judge.md, and run the examples of both.
 
 python -m training.trust --data DIR [--wordnet DIR] [--out FILE.json]
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from training.trust.examples import replayed
 from training.trust.measuring import Settings, measured
 from training.trust.page import blocks, filled, weighed
 from trueground.errors import TruegroundError
@@ -24,8 +25,10 @@ def main(given: Settings, docs: Path, out: Path | None) -> Path:
     page, judge = docs / "trust.md", docs / "judge.md"
     before = {path: path.read_text("utf-8") for path in (page, judge)}  # before any work
     found = measured(given)
-    page.write_text(filled(before[page], blocks(found), page.name), "utf-8")
-    judge.write_text(weighed(before[judge], weights().weights, judge.name), "utf-8")
+    made = filled(before[page], blocks(found), page.name)
+    page.write_text(replayed(made, page.name), "utf-8")
+    made = weighed(before[judge], weights().weights, judge.name)
+    judge.write_text(replayed(made, judge.name), "utf-8")
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2))
