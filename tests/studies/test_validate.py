@@ -136,7 +136,8 @@ def test_several_annotators_majority_ties_and_ceiling() -> None:
     assert (entry["n"], entry["positives"], entry["unused"]) == (6, 3, {"tied": 1})
     ceiling = entry["ceiling"]
     assert [each["annotator"] for each in ceiling["annotators"]] == ["ann", "ben", "cy"]
-    assert ceiling["annotators"][0]["measures"]["raw_agreement"]["value"] == 1.0
+    # ann agrees with ben and cy where these agree, twice, and not with ben alone.
+    assert ceiling["annotators"][0]["measures"]["raw_agreement"]["value"] == pytest.approx(2 / 3)
     worst = entry["metrics"]["k_precision"]["worst"]
     assert all(item["votes"].keys() == {"ann", "ben", "cy"} for item in worst)
     own = [
@@ -144,6 +145,26 @@ def test_several_annotators_majority_ties_and_ceiling() -> None:
     ]
     assert one(validate(own, metrics="k_precision", **FAST))["unused"] == {}
     assert one(validate(rows(), metrics="k_precision", **FAST))["ceiling"] is None
+
+
+@pytest.mark.parametrize("people", [2, 4])
+def test_votes_at_random_have_a_ceiling_of_chance(people: int) -> None:
+    """Records on which everybody together is tied have no label, but tell of the annotators."""
+    votes = np.random.default_rng(people).integers(0, 2, (600, people))
+    content = [
+        {**rows()[0], "id": f"r{i}", "human": {f"faithful:p{k}": int(v) for k, v in enumerate(row)}}
+        for i, row in enumerate(votes)
+    ]
+    entry = one(validate(content, metrics="k_precision", worst=0, **FAST))
+    tied = int((2 * votes.sum(axis=1) == people).sum())
+    assert (entry["n"], entry["unused"]) == (600 - tied, {"tied": tied})
+    for name in ("raw_agreement", "auroc", "balanced_accuracy"):
+        assert entry["ceiling"]["mean"][name]["value"] == pytest.approx(0.5, abs=0.05)
+    for each in entry["ceiling"]["annotators"]:
+        assert each["measures"]["cohen_kappa"]["value"] == pytest.approx(0, abs=0.12)
+    if people == 2:
+        agree = float((votes[:, 0] == votes[:, 1]).mean())
+        assert entry["ceiling"]["mean"]["raw_agreement"]["value"] == pytest.approx(agree)
 
 
 def test_graded_labels() -> None:
@@ -387,12 +408,18 @@ def test_single_files(tmp_path: Path) -> None:
         validate(path, out=write(tmp_path / "other.json", [{}]), overwrite=True)
     validate(path, out=tmp_path / "v.html", **FAST)
     assert "<html" in (tmp_path / "v.html").read_text(encoding="utf-8")
+    with pytest.raises(OutputError, match="pass --overwrite"):
+        validate(path, out=tmp_path / "v.html")
+    validate(path, out=tmp_path / "v.html", overwrite=True, **FAST)
+    (tmp_path / "mine.html").write_text("<!doctype html><p>mine", encoding="utf-8")
+    with pytest.raises(OutputError, match="no validation page of ours"):
+        validate(path, out=tmp_path / "mine.html", overwrite=True)
     assert validate(path, **FAST).to_json() == found.to_json()
 
 
 def test_metrics_beyond_one_have_no_default_threshold() -> None:
     """A rating from 1 to 5 is held against labels by its best threshold."""
-    from trueground.studies.validate.labels import LabelRule
+    from trueground.studies.labelled.rule import LabelRule
     from trueground.studies.validate.numbers import Manner
 
     manner = Manner(LabelRule("faithful"), resamples=20)

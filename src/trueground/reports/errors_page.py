@@ -6,24 +6,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trueground.errors import UsageError
 from trueground.reports.item_links import item_links, way_to
 from trueground.reports.shell import draw
 from trueground.reports.terminal import number
 from trueground.runs.directory import replacing
-from trueground.runs.outfile import see_out_file
+from trueground.runs.outfile import see_page_file
 
+MARK = "trueground-errors-1"  # what tells our pages from other people's files
 _NO_CATEGORY = "not sorted"
 
 
 def see_page(path: Path) -> None:
     """See that the page may be written there, before any work is done.
 
-    UsageError: the name does not end in .html. OutputError: the folder is missing, or closed.
+    An earlier page of errors is replaced, nothing else is. UsageError: the name does not end in
+    .html. OutputError: the folder is missing, or closed; another's file.
     """
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"--page {path}: the page is an HTML file; name it FILE.html")
-    see_out_file(path, "errors.html")
+    see_page_file(path, MARK, overwrite=True, option="--page")
 
 
 def write_errors(path: Path, found: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> None:
@@ -61,5 +60,6 @@ def render_errors(
         "groups": {name: found for name, found in groups.items() if found},
         "links": links,
         "four": number,
+        "mark": MARK,
     }
     return draw("errors.html.j2", (), ["report.css"], view)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trueground.errors import UsageError
 from trueground.reports import validation_said as said
 from trueground.reports import validation_tables as tables
 from trueground.reports.shell import draw
@@ -15,21 +14,21 @@ from trueground.reports.validation_headline import headline
 from trueground.reports.validation_people import ceiling, estimates, preferences
 from trueground.reports.validation_worst import worst
 from trueground.runs.directory import replacing
-from trueground.runs.outfile import see_out_file
+from trueground.runs.outfile import see_page_file
 
+MARK = "trueground-validation-1"  # what tells our pages from other people's files
 _SCRIPTS = ("leaderboard.js", "validation.js")
 _STYLES = ("report.css", "leaderboard.css", "validation.css")
 
 
-def see_writable(path: Path) -> None:
+def see_writable(path: Path, overwrite: bool = False) -> None:
     """See that the page may be written there, before any work is done.
 
-    UsageError: the name does not end in .html, so that no other file is replaced by a slip.
-    OutputError: the folder is missing or may not be written.
+    An earlier page of a validation is replaced with `overwrite`, nothing else ever is. UsageError:
+    the name does not end in .html. OutputError: the folder is missing or may not be written;
+    another's file; an earlier page without `overwrite`.
     """
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"--out {path}: the page is an HTML file; name it FILE.html")
-    see_out_file(path, "validation.html")
+    see_page_file(path, MARK, overwrite)
 
 
 def write_validation(path: Path, raw: Mapping[str, Any]) -> None:
@@ -47,6 +46,7 @@ def render_page(raw: Mapping[str, Any]) -> str:
     metrics = said.ordered(raw)
     shown = {
         "v": raw,
+        "mark": MARK,
         "metrics": metrics,
         "lowers": {m for m, higher in raw["higher_is_better"].items() if not higher},
         "labelled": sum(of_set["n"] for of_set in raw["sets"]),

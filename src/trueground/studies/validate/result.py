@@ -11,7 +11,7 @@ import orjson
 
 from trueground.errors import OutputError, UsageError
 from trueground.runs.directory import MANIFEST, replacing, safe_name, write_error, write_json
-from trueground.runs.outfile import see_ours, see_out_file
+from trueground.runs.outfile import see_ours, see_out_file, see_page_file
 
 FORMAT = "trueground-validation-1"
 VALIDATION = "validation.json"
@@ -84,13 +84,15 @@ class Out:
         if self.folder:
             self._see_folder()
             return
-        see_out_file(self.path, VALIDATION if suffix == ".json" else PAGE)
-        if suffix == ".json":
-            if self.path.exists() and not self.overwrite:
-                raise OutputError(
-                    f"{self.path} exists; choose another --out, or pass --overwrite to replace it"
-                )
-            see_ours(self.path, FORMAT, _KIND)
+        if suffix == ".html":
+            see_page_file(self.path, FORMAT, self.overwrite)
+            return
+        see_out_file(self.path, VALIDATION)
+        see_ours(self.path, FORMAT, _KIND)
+        if self.path.exists() and not self.overwrite:
+            raise OutputError(
+                f"{self.path} exists; choose another --out, or pass --overwrite to replace it"
+            )
 
     def write(self, found: Validation, manifest: dict[str, Any]) -> None:
         """Write what was found. In a folder the items are there already. Raises WriteError."""
