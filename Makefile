@@ -7,7 +7,7 @@ PINS := --constraint requirements/constraints.txt
 
 SHELL := /bin/bash
 
-.PHONY: demo test test-hf bench bench-install docs lint bounds clean
+.PHONY: demo test test-hf validate bench bench-install docs lint bounds clean
 
 demo: $(VENV)/base.done  ## score the example answers and print where the page is
 	$(BIN)/trueground score examples/answers.jsonl --by model --out runs/demo --overwrite
@@ -23,6 +23,13 @@ lint: $(VENV)/test.done
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The human-labelled sets, which are no part of the project, and WordNet's files for METEOR.
+DATA ?= ../shared/data/human
+WORDNET ?= /usr/share/wordnet
+
+validate: $(VENV)/test.done  ## metrics and judge against people: make the tables of docs/trust.md, print its path
+	$(BIN)/python -m training.trust --data $(DATA) --wordnet $(WORDNET) --out runs/trust/found.json
 
 bench: $(VENV)/test.done  ## measure, side by side in one run; see docs/performance.md
 	$(BIN)/python bench/run.py

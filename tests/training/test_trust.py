@@ -25,6 +25,7 @@ MARKERS = (
     "spread",
     "ranks",
     "verdicts",
+    "calibration",
     "correct",
     "paper-correct",
     "paper-faithful",
@@ -180,7 +181,7 @@ def test_printed_numbers_stand_beside_ours() -> None:
         "sets": [{"name": "a", "metrics": {"k_precision": {"measures": _measures(0.31)}}}],
         "mean": {"k_precision": _measures(0.31)},
     }
-    left_out = LeftOut({"a": _measures(0.4)}, {}, _measures(0.4), {}, {})
+    left_out = LeftOut({"a": _measures(0.4)}, {}, {}, _measures(0.4), {}, {}, {})
     text = papers.faithful(raw, left_out)
     assert "| K-Precision | `k_precision` | 49.8 / 43.4 | 31.0 / 31.0 | 31.0 … 31.0 |" in text
     assert "| – | `support`, left out | – | 40.0 / 40.0 | 40.0 … 40.0 |" in text

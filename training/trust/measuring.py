@@ -69,14 +69,16 @@ class Validated(msgspec.Struct):
 class LeftOut(msgspec.Struct):
     """`support` by weights fitted without the set and its relatives.
 
-    `sets` maps a set to its measures, `beyond` to its AUROC less that of K-Precision on the same
-    items; `mean`, `mean_beyond` and `pooled` (calibration error) are over all sets. All numbers
-    are estimates in their JSON form.
+    `sets` maps a set to its measures, `rival` to those of K-Precision on the same items, `beyond`
+    to the one AUROC less the other; `mean`, `mean_rival`, `mean_beyond` and `pooled` (calibration
+    error) are over all sets. All numbers are estimates in their JSON form.
     """
 
     sets: dict[str, dict[str, Any]]
+    rival: dict[str, dict[str, Any]]
     beyond: dict[str, Any]
     mean: dict[str, Any]
+    mean_rival: dict[str, Any]
     mean_beyond: dict[str, Any]
     pooled: dict[str, Any]
 
@@ -144,14 +146,19 @@ def left_out(given: Settings, items: Mapping[str, Mapping[str, Scores]]) -> Left
             level=_LEVEL,
         )
         found.append((both["support"], both[RIVAL]))
-    mean = mean_of_sets([own for own, _ in found], _LEVEL)
     return LeftOut(
         {name: _raw(own) for name, (own, _) in zip(names, found, strict=True)},
+        {name: _raw(rival) for name, (_, rival) in zip(names, found, strict=True)},
         {name: difference(*both).raw() for name, both in zip(names, found, strict=True)},
-        {name: one.raw() for name, one in mean.items()},
+        _mean([own for own, _ in found]),
+        _mean([rival for _, rival in found]),
         _mean_difference(found),
         _pooled(given, scores, rows, units),
     )
+
+
+def _mean(found: Sequence[Measured]) -> dict[str, Any]:
+    return {name: one.raw() for name, one in mean_of_sets(found, _LEVEL).items()}
 
 
 def _fits(given: Settings, rows: Mapping[str, Rows]) -> dict[str, Weights]:

@@ -45,7 +45,7 @@ def correct(raw: Raw) -> str:
 
 def faithful(raw: Raw, left_out: LeftOut) -> str:
     """Table 5 of Adlakha et al. beside ours: mean over the sets, lowest and highest."""
-    rows = []
+    rows, sets = [], len(raw["sets"])
     for one in printed()["faithful"]:
         own = [found["metrics"].get(one.metric, {}).get("measures") for found in raw["sets"]]
         if one.metric == "support":
@@ -56,8 +56,8 @@ def faithful(raw: Raw, left_out: LeftOut) -> str:
         reach = f"{_hundred(min(known))} … {_hundred(max(known))}" if known else NONE
         name, metric, theirs = _theirs(one)
         label = f"{metric}, left out" if one.metric == "support" else metric
-        rows.append((name, label, theirs, _both(mean), reach))
-    sets = len(raw["sets"])
+        few = f" ({len(known)} sets)" if 0 < len(known) < sets else ""
+        rows.append((name, label, theirs, _both(mean) + few, reach))
     head = ("in the paper", "metric", "paper ρ / τ", f"ours ρ / τ, mean of {sets} sets")
     return grid((*head, "ours ρ, lowest … highest set"), rows, 2)
 

@@ -12,7 +12,17 @@ Raw = Mapping[str, Any]
 NONE = "–"
 MEAN = "**mean**"
 STAR = " \\*"
-_SPREAD = ("support_min", "grounding_precision", "k_precision_pp", "k_f1", "k_f1_pp", "k_recall")
+_SPREAD = (
+    "support_min",
+    "grounding_precision",
+    "k_precision",
+    "k_precision_pp",
+    "k_f1",
+    "k_f1_pp",
+    "k_recall",
+)
+_JUDGED = ("support_min", "k_precision")
+_CALIBRATED = ("support", "support_min", "k_precision")
 _RANKED = ("support", "support_min", "grounding_precision", "k_precision", "k_f1")
 
 
@@ -47,9 +57,9 @@ def sets_table(raw: Raw, table: Mapping[str, LabelledSet]) -> str:
         groups = f"{one['groups']:,}" if one["groups"] else NONE
         trains = "yes" if about.trains and about.label == "faithful" else "no"
         size = (f"{one['n']:,}", groups, f"{share:.0%}")
-        rows.append((f"`{one['name']}`", about.unit, *size, about.licence, trains))
-    head = ("set", "unit", "records", "groups", "positive", "licence", "trains the judge")
-    return grid(head, rows, 2)
+        rows.append((f"`{one['name']}`", about.unit, about.licence, trains, *size))
+    head = ("set", "unit", "licence", "trains the judge", "records", "groups", "positive")
+    return grid(head, rows, 4)
 
 
 def ranking(raw: Raw, left_out: LeftOut, trained: Sequence[str]) -> str:
@@ -58,13 +68,13 @@ def ranking(raw: Raw, left_out: LeftOut, trained: Sequence[str]) -> str:
     for one in raw["sets"]:
         name, own = one["name"], one["metrics"]
         shipped = number(_of(own, "support", "auroc"), 3) + (STAR if name in trained else "")
-        rival = number(_of(own, "k_precision", "auroc"), 3)
+        rival = number(left_out.rival[name]["auroc"], 3)
         out = number(left_out.sets[name]["auroc"], 3)
         gain = number(left_out.beyond[name], 3, plus=True)
         rows.append((f"`{name}`", shipped, out, rival, gain))
     mean = raw["mean"]
     last = (number(mean["support"]["auroc"], 3) + STAR, number(left_out.mean["auroc"], 3))
-    rival = number(mean["k_precision"]["auroc"], 3)
+    rival = number(left_out.mean_rival["auroc"], 3)
     rows.append((MEAN, *last, rival, number(left_out.mean_beyond, 3, plus=True)))
     head = ("set", "`support`, as shipped", "`support`, set left out", "`k_precision`")
     return grid((*head, "left out − `k_precision`"), rows)
@@ -106,27 +116,40 @@ def ranks(raw: Raw, left_out: LeftOut) -> str:
 
 
 def verdicts(raw: Raw, left_out: LeftOut) -> str:
-    """Balanced accuracy at 0.5, and how far scores are from shares of supported answers."""
-    shown = ("support_min", "k_precision")
-    measures = ("balanced_accuracy", "calibration_error")
+    """What the verdict "above 0.5" lets pass, and its balanced accuracy."""
     rows = []
     for one in raw["sets"]:
-        cells = []
-        for measure in measures:
-            cells.append(number(left_out.sets[one["name"]][measure]))
-            cells += [number(_of(one["metrics"], name, measure)) for name in shown]
-        rows.append((f"`{one['name']}`", *cells))
-    cells = []
-    for measure in measures:
-        cells.append(number(left_out.mean[measure], 3))
-        cells += [number(raw["mean"][name][measure], 3) for name in shown]
-    rows.append((MEAN, *cells))
-    pooled = [number(raw["pooled"][name]["calibration_error"], 3) for name in shown]
-    none = [NONE] * (len(shown) + 1)
-    rows.append(("**pooled**", *none, number(left_out.pooled, 3), *pooled))
-    columns = ("`support`, left out", *(f"`{name}`" for name in shown))
-    head = [f"{what}: {one}" for what in ("verdict", "calibration error") for one in columns]
-    return grid(("set", *head), rows)
+        out, own = left_out.sets[one["name"]], one["metrics"]
+        cells = [number(_of(own, name, "balanced_accuracy")) for name in _JUDGED]
+        rows.append((f"`{one['name']}`", *_passed(out), number(out["balanced_accuracy"]), *cells))
+    mean = left_out.mean
+    cells = [number(raw["mean"][name]["balanced_accuracy"]) for name in _JUDGED]
+    rows.append((MEAN, *_passed(mean), number(mean["balanced_accuracy"]), *cells))
+    head = ("set", "of supported, pass", "of unsupported, pass", "`support`, left out: balanced")
+    return grid((*head, *(f"`{name}`: balanced" for name in _JUDGED)), rows)
+
+
+def _passed(found: Raw) -> tuple[str, str]:
+    """The shares of supported and of unsupported answers that the verdict lets pass."""
+    missed, wrong = found["false_negative_rate"], found["false_positive_rate"]
+    if missed["value"] is None:
+        return NONE, number(wrong, ci=False)
+    return f"{1 - missed['value']:.2f}", number(wrong, ci=False)
+
+
+def calibration(raw: Raw, left_out: LeftOut) -> str:
+    """How far scores are from shares of supported answers, on each set and over all."""
+    key = "calibration_error"
+    rows = []
+    for one in raw["sets"]:
+        cells = [number(_of(one["metrics"], name, key)) for name in _CALIBRATED]
+        rows.append((f"`{one['name']}`", number(left_out.sets[one["name"]][key]), *cells))
+    for head, out, own in (
+        (MEAN, left_out.mean[key], raw["mean"]),
+        ("**all together**", left_out.pooled, raw["pooled"]),
+    ):
+        rows.append((head, number(out, 3), *(number(own[n][key], 3) for n in _CALIBRATED)))
+    return grid(("set", "`support`, left out", *(f"`{name}`" for name in _CALIBRATED)), rows)
 
 
 def correctness(raw: Raw) -> str:
