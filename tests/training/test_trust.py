@@ -153,8 +153,8 @@ def test_an_example_that_fails_is_named() -> None:
 
 def test_numbers() -> None:
     found = {"value": -0.0004, "ci": [-0.0123, 0.02]}
-    assert tables.number(found, 3, plus=True) == "0.000 [−0.012, +0.020]"
-    assert tables.number(found, 2) == "0.00 [−0.01, 0.02]"
+    assert tables.number(found, 3, plus=True) == "0.000 [−0.012,\u00a0+0.020]"
+    assert tables.number(found, 2) == "0.00 [−0.01,\u00a00.02]"
     assert tables.number({"value": 0.5, "ci": None}) == "0.50"
     assert tables.number({"value": None, "ci": None}) == tables.number(None) == tables.NONE
 
@@ -172,7 +172,7 @@ def test_metrics_of_correctness_stand_by_auroc() -> None:
     head, _, *rows = text.splitlines()
     assert head.startswith("| `tq`, n = 1,200 | AUROC |")
     assert [row.split("`")[1] for row in rows] == ["meteor", "f1", "recall"]
-    assert rows[0].split(" | ")[1] == "0.900 [0.900, 0.900]"
+    assert rows[0].split(" | ")[1] == "0.900 [0.900,\u00a00.900]"
     assert rows[2].count(tables.NONE) == 5
 
 

@@ -11,7 +11,8 @@ from training.trust.measuring import LeftOut
 Raw = Mapping[str, Any]
 NONE = "–"
 MEAN = "**mean**"
-STAR = " \\*"
+_KEPT = "\u00a0"  # a space at which no line breaks
+STAR = _KEPT + "\\*"
 _SPREAD = (
     "support_min",
     "grounding_precision",
@@ -45,7 +46,7 @@ def number(found: Raw | None, digits: int = 2, ci: bool = True, plus: bool = Fal
     low_high = found.get("ci") if ci else None
     if low_high is None:
         return shown(found["value"])
-    return f"{shown(found['value'])} [{shown(low_high[0])}, {shown(low_high[1])}]"
+    return f"{shown(found['value'])} [{shown(low_high[0])},{_KEPT}{shown(low_high[1])}]"
 
 
 def sets_table(raw: Raw, table: Mapping[str, LabelledSet]) -> str:
