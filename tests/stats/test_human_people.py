@@ -10,13 +10,13 @@ from sklearn import metrics as sk
 from trueground.errors import UsageError
 from trueground.stats.human import (
     ceiling,
-    difference,
     mean_of_sets,
     measure,
     measure_all,
+    paired_difference,
     preferences,
 )
-from trueground.stats.human.people import CEILING
+from trueground.stats.human.ceiling import CEILING
 
 
 def annotated(n: int, right: list[float], seed: int = 0) -> np.ndarray:
@@ -104,20 +104,20 @@ def two_scores(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.
 def test_a_difference_is_paired() -> None:
     labels, good, worse = two_scores()
     found = measure_all({"good": good, "worse": worse}, labels, probability=False, resamples=500)
-    apart = difference(found["good"], found["worse"])
+    apart = paired_difference(found["good"], found["worse"])
     areas = [sk.roc_auc_score(labels, x) for x in (good, worse)]
     assert apart.value == pytest.approx(areas[0] - areas[1])
     assert apart.ci is not None
     alone = found["good"].estimates["auroc"].ci
     assert alone is not None
     assert apart.ci[1] - apart.ci[0] < 0.7 * (alone[1] - alone[0])
-    same = difference(found["good"], found["good"], "spearman")
+    same = paired_difference(found["good"], found["good"], "spearman")
     assert (same.value, same.ci) == (0.0, (0.0, 0.0))
     with pytest.raises(UsageError, match="no measure"):
-        difference(found["good"], found["worse"], "beauty")
+        paired_difference(found["good"], found["worse"], "beauty")
     other = measure(good, labels, probability=False, resamples=20)
     with pytest.raises(UsageError, match="20 resamples"):
-        difference(found["good"], other)
+        paired_difference(found["good"], other)
 
 
 def test_the_mean_over_sets() -> None:

@@ -20,7 +20,7 @@ from training.offline_judge.sources import sources
 from trueground.claims import get_decomposer
 from trueground.judges.lexical.model import Weights
 from trueground.stats.bootstrap import percentiles
-from trueground.stats.human import Measured, difference, mean_of_sets, measure, measure_all
+from trueground.stats.human import Measured, mean_of_sets, measure, measure_all, paired_difference
 
 FAITHFUL = (
     "support",
@@ -149,7 +149,7 @@ def left_out(given: Settings, items: Mapping[str, Mapping[str, Scores]]) -> Left
     return LeftOut(
         {name: _raw(own) for name, (own, _) in zip(names, found, strict=True)},
         {name: _raw(rival) for name, (_, rival) in zip(names, found, strict=True)},
-        {name: difference(*both).raw() for name, both in zip(names, found, strict=True)},
+        {name: paired_difference(*both).raw() for name, both in zip(names, found, strict=True)},
         _mean([own for own, _ in found]),
         _mean([rival for _, rival in found]),
         _mean_difference(found),
@@ -186,7 +186,7 @@ def _raw(found: Measured) -> dict[str, Any]:
 
 def _mean_difference(found: Sequence[tuple[Measured, Measured]]) -> dict[str, Any]:
     """The mean over sets of AUROC less that of K-Precision, its interval from paired draws."""
-    values = [difference(own, rival).value for own, rival in found]
+    values = [paired_difference(own, rival).value for own, rival in found]
     known = [value for value in values if value is not None]
     if len(known) < len(values) or not known:
         why = "a set has labels of one kind only"

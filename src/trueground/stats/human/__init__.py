@@ -1,15 +1,22 @@
 """How well a score agrees with people: every measure, each with an interval from shared resamples.
 
-`measure` takes one score, `measure_all` several of the same items. `difference` and `mean_of_sets`
-work on their draws; `ceiling` is one annotator against the rest, `preferences` are pairs.
+`measure` takes one score, `measure_all` several of the same items. `paired_difference` and
+`mean_of_sets` work on their draws; `ceiling` is one annotator against the rest, `preferences` are
+pairs. The modules:
+
+- one score: column (sorted once) → weighing (in resamples) → assembling → types (what comes out)
+- what is weighed: binary and confusion (0/1 labels), ordinal (grades), calibration (probabilities)
+- how it is drawn: resampling, scratch; why something is not there: reasons; drawings: pictures
+- several scores of one set: measuring, paired; several sets: mean_of_sets
+- people: ceiling (annotators against each other), pairs (which of two answers)
 """
 
 from __future__ import annotations
 
+from trueground.stats.human.ceiling import Ceiling, ceiling
+from trueground.stats.human.mean_of_sets import MeanOfSets, mean_of_sets, paired_difference
 from trueground.stats.human.measuring import measure, measure_all
 from trueground.stats.human.pairs import Preferences, preferences
-from trueground.stats.human.people import Ceiling, ceiling
-from trueground.stats.human.several import MeanOfSets, difference, mean_of_sets
 from trueground.stats.human.types import (
     MEASURES,
     Bin,
@@ -30,9 +37,9 @@ __all__ = [
     "Measured",
     "Preferences",
     "ceiling",
-    "difference",
     "mean_of_sets",
     "measure",
     "measure_all",
+    "paired_difference",
     "preferences",
 ]

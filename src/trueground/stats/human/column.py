@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueground.stats.human.grades import Scale, scale_of
+from trueground.stats.human.ordinal import Scale, scale_of
 from trueground.stats.human.types import Floats, Ints, Mask
 
 GRADES = 20  # more labels than this are a scale, and have no statistics label by label

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from trueground.stats.bootstrap import percentiles
 from trueground.stats.human.column import Column, column
-from trueground.stats.human.grades import rank_measures
+from trueground.stats.human.confusion import ratio
 from trueground.stats.human.measuring import Clusters, see_numbers, unit_numbers
+from trueground.stats.human.ordinal import rank_measures
 from trueground.stats.human.resampling import resampled
 from trueground.stats.human.scratch import Scratch, Weights
 from trueground.stats.human.types import Estimate, Floats, Mask
-from trueground.stats.human.verdicts import ratio
 
 PREFERENCES = ("sign_agreement", "accuracy", "spearman", "kendall")
 

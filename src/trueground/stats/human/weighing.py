@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trueground.stats.human.binary import ranked
 from trueground.stats.human.column import Column, Kind
-from trueground.stats.human.grades import ordinal_measures
-from trueground.stats.human.ranked import ranked
+from trueground.stats.human.confusion import ratio, verdict_measures
+from trueground.stats.human.ordinal import ordinal_measures
 from trueground.stats.human.scratch import Counts, Scratch, Weights
 from trueground.stats.human.types import Floats
-from trueground.stats.human.verdicts import ratio, verdict_measures
 
 
 class Summed(NamedTuple):

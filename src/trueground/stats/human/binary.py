@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from trueground.stats.human.confusion import ratio
 from trueground.stats.human.scratch import Scratch, dots
 from trueground.stats.human.types import Floats
-from trueground.stats.human.verdicts import ratio
 
 _BINS = np.arange(1, 10) / 10
 

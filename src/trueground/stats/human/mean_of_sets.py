@@ -28,7 +28,7 @@ class MeanOfSets:
         return {"value": self.value, "ci": ci, "sets": self.sets, "why": self.why}
 
 
-def difference(a: Measured, b: Measured, name: str = "auroc") -> Estimate:
+def paired_difference(a: Measured, b: Measured, name: str = "auroc") -> Estimate:
     """The measure of `a` less that of `b`, with a paired interval.
 
     Both must come from the same items, clusters, seed and number of resamples (one `measure_all`,

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueground.stats.human.confusion import ratio
 from trueground.stats.human.scratch import Scratch, Weights, dots
 from trueground.stats.human.types import Floats, Ints
-from trueground.stats.human.verdicts import ratio
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from trueground.errors import InputError
 from trueground.stats.human.assembling import assemble
 from trueground.stats.human.column import Column, column
+from trueground.stats.human.mean_of_sets import mean_of_draws
 from trueground.stats.human.measuring import (
     Clusters,
     resample_columns,
     unit_numbers,
 )
-from trueground.stats.human.several import mean_of_draws
 from trueground.stats.human.types import Estimate, Floats, Ints, Measured
 
 CEILING = (
