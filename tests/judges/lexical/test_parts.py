@@ -5,10 +5,15 @@ from __future__ import annotations
 import pytest
 
 from trueground.judges.lexical.agreement import agrees
+from trueground.judges.lexical.alignment import align
 from trueground.judges.lexical.coverage import ClaimView, cover
+from trueground.judges.lexical.looking import look
+from trueground.judges.lexical.opposed import opposed
+from trueground.judges.lexical.pool import Pool
 from trueground.judges.lexical.presence import core, verbatim
 from trueground.judges.lexical.reading import TextView
 from trueground.judges.lexical.stems import stem
+from trueground.judges.lexical.tokens import read
 from trueground.judges.lexical.words import lexicon
 from trueground.text.values import values
 
@@ -77,3 +82,51 @@ def test_the_smallest_window_that_says_all_is_taken() -> None:
 )
 def test_verbatim(claim: str, text: str, there: bool) -> None:
     assert (verbatim(core(claim), TextView(text)) is not None) is there
+
+
+def pairs(claim: str, sentence: str) -> list[tuple[str, str]]:
+    """The words that are paired, as they are spelled in each."""
+    tokens = [read(text, 0, len(text), values(text)) for text in (claim, sentence)]
+    laid = align(*tokens)
+    return [(laid.mine[i].spelling, laid.theirs[j].spelling) for i, j in laid.pairs]
+
+
+def test_words_in_their_order_are_paired_and_names_come_last() -> None:
+    found = pairs("Wilson gave the Penguins a lead.", "The Penguins gave Wilson a lead.")
+    assert found == [("gave", "gave"), ("a", "a"), ("lead", "lead")]
+    assert pairs("It has 5 rooms.", "It has five rooms.")[-2:] == [
+        ("5", "five"),
+        ("rooms", "rooms"),
+    ]
+    assert pairs("", "It rains.") == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "cannot"),
+    [
+        ("profit", "loss", True),
+        ("successful", "unsuccessful", True),
+        ("red", "blue", True),
+        ("hundreds", "thousands", True),
+        ("loss", "losses", False),
+        ("red", "red", False),
+        ("der", "under", False),
+    ],
+)
+def test_opposed(one: str, other: str, cannot: bool) -> None:
+    assert opposed(one, other) is opposed(other, one) is cannot
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "doubt"),
+    [
+        ("Oda thanked Karl for the piano.", "Lena thanked Karl for the piano. Oda slept.", True),
+        ("Hugo left the mill to nieces.", "Hugo Dahl ran. Dahl left the mill to nieces.", False),
+        ("Tess and Ole built the red boat.", "Ole and Tess built the red boat.", False),
+        ("Ida blamed Rosen for it all.", "Rosen ran. Ida blamed the German for it all.", False),
+        ("I am not sure, but bears sleep in winter.", "Bears sleep in winter.", False),
+        ("It was not shown until 1830 in Lund.", "It was shown in 1830 in Lund.", False),
+    ],
+)  # fmt: skip
+def test_doubts(claim: str, text: str, doubt: bool) -> None:
+    assert bool(look(ClaimView(claim), Pool([TextView(text)])).doubts) is doubt

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from trueground.judges.lexical.agreement import agrees, same_kind
 from trueground.judges.lexical.contradictions import Reading
@@ -48,7 +49,9 @@ def counted(reading: Reading) -> str | None:
     tokens = reading.view.tokens
     for at, item in _dependents(reading, numbers=True):
         noun = tokens[at + 1] if at + 1 < len(tokens) else None
-        if noun is None or not noun.content or item.value is None or item.value.unit:
+        if noun is None or not noun.key or not noun.content or item.value is None:
+            continue
+        if item.value.unit:
             continue
         if any(_stands_alone(part.tokens, i) for part, i in _hits(reading, item)):
             continue
@@ -112,6 +115,8 @@ def exchanged(reading: Reading) -> str | None:
         return None  # a comparison may be turned round
     for at, verb in enumerate(tokens):
         if not verb.verb or not verb.key or verb.key in _MUTUAL:
+            continue
+        if sum(t.key == verb.key for t in tokens) > 1:  # "power lines cause a power outage"
             continue
         for part in reading.parts:
             if verb.key not in part.keys:
@@ -208,8 +213,18 @@ def _speaks_of_another(part: Segment, reading: Reading, wanted: set[str], names:
     Plain subjects must be of one sort: an adult ticket beside a child's ticket.
     """
     if names:
-        return bool(part.subject) and not part.names <= reading.view.keys
+        strange = part.names - reading.view.keys
+        return bool(part.subject) and bool(strange) and not _side_by_side(strange, wanted, reading)
     return bool(part.subject & wanted) and not part.subject <= reading.view.keys
+
+
+def _side_by_side(some: set[str], others: set[str], reading: Reading) -> bool:
+    """Whether names of both sets follow each other: "Hugo Dahl" is Hugo, and Dahl too."""
+    keys = [token.key for token in reading.window]
+    return any(
+        (one in some and other in others) or (one in others and other in some)
+        for one, other in pairwise(keys)
+    )
 
 
 def _role(tokens: list[Token], at: int) -> str | None:

@@ -10,16 +10,14 @@ from trueground.judges.lexical.agreement import agrees
 from trueground.judges.lexical.coverage import ClaimView, Coverage, Item
 from trueground.judges.lexical.segments import Segment
 from trueground.judges.lexical.tokens import Token
-from trueground.judges.lexical.words import exclusive_sets
+from trueground.judges.lexical.words import exclusive_sets, lexicon
 
 _PIVOTS = frozenset(("than", "before", "after"))
 _NOTHING = Segment([], set(), set(), set(), set())
 _NEAR = 2
 _HEDGED = 4  # tokens behind a hedge that it weakens
-_LOWER = frozenset(("least", "over", "more", "above", "minimum", "exceeds", "exceeded"))
-_UPPER = frozenset(("most", "under", "less", "fewer", "below", "maximum"))
-_SOFT = frozenset(("can", "would", "usually", "generally", "often", "sometimes"))
-_WEAKER = {"all": ("most", "some"), "most": ("some",)}
+_SOFT = frozenset(("can", "would", "usually", "generally", "often", "sometimes", "almost"))
+_KNOWING = frozenset(lexicon[word].key for word in ("know", "sure", "certain", "remember", "think"))
 
 
 class Reading(msgspec.Struct):
@@ -63,12 +61,21 @@ def _weight_in(item: Item, part: Segment) -> float:
 def polarity(reading: Reading) -> str | None:
     """One side denies what the other states (an even number of reversals cancels out)."""
     claim = reading.view.tokens
-    denied = [t for t in claim if t.negated and t.key]
+    own = _unsure(claim)
+    denied = [t for t in claim[own:] if t.negated and t.key]
     spoken_of = {key for part in reading.parts for key in part.keys}
     if denied and sum(t.key not in spoken_of for t in denied) * 2 >= len(denied):
         return "the claim denies something that the context does not speak of"
     turns = [why for why in (_denial(reading), *_opposites(reading), _order(reading)) if why]
     return turns[0] if len(turns) % 2 else None
+
+
+def _unsure(tokens: Sequence[Token]) -> int:
+    """How many tokens at the start only say that the speaker is not sure: "I don't know, but"."""
+    turn = next((i for i, t in enumerate(tokens) if t.spelling == "but"), 0)
+    opening = tokens[:turn]
+    known = all(t.key in _KNOWING for t in opening if t.content and t.word.role != "negator")
+    return turn if known and any(t.word.role == "negator" for t in opening) else 0
 
 
 def _denial(reading: Reading) -> str | None:
@@ -92,7 +99,9 @@ def _targets(tokens: Sequence[Token]) -> list[Token]:
     """The first content word behind each negator."""
     found: list[Token] = []
     for at, token in enumerate(tokens):
-        if token.word.role == "negator":
+        if token.word.role != "negator":
+            continue
+        if all(t.spelling != "until" for t in tokens[at + 1 :]):  # "did not come until 1990"
             found += [t for t in tokens[at + 1 :] if t.negated and t.key][:1]
     return found
 
@@ -107,7 +116,10 @@ def _opposites(reading: Reading) -> list[str]:
         twins = [i for i, t in enumerate(best) if t.key == token.key]
         if twins and all(best[i].word.sign != sign for i in twins):
             near = _around(claim, at)
-            if token.spelling in _PIVOTS or any(near & _around(best, i) for i in twins):
+            pivot = token.spelling in _PIVOTS
+            if not (pivot or token.verb) and _said_too(token, near, reading.window):
+                continue
+            if pivot or any(near & _around(best, i) for i in twins):
                 other = best[twins[0]].spelling
                 found.append(f"{token.spelling!r} in the claim, {other!r} in the context")
         elif token.spelling in ("less", "fewer") and all(
@@ -115,6 +127,14 @@ def _opposites(reading: Reading) -> list[str]:
         ):
             found.append(f"{token.spelling!r} is not in the context")
     return found
+
+
+def _said_too(token: Token, near: set[str], window: list[Token]) -> bool:
+    """Whether the window has the word of the claim as well, beside one of the same words."""
+    return any(
+        t.key == token.key and t.word.sign == token.word.sign and near & _around(window, i)
+        for i, t in enumerate(window)
+    )
 
 
 def _around(tokens: Sequence[Token], at: int) -> set[str]:
@@ -145,7 +165,7 @@ def _sides(tokens: Sequence[Token]) -> tuple[set[str], set[str]] | None:
 
 def hedging(reading: Reading) -> str | None:
     """The context only considers or plans what the claim states as a fact."""
-    if any(t.word.role == "hedge" or t.spelling in _SOFT for t in reading.view.tokens):
+    if any(t.word.role == "hedge" or t.spelling.lower() in _SOFT for t in reading.view.tokens):
         return None
     tokens = reading.best.tokens
     for at, token in enumerate(tokens):
@@ -155,40 +175,6 @@ def hedging(reading: Reading) -> str | None:
         if token.word.role == "hedge" and any(t.key in reading.view.keys for t in weakened):
             return f"the context only says {token.spelling!r}"
     return None
-
-
-def quantifiers(reading: Reading) -> str | None:
-    """The claim speaks of more cases than the context, or adds "only"."""
-    mine = {t.word.role: t.spelling for t in reading.view.tokens if t.word.role}
-    theirs = {t.word.role: t.spelling for t in reading.best.tokens if t.word.role}
-    for strong, weak in _WEAKER.items():
-        kept = next((theirs[w] for w in weak if w in theirs), None)
-        if strong in mine and strong not in theirs and kept:
-            return f"{mine[strong]!r} in the claim, {kept!r} in the context"
-    if "only" in mine and not any(t.word.role == "only" for t in reading.window):
-        return f"{mine['only']!r} is not in the context"
-    return None
-
-
-def bounds(reading: Reading) -> str | None:
-    """The claim says "at least" where the context says "at most", or the other way round."""
-    for at, token in enumerate(reading.view.tokens):
-        mine = _bound(reading.view.tokens, at) if token.value is not None else 0
-        if not mine or token.value is None:
-            continue
-        for i, found in enumerate(reading.window):
-            if found.value is None or not agrees(token.value, found.value):
-                continue
-            if _bound(reading.window, i) == -mine:
-                return f"{token.spelling!r} is the least in one and the most in the other"
-    return None
-
-
-def _bound(tokens: Sequence[Token], at: int) -> int:
-    """+1 where the number at `at` is a lower bound, -1 for an upper one, 0 for none."""
-    words = [t.spelling.lower() for t in tokens[max(0, at - 3) : at]]
-    sign = 1 if _LOWER & set(words) else -1 if _UPPER & set(words) else 0
-    return -sign if "no" in words or "not" in words else sign
 
 
 def exclusives(reading: Reading) -> str | None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.judges.lexical import anchors, contradictions, presence
+from trueground.judges.lexical import anchors, contradictions, presence, quantities, slots
 from trueground.judges.lexical.coverage import ClaimView, Coverage
 from trueground.judges.lexical.features import NAMES, features
 from trueground.judges.lexical.pool import Pool
@@ -22,8 +22,8 @@ _WHOLE = 0.75  # coverage that is nearly whole
 _CHECKS = (
     contradictions.polarity,
     contradictions.hedging,
-    contradictions.quantifiers,
-    contradictions.bounds,
+    quantities.quantifiers,
+    quantities.bounds,
     contradictions.exclusives,
     anchors.governors,
     anchors.counted,
@@ -94,4 +94,6 @@ def _against(found: Coverage, said: float) -> list[str]:
         return []
     reading = contradictions.Reading.of(found)
     reasons = list(presence.contradicted(found))
-    return reasons + [why for check in _CHECKS if (why := check(reading))]
+    reasons += [why for check in _CHECKS if (why := check(reading))]
+    other = None if reasons else slots.contradicted(found)
+    return [*reasons, other] if other else reasons
