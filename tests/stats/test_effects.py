@@ -14,11 +14,20 @@ from scipy.stats import binomtest, rankdata, ttest_rel
 from statsmodels.stats.proportion import proportion_effectsize
 
 from trueground.stats.bootstrap import resampled_counts, resampled_means
-from trueground.stats.effects import Effect, clopper_pearson, effects, effects_of
+from trueground.stats.effects import Effect, Effects, effects_of
 from trueground.stats.rank_biserial import MOST_SIZES
+from trueground.stats.share import clopper_pearson
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 SCORES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=60)
+
+
+def effects(
+    a: Array, b: Array, clusters: Any = None, *, binary: bool = False, **settings: Any
+) -> Effects:
+    """Of one metric."""
+    (found,) = effects_of(a[:, None], b[:, None], clusters, binary=[binary], **settings)
+    return found
 
 
 def biserial(d: Array) -> float:
@@ -102,11 +111,9 @@ def test_intervals_with_clusters_against_brute_force() -> None:
     picked = random.integers(0, 30, (4_000, 30))
     rows = (4 * picked[:, :, None] + np.arange(4)).reshape(4_000, 120)
     h = [proportion_effectsize(b[r].mean(), a[r].mean()) for r in rows]
-    odds = [(b[r] > a[r]).sum() / max((a[r] > b[r]).sum(), 1e-9) for r in rows]
     assert found.cohen_h is not None
     assert found.odds_ratio is not None
     assert found.cohen_h.ci == pytest.approx(np.percentile(h, [2.5, 97.5]), abs=0.03)
-    assert found.odds_ratio.ci == pytest.approx(np.percentile(odds, [2.5, 97.5]), rel=0.08)
     ranks = [biserial((b - a)[r]) for r in rows]
     assert found.rank_biserial.ci == pytest.approx(np.percentile(ranks, [2.5, 97.5]), abs=0.03)
     alone = effects(a, b, binary=True)
@@ -125,6 +132,63 @@ def test_the_interval_covers_the_truth() -> None:
         ends = [getattr(one, name).ci for one in found]
         covered = np.mean([low <= true <= high for low, high in ends])
         assert 0.92 <= covered <= 0.975, name
+
+
+def test_the_odds_ratio_of_groups_is_that_of_as_many_items_as_vary_by_themselves() -> None:
+    """Copies tell no more; a true ratio of 2 is covered, where groups lean one way each."""
+    one_way, other = np.zeros(40), np.repeat([1.0, 0.0], [28, 12])
+    alone = effects(one_way + (1 - other), other, binary=True).odds_ratio
+    copies = [np.repeat(values, 5) for values in (one_way + (1 - other), other)]
+    found = effects(*copies, np.repeat(np.arange(40), 5), binary=True).odds_ratio
+    assert alone is not None
+    assert alone.ci is not None
+    assert found is not None
+    assert found.ci == pytest.approx(alone.ci, rel=0.1)
+    random = np.random.default_rng(5)
+    clusters = np.repeat(np.arange(40), 5)
+    held = []
+    for _ in range(400):
+        lean = random.beta(2 * 2 / 3, 2 / 3, 40)[clusters]  # mean 2/3
+        b = (random.random(200) < lean).astype(np.float64)
+        odds = effects(1 - b, b, clusters, binary=True, resamples=2).odds_ratio
+        assert odds is not None
+        assert odds.ci is not None
+        held.append(odds.ci[0] <= 2 and (odds.ci[1] is None or odds.ci[1] >= 2))
+    assert 0.93 <= np.mean(held) <= 0.99
+
+
+@pytest.mark.parametrize("groups", [4, 12])
+def test_the_odds_ratio_where_all_go_one_way_has_a_lower_bound(groups: int) -> None:
+    zeros, ones = np.zeros(groups * 3), np.ones(groups * 3)
+    clusters = np.repeat(np.arange(groups), 3)
+    exact = binomtest(groups, groups).proportion_ci(0.95, "exact").low
+    up = effects(zeros, ones, clusters, binary=True).odds_ratio
+    assert up is not None
+    assert (up.value, up.ci) == (None, (pytest.approx(exact / (1 - exact)), None))
+    assert up.why is not None
+    assert "no upper bound" in up.why
+    down = effects(ones, zeros, clusters, binary=True).odds_ratio
+    assert down is not None
+    assert (down.value, down.ci) == (0.0, (0.0, pytest.approx((1 - exact) / exact)))
+    one = effects(zeros, ones, np.zeros(groups * 3, np.int64), binary=True).odds_ratio
+    assert one is not None
+    assert (one.value, one.ci) == (None, None)
+    assert one.why is not None
+    assert one.why.endswith("all items that differ are in one group")
+
+
+def test_no_interval_of_no_width() -> None:
+    """Four changes that all go up: every resample says 1, and nobody knows the fifth."""
+    a, b = np.zeros(20), np.repeat([0.5, 0.0], [4, 16])
+    found = effects(a, b)
+    assert (found.rank_biserial.value, found.rank_biserial.ci) == (1.0, None)
+    assert found.rank_biserial.why is not None
+    assert "every resample gives the same" in found.rank_biserial.why
+    assert found.superiority.ci is not None
+    all_up = effects(np.zeros(20), np.ones(20), binary=True)
+    for effect in (all_up.superiority, all_up.cohen_h):
+        assert effect is not None
+        assert (effect.ci, effect.why) == (None, found.rank_biserial.why)
 
 
 def test_one_item_and_none() -> None:

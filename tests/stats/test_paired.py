@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
 import pytest
 
-from trueground.stats.paired import McNemar, holm, mcnemar, paired, sign_flip
+from trueground.stats.paired import McNemar, holm, mcnemar, paired
 from trueground.stats.ranks import rank_differences
 
 # scipy.stats.binomtest(b, b + c).pvalue and statsmodels' mcnemar(exact=True), which agree.
@@ -70,43 +69,6 @@ def test_interval_against_brute_force() -> None:
     assert result.difference == pytest.approx((b - a)[known].mean())
 
 
-def test_sign_flip_against_all_patterns() -> None:
-    difference = np.array([0.3, -0.1, 0.25, 0.5, 0.0, -0.2, 0.4, 0.1, 0.15, 0.05])
-    signs = np.array(list(itertools.product((-1, 1), repeat=10)))
-    exact = (np.abs(signs @ difference) >= abs(difference.sum()) - 1e-12).mean()
-    (p,) = sign_flip(difference[:, None], flips=20_000)
-    assert p == pytest.approx(exact, abs=0.01)
-
-
-def test_sign_flip_of_zeros_and_ones_is_mcnemar() -> None:
-    difference = np.repeat([1.0, -1.0, 0.0], [25, 11, 400])[:, None]
-    (p,) = sign_flip(difference, flips=20_000)
-    assert p == pytest.approx(mcnemar(11, 25), abs=0.006)
-
-
-def test_sign_flip_takes_a_cluster_as_one_unit() -> None:
-    """Ten copies of every difference tell no more than one."""
-    difference = np.random.default_rng(0).normal(0.3, 1, (30, 1))
-    copies = np.repeat(difference, 10, axis=0)
-    clusters = np.repeat(np.arange(30), 10)
-    (alone,) = sign_flip(difference)
-    (together,) = sign_flip(copies, clusters)
-    (ignored,) = sign_flip(copies)
-    assert together == alone
-    assert alone is not None
-    assert ignored is not None
-    assert ignored < alone
-
-
-def test_sign_flip_edges() -> None:
-    nothing = np.full((5, 1), np.nan)
-    assert sign_flip(nothing) == [None]
-    assert sign_flip(np.zeros((5, 1))) == [1.0]
-    assert sign_flip(np.array([[0.7]])) == [1.0]
-    assert sign_flip(np.empty((5, 0))) == []
-    assert sign_flip(np.full((40, 1), 0.5), flips=100) == [1 / 101]
-
-
 def test_a_column_does_not_depend_on_the_others() -> None:
     random = np.random.default_rng(4)
     a, b = random.random((300, 3)), random.random((300, 3))
@@ -121,15 +83,15 @@ def test_counts_and_tests_of_each_kind_of_metric() -> None:
     assert (flags.n, flags.higher, flags.lower, flags.tied) == (4, 2, 1, 1)
     assert (flags.test, flags.mcnemar, flags.p) == ("mcnemar", McNemar(1, 2, 1.0), 1.0)
     assert (numbers.n, numbers.higher, numbers.lower, numbers.tied) == (4, 1, 2, 1)
-    assert (numbers.test, numbers.mcnemar) == ("sign-flip", None)
+    assert (numbers.test, numbers.patterns, numbers.mcnemar) == ("sign-flip-exact", 8, None)
 
 
 def test_clusters_turn_to_the_sign_flip_test_and_keep_mcnemar_beside_it() -> None:
     a, b = np.zeros((40, 1)), np.repeat([[1.0], [0.0]], 20, axis=0)
     (result,) = paired(a, b, np.repeat(np.arange(8), 5))
-    assert result.test == "sign-flip"
+    assert (result.test, result.patterns) == ("sign-flip-exact", 16)
     assert result.mcnemar == McNemar(0, 20, pytest.approx(2 * 0.5**20))
-    assert result.p == pytest.approx(2 / 2**4, abs=0.03)  # four groups that all point one way
+    assert result.p == 2 / 2**4  # four groups that all point one way
 
 
 def test_nothing_in_common() -> None:
@@ -173,3 +135,42 @@ def test_ranks_share_the_better_place() -> None:
         ("only b", None, None, None),
     ]
     assert (rows[4].score_a, rows[4].score_b) == (1.0, None)
+
+
+def test_noise_of_the_last_digits_is_no_difference() -> None:
+    a = np.array([0.3] * 10 + [0.5] * 10)[:, None]
+    b = np.array([0.1 + 0.2] * 10 + [0.5] * 10)[:, None]
+    assert (a != b).sum() == 10
+    (result,) = paired(a, b)
+    assert (result.higher, result.lower, result.tied) == (0, 0, 20)
+    assert (result.difference, result.p, result.ci) == (0.0, 1.0, None)
+
+
+def test_no_interval_where_all_items_differ_alike() -> None:
+    a = np.arange(30)[:, None] / 100
+    (shifted,) = paired(a, a + 0.2)
+    assert (shifted.difference, shifted.ci) == (pytest.approx(0.2), None)
+    assert shifted.why is not None
+    assert "every resample gives the same" in shifted.why
+    clusters = np.repeat(np.arange(15), 2)
+    (grouped,) = paired(np.zeros((30, 1)), np.tile([[0.1], [0.3]], (15, 1)), clusters)
+    assert (grouped.ci, grouped.why) == (None, shifted.why)
+    (one_varies,) = paired(a, np.append(a[:29] + 0.2, [[0.9]], axis=0))
+    assert (one_varies.ci is None, one_varies.why) == (False, None)
+
+
+def test_many_tests_can_be_found_after_holm() -> None:
+    """A difference without doubt among forty metrics, with the resamples of every day."""
+    random = np.random.default_rng(0)
+    a = random.random((60, 40))
+    b = a + random.normal(0, 0.1, (60, 40))
+    b[:, 0] = a[:, 0] + np.abs(random.normal(0.2, 0.05, 60))
+    alone = paired(a, b)
+    together = paired(a, b, tests=40)
+    assert (alone[0].patterns, together[0].patterns) == (2_000, 16_000)
+    assert [(holm([r.p for r in found])[0] or 0) < 0.05 for found in (alone, together)] == [
+        True,
+        True,
+    ]
+    few = paired(a, b, resamples=200, level=0.999)
+    assert few[0].patterns == 20_000

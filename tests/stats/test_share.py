@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from trueground.errors import InputError
-from trueground.stats.share import lower_bound
+from trueground.stats.share import lower_bound, share_interval
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 5), (3, 7), (45, 50), (50, 50), (190, 200)])
@@ -60,3 +60,19 @@ def test_too_little_has_no_bound(hits: list[bool], clusters: np.ndarray | None) 
 def test_a_level_that_cannot_be_meant() -> None:
     with pytest.raises(InputError, match="level=1"):
         lower_bound(np.ones(3, np.bool_), level=1.0)
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 5), (3, 7), (190, 200), (1, 1)])
+def test_the_interval_without_clusters_is_clopper_pearson(hits: int, n: int) -> None:
+    expected = stats.binomtest(hits, n).proportion_ci(0.9)
+    found = np.arange(n) < hits
+    assert share_interval(found, level=0.9) == pytest.approx(expected)
+    if n > 1:
+        assert share_interval(found, np.arange(n), level=0.9) == pytest.approx(expected)
+
+
+def test_the_interval_needs_items_and_two_clusters() -> None:
+    assert share_interval(np.zeros(0, np.bool_)) is None
+    assert share_interval(np.ones(9, np.bool_), np.zeros(9, np.int64)) is None
+    copies = share_interval(np.ones(60, np.bool_), np.repeat(np.arange(6), 10))
+    assert copies == pytest.approx(stats.binomtest(6, 6).proportion_ci(0.95))

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.questioned import NO_ANSWER
 from trueground.evaluate.values import Values
-from trueground.stats.repeats import VERDICT_AT, PerQuestion, noise, per_question
+from trueground.stats.per_question import VERDICT_AT, PerQuestion, per_question
+from trueground.stats.repeats import noise
 
 _LINES = 4_096  # of a piece
 

@@ -1,9 +1,8 @@
 """How large a paired difference is, without a unit, and the interval of each such size.
 
-Every size is of b against a. Intervals are percentile bootstraps over items or clusters; that of
-the odds ratio is exact (Clopper and Pearson 1934, on the share c / (b + c)) where there are no
-clusters. There is no interval where more resamples than one of its tails holds have no value, as
-with a handful of items.
+Every size is of b against a. Intervals are percentile bootstraps over items or clusters
+(`stats.drawn` says where there is none); that of the odds ratio is exact, on the share c / (b + c),
+with clusters on the number of items that would vary as much by themselves (`stats.share`).
 """
 
 from __future__ import annotations
@@ -15,31 +14,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.stats.bootstrap import (
-    Floats,
-    Interval,
-    percentiles,
-    resampled_means,
-)
-from trueground.stats.quantiles import beta_quantile
+from trueground.stats.bootstrap import Floats, resampled_means
+from trueground.stats.differences import differences
+from trueground.stats.drawn import drawn_interval
 from trueground.stats.rank_biserial import drawn_rank_biserial
+from trueground.stats.share import share_interval
 from trueground.stats.signed_rank import signed_rank
 
 _AT_ONCE = 12  # metrics that share their draws: about 100 MB of counts
-_DECIMALS = 12
 _NO_ITEMS = "no item is scored in both"
 Clusters = NDArray[np.int64] | None
 
 
 @dataclass(frozen=True)
 class Effect:
-    """One size of an effect; None with `why` where it is not defined.
+    """One size of an effect; `why` tells why it has no value, or no interval.
 
-    An end of the interval that has no bound is None.
+    The lower end of an interval is a number. An upper end of None has no bound, and a value of None
+    with an interval is an odds ratio without bound, which `why` says.
     """
 
     value: float | None
-    ci: tuple[float | None, float | None] | None = None
+    ci: tuple[float, float | None] | None = None
     why: str | None = None
 
 
@@ -59,22 +55,6 @@ class Effects:
     superiority: Effect
     cohen_h: Effect | None
     odds_ratio: Effect | None
-
-
-def effects(
-    a: Floats,
-    b: Floats,
-    clusters: Clusters = None,
-    *,
-    binary: bool = False,
-    resamples: int = 2_000,
-    seed: int = 0,
-    level: float = 0.95,
-) -> Effects:
-    """All sizes of b − a, both of shape (n,), finite, rows in the same order."""
-    given = {"resamples": resamples, "seed": seed}
-    (found,) = effects_of(a[:, None], b[:, None], clusters, binary=[binary], level=level, **given)
-    return found
 
 
 def effects_of(
@@ -107,7 +87,7 @@ def _together(
     if not len(a):
         none = Effect(None, None, _NO_ITEMS)
         return [Effects(none, none, none, *([none if flag else None] * 2)) for flag in binary]
-    d = np.round(b - a, _DECIMALS)
+    d = differences(a, b)
     shift = d - d.mean(axis=0)  # squares of the shifted differences lose no digits
     higher, lower = (d > 0).astype(np.float64), (d < 0).astype(np.float64)
     table = np.concatenate([d, shift, shift**2, higher, lower, a, b], axis=1)
@@ -132,35 +112,27 @@ def _effects(
 ) -> Effects:
     """Of one metric; `draws` (7, resamples) are means of the columns of the table."""
 
-    def drawn(of: Callable[[Floats], Floats]) -> Interval | None:
+    def drawn(value: float, of: Callable[[Floats], Floats]) -> Effect:
         with np.errstate(divide="ignore", invalid="ignore"):
             found = of(draws)
-        return _interval(found, level)
+        return Effect(value, *drawn_interval(found, level))
 
     higher, lower = int((d > 0).sum()), int((d < 0).sum())
     share = ((higher - lower) / len(d) + 1) / 2
     h = odds = None
     if binary:
-        h = Effect(_h(a.mean(), b.mean()), drawn(lambda m: _h_of(m[5], m[6])))
-        odds = _odds_ratio(lower, higher, clusters, draws, level)
+        h = drawn(_h(a.mean(), b.mean()), lambda m: _h_of(m[5], m[6]))
+        odds = _odds_ratio(d, clusters, level)
     return Effects(
         _cohen_dz(d, drawn),
         _rank_biserial(d, ranks, level),
-        Effect(share, drawn(lambda m: (m[3] - m[4] + 1) / 2)),
+        drawn(share, lambda m: (m[3] - m[4] + 1) / 2),
         h,
         odds,
     )
 
 
-def _interval(drawn: Floats, level: float) -> Interval | None:
-    """None where so many resamples have no value that the others are a choice among them."""
-    known = np.isfinite(drawn)
-    if (~known).mean() > (1 - level) / 2:
-        return None
-    return percentiles(np.where(known, drawn, np.nan), level)
-
-
-def _cohen_dz(d: Floats, drawn: Callable[[Callable[[Floats], Floats]], Interval | None]) -> Effect:
+def _cohen_dz(d: Floats, drawn: Callable[[float, Callable[[Floats], Floats]], Effect]) -> Effect:
     n = len(d)
     if n < 2:
         return Effect(None, None, "fewer than two items")
@@ -175,7 +147,7 @@ def _cohen_dz(d: Floats, drawn: Callable[[Callable[[Floats], Floats]], Interval 
         sure = np.where(variance > 1e-12 * sd**2, variance, np.nan)
         return np.asarray(m[0] / np.sqrt(sure) * shrink, np.float64)
 
-    return Effect(float(d.mean()) / sd, drawn(of))
+    return drawn(float(d.mean()) / sd, of)
 
 
 def _h(a: float, b: float) -> float:
@@ -187,31 +159,23 @@ def _h_of(a: Floats, b: Floats) -> Floats:
     return np.asarray(2 * angle_b - 2 * angle_a, np.float64)
 
 
-def _odds_ratio(b: int, c: int, clusters: Clusters, draws: Floats, level: float) -> Effect:
+def _odds_ratio(d: Floats, clusters: Clusters, level: float) -> Effect:
     """c / b; its interval is that of c / (b + c), which lies between 0 and 1, turned into odds."""
+    changed = d != 0
+    c, b = int((d > 0).sum()), int((d < 0).sum())
     if not b + c:
         return Effect(None, None, "no item differs")
-    value = c / b if b else None
-    why = None if b else "no item is 1 in the first run only, so the ratio has no upper bound"
-    if clusters is None:
-        share: Interval | None = clopper_pearson(c, b + c, level)
-    else:
-        with np.errstate(invalid="ignore"):
-            share = _interval(draws[3] / (draws[3] + draws[4]), level)
-    ends = None if share is None else (_odds(share[0]), _odds(share[1]))
-    return Effect(value, ends, why)
+    share = share_interval(
+        d[changed] > 0, None if clusters is None else clusters[changed], level=level
+    )
+    ends = None if share is None else (_odds(share[0]) or 0.0, _odds(share[1]))
+    why = [] if b else ["no item is 1 in the first run only, so the ratio has no upper bound"]
+    why += ["all items that differ are in one group"] * (ends is None)
+    return Effect(c / b if b else None, ends, "; ".join(why) or None)
 
 
 def _odds(share: float) -> float | None:
     return None if share >= 1 else share / (1 - share)
-
-
-def clopper_pearson(k: int, n: int, level: float = 0.95) -> Interval:
-    """The exact interval of a share of k in n, n above 0."""
-    tail = (1 - level) / 2
-    low = beta_quantile(k, n - k + 1, tail) if k else 0.0
-    high = beta_quantile(k + 1, n - k, 1 - tail) if k < n else 1.0
-    return low, high
 
 
 def _rank_biserial(d: Floats, drawn: Floats, level: float) -> Effect:
@@ -219,4 +183,4 @@ def _rank_biserial(d: Floats, drawn: Floats, level: float) -> Effect:
     if not found.n:
         return Effect(None, None, "no item differs")
     value = (found.plus - found.minus) / (found.plus + found.minus)
-    return Effect(value, _interval(drawn, level))
+    return Effect(value, *drawn_interval(drawn, level))

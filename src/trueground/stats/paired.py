@@ -1,10 +1,10 @@
 """The same items scored twice: the difference of the means, its interval and its p value.
 
-Every difference is b − a, over the items that are scored in both. Three tools stand behind it:
-the percentile bootstrap of `stats.bootstrap` on the column of differences; the sign-flip test (if
-a and b were alike, each unit's difference might as well have the other sign; Fisher 1935), where a
-cluster is one unit; and for values 0 and 1 without clusters McNemar's exact test (McNemar 1947),
-which is that same test with every flip counted instead of a sample of them.
+Every difference is b − a, over the items that are scored in both, without the noise of last digits
+(`stats.differences`). Three tools stand behind it: the percentile bootstrap of `stats.bootstrap` on
+the column of differences; the sign-flip test of `stats.sign_flip`, where a cluster is one unit; and
+for values 0 and 1 without clusters McNemar's exact test (McNemar 1947), which is that same test
+with every flip counted.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.stats.bootstrap import Floats, Interval, intervals
+from trueground.stats.bootstrap import Floats, Interval, percentiles, resampled_means
+from trueground.stats.differences import differences
+from trueground.stats.drawn import ALIKE, all_alike
+from trueground.stats.sign_flip import SignFlip, flips_for, sign_flip
 
 MCNEMAR = "mcnemar"
-SIGN_FLIP = "sign-flip"
-_BLOCK = 256
+SIGN_FLIP = "sign-flip"  # random patterns of signs
+SIGN_FLIP_EXACT = "sign-flip-exact"  # all of them
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,9 @@ class Paired:
 
     `p` is two-sided, from the test named in `test`. `higher`, `lower` and `tied` count the items
     whose value in b is higher, lower, the same. `mcnemar` is None unless all values are 0 or 1; it
-    takes items as independent, whatever their clusters. Without items the numbers are None.
+    takes items as independent, whatever their clusters. `patterns` is how many patterns of signs
+    the sign-flip test counted, all there are or random ones. Without items the numbers are None.
+    `why` tells why items that are there have no interval.
     """
 
     n: int
@@ -52,6 +57,8 @@ class Paired:
     lower: int
     tied: int
     mcnemar: McNemar | None
+    patterns: int | None = None
+    why: str | None = None
 
 
 def paired(
@@ -62,36 +69,40 @@ def paired(
     resamples: int = 2_000,
     seed: int = 0,
     level: float = 0.95,
+    tests: int = 1,
 ) -> list[Paired]:
     """Compare the columns of `a` and `b`, both of shape (items, metrics), rows in the same order.
 
     NaN marks an item that is not scored. `clusters` (items,) holds equal numbers for items that
-    belong together. `resamples` is the number of bootstrap samples, and of sign flips.
+    belong together. `resamples` is the number of bootstrap samples, and the least number of random
+    sign patterns: there are more where p is to be adjusted for many `tests` at 1 − `level`.
     """
-    differences = b - a
-    ranges = intervals(differences, clusters, resamples=resamples, seed=seed, level=level)
+    d = differences(a, b)
+    means = resampled_means(d, clusters, resamples=resamples, seed=seed)
     binary = [_is_binary(a[:, i]) and _is_binary(b[:, i]) for i in range(a.shape[1])]
     flipped = [i for i in range(a.shape[1]) if clusters is not None or not binary[i]]
-    p_values: dict[int, float | None] = dict(
-        zip(
-            flipped,
-            sign_flip(differences[:, flipped], clusters, flips=resamples, seed=seed),
-            strict=True,
-        )
-    )
+    units = len(d) if clusters is None else len(np.unique(clusters))
+    flips = flips_for(tests, units, resamples=resamples, alpha=1 - level)
+    tested = sign_flip(d[:, flipped], clusters, flips=flips, seed=seed)
+    found = dict(zip(flipped, tested, strict=True))
     return [
-        _paired(a[:, i], b[:, i], differences[:, i], ranges[i], binary[i], p_values.get(i))
+        _paired(a[:, i], b[:, i], d[:, i], _interval(means[i], level), binary[i], found.get(i))
         for i in range(a.shape[1])
     ]
+
+
+def _interval(means: Floats, level: float) -> tuple[Interval | None, str | None]:
+    """None where the items differ by one number: nothing tells how others would."""
+    return (None, ALIKE) if all_alike(means) else (percentiles(means, level), None)
 
 
 def _paired(
     a: Floats,
     b: Floats,
     difference: Floats,
-    ci: Interval | None,
+    interval: tuple[Interval | None, str | None],
     binary: bool,
-    p: float | None,
+    flipped: SignFlip | None,
 ) -> Paired:
     both = ~np.isnan(difference)
     n = int(both.sum())
@@ -99,12 +110,17 @@ def _paired(
         return Paired(0, None, None, None, None, None, None, 0, 0, 0, None)
     higher, lower = int((difference > 0).sum()), int((difference < 0).sum())
     table = McNemar(lower, higher, mcnemar(lower, higher)) if binary else None
-    test = SIGN_FLIP
-    if p is None and table is not None:
+    p, test, patterns = None, None, None
+    if flipped is not None:
+        p, patterns = flipped.p, flipped.patterns
+        test = SIGN_FLIP_EXACT if flipped.exact else SIGN_FLIP
+    elif table is not None:
         p, test = table.p, MCNEMAR
     means = float(a[both].mean()), float(b[both].mean())
     shift = float(difference[both].mean())
-    return Paired(n, *means, shift, ci, p, test, higher, lower, n - higher - lower, table)
+    ci, why = interval
+    counts = (higher, lower, n - higher - lower)
+    return Paired(n, *means, shift, ci, p, test, *counts, table, patterns, why)
 
 
 def _is_binary(values: Floats) -> bool:
@@ -132,48 +148,6 @@ def mcnemar(b: int, c: int) -> float:
         total += ratio
         k -= 1
     return min(1.0, 2 * math.exp(log_term + math.log(total)))
-
-
-def sign_flip(
-    differences: Floats,
-    clusters: NDArray[np.int64] | None = None,
-    *,
-    flips: int = 2_000,
-    seed: int = 0,
-) -> list[float | None]:
-    """Two-sided p value of each column of `differences`, shape (items, metrics); NaN is left out.
-
-    The share of random sign patterns whose sum lies as far from 0 as the sum that was found, the
-    found one counted among them, so that p is at least 1 / (flips + 1). A block of units at a time:
-    memory does not grow with flips × items. A column without any number has None.
-    """
-    if not differences.shape[1]:
-        return []
-    known = (~np.isnan(differences)).sum(axis=0)
-    sums = np.nan_to_num(differences, nan=0.0)
-    if clusters is not None:
-        _, codes = np.unique(clusters, return_inverse=True)
-        sums = np.stack([np.bincount(codes, weights=column) for column in sums.T], axis=1)
-    total = np.zeros((sums.shape[1], flips))
-    for number, low in enumerate(range(0, len(sums), _BLOCK)):
-        block = sums[low : low + _BLOCK]
-        total += block.T @ _bits(len(block), flips, [seed, number])
-    found = sums.sum(axis=0)
-    total = np.abs(2 * total - found[:, None])
-    # Sums of the same numbers in another order may differ in their last digits; they are ties.
-    slack = 1e-12 * np.abs(sums).sum(axis=0)
-    far = (total >= (np.abs(found) - slack)[:, None]).sum(axis=1)
-    return [
-        (1 + int(count)) / (flips + 1) if numbers else None
-        for count, numbers in zip(far, known, strict=True)
-    ]
-
-
-def _bits(rows: int, columns: int, seed: Sequence[int]) -> Floats:
-    """Zeros and ones by chance, shape (rows, columns)."""
-    raw = np.random.SFC64(list(seed)).random_raw(-(-rows * columns // 64))
-    bits = np.unpackbits(raw.view(np.uint8), count=rows * columns)
-    return bits.reshape(rows, columns).astype(np.float64)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -1,4 +1,4 @@
-"""A share of items, and what it is at least."""
+"""A share of items: what it is at least, and between which bounds it lies."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError
+from trueground.stats.bootstrap import Interval
 from trueground.stats.quantiles import beta_quantile, t_quantile
 
 
@@ -36,6 +37,34 @@ def lower_bound(
     if share == 0:
         return 0.0
     return beta_quantile(share * size, (1 - share) * size + 1, 1 - level)
+
+
+def share_interval(
+    hits: NDArray[np.bool_], clusters: NDArray[np.int64] | None = None, *, level: float = 0.95
+) -> Interval | None:
+    """Between which bounds the share of hits lies (two-sided), by the rule of `lower_bound`.
+
+    None without items, and where all of them are in one cluster.
+    """
+    n = len(hits)
+    if not n:
+        return None
+    share, size = float(hits.mean()), float(n)
+    if clusters is not None:
+        _, place = np.unique(clusters, return_inverse=True)
+        number = int(place.max()) + 1
+        if number < 2:
+            return None
+        size = _effective(hits, place, share, number, (1 + level) / 2)
+    return clopper_pearson(share * size, size, level)
+
+
+def clopper_pearson(k: float, n: float, level: float = 0.95) -> Interval:
+    """The exact interval of a share of k in n (Clopper and Pearson 1934), n above 0."""
+    tail = (1 - level) / 2
+    low = beta_quantile(k, n - k + 1, tail) if k else 0.0
+    high = beta_quantile(k + 1, n - k, 1 - tail) if k < n else 1.0
+    return low, high
 
 
 def _effective(

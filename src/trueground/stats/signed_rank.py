@@ -21,12 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.stats.correlation import average_ranks
+from trueground.stats.differences import without_noise
 
 Floats = NDArray[np.float64]
 MOST_EXACT = 50
 MOST_SUMS = 65_536
-# Differences of scores carry noise in their last digits: 0.3 − 0.2 and 0.2 − 0.1 are a tie.
-_DECIMALS = 12
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ def signed_rank(differences: Floats, clusters: NDArray[np.int64] | None = None) 
     The null hypothesis is that the differences lie symmetrically about 0. That is more than a mean
     of 0: a small p may come from skew as well.
     """
-    rounded = np.round(differences, _DECIMALS)
+    rounded = without_noise(differences)
     known = rounded != 0
     left = rounded[known]
     ranks = average_ranks(np.abs(left)) if len(left) else np.empty(0)

@@ -19,7 +19,7 @@ from trueground.models.prompts import PromptFile
 from trueground.reports.leaderboard.prompt_names import prompt_names
 from trueground.stats.bootstrap import Floats, intervals
 from trueground.stats.paired import Paired, holm, paired
-from trueground.stats.repeats import VERDICT_AT
+from trueground.stats.per_question import VERDICT_AT
 from trueground.studies.questions import ByQuestion, by_question
 from trueground.studies.reading import FinishedRun, open_run
 

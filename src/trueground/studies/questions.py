@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.runs.directory import ITEMS
-from trueground.stats.repeats import PerQuestion, per_question
+from trueground.stats.per_question import PerQuestion, per_question
 from trueground.studies.contents import read_contents
 from trueground.studies.reading import NO_HASH, FinishedRun, hashes, read_scores
 from trueground.studies.repeated import question_id

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.metrics.column import CODES
-from trueground.stats.repeats import per_question
+from trueground.stats.per_question import per_question
 from trueground.types import Status
 
 _FIRST = "#1"
