@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from trueground.models.options import ModelOptions
     from trueground.models.registry import model
     from trueground.retrieval.kinds import retriever
-    from trueground.studies.calibrate import calibrate
+    from trueground.studies.calibrate.study import calibrate
     from trueground.studies.validate.result import Validation
     from trueground.studies.validate.study import validate
     from trueground.types import Claim, JudgeRequest, Passage, Record, Status, Turn, Verdict
@@ -56,7 +56,7 @@ _HOMES = {
     "ascore": "evaluate.score",
     "benchmark": "benchmarks.registry",
     "build": "builders.build",
-    "calibrate": "studies.calibrate",
+    "calibrate": "studies.calibrate.study",
     "decomposer": "claims",
     "judge": "judges",
     "metric": "metrics.registry",

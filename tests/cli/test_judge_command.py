@@ -85,7 +85,7 @@ def test_json_and_file_are_the_same(folder: Path) -> None:
         (["one.jsonl", "--judge", "lexcial"], "Did you mean 'lexical'"),
         (["none.jsonl"], "none.jsonl"),
         (["one.jsonl", "--out", "no/c.json"], "the folder no does not exist"),
-        (["one.jsonl", "--positive-above", "2"], "0 of 6 records"),
+        (["one.jsonl", "--positive-above", "2"], "0 of 6 labelled records"),
         (["one.jsonl", "--objective", "auc"], "--objective"),
         (["one.jsonl", "--method", "spline"], "--method"),
         (["one.jsonl", "--method", "isotonic"], "expected 20 or more of each"),

@@ -17,7 +17,7 @@ from trueground.evaluate.calibrating import with_calibration
 from trueground.evaluate.parts import make_parts
 from trueground.judges import get_judge
 from trueground.judges.calibrated import Decided
-from trueground.studies.calibrate import calibrate
+from trueground.studies.calibrate.study import calibrate
 from trueground.testing import FakeDecomposer, FakeJudge, synthetic_records
 
 TEXT = "The old mill was built in 1903 by two brothers. It stands by the river Elm."

@@ -19,7 +19,7 @@ from trueground.judges.encoding import made
 from trueground.judges.nli import MINICHECK, TRUE, AnswerReader, LabelReader
 from trueground.judges.windowed import LEAST_ROOM, WindowedJudge
 from trueground.plugins import Given
-from trueground.studies.calibrate import calibrate
+from trueground.studies.calibrate.study import calibrate
 from trueground.types import JudgeRequest, Status, Verdict
 
 NLI_LABELS = ("contradiction", "neutral", "entailment")

@@ -8,46 +8,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trueground.errors import InputError
-from trueground.stats.isotonic import fit, probabilities, regression
+from trueground.stats.isotonic import fit, probabilities
 
-TIED = st.lists(
-    st.tuples(st.integers(0, 8), st.integers(0, 4), st.integers(0, 3)), min_size=2, max_size=60
-).filter(lambda rows: any(weight for *_, weight in rows))
+ROWS = st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=2, max_size=80)
 
 
-def columns(rows: list[tuple[int, int, int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    scores, values, weights = (np.array(column, float) for column in zip(*rows, strict=True))
-    return scores / 8, values / 4, weights
-
-
-@given(TIED)
+@given(ROWS)
 @settings(max_examples=150, deadline=None)
-def test_it_is_scikit_learns_with_ties_and_weights(rows: list[tuple[int, int, int]]) -> None:
+def test_blocks_are_scikit_learns_and_smoothed(rows: list[tuple[int, bool]]) -> None:
+    """One record more at the overall share for each block of scikit-learn's, pooled again."""
     isotonic = pytest.importorskip("sklearn.isotonic", reason="scikit-learn is not installed")
-    scores, values, weights = columns(rows)
-    knots = regression(scores, values, weights)
-    theirs = isotonic.IsotonicRegression(out_of_bounds="clip").fit(scores, values, weights)
-    asked = np.linspace(-0.2, 1.2, 57)
-    assert probabilities(asked, knots) == pytest.approx(theirs.predict(asked), abs=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_it_is_scipys_where_nothing_is_tied(seed: int) -> None:
-    from scipy.optimize import isotonic_regression
-
-    random = np.random.default_rng(seed)
-    scores, values, weights = random.random(200), random.random(200), random.random(200) + 0.1
-    order = np.argsort(scores)
-    theirs = isotonic_regression(values[order], weights=weights[order]).x
-    found = probabilities(scores[order], regression(scores, values, weights))
-    assert found == pytest.approx(theirs)
-
-
-def test_a_weight_is_so_many_copies() -> None:
-    scores, values = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.2, 0.9, 0.1, 0.8])
-    counts = np.array([1, 3, 2, 0])
-    copies = regression(np.repeat(scores, counts), np.repeat(values, counts))
-    assert regression(scores, values, counts.astype(float)) == pytest.approx(copies)
+    scores, truth = np.array([r[0] for r in rows], float), np.array([r[1] for r in rows])
+    if truth.all() or not truth.any():
+        return
+    theirs = isotonic.IsotonicRegression().fit(scores, truth).predict(scores)
+    value, block, n = np.unique(theirs.round(9), return_inverse=True, return_counts=True)
+    smoothed = (value * n + truth.mean()) / (n + 1)
+    again = isotonic.IsotonicRegression().fit(value, smoothed, sample_weight=n).predict(value)
+    assert probabilities(scores, fit(scores, truth)) == pytest.approx(again[block], abs=1e-7)
 
 
 def test_blocks_by_hand() -> None:
@@ -71,7 +49,7 @@ def test_a_small_block_that_would_overtake_is_pooled_again() -> None:
     assert (np.diff(knots[:, 1]) >= 0).all()
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=2, max_size=80))
+@given(ROWS)
 @settings(max_examples=150, deadline=None)
 def test_it_rises_and_is_never_sure(rows: list[tuple[int, bool]]) -> None:
     scores, truth = np.array([r[0] for r in rows], float), np.array([r[1] for r in rows])
@@ -91,21 +69,6 @@ def test_scores_that_go_against_the_labels_have_a_level_curve() -> None:
     knots = fit(np.array([1.0, 2.0, 3.0, 4.0]), np.array([True, True, False, False]))
     assert knots.tolist() == [[1.0, 0.5], [4.0, 0.5]]
     assert fit(np.full(4, 7.0), np.array([True, False, False, False])).tolist() == [[7.0, 0.25]]
-
-
-@pytest.mark.parametrize(
-    ("columns", "told"),
-    [
-        (([], [], []), "no item has a weight"),
-        (([1.0], [1.0], [0.0]), "no item has a weight"),
-        (([1.0], [1.0], [-1.0]), "weight is below 0"),
-        (([np.nan], [1.0], [1.0]), "not finite"),
-        (([1.0, 2.0], [1.0], [1.0]), "expected one of each"),
-    ],
-)
-def test_what_has_no_curve(columns: tuple[list[float], ...], told: str) -> None:
-    with pytest.raises(InputError, match=told):
-        regression(*(np.array(column, float) for column in columns))
 
 
 def test_twenty_thousand_scores_are_no_matter() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import trueground as tg
+from trueground.annotation.export import export
 from trueground.claims import RuleDecomposer
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
 from trueground.judges import LexicalJudge, get_judge
@@ -23,7 +24,7 @@ from trueground.stats.held_out import folds
 from trueground.stats.logistic import brier, calibration_error, fit, reliability
 from trueground.stats.share import lower_bound
 from trueground.stats.thresholds import auroc, best_threshold, measures_at, threshold_for_precision
-from trueground.studies.calibrate import calibrate
+from trueground.studies.calibrate.study import calibrate
 from trueground.testing import FakeJudge
 from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
 
@@ -272,7 +273,7 @@ def test_graded_labels_and_labels_of_one_kind() -> None:
     found = calibrate(rows, Scripted(), positive_above=2, resamples=1).raw
     assert (found["positives"], found["positive_above"]) == (1, 2)
     judge = Scripted()
-    with pytest.raises(InputError, match=r"3 of 3 records.* 1 missing_field; expected"):
+    with pytest.raises(InputError, match=r"3 of 3 labelled .* 1 missing_field; expected"):
         calibrate([*rows, row(0.1, 1, contexts=[])], judge)
     assert judge.asked == []
 
@@ -322,6 +323,78 @@ def test_limit_takes_the_first_of_each_file(tmp_path: Path) -> None:
     paths = [str(write(tmp_path / f"{i}.jsonl", drawn(i, 30))) for i in (5, 6)]
     found = calibrate(paths, Scripted(), limit=10, resamples=1).raw
     assert [f["n"] for f in found["files"]] == [10, 10]
+
+
+def test_a_file_without_the_label_is_told_wherever_it_stands(tmp_path: Path) -> None:
+    plain = write(tmp_path / "plain.jsonl", [{**row(0.5, 1), "human": {"fluent": 1}}])
+    full = [write(tmp_path / f"{i}.jsonl", drawn(i, 40)) for i in (5, 6)]
+    for paths in ([plain, *full], [*full, plain]):
+        found = calibrate([str(p) for p in paths], Scripted(), resamples=1)
+        [told] = [f for f in found.raw["files"] if f["path"] == str(plain)]
+        assert (told["n"], told["unscored"]) == (0, {"no_label": 1})
+        assert told["left_out"]["balanced_accuracy"] is None
+        assert "plain: no record has the label 'faithful' (1 no_label)" in found.notes
+        assert "plain.jsonl" in render(found.raw)
+
+
+def test_annotators_decide_by_majority_as_in_validate() -> None:
+    rows = drawn(14, 90)
+    votes = np.random.default_rng(1).integers(0, 2, (90, 4))
+    for one, four in zip(rows, votes, strict=True):
+        one["human"] = {f"faithful:p{k}": int(v) for k, v in enumerate(four)}
+    found = calibrate(rows, Scripted(), resamples=1).raw
+    [entry] = tg.validate(rows, metrics="k_precision", resamples=1).raw["sets"]
+    tied = int((votes.sum(axis=1) == 2).sum())
+    assert (found["label"], found["unscored"]) == ("faithful", {"tied": tied})
+    assert (found["n"], found["positives"]) == (entry["n"], entry["positives"])
+    assert found["positives"] == int((votes.sum(axis=1) > 2).sum())
+
+
+def test_labels_of_annotate_are_those_of_validate(tmp_path: Path) -> None:
+    rows = drawn(15, 12, question="How much is it?")
+    for one in rows:
+        del one["human"]
+    path = str(write(tmp_path / "plain.jsonl", rows))
+    export("support", [path], tmp_path / "tasks.jsonl", annotators=2, seed=0)
+    files = sorted(tmp_path.glob("tasks-[12].jsonl"))
+    for number, file in enumerate(files):
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        lines.sort(key=lambda line: line["id"])
+        for i, line in enumerate(lines):
+            line["annotator"] = "ann" if number else "ben"
+            line["answer"]["support"] = "fully" if i % 3 == 0 or (i == 1 and number) else "not"
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    found = calibrate(path, Scripted(), labels=files, resamples=1).raw
+    assert (found["n"], found["positives"], found["unscored"]) == (11, 4, {"tied": 1})
+    with pytest.raises(UsageError, match="gives the labels"):
+        calibrate(path, Scripted(), labels=files, label="fluent")
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_intervals_are_those_of_validate(grouped: bool) -> None:
+    """One bootstrap: the same scores, labels, groups and seed have the same intervals."""
+    texts = [f"it is {i / 10}" for i in range(10)]
+    judge = FakeJudge({text: i / 10 for i, text in enumerate(texts)})
+    random = np.random.default_rng(3)
+    place = random.integers(0, 10, 120)
+    rows = [
+        {
+            "id": f"r{i}",
+            "response": texts[k],
+            "contexts": ["A text."],
+            "human": {"faithful": int(random.random() < k / 10)},
+            "group": f"g{i // 3}" if grouped else None,
+        }
+        for i, k in enumerate(place)
+    ]
+    manner = {"judge": judge, "resamples": 300, "seed": 5, "level": 0.9}
+    found = calibrate(rows, **manner).raw
+    [entry] = tg.validate(rows, metrics="support", decomposer="rules", **manner).raw["sets"]
+    measures = entry["metrics"]["support"]["measures"]
+    assert found["groups"] == entry["groups"]
+    assert found["auroc"]["value"] == pytest.approx(measures["auroc"]["value"])
+    assert found["auroc"]["ci"] == measures["auroc"]["ci"]
+    assert found["default"]["balanced_accuracy_ci"] == measures["balanced_accuracy"]["ci"]
 
 
 def test_notes_say_when_the_numbers_are_no_use() -> None:

@@ -93,8 +93,8 @@ def calibrate(
     """Choose a judge's threshold, and fit its probabilities, by human labels."""
     from trueground.cli.progress import progress_bar
     from trueground.records import parse_mapping
-    from trueground.studies.calibrate import calibrate as calibrate_judge
-    from trueground.studies.calibration import see_free
+    from trueground.studies.calibrate.study import calibrate as calibrate_judge
+    from trueground.studies.calibrate.result import see_free
 
     if out is not None:
         see_free(out, overwrite)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.errors import InputError
 from trueground.stats.thresholds import Floats, Mask, see_labelled
 
 # Records at the overall share that every block gets beside its own, so that none is sure.
@@ -26,7 +25,7 @@ def fit(scores: Floats, labels: Mask) -> Floats:
     are its knots. Raises InputError (see `see_labelled`).
     """
     see_labelled(scores, labels)
-    first, last, share, weight = _blocks(scores, labels.astype(np.float64), np.ones(len(scores)))
+    first, last, share, weight = _blocks(scores, labels)
     overall = labels.mean()
     smoothed = (share * weight + _PRIOR * overall) / (weight + _PRIOR)
     starts, values, _ = _pool(smoothed, weight)
@@ -34,43 +33,18 @@ def fit(scores: Floats, labels: Mask) -> Floats:
     return _knots(first[starts], last[ends], values)
 
 
-def regression(scores: Floats, values: Floats, weights: Floats | None = None) -> Floats:
-    """Knots of the plain isotonic regression, shape (knots, 2): least weighted squares, rising.
-
-    All arguments of shape (n,); equal scores have one value, their weighted mean, and items of
-    weight 0 do not count. Raises InputError: no item that counts, a number that is not finite, a
-    weight below 0.
-    """
-    weight = np.ones(len(scores)) if weights is None else np.asarray(weights, np.float64)
-    if not scores.shape == values.shape == weight.shape or scores.ndim != 1:
-        raise InputError(
-            f"{scores.shape} scores, {values.shape} values and {weight.shape} weights; "
-            "expected one of each for every item"
-        )
-    if not np.isfinite([scores, values, weight]).all() or (weight < 0).any():
-        raise InputError("a score, value or weight is not finite, or a weight is below 0")
-    if not weight.any():
-        raise InputError("no item has a weight above 0, so there is no curve")
-    first, last, value, _ = _blocks(scores, values, weight)
-    return _knots(first, last, value)
-
-
 def probabilities(scores: Floats, knots: Floats) -> Floats:
     """The curve at these scores, shape (n,): straight lines between knots, level beyond them."""
     return np.asarray(np.interp(scores, knots[:, 0], knots[:, 1]))
 
 
-def _blocks(
-    scores: Floats, values: Floats, weights: Floats
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """First score, last score, mean value and weight of each block, ascending."""
-    kept = weights > 0
-    distinct, place = np.unique(scores[kept], return_inverse=True)
-    weight = np.bincount(place, weights[kept]).astype(np.float64)
-    value = np.bincount(place, weights[kept] * values[kept]) / weight
-    starts, means, sums = _pool(value, weight)
+def _blocks(scores: Floats, labels: Mask) -> tuple[Floats, Floats, Floats, Floats]:
+    """First score, last score, share of positives and number of items of each block, ascending."""
+    distinct, place = np.unique(scores, return_inverse=True)
+    number = np.bincount(place).astype(np.float64)
+    starts, shares, sums = _pool(np.bincount(place, labels) / number, number)
     ends = np.append(starts[1:], len(distinct)) - 1
-    return distinct[starts], distinct[ends], means, sums
+    return distinct[starts], distinct[ends], shares, sums
 
 
 def _pool(values: Floats, weights: Floats) -> tuple[NDArray[np.intp], Floats, Floats]:

@@ -73,26 +73,16 @@ def auroc(scores: Floats, labels: Mask) -> float:
     """
     see_labelled(scores, labels)
     _, place = np.unique(scores, return_inverse=True)
-    return weighted_auroc(*counts_at(place, labels))
-
-
-def counts_at(
-    place: NDArray[np.intp], labels: Mask, weights: Floats | None = None
-) -> tuple[Floats, Floats]:
-    """Weight (default: number) of positives and of negatives at each place, from 0 on."""
-    size = int(place.max()) + 1
-    both = np.bincount(place + size * labels, weights, 2 * size).astype(np.float64)
-    return both[size:], both[:size]
-
-
-def weighted_auroc(positive: Floats, negative: Floats) -> float:
-    """AUROC from the weight of positives and of negatives at each distinct score, ascending.
-
-    NaN where one of the kinds has no weight.
-    """
+    positive, negative = _counts_at(place, labels)
     below = np.cumsum(negative) - negative / 2
-    total = positive.sum() * negative.sum()
-    return float(positive @ below / total) if total else float("nan")
+    return float(positive @ below / (positive.sum() * negative.sum()))
+
+
+def _counts_at(place: NDArray[np.intp], labels: Mask) -> tuple[Floats, Floats]:
+    """Number of positives and of negatives at each place, from 0 on."""
+    size = int(place.max()) + 1
+    both = np.bincount(place + size * labels, minlength=2 * size).astype(np.float64)
+    return both[size:], both[:size]
 
 
 def curve(scores: Floats, labels: Mask) -> Curve:
@@ -103,7 +93,7 @@ def curve(scores: Floats, labels: Mask) -> Curve:
     """
     see_labelled(scores, labels)
     distinct, place = np.unique(scores, return_inverse=True)
-    positive, negative = counts_at(place, labels)
+    positive, negative = _counts_at(place, labels)
     gap = (distinct[-1] - distinct[0]) / (len(distinct) - 1) if len(distinct) > 1 else 1.0
     first = min(distinct[0] - gap / 2, np.nextafter(distinct[0], -np.inf))
     between = midway(distinct[:-1], distinct[1:])
@@ -129,7 +119,7 @@ def midway(low: Floats, high: Floats) -> Floats:
 def measures(
     true_positive: Floats, false_positive: Floats, positives: float, negatives: float
 ) -> dict[str, Floats]:
-    """Each of MEASURES from counts or weights; NaN where a measure has nothing to divide by."""
+    """Each of MEASURES from counts; NaN where a measure has nothing to divide by."""
     tp, fp = np.asarray(true_positive, float), np.asarray(false_positive, float)
     tn, all_ = negatives - fp, positives + negatives
     recall, specificity = _ratio(tp, positives), _ratio(tn, negatives)

@@ -15,6 +15,7 @@ import numpy as np
 
 from trueground.errors import InputError, UsageError
 from trueground.runs.directory import RECORDS
+from trueground.studies.labelled.rule import TIED, LabelRule, Told
 from trueground.studies.reading import (
     FinishedRun,
     Scores,
@@ -24,7 +25,6 @@ from trueground.studies.reading import (
     read_records,
     read_scores,
 )
-from trueground.studies.validate.labels import TIED, LabelRule, Told
 from trueground.types import Record, Turn
 
 METRIC, LABEL, MODEL, OVERLAP = "f1", "correct", "llm_correctness", "recall"

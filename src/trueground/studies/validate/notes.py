@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from trueground.studies.labelled.sets import LabelledSet
 from trueground.studies.validate.scored import ScoredSet
-from trueground.studies.validate.sets import LabelledSet
 
 
 @dataclass

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.stats.human import Measured, mean_of_sets, measure_all
-from trueground.studies.validate.labels import LabelRule
+from trueground.studies.labelled.rule import LabelRule
 from trueground.studies.validate.scored import ScoredSet, higher_is_better
 from trueground.studies.validate.worst import worst_rows
 

@@ -13,8 +13,8 @@ from trueground.errors import InputError
 from trueground.evaluate.stream import Stream
 from trueground.evaluate.work import Progress
 from trueground.stats.human import preferences
+from trueground.studies.labelled.sets import LabelledSet, LabelledSets
 from trueground.studies.validate.numbers import Manner, turn
-from trueground.studies.validate.sets import LabelledSet, LabelledSets
 from trueground.types import Record
 
 Floats = NDArray[np.float64]
@@ -102,7 +102,7 @@ def _entry(
         "ties": int((one.labels == 0).sum()),
         "a_preferred": int((one.labels > 0).sum()),
         "groups": one.groups,
-        "annotators": len(one.votes) or 1,
+        "annotators": len(one.votes.annotators) or 1,
         "unused": dict(sorted(one.unused.items())),
         "metrics": metrics,
         "scored": ties,

@@ -10,15 +10,20 @@ from trueground.studies.validate.scored import ScoredSet
 
 
 def ceiling_of(one: ScoredSet, manner: Manner) -> dict[str, Any] | None:
-    """Each annotator by name, and their mean; None where fewer than two labelled the set."""
-    names, table = one.set.annotations()
+    """Each annotator by name, and their mean; None where fewer than two labelled the set.
+
+    Records that all of them together are tied on have no label, but count here: only a tie of the
+    rest leaves one out. Without them two annotators would always agree.
+    """
+    names = one.set.votes.annotators
     if len(names) < 2:
         return None
+    table, clusters = one.set.votes.table()
     raw = ceiling(
         table,
         positive_above=manner.rule.positive_above,
         ordinal=manner.rule.ordinal,
-        clusters=one.set.clusters if one.set.grouped else None,
+        clusters=clusters,
         resamples=manner.resamples,
         seed=manner.seed,
         level=manner.level,

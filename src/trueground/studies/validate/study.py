@@ -14,16 +14,16 @@ from trueground.errors import InputError, UsageError
 from trueground.evaluate.manifest import judging, shown_word
 from trueground.evaluate.parts import Parts
 from trueground.evaluate.stream import Stream, make_stream
+from trueground.studies.labelled.merged import LabelFiles
+from trueground.studies.labelled.rule import DEFAULT_LABEL
+from trueground.studies.labelled.sets import LabelledSet, LabelledSets
 from trueground.studies.validate import pairs
-from trueground.studies.validate.labels import DEFAULT_LABEL
-from trueground.studies.validate.merged import LabelFiles
 from trueground.studies.validate.notes import Unscored, one_kind
 from trueground.studies.validate.numbers import Manner, Totals, measure_set
 from trueground.studies.validate.people import ceiling_of
 from trueground.studies.validate.result import FORMAT, Out, Validation
 from trueground.studies.validate.runs import Runs
 from trueground.studies.validate.scored import ScoredSet, higher_is_better, read_run, score_sets
-from trueground.studies.validate.sets import LabelledSet, LabelledSets
 from trueground.studies.validate.settings import Settings
 from trueground.studies.validate.worst import describe
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.studies.validate.labels import Told
+from trueground.studies.labelled.rule import Told
+from trueground.studies.labelled.sets import LabelledSets
 from trueground.studies.validate.scored import ScoredSet
-from trueground.studies.validate.sets import LabelledSets
 from trueground.types import Record
 
 Floats = NDArray[np.float64]

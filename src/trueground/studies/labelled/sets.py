@@ -1,4 +1,4 @@
-"""The labelled sets of a validation: every row checked, and every label read, before any work."""
+"""Labelled sets of records: every row checked, and every label read, before any work."""
 
 from __future__ import annotations
 
@@ -12,28 +12,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError
-from trueground.studies.reading import hashes
-from trueground.studies.validate.labels import (
+from trueground.studies.labelled.merged import LabelFiles
+from trueground.studies.labelled.opening import Ints, LabelledSet, named, open_set
+from trueground.studies.labelled.rule import (
     DEFAULT_LABEL,
+    NO_LABEL,
+    TIED,
     LabelRule,
     Told,
+    Votes,
     choose_label,
+    cluster_key,
     label_names,
 )
-from trueground.studies.validate.merged import LabelFiles
-from trueground.studies.validate.opening import Ints, LabelledSet, named, open_set
+from trueground.studies.reading import hashes
 from trueground.types import Record
 
 __all__ = ["LabelledSet", "LabelledSets"]
 
 Use = Callable[[Record], str | None]
+_WITHOUT = {NO_LABEL, TIED, "bad_row"}  # what is no matter of `use`
 
 
 class LabelledSets:
     """Several sets under one label.
 
-    `use` tells of a record why it cannot serve, if so. InputError: no such label, labels of one
-    kind only, a bad row, a file or run that cannot be read. UsageError: a file twice.
+    `use` tells of a record why it cannot serve, if so. `sets` are those with anything that can,
+    `given` all of them. InputError: no such label, labels of one kind only, a bad row, a file or
+    run that cannot be read. UsageError: a file twice.
     """
 
     def __init__(
@@ -54,18 +60,19 @@ class LabelledSets:
         self._files = labels
         self.notes: list[str] = []
         with ExitStack() as stack:
-            self.sets = [
+            self.given = [
                 open_set(one, name, number, stack, mapping, on_bad_row, limit, progress)
                 for number, (one, name) in enumerate(named(source), 1)
             ]
             if labels is None:
-                where = ", ".join(one.path for one in self.sets)
+                where = ", ".join(one.path for one in self.given)
                 label = choose_label(label, self._names(), where, default)
             else:
                 label = labels.label
             self.rule = LabelRule(label, **rule)
-            for one in self.sets:
+            for one in self.given:
                 self._gather(one)
+            self.sets = [one for one in self.given if one.n]
             self._see()
             self._open = stack.pop_all()
 
@@ -96,13 +103,16 @@ class LabelledSets:
         self._open.close()
 
     def _read(self, record: Record, of: LabelledSet) -> Told | str:
-        others = None if self._files is None else self._files.of(record, of.number)
-        told = self.rule.read(record, others)
+        told = self.rule.read(record, self._others(record, of))
         return told if isinstance(told, str) else self._use(record) or told
+
+    def _others(self, record: Record, of: LabelledSet) -> Votes | None:
+        """Labels that stand beside the records; None where they stand in them."""
+        return None if self._files is None else self._files.of(record, of.number)
 
     def _names(self) -> Counter[str]:
         names: Counter[str] = Counter()
-        for one in self.sets:
+        for one in self.given:
             for batch in one.source.batches():
                 for record in batch:
                     names.update(label_names(record.human or ()))
@@ -110,41 +120,38 @@ class LabelledSets:
 
     def _gather(self, one: LabelledSet) -> None:
         """Read the labels of a set once; nothing but numbers is kept of them."""
-        labels, clusters = array("d"), [np.empty(0, np.int64)]
+        labels, clusters = array("d"), array("q")
         models: set[str] = set()
         for batch in one.source.batches():
-            kept = []
-            for record in batch:
+            keys = hashes(cluster_key(record, one.number) for record in batch).tolist()
+            for record, key in zip(batch, keys, strict=True):
                 told = self._read(record, one)
+                if told == TIED:
+                    one.votes.add(self.rule.votes(record, self._others(record, one)), key)
                 if isinstance(told, str):
                     one.unused[told] += 1
                     continue
-                for name, value in told.votes.items():
-                    rows, values = one.votes.setdefault(name, (array("q"), array("d")))
-                    rows.append(len(labels))
-                    values.append(value)
+                one.votes.add(told.votes, key)
                 labels.append(told.value)
-                kept.append(record)
+                clusters.append(key)
                 one.grouped |= record.group is not None
                 if record.model is not None:
                     models.add(record.model)
-            clusters.append(hashes(_cluster(record, one.number) for record in kept))
-        one.labels, one.clusters = np.array(labels), np.concatenate(clusters)
+        one.labels, one.clusters = np.array(labels), np.array(clusters, np.int64)
         one.positives = sum(map(self.rule.is_positive, labels))
         one.models = len(models) or None
-        one.votes = dict(sorted(one.votes.items()))
         if one.check.bad_total:
             one.unused["bad_row"] = one.check.bad_total
 
     def _see(self) -> None:
-        """Leave out what has no label. InputError where nothing is left, or of one kind only."""
-        for one in self.sets:
+        """Tell of sets without a label. InputError where nothing is left, or of one kind only."""
+        for one in self.given:
             if not one.n:
-                told = ", ".join(f"{count:,} {why}" for why, count in sorted(one.unused.items()))
+                usable = "" if one.unused.keys() <= _WITHOUT else "that can be used "
                 self.notes.append(
-                    f"{one.name}: no record has the label {self.rule.label!r} ({told})"
+                    f"{one.name}: no record {usable}has the label {self.rule.label!r} "
+                    f"({_counted(one.unused)})"
                 )
-        self.sets = [one for one in self.sets if one.n]
         if not self.sets:
             raise InputError("; ".join(self.notes))
         n, positives = self.n, sum(one.positives for one in self.sets)
@@ -152,13 +159,14 @@ class LabelledSets:
         if self.rule.graded or (self.rule.ordinal and not same):
             return
         if positives in (0, n):
+            unused = sum((one.unused for one in self.given), Counter[str]())
+            rest = f"; {_counted(unused)}" if unused else ""
             raise InputError(
                 f"label {self.rule.label!r}: {positives:,} of {n:,} labelled records are positive "
-                f"(above {self.rule.positive_above:g}); expected some of both kinds. Another limit "
-                "is set by --positive-above"
+                f"(above {self.rule.positive_above:g}){rest}; expected some of both kinds. "
+                "Another limit is set by --positive-above"
             )
 
 
-def _cluster(record: Record, number: int) -> str:
-    """Equal for records of one group, in whichever set; a record without group is alone."""
-    return f"i{number}:{record.id}" if record.group is None else f"g{record.group}"
+def _counted(unused: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {why}" for why, count in sorted(unused.items()))

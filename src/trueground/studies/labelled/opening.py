@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from trueground.errors import InputError, UsageError
 from trueground.records import Check, RecordSource, open_records
 from trueground.runs.directory import RECORDS
+from trueground.studies.labelled.rule import Votes
 from trueground.studies.reading import FinishedRun, open_run
 
 Floats = NDArray[np.float64]
@@ -24,11 +25,43 @@ Ints = NDArray[np.int64]
 
 
 @dataclass
+class Votings:
+    """What each annotator said, in rows of their own: one for each record that anybody voted on."""
+
+    _given: dict[str, tuple[array[int], array[float]]] = field(default_factory=dict)
+    _keys: array[int] = field(default_factory=lambda: array("q"))
+
+    @property
+    def annotators(self) -> list[str]:
+        """Who voted, sorted."""
+        return sorted(self._given)
+
+    def add(self, votes: Votes, cluster: int) -> None:
+        """Count the votes on one record in, if there are any."""
+        if not votes:
+            return
+        for name, value in votes.items():
+            rows, values = self._given.setdefault(name, (array("q"), array("d")))
+            rows.append(len(self._keys))
+            values.append(value)
+        self._keys.append(cluster)
+
+    def table(self) -> tuple[Floats, Ints]:
+        """Votes, shape (records, annotators), NaN where there is none; clusters, (records,)."""
+        table = np.full((len(self._keys), len(self._given)), np.nan)
+        for column, name in enumerate(self.annotators):
+            rows, values = self._given[name]
+            table[np.array(rows, np.int64), column] = values
+        return table, np.array(self._keys, np.int64)
+
+
+@dataclass
 class LabelledSet:
     """One file of records, or a finished run (`run`), with the labels of those that have one.
 
-    `labels` are as the statistics get them, `clusters` equal within a group; `votes` holds, for
-    each annotator, rows and what was said of them. `unused` counts records without a label.
+    `labels` are as the statistics get them, `clusters` equal within a group. `unused` counts
+    records without a label. `votes` are what annotators said, those of tied records too: a record
+    that people are split on tells of them, though it has no label.
     """
 
     name: str
@@ -42,7 +75,7 @@ class LabelledSet:
     clusters: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     grouped: bool = False
     models: int | None = None
-    votes: dict[str, tuple[array[int], array[float]]] = field(default_factory=dict)
+    votes: Votings = field(default_factory=lambda: Votings())
     positives: int = 0
     number: int = 1
 
@@ -55,13 +88,6 @@ class LabelledSet:
     def groups(self) -> int | None:
         """Clusters among them; None where no record names a group."""
         return len(np.unique(self.clusters)) if self.grouped else None
-
-    def annotations(self) -> tuple[list[str], Floats]:
-        """Annotators, and what each said, shape (n, annotators), NaN where nothing."""
-        table = np.full((self.n, len(self.votes)), np.nan)
-        for column, (rows, values) in enumerate(self.votes.values()):
-            table[np.array(rows, np.int64), column] = values
-        return list(self.votes), table
 
 
 def named(source: Any) -> list[tuple[Any, str]]:

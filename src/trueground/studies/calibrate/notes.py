@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trueground.studies.calibration_how import USUAL_LEAST
+from trueground.studies.calibrate.how import USUAL_LEAST
 
 _CLEAR = 2  # standard errors
 

@@ -50,9 +50,8 @@ class LabelRule:
 
         `others` are labels that stand in another file than the record; they win.
         """
-        human = (record.human or {}) if others is None else others
-        start = self.label + _BY
-        votes = {name[len(start) :]: v for name, v in human.items() if name.startswith(start)}
+        human = _human(record, others)
+        votes = self.votes(record, others)
         own = human.get(self.label)
         if own is None and not votes:
             return NO_LABEL
@@ -64,9 +63,27 @@ class LabelRule:
         share = fmean(vote > self.positive_above for vote in votes.values())
         return TIED if share == 0.5 else Told(float(share > 0.5), share, votes)
 
+    def votes(self, record: Record, others: Votes | None = None) -> Votes:
+        """What each annotator said, also where they are tied."""
+        start = self.label + _BY
+        given = _human(record, others).items()
+        return {name[len(start) :]: value for name, value in given if name.startswith(start)}
+
     def is_positive(self, value: float) -> bool:
         """Whether a label, as the statistics get it, is a positive one."""
         return value > (self.positive_above if self.ordinal else 0.5)
+
+
+def _human(record: Record, others: Votes | None) -> Votes:
+    return (record.human or {}) if others is None else others
+
+
+def cluster_key(record: Record, number: int) -> str:
+    """Equal for records of one group, in whichever set; a record without group is alone.
+
+    `number` is that of its set.
+    """
+    return f"i{number}:{record.id}" if record.group is None else f"g{record.group}"
 
 
 def label_names(names: Iterable[str]) -> Counter[str]:

@@ -15,7 +15,7 @@ from trueground.annotation.kinds import KINDS
 from trueground.annotation.labels import read_labels
 from trueground.annotation.lines import UNREADABLE, numbered
 from trueground.errors import InputError, UsageError
-from trueground.studies.validate.labels import Votes
+from trueground.studies.labelled.rule import Votes
 from trueground.types import Record
 
 # Kinds with one task a record, by the label that they give.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,55 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground._version import __version__
-from trueground.claims import Decomposer
-from trueground.errors import InputError
-from trueground.judges import Judge
 from trueground.judges.calibrated import basis_of
 from trueground.judges.calibration import FORMAT
-from trueground.stats import logistic
-from trueground.stats.held_out import HeldOut, Predicted, bootstrap_intervals, folds, held_out
+from trueground.stats.held_out import HeldOut, folds, held_out
+from trueground.stats.human import Measured, measure_all
 from trueground.stats.share import lower_bound
 from trueground.stats.thresholds import (
     MEASURES,
     Floats,
-    Mask,
     auroc,
     curve,
     measures_at,
     see_labelled,
 )
-from trueground.studies.calibration import Calibration
-from trueground.studies.calibration_curves import Curves, see_verdicts
-from trueground.studies.calibration_how import How
-from trueground.studies.calibration_notes import notes
-from trueground.studies.labelled import LabelledFile
+from trueground.studies.calibrate.by_file import told_by_file
+from trueground.studies.calibrate.curves import Curves, see_verdicts
+from trueground.studies.calibrate.how import How
+from trueground.studies.calibrate.judged import Judged
+from trueground.studies.calibrate.notes import notes
+from trueground.studies.calibrate.result import Calibration
 
 FOLDS = 5
 VERDICT = 0.5  # between False and True
 _POINTS = 200
-
-
-@dataclass(frozen=True)
-class Judged:
-    """Scores and labels of all judged records, each of shape (n,), and where they come from.
-
-    `by_verdict` says that scores are verdicts, 1 for True and 0 for False, because the judge has no
-    others. `probabilities` is NaN where the judge gave none; `clusters` is None where no record has
-    a group; `file_numbers` counts from 0 in the order of `files`.
-    """
-
-    judge: Judge
-    decomposer: Decomposer | None
-    label: str
-    positive_above: float
-    files: Sequence[LabelledFile]
-    unscored: Sequence[Counter[str]]
-    by_verdict: bool
-    scores: Floats
-    probabilities: Floats
-    labels: Mask
-    clusters: NDArray[np.int64] | None
-    file_numbers: NDArray[np.int64]
 
 
 def conclude(judged: Judged, how: How) -> Calibration:
@@ -109,12 +82,7 @@ class _Conclusion:
 
     def raw(self) -> dict[str, Any]:
         j, chosen = self.judged, self.threshold
-        area, accuracies = bootstrap_intervals(
-            *(j.scores, j.labels, (self.default, chosen), j.clusters),
-            resamples=self.how.resamples,
-            seed=self.how.seed,
-            level=self.how.level,
-        )
+        at = self.measured
         raw: dict[str, Any] = {
             "format": FORMAT,
             "judge": j.judge.name,
@@ -132,23 +100,40 @@ class _Conclusion:
             "positives": int(j.labels.sum()),
             "groups": None if j.clusters is None else len(np.unique(j.clusters)),
             "unscored": dict(sorted(sum(j.unscored, Counter[str]()).items())),
-            "auroc": {"value": auroc(j.scores, j.labels), "ci": area},
-            "default": self._at(self.default) | {"balanced_accuracy_ci": accuracies[0]},
-            "chosen": self._at(chosen)
-            | {"balanced_accuracy_ci": accuracies[1], "cross_validated": self._cross_validated()},
+            "auroc": {"value": auroc(j.scores, j.labels), "ci": _ends(at["default"], "auroc")},
+            "default": self._at(self.default, at["default"]),
+            "chosen": self._at(chosen, at["chosen"]) | {"cross_validated": self._cross_validated()},
             **self.curves.raw(),
-            "files": self._files(),
+            "files": told_by_file(
+                *(j, self.default, chosen, self.how.choose, self.held_out.reason, self.curves)
+            ),
             "curve": self._curve(),
             "ci_level": self.how.level,
             "resamples": self.how.resamples,
             "seed": self.how.seed,
             "trueground": __version__,
         }
-        return {**raw, "notes": list(notes(raw, self.how.measure))}
+        return {**raw, "notes": [*j.told, *notes(raw, self.how.measure)]}
 
-    def _at(self, threshold: float) -> dict[str, Any]:
+    @cached_property
+    def measured(self) -> dict[str, Measured]:
+        """At both thresholds, which stay fixed, by the resamples that `validate` draws too."""
+        j = self.judged
+        return measure_all(
+            {"default": j.scores, "chosen": j.scores},
+            j.labels.astype(np.float64),
+            clusters=j.clusters,
+            threshold={"default": self.default, "chosen": self.threshold},
+            probability=False,
+            resamples=self.how.resamples,
+            seed=self.how.seed,
+            level=self.how.level,
+        )
+
+    def _at(self, threshold: float, measured: Measured) -> dict[str, Any]:
         found = measures_at(self.judged.scores, self.judged.labels, threshold)
-        return {"threshold": threshold, **found}
+        ci = _ends(measured, "balanced_accuracy")
+        return {"threshold": threshold, **found, "balanced_accuracy_ci": ci}
 
     def _cross_validated(self) -> dict[str, Any]:
         """Every measure on items that the threshold was not chosen on."""
@@ -189,51 +174,6 @@ class _Conclusion:
             "n": len(hits),
         }
 
-    def _files(self) -> list[dict[str, Any]]:
-        j = self.judged
-        if len(j.files) == 1:
-            return [self._file(0, None, None)]
-        others = HeldOut(reason=self.held_out.reason)
-        if not j.by_verdict:
-            others = held_out(j.scores, j.labels, j.file_numbers, self.how.choose)
-        curve = self.curves.predicted(j.file_numbers)
-        return [self._file(number, others, curve) for number in range(len(j.files))]
-
-    def _file(self, number: int, others: HeldOut | None, curve: Predicted | None) -> dict[str, Any]:
-        """One file by itself; `left_out`: threshold and curve of the other files."""
-        j, file = self.judged, self.judged.files[number]
-        mine = j.file_numbers == number
-        scores, labels = j.scores[mine], j.labels[mine]
-        told: dict[str, Any] = {
-            "path": file.name,
-            "sha256": next((info.sha256 for info in file.check.files), None),
-            "n": len(scores),
-            "positives": int(labels.sum()),
-            "unscored": dict(sorted(j.unscored[number].items())),
-            "auroc": None,
-            "reason": None,
-            "default": _balanced(scores, labels, self.default),
-            "chosen": _balanced(scores, labels, self.threshold),
-        }
-        try:
-            told["auroc"] = auroc(scores, labels)
-        except InputError as error:
-            told["reason"] = str(error)
-        if others is not None:
-            threshold = others.thresholds[number] if others.thresholds else None
-            value = None if threshold is None else _balanced(scores, labels, threshold)
-            told["left_out"] = {
-                "threshold": threshold,
-                "balanced_accuracy": value,
-                "reason": others.reason,
-            }
-        if curve is not None:
-            known = curve.probabilities
-            told["left_out"]["calibration_error"] = (
-                None if known is None else logistic.calibration_error(known[mine], labels)
-            )
-        return told
-
     def _curve(self) -> list[dict[str, float | None]]:
         """At most 200 cuts, evenly among all, the ends and the two thresholds' among them."""
         cuts = curve(self.judged.scores, self.judged.labels)
@@ -247,8 +187,9 @@ class _Conclusion:
         ]
 
 
-def _balanced(scores: Floats, labels: Mask, threshold: float) -> float | None:
-    return measures_at(scores, labels, threshold)["balanced_accuracy"]
+def _ends(measured: Measured, name: str) -> list[float] | None:
+    ci = measured.estimates[name].ci
+    return None if ci is None else list(ci)
 
 
 def _number(value: float) -> float | None:

@@ -13,7 +13,7 @@ from trueground.judges.calibration import METHODS
 from trueground.stats.held_out import Predicted, predicted
 from trueground.stats.logistic import brier, calibration_error, reliability
 from trueground.stats.thresholds import Floats, Mask
-from trueground.studies.calibration_how import Curve, fit_curve, see_enough
+from trueground.studies.calibrate.how import Curve, fit_curve, see_enough
 
 
 class Curves:

@@ -1,0 +1,1 @@
+"""A judge against human labels: its threshold, its probabilities, and how far both hold."""

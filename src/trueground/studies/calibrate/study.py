@@ -1,0 +1,108 @@
+"""A judge against human labels: its threshold, its probabilities, and how far both hold.
+
+Truly-Ground chose its thresholds so that the judge's verdicts correlate most with people's
+(appendix B.2); that is the objective `correlation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import Any, Literal
+
+from trueground.claims import Decomposer, get_decomposer
+from trueground.judges import Judge, get_judge
+from trueground.studies.calibrate.gathered import Gathered, no_scores, unfit, weakest
+from trueground.studies.calibrate.how import How
+from trueground.studies.calibrate.numbers import conclude
+from trueground.studies.calibrate.result import Calibration
+from trueground.studies.labelled.merged import LabelFiles
+from trueground.studies.labelled.sets import LabelledSets
+
+Progress = Callable[[str, int, int | None], None]
+
+
+def _silent(_phase: str, _done: int, _total: int | None) -> None:
+    """Say nothing."""
+
+
+def calibrate(
+    source: Any,
+    judge: str | Judge,
+    *,
+    label: str | None = None,
+    labels: Sequence[str | Path] = (),
+    positive_above: float = 0.5,
+    decomposer: str | Decomposer | None = None,
+    objective: str | None = None,
+    precision: float | None = None,
+    method: str = "platt",
+    mapping: Mapping[str, str] | None = None,
+    on_bad_row: Literal["stop", "skip"] = "stop",
+    limit: int | None = None,
+    seed: int = 0,
+    resamples: int = 2_000,
+    level: float = 0.95,
+    cache: bool = True,
+    progress: Progress = _silent,
+) -> Calibration:
+    """Judge labelled answers; choose the threshold, and fit probabilities, that suit the labels.
+
+    `source` is what `score` takes; of several files each is also reported by itself. The judge is
+    asked once per record whether its contexts support the whole response; with a `decomposer` once
+    per claim, and the weakest claim counts. `label` is a key of `human` (default: "faithful", else
+    the only one), and a record is positive where it is greater than `positive_above`; several
+    annotators stand as LABEL:ANNOTATOR, and their majority decides. `labels` are files of
+    `trueground annotate` instead. `limit` takes the first records of each file.
+
+    The threshold is chosen for an `objective` (default: balanced accuracy), or is the lowest that
+    reaches a wanted `precision`; `method` is "platt" or "isotonic". A judge whose verdicts have no
+    score has no threshold to choose: its True and False get probabilities.
+
+    UsageError: a name that is not known, an objective or precision for a judge without scores.
+    InputError: a file or label that cannot be used, labels of one kind only, scores that are all
+    equal, a precision out of reach, too few records for a method. UnreachableError: the judge.
+    """
+    how = How(objective, precision, method, seed, resamples, level)
+    asked = get_judge(judge, cache=cache) if isinstance(judge, str) else judge
+    scoreless = not getattr(asked, "scores", True)
+    if scoreless and how.chooses:
+        raise no_scores(asked)
+    splitter = (
+        get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
+    )
+    with (
+        _closing(asked, judge),
+        _closing(splitter, decomposer),
+        LabelledSets(
+            source,
+            label=label,
+            rule={"positive_above": positive_above},
+            labels=LabelFiles([Path(path) for path in labels], label) if labels else None,
+            use=unfit,
+            mapping=mapping,
+            on_bad_row=on_bad_row,
+            limit=limit,
+            progress=lambda rows: progress("check", rows, None),
+        ) as sets,
+    ):
+        gathered = Gathered(sets, scoreless)
+        for one in sets.sets:
+            row = 0
+            for batch in sets.batches(one):
+                records = [record for record, _ in batch]
+                # The first by itself: a judge without scores is found out at the price of one.
+                first = 0 if gathered.asked else 1
+                for part in filter(None, (records[:first], records[first:])):
+                    gathered.add(one, row, weakest(part, asked, splitter))
+                    row += len(part)
+                    if how.chooses:
+                        gathered.see_scores(asked)
+                    progress("score", gathered.asked, sets.n)
+        return conclude(gathered.judged(asked, splitter), how)
+
+
+def _closing(part: Any, given: object) -> Any:
+    """Close what was made here; what the caller made is the caller's."""
+    return closing(part) if part is not given and hasattr(part, "close") else nullcontext()
