@@ -29,22 +29,23 @@ class Gap(msgspec.Struct):
 class Alignment(msgspec.Struct):
     """Words of a claim and of a sentence without punctuation marks, and the places of the pairs.
 
-    `pairs` ascend in both; `said` is how many content words of the claim are in a pair.
+    `pairs` ascend in both; `said` is how many content words of the claim are in a pair, and `gaps`
+    are all that hold something in one of the two.
     """
 
     mine: list[Token]
     theirs: list[Token]
     pairs: list[tuple[int, int]]
     said: int
+    gaps: list[Gap]
 
-    def gaps(self) -> Iterator[Gap]:
-        """All gaps that hold something in one of the two."""
-        mine, theirs = self.mine, self.theirs
-        ends = [(-1, -1), *self.pairs, (len(mine), len(theirs))]
-        for (i, j), (k, m) in pairwise(ends):
-            if k - i > 1 or m - j > 1:
-                after = mine[k] if k < len(mine) else None
-                yield Gap(mine[i + 1 : k], theirs[j + 1 : m], i < 0, after is None, after)
+
+def _gaps(mine: list[Token], theirs: list[Token], pairs: list[tuple[int, int]]) -> Iterator[Gap]:
+    ends = [(-1, -1), *pairs, (len(mine), len(theirs))]
+    for (i, j), (k, m) in pairwise(ends):
+        if k - i > 1 or m - j > 1:
+            after = mine[k] if k < len(mine) else None
+            yield Gap(mine[i + 1 : k], theirs[j + 1 : m], i < 0, after is None, after)
 
 
 def align(claim: Sequence[Token], sentence: Sequence[Token]) -> Alignment:
@@ -76,7 +77,8 @@ def align(claim: Sequence[Token], sentence: Sequence[Token]) -> Alignment:
         ):
             pairs.insert(at, pair)
     pairs = _grown(pairs, one, other)
-    return Alignment(mine, theirs, pairs, sum(mine[i].content for i, _ in pairs))
+    said = sum([mine[i].content for i, _ in pairs])
+    return Alignment(mine, theirs, pairs, said, list(_gaps(mine, theirs, pairs)))
 
 
 def _name(token: Token) -> str:

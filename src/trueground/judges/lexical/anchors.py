@@ -174,7 +174,11 @@ def _hits(reading: Reading, item: Item) -> Iterator[tuple[Segment, int]]:
 
 def _verb_before(tokens: list[Token], at: int) -> Token | None:
     """The nearest content verb before `at`."""
-    return next((t for t in reversed(tokens[:at]) if t.verb and t.key), None)
+    for i in range(at - 1, -1, -1):
+        token = tokens[i]
+        if token.verb and token.key:
+            return token
+    return None
 
 
 def _verb_fits(part: Segment, at: int, key: str) -> bool:
@@ -186,15 +190,18 @@ def _verb_fits(part: Segment, at: int, key: str) -> bool:
 def _rival(reading: Reading, item: Item, key: str) -> Token | None:
     """A different value or name of the same kind that stands with the verb `key`."""
     for part in reading.parts:
-        for i, token in enumerate(part.tokens):
-            verb = _verb_before(part.tokens, i)
-            if verb is None or verb.key != key:
-                continue
-            if item.value is not None and token.value is not None:
-                if same_kind(item.value, token.value) and not agrees(item.value, token.value):
+        if key not in part.keys:
+            continue
+        verb = ""
+        for token in part.tokens:
+            if verb == key:
+                if item.value is not None and token.value is not None:
+                    if same_kind(item.value, token.value) and not agrees(item.value, token.value):
+                        return token
+                elif item.value is None and token.value is None and _stranger(token, reading):
                     return token
-            elif item.value is None and token.value is None and _stranger(token, reading):
-                return token
+            if token.verb and token.key:
+                verb = token.key
     return None
 
 

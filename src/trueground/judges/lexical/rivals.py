@@ -27,7 +27,7 @@ def rival_name(laid: Alignment, found: Coverage) -> tuple[Token, Token] | None:
     if reversed_ and turned_round(laid):
         return None
     named = {id(item.token) for item in found.view.items if item.name}
-    for gap in laid.gaps():
+    for gap in laid.gaps:
         mine = [t for t in gap.mine if t.content and t.value is None]
         opens = gap.opens and len(mine) == 1 and mine[0].key.endswith("~")
         if not mine or not all(id(t) in named or (opens and _is_name(t, found.text)) for t in mine):

@@ -6,8 +6,7 @@ beside each other they have another name before "gave": the claim is not what th
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from trueground.judges.lexical.agreement import agrees, same_kind
 from trueground.judges.lexical.alignment import Alignment, Gap, align
@@ -70,7 +69,7 @@ def _nearest(found: Coverage) -> Alignment | None:
 
 
 def _values(laid: Alignment, found: Coverage) -> str | None:
-    for gap in laid.gaps():
+    for gap in laid.gaps:
         if max(len(gap.mine), len(gap.theirs)) > _SHORT:
             continue
         for token in gap.mine:
@@ -92,12 +91,9 @@ def _instead(mine: Token, theirs: Token) -> str:
 def _reversals(laid: Alignment, found: Coverage) -> str | None:
     """One side denies, or has the opposite word; two such changes close together cancel out."""
     turns: list[tuple[int, str]] = []
-    window = [t for i in range(found.first, found.end) for t in found.text.tokens(i)]
-    known = Counter(_bare(t) for t in window)
-    known.subtract(Counter(_bare(t) for t in laid.mine))
-    known = Counter({word: n + 1 for word, n in known.items() if n >= 0})
+    known = _known(laid, found)
     turned = turned_round(laid)
-    for gap in laid.gaps():
+    for gap in laid.gaps:
         whys = (_denial(gap, laid), None if turned else _contrast(gap, known))
         turns += [(_place(gap, laid), why) for why in whys if why]
     for i, j in laid.pairs:
@@ -109,6 +105,18 @@ def _reversals(laid: Alignment, found: Coverage) -> str | None:
     if len(turns) == 2 and turns[1][0] - turns[0][0] <= _NEAR:
         return None
     return turns[0][1] if turns else None
+
+
+def _known(laid: Alignment, found: Coverage) -> set[str]:
+    """Words of the claim in doubt that the window has at least as often as the claim."""
+    doubtful = {_bare(t) for gap in laid.gaps for t in gap.mine if gap.theirs}
+    doubtful |= {_bare(t) for t in laid.mine if t.word.sign}
+    if not doubtful:
+        return doubtful
+    window = [t for i in range(found.first, found.end) for t in found.text.tokens(i)]
+    words = [_bare(t) for t in window]
+    mine = [_bare(t) for t in laid.mine]
+    return {word for word in doubtful if words.count(word) >= mine.count(word)}
 
 
 def _place(gap: Gap, laid: Alignment) -> int:
@@ -155,7 +163,7 @@ def _bare(token: Token) -> str:
     return word[:-2] if word.endswith(("'s", "’s")) else word
 
 
-def _contrast(gap: Gap, known: Collection[str]) -> str | None:
+def _contrast(gap: Gap, known: set[str]) -> str | None:
     """A word of the claim that the window has not, and its opposite in the same gap."""
     if max(len(gap.mine), len(gap.theirs)) > _SHORT:
         return None
@@ -170,7 +178,7 @@ def _contrast(gap: Gap, known: Collection[str]) -> str | None:
 
 def _quantities(laid: Alignment, found: Coverage) -> str | None:
     """The claim says "few", "never" or "all" where the text says "many", "often" or "five"."""
-    for gap in laid.gaps():
+    for gap in laid.gaps:
         if max(len(gap.mine), len(gap.theirs)) > _SHORT:
             continue
         mine, theirs = _level(gap.mine), _level(gap.theirs)
