@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
 import os
-import signal
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
@@ -17,6 +14,7 @@ import msgspec
 from trueground.errors import WorkerError
 from trueground.evaluate.parts import make_parts
 from trueground.evaluate.plan import Plan, make_plan
+from trueground.evaluate.pool import WorkerPool
 from trueground.evaluate.scorer import Scored, Scorer
 from trueground.types import Answered, Record
 
@@ -51,8 +49,7 @@ def map_batches(
         yield from map(Scorer(plan), batches)
         return
     encode = msgspec.msgpack.Encoder().encode
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, context, initializer=_start, initargs=(job,))
+    pool = WorkerPool(workers, _start, job)
     waiting: deque[Future[Scored]] = deque()
     try:
         for batch in batches:
@@ -75,10 +72,8 @@ _decode = msgspec.msgpack.Decoder(list[Answered])
 
 
 def _start(job: Job) -> None:
-    """Build this worker's scorer. Ctrl-C is the parent's to handle."""
+    """Build this worker's scorer."""
     global _scorer
-    with contextlib.suppress(ValueError):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
     parts = make_parts(job.judges, job.decomposer)
     plan = make_plan(
         (),
