@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.records.fields import look_up
+from trueground.records.members import HUMAN, OTHER, is_member
 from trueground.types import Record
 
 FIELDS = frozenset(Record.__struct_fields__)
@@ -17,7 +18,8 @@ _ROWS_REMEMBERED = 1000
 def parse_mapping(text: str) -> dict[str, str]:
     """`"question=query,contexts=docs"` → `{"question": "query", "contexts": "docs"}`.
 
-    UsageError: a part without `=`, an empty side, a field that does not exist or stands twice.
+    Beside the fields of a record there are `human.NAME`, a label, and `response_b`. UsageError: a
+    part without `=`, an empty side, a field that does not exist or stands twice.
     """
     mapping: dict[str, str] = {}
     for part in text.split(","):
@@ -35,10 +37,26 @@ def parse_mapping(text: str) -> dict[str, str]:
 
 
 def check_fields(names: Iterable[str]) -> None:
-    """UsageError for a name that is no field of a record."""
+    """UsageError for a name that is no field of a record, no `human.NAME`, no `response_b`."""
     for name in names:
-        if name not in FIELDS:
-            raise unknown_name("field", name, FIELDS)
+        if name == HUMAN:
+            raise UsageError(
+                "the mapping names no label after 'human.'; write human.NAME=COLUMN, for example "
+                "human.faithful=score"
+            )
+        if name not in FIELDS and not is_member(name):
+            raise unknown_name("field", name, FIELDS | {f"{HUMAN}NAME", OTHER})
+
+
+class Mapped(NamedTuple):
+    """A row under our names, the fields that mapped columns displaced, and members of fields.
+
+    `members` are values of `human.NAME` and `response_b`, as they stand in the columns.
+    """
+
+    row: dict[str, Any]
+    displaced: dict[str, Any]
+    members: dict[str, Any]
 
 
 class ColumnMap:
@@ -50,8 +68,8 @@ class ColumnMap:
         self._columns: dict[str, None] = {}
         self._rows = 0
 
-    def apply(self, row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The row under our names, and the fields that a mapped column has displaced."""
+    def apply(self, row: dict[str, Any]) -> Mapped:
+        """The row under our names."""
         self._remember(row)
         found: dict[str, Any] = {}
         for field, column in self.mapping.items():
@@ -61,8 +79,9 @@ class ColumnMap:
                 self._unseen.pop(field, None)
         consumed = set(self.mapping.values())
         rest = {name: value for name, value in row.items() if name not in consumed}
+        members = {name: found.pop(name) for name in list(found) if is_member(name)}
         displaced = {name: rest.pop(name) for name in found if name in rest}
-        return rest | found, displaced
+        return Mapped(rest | found, displaced, members)
 
     def require_seen(self, file: str) -> None:
         """InputError for the first mapped column that stood in no row."""

@@ -100,6 +100,11 @@ def as_number(value: Any) -> str:
         return as_value(value)
 
 
+def as_label(value: Any) -> str:
+    """The remedy for a lone label where an object of labels belongs: its column, under a name."""
+    return "; --map human.NAME=COLUMN reads one label from a column, as in human.faithful=score"
+
+
 def no_remedy(value: Any) -> str:
     """Nothing to suggest beyond what is expected."""
     return ""

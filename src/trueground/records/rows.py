@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from trueground.records.jsontext import decode_row, too_deep
 from trueground.records.mapping import ColumnMap
+from trueground.records.members import place_members
 from trueground.records.parts import Part
 from trueground.records.problems import PlacedRow, Problem, known_id
 from trueground.records.shape import to_record
@@ -51,11 +52,13 @@ def _parse(
         row = decode_row(value) if isinstance(value, bytes) else value
         if part.tidy:
             row = part.tidy(row)
-        displaced = None
+        displaced, members = None, None
         if columns.mapping:
-            row, displaced = columns.apply(row)
+            row, displaced, members = columns.apply(row)
         if part.cells:
             row = part.cells(row)
+        if members:  # labels join those of the field `human`, which is JSON in a cell until now
+            displaced = (displaced or {}) | place_members(row, members, columns.mapping)
         return to_record(row, displaced, ordinal)
     except RecursionError:
         return bad_row(part, number, None, too_deep())

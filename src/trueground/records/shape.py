@@ -12,6 +12,7 @@ import msgspec
 from trueground.records.mapping import FIELDS
 from trueground.records.problems import (
     Problem,
+    as_label,
     as_list,
     as_number,
     as_text,
@@ -159,7 +160,7 @@ _EXPECTED = {
     "gold_knowledge": (_TRIPLES, as_list),
     "gold_knowledge[]": ("a list of three: [qid, property, value]", as_list),
     "gold_knowledge[][]": ("a str or a number", as_text),
-    "human": ('an object of numbers such as {"faithful": 1}', no_remedy),
+    "human": ('an object of numbers such as {"faithful": 1}', as_label),
     "human.*": ("a finite number, or true or false", as_number),
     "model": ("a str", as_text),
     "group": ("a str", as_text),
