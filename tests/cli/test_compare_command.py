@@ -89,6 +89,14 @@ def test_a_page_never_takes_the_place_of_another_file(folder: Path) -> None:
     assert done.returncode == 2
     assert "name it FILE.html" in done.stderr
     assert (folder / "one" / "items.jsonl").read_bytes() == before
+    for other in ("one/report.html", "mine.html"):
+        path = folder / other
+        path.write_text(path.read_text("utf-8") if path.exists() else "<p>mine", "utf-8")
+        before = path.read_bytes()
+        done = run("compare", "one", "two", "--out", other, cwd=folder)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "is no comparison page of ours, so it stays" in done.stderr
+        assert path.read_bytes() == before
     done = run("compare", "one", "two", "--out", "nowhere/c.html", cwd=folder)
     assert (done.returncode, "does not exist" in done.stderr) == (2, True)
 

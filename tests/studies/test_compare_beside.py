@@ -22,7 +22,7 @@ from trueground.errors import UsageError
 from trueground.reports.comparison import render
 from trueground.reports.comparison_page import render_page, write_comparison
 from trueground.reports.page import write_page
-from trueground.stats.effects import Effects, effects
+from trueground.stats.effects import Effects, effects_of
 from trueground.stats.paired import holm
 from trueground.stats.power import plan
 from trueground.studies.compare import compare
@@ -82,9 +82,9 @@ def test_sizes_are_those_of_the_scores(make: Make) -> None:
         sizes = pair.metrics[metric].sizes
         assert sizes is not None
         assert flat(sizes.effects) == pytest.approx(
-            flat(effects(in_a, in_b, binary=binary, resamples=200))
+            flat(effects_of(in_a[:, None], in_b[:, None], binary=[binary], resamples=200)[0])
         )
-        assert sizes.planning == plan(in_b - in_a, discordant=binary, wanted=[0.05])
+        assert sizes.planning == plan(np.round(in_b - in_a, 12), discordant=binary, wanted=[0.05])
         if binary:
             assert sizes.wilcoxon is None
         else:
@@ -252,3 +252,41 @@ def test_no_links_without_a_page_that_can_be_read(make: Make, text: str | None) 
             (run / "report.html").write_text(text)
     metric = compare([a, b], metrics="f1").pairs[0].metrics["f1"]
     assert {(c.link_a, c.link_b) for c in metric.changes_lost} == {(None, None)}
+
+
+def test_noise_of_the_last_digits_changes_no_item(make: Make) -> None:
+    """0.3 and 0.1 + 0.2 are one score."""
+    a, b = make("a", rows(0), metrics="f1"), make("b", rows(0), metrics="f1")
+    for run, score in ((a, "0.3"), (b, "0.30000000000000004")):
+        items = run / "items.jsonl"
+        lines = items.read_text("utf-8").splitlines(keepends=True)
+        items.write_text("".join(re.sub('"f1":[0-9.]+', f'"f1":{score}', x) for x in lines))
+    metric = compare([a, b]).pairs[0].metrics["f1"]
+    assert (metric.won, metric.lost, metric.result.tied, metric.result.p) == (0, 0, 40, 1.0)
+    assert (metric.changes_won, metric.changes_lost) == ((), ())
+    assert metric.sizes is not None
+    assert metric.sizes.wilcoxon is not None
+    assert (metric.sizes.wilcoxon.zeros, metric.sizes.effects.superiority.value) == (40, 0.5)
+
+
+def test_more_patterns_for_many_tests_and_a_note_where_they_do_not_do(make: Make) -> None:
+    runs = [make(name, rows(i)) for i, name in enumerate("abcd")]
+    found = compare(runs)
+    results = [m.result for pair in found.pairs for m in pair.metrics.values()]
+    assert {r.patterns for r in results if r.test == "sign-flip"} == {3_600}  # 9 · 20 / 0.05
+    assert {r.patterns for r in results if r.test == "mcnemar"} == {None}
+    assert not any("attainable" in note for pair in found.pairs for note in pair.notes)
+    shy = compare(runs[:2], level=1 - 1e-6, metrics="f1,k_precision")
+    (note,) = shy.pairs[0].notes
+    assert note == (
+        "with 1,000,000 random sign patterns and 2 tests the smallest Holm p attainable here is "
+        "2e-06; raise --resamples"
+    )
+
+
+def test_sizes_of_a_metric_where_less_is_better_say_so(make: Make) -> None:
+    runs = [make(name, rows(i), metrics="abstained,f1") for i, name in enumerate("ab")]
+    found = compare(runs).as_dict()
+    assert re.search(r"^abstained \(lower is better\)  ", render(found), re.MULTILINE)
+    assert 'abstained</code><br><span class="quiet">lower is better</span>' in render_page(found)
+    assert render(found).count("f1 (lower") == 0

@@ -9,6 +9,7 @@ from trueground.records.problems import shorten
 from trueground.reports.comparison_sizes import (
     EFFECTS,
     effect_words,
+    of_metric,
     planning_heading,
     planning_words,
     shown_effects,
@@ -16,7 +17,11 @@ from trueground.reports.comparison_sizes import (
 )
 from trueground.reports.terminal import number, table
 
-TESTS = {"mcnemar": "exact McNemar", "sign-flip": "sign-flip"}
+TESTS = {
+    "mcnemar": "exact McNemar",
+    "sign-flip": "sign-flip",
+    "sign-flip-exact": "exact sign-flip",
+}
 WHOLE = "whole runs, no test"
 _TEXT = 160
 
@@ -129,7 +134,7 @@ def _effects(pair: Mapping[str, Any]) -> str:
     rows = [("effect size", *(EFFECTS[name].format(**pair) for name in names), "")]
     rows += [
         (
-            metric,
+            of_metric(metric, found),
             *(effect_words(name, found["sizes"]["effects"][name]) for name in names),
             "",
         )

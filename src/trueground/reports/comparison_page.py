@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trueground.errors import UsageError
 from trueground.reports.charts import Scale
 from trueground.reports.comparison import (
     heading,
@@ -29,18 +28,18 @@ from trueground.reports.item_links import way_to
 from trueground.reports.shell import draw
 from trueground.reports.terminal import number
 from trueground.runs.directory import replacing
-from trueground.runs.outfile import see_out_file
+from trueground.runs.outfile import see_page_file
+
+MARK = "trueground-comparison-1"
 
 
 def see_writable(path: Path) -> None:
     """See that the page may be written there, before any work is done.
 
-    UsageError: the name does not end in .html, so that no other file is replaced by a slip.
-    OutputError: the folder is missing or may not be written.
+    An earlier comparison is replaced, no other file. UsageError: the name does not end in .html.
+    OutputError: another file is there; the folder is missing or may not be written.
     """
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"--out {path}: the page is an HTML file; name it FILE.html")
-    see_out_file(path, "comparison.html")
+    see_page_file(path, MARK, overwrite=True)
 
 
 def write_comparison(path: Path, comparison: Mapping[str, Any]) -> None:
@@ -61,6 +60,7 @@ def render_page(comparison: Mapping[str, Any], folder: Path | None = None) -> st
     }
     view = {
         **comparison,
+        "mark": MARK,
         "notices": _notices(comparison),
         "heading": heading,
         "remarks": lambda pair: list(remarks(pair)),
@@ -76,6 +76,15 @@ def render_page(comparison: Mapping[str, Any], folder: Path | None = None) -> st
         "link": lambda label, link: bases[label] + link if link and bases[label] else None,
         "effect_names": EFFECTS,
         "effect_words": effect_words,
+        "patterns": max(
+            (
+                m["result"]["patterns"] or 0
+                for pair in comparison["pairs"]
+                for m in pair["metrics"].values()
+                if m["result"]["test"] == "sign-flip"
+            ),
+            default=0,
+        ),
         "shown_effects": shown_effects,
         "with_sizes": with_sizes,
         "planning_basis": planning_basis,

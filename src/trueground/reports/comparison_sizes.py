@@ -28,6 +28,11 @@ def with_sizes(pair: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {name: metric for name, metric in pair["metrics"].items() if metric["sizes"]}
 
 
+def of_metric(name: str, metric: Mapping[str, Any]) -> str:
+    """The metric; sizes are not turned round where less is better, so that is said."""
+    return name if metric["higher_is_better"] else f"{name} (lower is better)"
+
+
 def effect_words(name: str, effect: Mapping[str, Any] | None) -> str:
     """`+0.41 (+0.12 … +0.70)`; a dash where it is not defined."""
     if effect is None or (effect["value"] is None and effect["ci"] is None):

@@ -6,8 +6,8 @@ import numpy as np
 
 from trueground.stats.bootstrap import Floats, Interval, percentiles
 
-ALIKE = "every resample gives the same, so nothing tells how far it may be off"
-UNDEFINED = "too many resamples of so few items have no value"
+ALIKE = "no interval: every resample gives the same"
+UNDEFINED = "no interval: too few items to resample"
 _NOISE = 1e-12
 
 

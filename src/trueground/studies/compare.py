@@ -10,12 +10,13 @@ from pathlib import Path
 
 from trueground.errors import UsageError
 from trueground.metrics.registry import split_specs
-from trueground.stats.paired import holm
-from trueground.studies.comparison import ComparedRun, Comparison, PairComparison
+from trueground.studies.adjusting import adjusted
+from trueground.studies.asked import with_questions
+from trueground.studies.comparison import ComparedRun, Comparison
 from trueground.studies.pair import Pair
 from trueground.studies.pair_sizes import Settings
 from trueground.studies.pairing import common_metrics
-from trueground.studies.reading import FinishedRun, Scores, open_run, read_scores, with_repeats
+from trueground.studies.reading import FinishedRun, Scores, open_run, read_scores
 from trueground.studies.run_level import columns_for
 
 
@@ -44,7 +45,7 @@ def compare(
         resamples, seed, level, flips, allow_mismatch, power, tuple(dict.fromkeys(detect))
     )
     _check(settings)
-    runs = with_repeats([open_run(Path(path)) for path in paths])
+    runs = with_questions([open_run(Path(path)) for path in paths])
     _see_different(runs)
     wanted = split_specs(metrics) if isinstance(metrics, str) else metrics
     names = [common_metrics(runs[0], other, wanted) for other in runs[1:]]
@@ -52,6 +53,7 @@ def compare(
         columns_for(chosen, [key for key in runs[0].signatures if key in other.signatures])
         for chosen, other in zip(names, runs[1:], strict=True)
     ]
+    settings = dataclasses.replace(settings, tests=sum(map(len, names)))
     every = tuple(dict.fromkeys(chain.from_iterable(needed)))
     first = read_scores(runs[0], every)
     labels = [_label(i) for i in range(len(runs))]
@@ -63,24 +65,14 @@ def compare(
         pair = Pair(runs[0], mine, run, scores, columns, chosen, settings)
         pairs.append(pair.compare(labels[0], label))
         compared.append(_compared(label, run, scores))
-    adjusted = _adjusted(pairs)
     return Comparison(
-        tuple(compared), adjusted, level, resamples, seed, settings.alpha, settings.power
-    )
-
-
-def _adjusted(pairs: Sequence[PairComparison]) -> tuple[PairComparison, ...]:
-    """The same with Holm's p values over all of them."""
-    adjusted = iter(holm([m.result.p for pair in pairs for m in pair.metrics.values()]))
-    return tuple(
-        dataclasses.replace(
-            pair,
-            metrics={
-                name: dataclasses.replace(metric, p_holm=next(adjusted))
-                for name, metric in pair.metrics.items()
-            },
-        )
-        for pair in pairs
+        tuple(compared),
+        adjusted(pairs, settings.alpha),
+        level,
+        resamples,
+        seed,
+        settings.alpha,
+        settings.power,
     )
 
 

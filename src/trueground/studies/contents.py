@@ -10,10 +10,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.errors import InputError, UsageError
+from trueground.errors import UsageError
 from trueground.metrics.registry import parse_spec
-from trueground.runs.directory import ITEMS, RECORDS
-from trueground.studies.reading import FinishedRun, hashes, read_records
+from trueground.studies.reading import FinishedRun, hashes, other_records, read_records
 from trueground.types import Record
 
 # What an answer is made of differs between runs; all other fields say what it is measured against.
@@ -83,10 +82,7 @@ def read_contents(run: FinishedRun, ids: NDArray[np.int64], fields: Sequence[str
             column.append(hashes(_said(name, getattr(kept, name)) for kept in block))
     empty = np.empty(0, np.int64)
     if not np.array_equal(np.concatenate([empty, *seen]), ids):
-        raise InputError(
-            f"{run.path / RECORDS}: the ids are not those of {ITEMS}. Run again, or remove the "
-            "records file"
-        )
+        raise other_records(run)
     return Contents(
         np.concatenate([empty, *groups]),
         np.concatenate([empty, *questions]),

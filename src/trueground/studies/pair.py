@@ -9,16 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.errors import UsageError
 from trueground.evaluate.run_level import macro_key
 from trueground.metrics.column import CODES, STATUSES
 from trueground.reports.item_links import item_links
+from trueground.stats.differences import differences
+from trueground.stats.drawn import ALIKE
 from trueground.stats.paired import Paired, paired
 from trueground.studies.comparison import Change, MetricComparison, PairComparison, Sizes
+from trueground.studies.pair_notes import Named, see_alike
 from trueground.studies.pair_sizes import Settings, sizes_of
 from trueground.studies.pairing import Aligned, align
-from trueground.studies.reading import FinishedRun, Scores, higher_is_better, read_words
+from trueground.studies.reading import FinishedRun, Scores, higher_is_better
 from trueground.studies.run_level import Side, Whole, whole_runs
+from trueground.studies.words import read_words
 from trueground.types import Status
 
 _SCORED = CODES[Status.SCORED]
@@ -39,7 +42,8 @@ class Pair:
     def compare(self, label_a: str, label_b: str) -> PairComparison:
         """All of b against a. UsageError: runs that do not match, where that is not allowed."""
         aligned = align(self.run_a, self.a, self.run_b, self.b, self.metrics)
-        told = self._see_alike(aligned, label_a, label_b)
+        a, b = Named(label_a, self.run_a), Named(label_b, self.run_b)
+        told = see_alike(a, b, aligned, self.settings.allow_mismatch)
         items = self._items(aligned)
         whole, reasons = self._whole(aligned)
         told += tuple(f"{name} is left out: {reasons[name]}" for name in self.names
@@ -73,6 +77,7 @@ class Pair:
             resamples=self.settings.resamples,
             seed=self.settings.seed,
             level=self.settings.level,
+            tests=self.settings.tests,
         )
         sizes = sizes_of(results, values_a, values_b, aligned.clusters, self.settings)
         better = [higher_is_better(metric) for metric in self.metrics]
@@ -108,79 +113,28 @@ class Pair:
         """For each metric the items that lost most, and those that won most."""
         rows_a, rows_b = aligned.rows_a, aligned.rows_b
         values_a, values_b = self.a.values[rows_a], self.b.values[rows_b]
+        found = differences(values_a, values_b)
         chosen = [
-            _changed(values_b[:, i] - values_a[:, i], higher, self.settings.flips)
-            for i, higher in enumerate(better)
+            _changed(found[:, i], higher, self.settings.flips) for i, higher in enumerate(better)
         ]
         rows = np.unique(np.concatenate([part for parts in chosen for part in parts]))
         words_a = read_words(self.run_a, rows_a[rows])
         words_b = read_words(self.run_b, rows_b[rows])
-        ids = [words_a[int(row)].id for row in rows_a[rows]]
-        links_a, links_b = _links(self.run_a, ids), _links(self.run_b, ids)
+        links_a = item_links(self.run_a.path, [words.on_page for words in words_a.values()])
+        links_b = item_links(self.run_b.path, [words.on_page for words in words_b.values()])
 
         def change(row: int, i: int) -> Change:
             in_a, in_b = words_a[int(rows_a[row])], words_b[int(rows_b[row])]
             scores = float(values_a[row, i]), float(values_b[row, i])
             question = in_a.question if in_a.question is not None else in_b.question
             answers = in_a.response, in_b.response
-            links = links_a.get(in_a.id), links_b.get(in_a.id)
+            links = links_a.get(in_a.on_page), links_b.get(in_b.on_page)
             return Change(in_a.id, *scores, question, *answers, *links)
 
         return [
             (tuple(change(row, i) for row in lost), tuple(change(row, i) for row in won))
             for i, (lost, won) in enumerate(chosen)
         ]
-
-    @property
-    def _asked_otherwise(self) -> bool:
-        """Whether both are of one benchmark task with other options, which may give other texts."""
-        a, b = self.run_a, self.run_b
-        return a.task is not None and a.task == b.task and a.options != b.options
-
-    def _see_alike(self, aligned: Aligned, label_a: str, label_b: str) -> tuple[str, ...]:
-        """What does not match, in sentences. Raises UsageError where that is not allowed."""
-        mismatch = aligned.mismatch
-        told = mismatch.sentences(label_a, label_b)
-        others = mismatch.of_fields(label_a, label_b)
-        names = f"{label_a} = {self.run_a.path}, {label_b} = {self.run_b.path}"
-        if not len(aligned.rows_a):
-            raise UsageError(f"{names}: the runs have no item in common; compare runs over one set")
-        if not self._asked_otherwise:
-            told, others = told + others, []
-        if told and not self.settings.allow_mismatch:
-            raise UsageError(
-                "; ".join([f"{names}: these runs do not match", *told])
-                + ". Pass --allow-mismatch to compare what both have."
-            )
-        told += others
-        if mismatch.other_groups:
-            told.append(
-                f"other groups in {label_b} than in {label_a} under {mismatch.other_groups:,} of "
-                f"the ids; the clusters are the groups of {label_a}"
-            )
-        if aligned.clusters is None and (self.run_a.has_groups or self.run_b.has_groups):
-            told.append(
-                "the runs have groups, but these stand in the records, which were not kept: every "
-                "item counts by itself, so intervals and p values may be too narrow and too small"
-            )
-        told += [
-            f"{label} has {run.repeats:,} answers to each question: each question counts once, by "
-            "the mean over its answers; texts and links are those of the first"
-            for label, run in ((label_a, self.run_a), (label_b, self.run_b))
-            if run.by_question
-        ]
-        if not (self.run_a.has_records and self.run_b.has_records):
-            told.append(
-                "not both runs kept their records: whether questions, contexts and references are "
-                "the same was not seen"
-            )
-        a, b = self.run_a.options, self.run_b.options
-        told += [
-            f"{name} is {a.get(name)!r} in {label_a}, {b.get(name)!r} in {label_b}"
-            for name in sorted(a.keys() | b.keys())
-            if a.get(name) != b.get(name)
-        ]
-        return tuple(told)
 
 
 def _metric(
@@ -212,17 +166,14 @@ def _of_runs(
     """A number of the two runs as wholes: no test; what is told of items is that of the metric."""
     metric = items[macro_key(name)]
     told = dataclasses.asdict(whole)
-    result = dataclasses.replace(metric.result, n=n, p=None, test=None, mcnemar=None, **told)
+    why = ALIKE if whole.difference is not None and whole.ci is None else None
+    result = dataclasses.replace(
+        metric.result, n=n, p=None, test=None, mcnemar=None, patterns=None, why=why, **told
+    )
     metric = dataclasses.replace(metric, result=result, sizes=None)
     if name in items:
         return metric
     return dataclasses.replace(metric, only_a={}, only_b={}, changes_lost=(), changes_won=())
-
-
-def _links(run: FinishedRun, ids: Sequence[str]) -> dict[str, str]:
-    """Id → link; of a question with several answers to the first of them."""
-    on_page = {f"{one}#1" if run.by_question else one: one for one in ids}
-    return {on_page[one]: link for one, link in item_links(run.path, on_page).items()}
 
 
 def _statuses(codes: NDArray[np.uint8]) -> dict[str, int]:

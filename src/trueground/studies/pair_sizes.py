@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.stats.bootstrap import Floats
+from trueground.stats.differences import differences
 from trueground.stats.effects import effects_of
 from trueground.stats.paired import MCNEMAR, Paired
 from trueground.stats.power import plan
@@ -21,6 +22,7 @@ class Settings:
     """How runs are compared; `flips` is the most changed items to name per direction.
 
     Planning is for tests at 1 − `level` that find the differences `detect` with this `power`.
+    `tests` is how many Holm's adjustment counts, at the most.
     """
 
     resamples: int
@@ -30,6 +32,7 @@ class Settings:
     allow_mismatch: bool
     power: float = 0.8
     detect: tuple[float, ...] = (0.02,)
+    tests: int = 1
 
     @property
     def alpha(self) -> float:
@@ -83,5 +86,5 @@ def _alike(
                 power=chosen.power,
             ),
         )
-        for d, result, effects in zip((b - a).T, results, every, strict=True)
+        for d, result, effects in zip(differences(a, b).T, results, every, strict=True)
     ]

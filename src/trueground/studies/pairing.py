@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from trueground.errors import UsageError
 from trueground.records.problems import shorten
 from trueground.studies.contents import Contents, fields_read, read_contents
-from trueground.studies.reading import NO_HASH, FinishedRun, Scores, read_words
+from trueground.studies.reading import NO_HASH, FinishedRun, Scores
 from trueground.studies.run_level import names_of
+from trueground.studies.words import read_words
 
 _FIRST = 3
 Rows = NDArray[np.int64]
@@ -83,7 +84,7 @@ class Mismatch:
 class Aligned:
     """Row numbers in a and in b of the items that both have, in the order of a.
 
-    `clusters` (items,) is None where no record names a group.
+    `clusters` (items,) is None where no two of the items are known to be of one group.
     """
 
     rows_a: Rows
@@ -165,11 +166,15 @@ def _find(name: str, common: Sequence[str], a: FinishedRun, b: FinishedRun) -> s
 
 
 def _clusters(ids: Rows, in_a: Contents | None, in_b: Contents | None) -> Rows | None:
-    """The groups of the common items, by a's records, else by b's; None where none names one."""
+    """The groups of the common items, by a's records, else by b's.
+
+    None where none names one, and where every group is one item: that is no grouping.
+    """
     for kept in (in_a, in_b):
         if kept and (kept.groups != NO_HASH).any():
             # An item without a group is a group of its own; its id stands for it.
-            return np.where(kept.groups == NO_HASH, ids, kept.groups)
+            found = np.where(kept.groups == NO_HASH, ids, kept.groups)
+            return found if len(np.unique(found)) < len(found) else None
     return None
 
 

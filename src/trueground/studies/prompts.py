@@ -214,7 +214,9 @@ class _Compared:
     ) -> list[dict[str, Any]]:
         """Every later prompt against the first, paired by question; Holm over the prompts."""
         base = np.repeat(used[:, :1], used.shape[1] - 1, axis=1)
-        results: list[Paired] = paired(base, used[:, 1:], clusters, **asdict(self.settings))
+        results: list[Paired] = paired(
+            base, used[:, 1:], clusters, tests=used.shape[1] - 1, **asdict(self.settings)
+        )
         adjusted = holm([result.p for result in results])
         return [
             {

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.runs.directory import ITEMS
 from trueground.stats.per_question import PerQuestion, per_question
+from trueground.studies.asked import with_questions
 from trueground.studies.contents import read_contents
-from trueground.studies.reading import NO_HASH, FinishedRun, hashes, read_scores
-from trueground.studies.repeated import question_id
-
-
-class _Named(msgspec.Struct):
-    id: str
+from trueground.studies.reading import NO_HASH, FinishedRun, read_scores
+from trueground.studies.repeated import in_order
 
 
 @dataclass(frozen=True)
@@ -34,17 +29,10 @@ class ByQuestion:
 def by_question(run: FinishedRun, metrics: tuple[str, ...]) -> ByQuestion:
     """The metrics of a run, questions in the order in which they came. Raises InputError."""
     scores = read_scores(run, metrics)
-    ids = scores.ids
-    if run.repeats > 1:
-        with (run.path / ITEMS).open("rb") as lines:
-            decode = msgspec.json.Decoder(_Named).decode
-            ids = hashes(question_id(decode(line).id) for line in lines)
-    _, first, codes = np.unique(ids, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    answers = per_question(scores.values, place[codes], len(order), range(len(metrics)))
-    first = first[order]
+    (known,) = with_questions([run])
+    ids = scores.ids if known.asked is None else known.asked.questions
+    first, codes = in_order(ids)
+    answers = per_question(scores.values, codes, len(first), range(len(metrics)))
     return ByQuestion(ids[first], answers, _clusters(run, scores.ids, ids, first))
 
 

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError
+from trueground.evaluate.questioned import BY_ID
 from trueground.metrics.column import CODES
 from trueground.metrics.registry import all_metrics
 from trueground.records.archives import opened
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, SUMMARY
-from trueground.studies.repeated import as_questions, first_answers, question_id
+from trueground.studies.repeated import Questions, as_questions
 from trueground.types import Status
 
 _BLOCK = 4_096
 NO_HASH = 0
-T = TypeVar("T")
+
+
+class HasId(Protocol):
+    """A line of items or records."""
+
+    id: str
+
+
+T = TypeVar("T", bound=HasId)
 
 
 class _Told(msgspec.Struct):
@@ -46,26 +55,17 @@ class _Item(msgspec.Struct):
         return np.nan, np.nan
 
 
-class Words(msgspec.Struct):
-    """What of a record is shown beside its scores."""
-
-    id: str
-    question: str | None = None
-    response: str | None = None
-    group: str | None = None
-
-
 @dataclass(frozen=True)
 class FinishedRun:
     """A run that ended well. `signatures` tells for each metric what fixes its value.
 
-    With `by_question`, the answers to one question are read as one item, under the question's id.
+    With `asked`, the answers to one question are read as one item, under the question's name.
     """
 
     path: Path
     manifest: dict[str, Any]
     signatures: dict[str, str]
-    by_question: bool = False
+    asked: Questions | None = None
 
     @property
     def repeats(self) -> int:
@@ -109,16 +109,29 @@ class FinishedRun:
         return (self.path / RECORDS).exists()
 
     @property
+    def repeats_of(self) -> str | None:
+        """How the run's own summary told questions with several answers; None where it did not."""
+        of = (self._summary().get("repeats") or {}).get("of")
+        if isinstance(of, str):
+            return of
+        return BY_ID if self.repeats > 1 else None
+
+    @property
     def has_groups(self) -> bool:
-        """Whether the run's own intervals took groups as clusters; False without a summary."""
-        try:
-            summary = msgspec.json.decode((self.path / SUMMARY).read_bytes(), type=dict[str, Any])
-        except (OSError, msgspec.DecodeError):
-            return False
+        """Whether the run's own intervals took groups as clusters; False without a summary.
+
+        The answers to one question are no group.
+        """
+        summary = self._summary()
         clusters = summary.get("clusters")
-        if self.by_question and clusters is not None:  # the answers to one question are no group
-            return bool(clusters < (summary.get("repeats") or {}).get("questions", clusters))
-        return clusters is not None
+        questions = (summary.get("repeats") or {}).get("questions")
+        return clusters is not None and (questions is None or clusters < questions)
+
+    def _summary(self) -> dict[str, Any]:
+        try:
+            return msgspec.json.decode((self.path / SUMMARY).read_bytes(), type=dict[str, Any])
+        except (OSError, msgspec.DecodeError):
+            return {}
 
 
 @dataclass(frozen=True)
@@ -170,20 +183,13 @@ def open_run(path: Path) -> FinishedRun:
     return FinishedRun(path, manifest, signatures)
 
 
-def with_repeats(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
-    """The runs, those with several answers to each question by their questions."""
-    return [replace(run, by_question=run.repeats > 1) for run in runs]
-
-
 def read_scores(run: FinishedRun, metrics: Sequence[str]) -> Scores:
     """The scores of these metrics. InputError: a line that is no item, an id that comes twice."""
-    ids, questions, values, status, counts = [], [], [], [], []
+    ids, values, status, counts = [], [], [], []
     with (run.path / ITEMS).open("rb") as lines:
-        items = _decoded(lines, _Item, run.path / ITEMS)
+        items = decoded(lines, _Item, run.path / ITEMS)
         while block := list(islice(items, _BLOCK)):
             ids.append(hashes(item.id for item in block))
-            if run.by_question:
-                questions.append(hashes(question_id(item.id) for item in block))
             found = [[item.scores.get(metric) for metric in metrics] for item in block]
             values.append(np.array(found, np.float64))
             codes = [
@@ -202,30 +208,35 @@ def read_scores(run: FinishedRun, metrics: Sequence[str]) -> Scores:
     )
     if len(np.unique(scores.ids)) < len(scores.ids):
         raise InputError(f"{run.path / ITEMS}: an id comes twice; expected unique ids. Run again")
-    if questions:
-        asked = np.concatenate(questions)
-        return Scores(*as_questions(asked, scores.values, scores.status, scores.counts))
-    return scores
+    if run.asked is None:
+        return scores
+    if not np.array_equal(scores.ids, run.asked.ids):
+        raise other_records(run)
+    return Scores(*as_questions(run.asked.questions, scores.values, scores.status, scores.counts))
 
 
-def read_words(run: FinishedRun, rows: NDArray[np.int64]) -> dict[int, Words]:
-    """The texts of these rows, or only their ids where the run kept no records."""
-    wanted = set(rows.tolist())
-    if not wanted:
-        return {}
-    if run.has_records:
-        return _picked(read_records(run, Words), wanted)
-    with (run.path / ITEMS).open("rb") as lines:
-        found = _decoded(lines, Words, run.path / ITEMS)
-        return _picked(first_answers(found) if run.by_question else found, wanted)
+def other_records(run: FinishedRun) -> InputError:
+    """For a run whose records are not those of its items."""
+    return InputError(
+        f"{run.path / RECORDS}: the ids are not those of {ITEMS}. Run again, or remove the records "
+        "file"
+    )
 
 
 def read_records(run: FinishedRun, kind: type[T]) -> Iterator[T]:
-    """All records that were kept with the run, as structs of this kind. InputError."""
+    """All records that were kept with the run, as structs of this kind, which have an `id`.
+
+    InputError: lines that cannot be read.
+    """
     path = run.path / RECORDS
     with opened(path, ".zst", str(path)) as lines:
-        found = _decoded(lines, kind, path)
-        yield from first_answers(found) if run.by_question else found
+        found = decoded(lines, kind, path)
+        if run.asked is None:
+            yield from found
+            return
+        for name, told in run.asked.first_answers(found):
+            told.id = name
+            yield told
 
 
 def higher_is_better(key: str) -> bool:
@@ -245,7 +256,8 @@ def _hash(text: str | bytes) -> int:
     return int.from_bytes(digest, "little", signed=True)
 
 
-def _decoded(lines: Iterable[bytes], kind: type[T], path: Path) -> Iterator[T]:
+def decoded(lines: Iterable[bytes], kind: type[T], path: Path) -> Iterator[T]:
+    """Each line as a struct of this kind. InputError names `path` and the line."""
     decode = msgspec.json.Decoder(kind).decode
     for number, line in enumerate(lines, start=1):
         try:
@@ -254,8 +266,3 @@ def _decoded(lines: Iterable[bytes], kind: type[T], path: Path) -> Iterator[T]:
             raise InputError(
                 f"{path}, line {number}: not a line that this version writes ({error}); run again"
             ) from error
-
-
-def _picked(words: Iterable[Words], wanted: set[int]) -> dict[int, Words]:
-    last = max(wanted)
-    return {row: w for row, w in enumerate(islice(words, last + 1)) if row in wanted}

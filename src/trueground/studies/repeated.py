@@ -7,7 +7,9 @@ none is scored, its hits and units those of all its answers together.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from itertools import compress
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,23 +18,51 @@ from trueground.metrics.column import CODES
 from trueground.stats.per_question import per_question
 from trueground.types import Status
 
-_FIRST = "#1"
 T = TypeVar("T")
 Floats = NDArray[np.float64]
 
 
-def question_id(answer_id: str) -> str:
-    """`q7#2` → `q7`."""
-    return answer_id.rpartition("#")[0]
+@dataclass(frozen=True)
+class Questions:
+    """Which question each answer of a run is of, rows as in items.jsonl.
+
+    `of` is how that is told (`evaluate.questioned`). `ids` (answers,) and `questions` (answers,)
+    are hashes; `names` has the text of each question's name, in the order of their first answers.
+    """
+
+    of: str
+    ids: NDArray[np.int64]
+    questions: NDArray[np.int64]
+    names: tuple[str, ...]
+
+    @property
+    def first(self) -> NDArray[np.bool_]:
+        """Which answers are the first to their question, shape (answers,)."""
+        found = np.zeros(len(self.questions), np.bool_)
+        found[np.unique(self.questions, return_index=True)[1]] = True
+        return found
+
+    @property
+    def answers(self) -> tuple[int, int]:
+        """The least and the largest number of answers to a question."""
+        counts = np.unique(self.questions, return_counts=True)[1]
+        return (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
+
+    def first_answers(self, lines: Iterable[T]) -> Iterator[tuple[str, T]]:
+        """Of what has a line for each answer, the first of each question, behind its name."""
+        return zip(self.names, compress(lines, self.first.tolist()), strict=False)
 
 
-def first_answers(lines: Iterable[T]) -> Iterator[T]:
-    """What has an id, once for each question and under the question's id."""
-    for line in lines:
-        told: Any = line
-        if told.id.endswith(_FIRST):
-            told.id = question_id(told.id)
-            yield line
+def in_order(questions: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The row of each question's first answer, in order, and the number of each answer's question.
+
+    `questions` (answers,) holds equal numbers for answers to one question.
+    """
+    _, first, codes = np.unique(questions, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return first[order], place[codes]
 
 
 def as_questions(
@@ -43,11 +73,7 @@ def as_questions(
     `questions` (items,) are hashes, `values` and `status` have shape (items, metrics), `counts`
     (items, metrics, 2).
     """
-    _, first, codes = np.unique(questions, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    codes, first = place[codes], first[order]
+    first, codes = in_order(questions)
     found = per_question(values, codes, len(first), range(values.shape[1]))
     merged = np.where(found.scored > 0, np.uint8(CODES[Status.SCORED]), status[first])
     flat = counts.reshape(len(counts), -1)

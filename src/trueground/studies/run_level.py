@@ -19,6 +19,7 @@ from trueground.evaluate.run_level import TOTAL_NAMES, RunLevel, macro_key
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import parse_spec
 from trueground.stats.bootstrap import Floats, Interval, percentiles, resampled_means
+from trueground.stats.drawn import all_alike
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,10 @@ class Side:
 
 @dataclass(frozen=True)
 class Whole:
-    """One number of both runs; `difference` is b − a. Without units, or an interval: None."""
+    """One number of both runs; `difference` is b − a. Without units: None.
+
+    There is no interval where every resample gives the same difference.
+    """
 
     mean_a: float | None
     mean_b: float | None
@@ -105,7 +109,8 @@ def whole_runs(
         else:
             (means_a, draws_a), (means_b, draws_b) = sums
             drawn = draws_b[name] - draws_a[name]
-            found[name] = _whole(means_a[name], means_b[name], percentiles(drawn, level))
+            ci = None if all_alike(drawn) else percentiles(drawn, level)
+            found[name] = _whole(means_a[name], means_b[name], ci)
     return found, reasons
 
 
