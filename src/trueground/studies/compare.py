@@ -16,8 +16,9 @@ from trueground.studies.comparison import ComparedRun, Comparison
 from trueground.studies.pair import Pair
 from trueground.studies.pair_sizes import Settings
 from trueground.studies.pairing import common_metrics
-from trueground.studies.reading import FinishedRun, Scores, open_run, read_scores
+from trueground.studies.reading import FinishedRun, open_run
 from trueground.studies.run_level import columns_for
+from trueground.studies.scores import Scores, read_scores
 
 
 def compare(

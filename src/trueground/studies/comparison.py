@@ -89,9 +89,9 @@ class MetricComparison:
 class PairComparison:
     """Run b against run a, by their labels. `items` are those that both have.
 
-    `clusters` is the number of groups, None where groups play no part. `notes` tells in sentences
-    the mismatch that was allowed, and what else to know. `left_out_a` are metrics of a that b
-    lacks, `left_out_b` the other way round.
+    `clusters` is the number of groups, None where no two items are of one group. `notes` tells in
+    sentences the mismatch that was allowed, and what else to know. `left_out_a` are metrics of a
+    that b lacks, `left_out_b` the other way round.
     """
 
     a: str

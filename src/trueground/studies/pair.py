@@ -19,8 +19,9 @@ from trueground.studies.comparison import Change, MetricComparison, PairComparis
 from trueground.studies.pair_notes import Named, see_alike
 from trueground.studies.pair_sizes import Settings, sizes_of
 from trueground.studies.pairing import Aligned, align
-from trueground.studies.reading import FinishedRun, Scores, higher_is_better
+from trueground.studies.reading import FinishedRun, higher_is_better
 from trueground.studies.run_level import Side, Whole, whole_runs
+from trueground.studies.scores import Scores
 from trueground.studies.words import read_words
 from trueground.types import Status
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from trueground.errors import UsageError
 from trueground.records.problems import shorten
 from trueground.studies.contents import Contents, fields_read, read_contents
-from trueground.studies.reading import NO_HASH, FinishedRun, Scores
+from trueground.studies.reading import NO_HASH, FinishedRun
 from trueground.studies.run_level import names_of
+from trueground.studies.scores import Scores
 from trueground.studies.words import read_words
 
 _FIRST = 3

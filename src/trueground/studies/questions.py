@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from trueground.stats.per_question import PerQuestion, per_question
 from trueground.studies.asked import with_questions
 from trueground.studies.contents import read_contents
-from trueground.studies.reading import NO_HASH, FinishedRun, read_scores
+from trueground.studies.reading import NO_HASH, FinishedRun
 from trueground.studies.repeated import in_order
+from trueground.studies.scores import read_scores
 
 
 @dataclass(frozen=True)

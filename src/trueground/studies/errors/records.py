@@ -18,13 +18,12 @@ from trueground.runs.directory import RECORDS
 from trueground.studies.labelled.rule import TIED, LabelRule, Told
 from trueground.studies.reading import (
     FinishedRun,
-    Scores,
     hashes,
     higher_is_better,
     open_run,
     read_records,
-    read_scores,
 )
+from trueground.studies.scores import Scores, read_scores
 from trueground.types import Record, Turn
 
 METRIC, LABEL, MODEL, OVERLAP = "f1", "correct", "llm_correctness", "recall"

@@ -22,7 +22,8 @@ from trueground.metrics.column import STATUSES
 from trueground.metrics.registry import parse_spec
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.studies.labelled.sets import LabelledSet, LabelledSets
-from trueground.studies.reading import FinishedRun, read_scores
+from trueground.studies.reading import FinishedRun
+from trueground.studies.scores import read_scores
 from trueground.types import Record
 
 Floats = NDArray[np.float64]
