@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from training.offline_judge.perturb import make
-from training.offline_judge.rows import Floats, Rows, of_perturbed, of_set, only
+from training.offline_judge.rows import Floats, Rows, of_perturbed, of_set
 from training.offline_judge.sets import folds, permissive
 from training.offline_judge.sources import sources
 from trueground.judges.lexical.features import NAMES
@@ -110,13 +110,29 @@ def support(weights: Weights, rows: Rows) -> Floats:
     return rows.support(_logistic(rows.x @ signed + weights.intercept), weights.verbatim)
 
 
-def measure(rows: Mapping[str, Rows], perturbed: Mapping[str, Rows]) -> Measured:
-    """Fit without each set and its relatives, perturbed claims of theirs left out too."""
+def perturbed(data: Path, sets: Sequence[str], seed: int) -> Rows:
+    """Perturbed claims made from these sets alone, whose other texts lend names and sentences."""
+    made = make([source for name in sets for source in sources(data, name)], seed)
+    made.sort(key=lambda row: row.contexts)  # so that every text is read once
+    return of_perturbed(made)
+
+
+def fit_folds(data: Path, rows: Mapping[str, Rows], seed: int) -> dict[str, Weights]:
+    """Set → weights fitted without it and its relatives; equal folds are fitted once."""
+    found: dict[tuple[str, ...], Weights] = {}
+    for trained in folds("faithful").values():
+        if trained not in found:
+            claims = perturbed(data, trained, seed)
+            found[trained] = fit([rows[name] for name in trained], claims)
+    return {name: found[trained] for name, trained in folds("faithful").items()}
+
+
+def measure(rows: Mapping[str, Rows], fitted: Mapping[str, Weights]) -> Measured:
+    """What the weights of each fold do on its set."""
     found: list[Fold] = []
     values: list[Floats] = []
     for name, trained in folds("faithful").items():
-        weights = fit([rows[one] for one in trained], perturbed[name])
-        values.append(support(weights, rows[name]))
+        values.append(support(fitted[name], rows[name]))
         labels = rows[name].labels > 0
         found.append(Fold(name, trained, len(labels), auroc(values[-1], labels)))
     labels = np.concatenate([rows[one.set].labels for one in found]) > 0
@@ -128,11 +144,8 @@ def main(data: Path, seed: int, out: Path | None, write: bool) -> None:
     """Fit and measure; print the table, and write the weights where asked."""
     rows = {name: of_set(data, name) for name in folds("faithful")}
     trains = permissive("faithful")
-    made = make([source for name in trains for source in sources(data, name)], seed)
-    made.sort(key=lambda row: row.contexts)  # so that every text is read once
-    every = of_perturbed(made)
-    left_out = {name: only(every, made, kept) for name, kept in folds("faithful").items()}
-    measured = measure(rows, left_out)
+    measured = measure(rows, fit_folds(data, rows, seed))
+    every = perturbed(data, trains, seed)
     weights = fit([rows[name] for name in trains], every)
     for one in measured.folds:
         print(f"{one.set:20} {one.n:6,} {one.auroc:.4f}")
@@ -141,7 +154,7 @@ def main(data: Path, seed: int, out: Path | None, write: bool) -> None:
     if out is not None:
         out.write_bytes(msgspec.json.format(msgspec.json.encode(measured), indent=2))
     if write:
-        head = _HEAD.format(sets=", ".join(trains), perturbed=len(made), seed=seed)
+        head = _HEAD.format(sets=", ".join(trains), perturbed=len(every.labels), seed=seed)
         FILE.write_text(head + _toml(weights), "utf-8")
 
 

@@ -70,21 +70,6 @@ def of_perturbed(rows: Sequence[Row]) -> Rows:
     return _rows(rows, [[row.claim] for row in rows], labels, _by_kind(rows))
 
 
-def only(found: Rows, rows: Sequence[Row], sets: Sequence[str]) -> Rows:
-    """The perturbed claims of some sets, weighed anew; `found` is `of_perturbed(rows)`."""
-    kept = np.array([row.set in sets for row in rows])
-    return Rows(
-        found.x[kept],
-        found.capped[kept],
-        found.verbatim[kept],
-        found.empty[kept],
-        np.arange(kept.sum()),
-        found.n[kept],
-        found.labels[kept],
-        _by_kind([row for row in rows if row.set in sets]),
-    )
-
-
 def _by_kind(rows: Sequence[Row]) -> Floats:
     kinds = Counter((row.label, row.kind) for row in rows)
     several = Counter(label for label, _ in kinds)

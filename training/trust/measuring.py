@@ -12,13 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trueground as tg
-from training.offline_judge.fit import fit, support
-from training.offline_judge.perturb import make
-from training.offline_judge.rows import Rows, of_perturbed, of_set, only
-from training.offline_judge.sets import Example, folds, permissive, read
-from training.offline_judge.sources import sources
+from training.offline_judge.fit import fit_folds, support
+from training.offline_judge.rows import Rows, of_set
+from training.offline_judge.sets import Example, folds, read
 from trueground.claims import get_decomposer
-from trueground.judges.lexical.model import Weights
 from trueground.stats.bootstrap import percentiles
 from trueground.stats.human import Measured, mean_of_sets, measure, measure_all, paired_difference
 
@@ -131,7 +128,7 @@ def left_out(given: Settings, items: Mapping[str, Mapping[str, Scores]]) -> Left
     """Fit the weights without each set and its relatives, and measure them on it."""
     names = list(folds("faithful"))
     rows = {name: of_set(given.data, name) for name in names}
-    fitted = _fits(given, rows)
+    fitted = fit_folds(given.data, rows, given.seed)
     scores = {name: support(fitted[name], rows[name]) for name in names}
     units = {name: _with_claims(given.data, name) for name in names}
     found: list[tuple[Measured, Measured]] = []
@@ -159,18 +156,6 @@ def left_out(given: Settings, items: Mapping[str, Mapping[str, Scores]]) -> Left
 
 def _mean(found: Sequence[Measured]) -> dict[str, Any]:
     return {name: one.raw() for name, one in mean_of_sets(found, _LEVEL).items()}
-
-
-def _fits(given: Settings, rows: Mapping[str, Rows]) -> dict[str, Weights]:
-    """Set → the weights for it; sets that leave out the same share theirs."""
-    made = make([one for n in permissive("faithful") for one in sources(given.data, n)], given.seed)
-    made.sort(key=lambda row: row.contexts)  # so that every text is read once
-    every = of_perturbed(made)
-    found: dict[tuple[str, ...], Weights] = {}
-    for trained in folds("faithful").values():
-        if trained not in found:
-            found[trained] = fit([rows[one] for one in trained], only(every, made, trained))
-    return {name: found[trained] for name, trained in folds("faithful").items()}
 
 
 def _with_claims(folder: Path, name: str) -> list[Example]:
