@@ -163,6 +163,35 @@ def test_precision_and_method_stand_in_the_report(folder: Path) -> None:
     assert "with 95% confidence, one-sided" in done.stdout
 
 
+VOICES = ("faithful:a", "faithful:b", "faithful:c", "faithful:d")
+
+
+def test_annotators_and_the_level_of_the_intervals(folder: Path, tmp_path: Path) -> None:
+    rows = [
+        {
+            "response": c,
+            "contexts": [TEXT],
+            "human": dict(zip(VOICES, (y, y, 1 - y, y), strict=True))
+            if i % 6
+            else dict(zip(VOICES[:2], (1, 0), strict=True)),
+        }
+        for i, c in enumerate([c for c, _ in CLAIMS] * 20)
+        for y in (int(i % 6 < 3) ^ int(i % 7 == 3),)  # some are wrong
+    ]
+    (tmp_path / "votes.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    wide, narrow = (
+        json.loads(run("votes.jsonl", "--level", level, "--format", "json", cwd=tmp_path).stdout)
+        for level in ("0.99", "0.5")
+    )
+    assert (wide["n"], wide["positives"], wide["unscored"]) == (100, 44, {"tied": 20})
+    assert (wide["ci_level"], narrow["ci_level"]) == (0.99, 0.5)
+    low, high = (found["default"]["balanced_accuracy_ci"] for found in (wide, narrow))
+    assert low[0] < high[0] <= high[1] < low[1]
+    done = run("votes.jsonl", "--labels", "none.jsonl", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "none.jsonl" in done.stderr
+
+
 def test_score_takes_the_file(folder: Path, tmp_path: Path) -> None:
     """From labels to a run whose signatures tell the calibration."""
     path = tmp_path / "c.json"

@@ -50,6 +50,19 @@ def test_it_holds_in_nineteen_samples_of_twenty() -> None:
     assert 0.93 <= below / trials <= 0.99
 
 
+def test_of_two_clusters_the_variance_is_that_of_a_sample() -> None:
+    """Deviations from a mean of their own are too small by 1 − 1 / clusters: here by half."""
+    hits = np.arange(200) % 4 != 0
+    clusters = np.arange(200) < 104  # 78 of 104, 72 of 96
+    hits[0] = True
+    share = hits.mean()
+    sums = np.array([(hits - share)[clusters].sum(), (hits - share)[~clusters].sum()])
+    size = share * (1 - share) / ((sums**2).sum() * 2 / 200**2)
+    size = min(size * (stats.t.ppf(0.95, 199) / stats.t.ppf(0.95, 1)) ** 2, 200)
+    expected = stats.beta.ppf(0.05, share * size, (1 - share) * size + 1)
+    assert lower_bound(hits, clusters.astype(np.int64)) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(
     ("hits", "clusters"), [([], None), ([True], None), ([True, False], np.zeros(2, np.int64))]
 )

@@ -606,6 +606,14 @@ def test_groups_widen_the_bound_of_a_precision() -> None:
     assert bounds[0]["lower"] < bounds[1]["lower"]
 
 
+def test_few_groups_make_the_bound_of_a_precision_rough() -> None:
+    for number in (12, 120):
+        rows = [{**r, "group": f"g{i % number}"} for i, r in enumerate(drawn(11, 600))]
+        found = calibrate(rows, Scripted(), precision=0.6, resamples=1)
+        assert found.raw["precision"]["groups"] == number
+        assert any("are of 12 groups" in note for note in found.notes) == (number == 12)
+
+
 def test_each_file_has_the_calibration_error_of_the_others_curve(tmp_path: Path) -> None:
     paths = [str(write(tmp_path / f"{i}.jsonl", drawn(20 + i, 60))) for i in range(3)]
     found = calibrate(paths, Scripted(), method="isotonic", resamples=1).raw

@@ -49,6 +49,15 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
+def test_intervals_by_label_are_drawn_as_asked(run: Path) -> None:
+    found = sort_errors(run, seed=3, resamples=50, level=0.8)["by_label"]
+    assert (found["ci_level"], found["resamples"], found["seed"]) == (0.8, 50, 3)
+    assert "80% interval" in render(sort_errors(run, level=0.8), run)
+    for wrong in ({"resamples": 0}, {"seed": -1}, {"level": 1.0}):
+        with pytest.raises(UsageError, match=next(iter(wrong))):
+            sort_errors(run, **wrong)
+
+
 def test_mean_median_and_deviation_by_label(run: Path) -> None:
     found = sort_errors(run)
     told = found["by_label"]

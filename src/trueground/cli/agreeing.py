@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from trueground.cli.annotating import AllowEdited, Answers
-from trueground.cli.options import Format, FormatOption, Quiet
+from trueground.cli.options import Format, FormatOption, Quiet, Resamples, Seed
 
 
 def agreement(
     answers: Answers,
-    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap samples.")] = 2_000,
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the intervals.")] = 0,
+    resamples: Resamples = 2_000,
+    seed: Seed = 0,
     hardest: Annotated[int, typer.Option(min=0, help="Tasks to name, of each kind.")] = 10,
     allow_edited: AllowEdited = False,
     format_: FormatOption = Format.TEXT,

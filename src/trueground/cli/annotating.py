@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trueground.cli.options import Format, FormatOption, OnBadRow, Quiet
+from trueground.cli.options import Format, FormatOption, MapOption, OnBadRow, OnBadRowOption, Quiet
 
 annotate = typer.Typer(name="annotate", help="Tasks for annotators, and labels of their answers.")
 
@@ -88,11 +88,8 @@ def export(
             "its contexts (among the gold facts)."
         ),
     ] = Facts.GOLD,
-    map_: Annotated[
-        list[str] | None,
-        typer.Option("--map", help="Your column names: question=query,contexts=docs"),
-    ] = None,
-    on_bad_row: Annotated[OnBadRow, typer.Option(help="stop, or skip.")] = OnBadRow.STOP,
+    map_: MapOption = None,
+    on_bad_row: OnBadRowOption = OnBadRow.STOP,
     overwrite: Annotated[
         bool,
         typer.Option(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trueground.cli.options import Format, FormatOption, NoProgress, Quiet
+from trueground.cli.options import Format, FormatOption, NoCache, NoProgress, Quiet, Seed
 
 
 def common(
@@ -34,7 +34,7 @@ def common(
         typer.Option(help="Merged human labels, as `annotate import` writes them."),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N source items.")] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Of all that is drawn.")] = 0,
+    seed: Seed = 0,
     temperature: Annotated[
         float | None, typer.Option(min=0.0, help="Of the model that writes; judges have 0.")
     ] = None,
@@ -66,9 +66,7 @@ def common(
         Path | None,
         typer.Option(help='JSON, US dollars per million tokens: {"m": {"input": 1, "output": 2}}'),
     ] = None,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Neither read nor write the response cache.")
-    ] = False,
+    no_cache: NoCache = False,
     format_: FormatOption = Format.TEXT,
     quiet: Quiet = False,
     no_progress: NoProgress = False,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trueground.cli.options import Format, FormatOption, Quiet
+from trueground.cli.options import Format, FormatOption, Level, Quiet, Resamples, Seed
 
 Runs = Annotated[
     list[Path], typer.Argument(help="Run directories; every later one is compared with the first.")
@@ -16,9 +16,6 @@ Metrics = Annotated[
     list[str] | None,
     typer.Option(help="Names, comma-separated. Default: all that both runs have. Repeatable."),
 ]
-Seed = Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of intervals and tests.")]
-Resamples = Annotated[int, typer.Option(min=1, help="Bootstrap samples, and sign flips.")]
-Level = Annotated[float, typer.Option(help="Level of the intervals, between 0 and 1.")]
 AllowMismatch = Annotated[
     bool,
     typer.Option(

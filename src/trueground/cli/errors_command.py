@@ -7,11 +7,20 @@ from typing import Annotated
 
 import typer
 
-from trueground.cli.options import Format, FormatOption, NoProgress, Quiet
+from trueground.cli.options import (
+    Format,
+    FormatOption,
+    Level,
+    NoCache,
+    NoProgress,
+    Quiet,
+    Resamples,
+    Seed,
+)
 
 Source = Annotated[
     Path,
-    typer.Argument(help="A run directory with f1 and recall; or a file that this command wrote."),
+    typer.Argument(help="A finished run that kept its records, or a file that this command wrote."),
 ]
 Proposer = Annotated[
     str | None,
@@ -32,6 +41,7 @@ Label = Annotated[
     str | None,
     typer.Option(help="The human label that says which items are right. Default: correct."),
 ]
+SEED, RESAMPLES, LEVEL = 0, 2_000, 0.95
 Page = Annotated[Path | None, typer.Option(help="Also write the items as a page, FILE.html.")]
 
 
@@ -43,9 +53,10 @@ def errors(
     at_most: AtMost = None,
     label: Label = None,
     page: Page = None,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Use no reply that was paid for before.")
-    ] = False,
+    seed: Seed = SEED,
+    resamples: Resamples = RESAMPLES,
+    level: Level = LEVEL,
+    no_cache: NoCache = False,
     format_: FormatOption = Format.TEXT,
     quiet: Quiet = False,
     no_progress: NoProgress = False,
@@ -68,6 +79,9 @@ def errors(
             "--metric": metric,
             "--at-most": at_most,
             "--label": label,
+            "--seed": None if seed == SEED else seed,
+            "--resamples": None if resamples == RESAMPLES else resamples,
+            "--level": None if level == LEVEL else level,
         }
         for name, value in of_a_run.items():
             if value is not None:
@@ -82,6 +96,9 @@ def errors(
                 metric=METRIC if metric is None else metric,
                 at_most=AT_MOST if at_most is None else at_most,
                 label=LABEL if label is None else label,
+                seed=seed,
+                resamples=resamples,
+                level=level,
                 cache=not no_cache,
                 progress=progress,
             )

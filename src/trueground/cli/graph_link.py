@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trueground.cli.options import Format, FormatOption, NoProgress, Quiet
+from trueground.cli.options import Format, FormatOption, NoProgress, Overwrite, Quiet
 from trueground.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def link(
         Path | None,
         typer.Option(help="Write [[question, [graph, …]], …] with the subgraphs found."),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
+    overwrite: Overwrite = False,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Ask an endpoint again, and keep no reply.")
     ] = False,

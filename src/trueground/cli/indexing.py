@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from trueground.cli.index_shown import means_as_json, show_hits, show_means, told_absent
-from trueground.cli.options import Format, FormatOption, NoProgress, Quiet
+from trueground.cli.options import Format, FormatOption, NoProgress, Quiet, Resamples, Seed
 from trueground.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -149,8 +149,8 @@ def evaluate(
             "-k", min=1, help="At how many hits to measure; default 1, 5, 20. Repeatable."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the intervals.")] = 0,
-    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap samples.")] = 2_000,
+    seed: Seed = 0,
+    resamples: Resamples = 2_000,
     no_cache: NoCache = False,
     format_: FormatOption = Format.TEXT,
     quiet: Quiet = False,

@@ -8,7 +8,23 @@ from typing import Annotated
 
 import typer
 
-from trueground.cli.options import Format, FormatOption, NoProgress, OnBadRow, Quiet
+from trueground.cli.options import (
+    Format,
+    FormatOption,
+    LabelFiles,
+    LabelOption,
+    Level,
+    MapOption,
+    NoCache,
+    NoProgress,
+    OnBadRow,
+    OnBadRowOption,
+    Overwrite,
+    PositiveAbove,
+    Quiet,
+    Resamples,
+    Seed,
+)
 
 judge = typer.Typer(name="judge", help="Judges: calibrate one against human labels.")
 
@@ -35,10 +51,6 @@ Files = Annotated[
     list[str],
     typer.Argument(help="Records with `human` labels: JSONL, JSON, CSV or Parquet (.gz, .zst), -"),
 ]
-Label = Annotated[
-    str | None, typer.Option(help="Key of `human`. Default: the only one, else faithful.")
-]
-Above = Annotated[float, typer.Option(help="A label above this is positive.")]
 Decomposer = Annotated[
     str | None,
     typer.Option(help="Split answers; the weakest claim counts. Default: answers as a whole."),
@@ -46,9 +58,6 @@ Decomposer = Annotated[
 Out = Annotated[
     Path | None,
     typer.Option(help="Write FILE.json, for --judge-calibration or NAME(calibration=…)."),
-]
-Map = Annotated[
-    list[str] | None, typer.Option("--map", help="Your column names: question=query,contexts=docs")
 ]
 
 
@@ -61,31 +70,30 @@ def _group() -> None:
 def calibrate(
     files: Files,
     judge: Annotated[str, typer.Option(help="NAME or NAME:MODEL(option=value).")] = "lexical",
-    label: Label = None,
-    positive_above: Above = 0.5,
+    label: LabelOption = None,
+    labels: LabelFiles = None,
+    positive_above: PositiveAbove = 0.5,
     decomposer: Decomposer = None,
     objective: Annotated[
         Objective | None,
         typer.Option(help="What the threshold is chosen for. Default: balanced_accuracy."),
     ] = None,
     precision: Annotated[
-        float | None, typer.Option(help="Instead: the lowest threshold with this precision.")
+        float | None,
+        typer.Option(help="Instead of --objective: the lowest threshold with this precision."),
     ] = None,
     method: Annotated[Method, typer.Option(help="How probabilities are fitted.")] = Method.PLATT,
     out: Out = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
-    map_: Map = None,
-    on_bad_row: Annotated[OnBadRow, typer.Option(help="stop, or skip.")] = OnBadRow.STOP,
+    overwrite: Overwrite = False,
+    map_: MapOption = None,
+    on_bad_row: OnBadRowOption = OnBadRow.STOP,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first N records of each file.")
     ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**63 - 1, help="Seed of intervals and cross-validation.")
-    ] = 0,
-    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap samples.")] = 2_000,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Use no reply that was paid for before.")
-    ] = False,
+    seed: Seed = 0,
+    resamples: Resamples = 2_000,
+    level: Level = 0.95,
+    no_cache: NoCache = False,
     format_: FormatOption = Format.TEXT,
     quiet: Quiet = False,
     no_progress: NoProgress = False,
@@ -93,8 +101,8 @@ def calibrate(
     """Choose a judge's threshold, and fit its probabilities, by human labels."""
     from trueground.cli.progress import progress_bar
     from trueground.records import parse_mapping
-    from trueground.studies.calibrate.study import calibrate as calibrate_judge
     from trueground.studies.calibrate.result import see_free
+    from trueground.studies.calibrate.study import calibrate as calibrate_judge
 
     if out is not None:
         see_free(out, overwrite)
@@ -103,6 +111,7 @@ def calibrate(
             files,
             judge,
             label=label,
+            labels=labels or (),
             positive_above=positive_above,
             decomposer=decomposer,
             objective=None if objective is None else objective.value,
@@ -113,6 +122,7 @@ def calibrate(
             limit=limit,
             seed=seed,
             resamples=resamples,
+            level=level,
             cache=not no_cache,
             progress=progress,
         )

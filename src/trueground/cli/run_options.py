@@ -14,6 +14,7 @@ from trueground.cli.options import (
     FormatOption,
     JudgeCalibration,
     Judges,
+    NoCache,
     NoProgress,
     Quiet,
     Rater,
@@ -118,9 +119,7 @@ def common(
         Path | None,
         typer.Option(help='JSON, US dollars per million tokens: {"m": {"input": 1, "output": 2}}'),
     ] = None,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Neither read nor write the response cache.")
-    ] = False,
+    no_cache: NoCache = False,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Ask again what failed, and only that.")
     ] = False,

@@ -14,10 +14,15 @@ from trueground.cli.options import (
     FormatOption,
     JudgeCalibration,
     Judges,
+    MapOption,
+    NoCache,
     NoProgress,
     OnBadRow,
+    OnBadRowOption,
+    Overwrite,
     Quiet,
     Rater,
+    Seed,
 )
 
 if TYPE_CHECKING:
@@ -36,9 +41,6 @@ Metrics = Annotated[
 ]
 Out = Annotated[Path | None, typer.Option(help="Run directory. Default: runs/<utc-time>-<name>/")]
 By = Annotated[list[str] | None, typer.Option(help="Break down by a field. Repeatable.")]
-Map = Annotated[
-    list[str] | None, typer.Option("--map", help="Your column names: question=query,contexts=docs")
-]
 FailUnder = Annotated[
     list[str] | None, typer.Option(help="METRIC=X: exit 1 if the mean is below X. Repeatable.")
 ]
@@ -54,11 +56,9 @@ def score(
     judge_calibration: JudgeCalibration = None,
     decomposer: Decomposer = "rules",
     rater: Rater = None,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Judges neither read nor write what is kept.")
-    ] = False,
+    no_cache: NoCache = False,
     out: Out = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run in --out.")] = False,
+    overwrite: Overwrite = False,
     by: By = None,
     repeats_of: Annotated[
         str | None,
@@ -67,13 +67,13 @@ def score(
             "answers: group, question, meta.… Default: ids such as q7#2, with meta.repeat."
         ),
     ] = None,
-    map_: Map = None,
-    on_bad_row: Annotated[OnBadRow, typer.Option(help="stop, or skip.")] = OnBadRow.STOP,
+    map_: MapOption = None,
+    on_bad_row: OnBadRowOption = OnBadRow.STOP,
     fail_under: FailUnder = None,
     min_coverage: MinCoverage = 0.0,
     format_: FormatOption = Format.TEXT,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N records.")] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the intervals.")] = 0,
+    seed: Seed = 0,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes. Default: by size.")] = None,
     no_records: Annotated[
         bool, typer.Option("--no-records", help="Do not keep the records with the run.")

@@ -13,10 +13,20 @@ from trueground.cli.options import (
     FormatOption,
     JudgeCalibration,
     Judges,
+    LabelFiles,
+    LabelOption,
+    Level,
+    MapOption,
+    NoCache,
     NoProgress,
     OnBadRow,
+    OnBadRowOption,
+    Overwrite,
+    PositiveAbove,
     Quiet,
     Rater,
+    Resamples,
+    Seed,
 )
 
 Files = Annotated[
@@ -26,13 +36,6 @@ Files = Annotated[
         "runs. Each is a set."
     ),
 ]
-Label = Annotated[
-    str | None, typer.Option(help="Key of `human`. Default: faithful, else the only one.")
-]
-Labels = Annotated[
-    list[Path] | None,
-    typer.Option(help="Labels of `trueground annotate`, beside the records. Repeatable."),
-]
 Metrics = Annotated[
     list[str] | None,
     typer.Option(help="Names, comma-separated. Default: all whose fields are there. Repeatable."),
@@ -41,7 +44,6 @@ Decomposer = Annotated[
     str | None,
     typer.Option(help="Who splits answers into claims. Default: rules."),
 ]
-Above = Annotated[float, typer.Option(help="A label above this is positive.")]
 Threshold = Annotated[
     float, typer.Option(min=0.0, max=1.0, help="A score above this is the verdict yes.")
 ]
@@ -49,25 +51,19 @@ Out = Annotated[
     Path | None,
     typer.Option(help="Folder for numbers, page and items; or a .json or .html file."),
 ]
-Map = Annotated[
-    list[str] | None, typer.Option("--map", help="Your column names: question=query,contexts=docs")
-]
-Level = Annotated[float, typer.Option(help="Level of the intervals, between 0 and 1.")]
 
 
 def validate(
     files: Files,
-    label: Label = None,
-    labels: Labels = None,
+    label: LabelOption = None,
+    labels: LabelFiles = None,
     metrics: Metrics = None,
     judge: Judges = None,
     decomposer: Decomposer = None,
     judge_calibration: JudgeCalibration = None,
     rater: Rater = None,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Judges neither read nor write what is kept.")
-    ] = False,
-    positive_above: Above = 0.5,
+    no_cache: NoCache = False,
+    positive_above: PositiveAbove = 0.5,
     ordinal: Annotated[
         bool, typer.Option("--ordinal", help="Labels are grades; correlate with them as they are.")
     ] = False,
@@ -78,17 +74,17 @@ def validate(
     worst: Annotated[
         int, typer.Option(min=0, help="Disagreements to read, per metric and set.")
     ] = 10,
-    map_: Map = None,
-    on_bad_row: Annotated[OnBadRow, typer.Option(help="stop, or skip.")] = OnBadRow.STOP,
+    map_: MapOption = None,
+    on_bad_row: OnBadRowOption = OnBadRow.STOP,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first N records of each set.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the intervals.")] = 0,
-    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap samples.")] = 2_000,
+    seed: Seed = 0,
+    resamples: Resamples = 2_000,
     level: Level = 0.95,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes. Default: by size.")] = None,
     out: Out = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
+    overwrite: Overwrite = False,
     format_: FormatOption = Format.TEXT,
     quiet: Quiet = False,
     no_progress: NoProgress = False,

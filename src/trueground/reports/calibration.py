@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from trueground.reports.terminal import table
+from trueground.reports.terminal import interval, number, table
 
 _SHOWN = ("balanced_accuracy", "f1", "precision", "recall", "specificity", "kappa", "matthews")
 _CURVES = {"platt": "Platt", "isotonic": "isotonic"}
@@ -33,10 +33,11 @@ def _head(raw: Mapping[str, Any]) -> str:
     groups = "" if raw["groups"] is None else f", {raw['groups']:,} groups taken as clusters"
     unscored = "".join(f", {count:,} {why}" for why, count in raw["unscored"].items())
     area = raw["auroc"]
+    reason = f" ({area['reason']})" if area.get("reason") else ""
     return (
         f"{raw['judge']} against the label {raw['label']!r}: {raw['n']:,} records, "
         f"{raw['positives']:,} positive{groups}{unscored}\n"
-        f"AUROC {area['value']:.4f} {_interval(area['ci'])}".rstrip()
+        f"AUROC {area['value']:.4f} {interval(area['ci'])}{reason}"
     )
 
 
@@ -47,8 +48,8 @@ def _columns(raw: Mapping[str, Any], first: str) -> tuple[str, ...]:
 
 def _row(raw: Mapping[str, Any], name: str) -> tuple[str, ...]:
     told = raw[name]
-    numbers = (_four(told[measure]) for measure in _SHOWN)
-    return (name, f"{told['threshold']:.4g}", *numbers, _interval(told["balanced_accuracy_ci"]))
+    numbers = (number(told[measure]) for measure in _SHOWN)
+    return (name, f"{told['threshold']:.4g}", *numbers, interval(told["balanced_accuracy_ci"]))
 
 
 def _verdicts(raw: Mapping[str, Any]) -> str:
@@ -85,15 +86,15 @@ def _thresholds(raw: Mapping[str, Any]) -> str:
 
 def _held(raw: Mapping[str, Any], held: Mapping[str, Any]) -> str:
     name = "matthews" if raw["objective"] == "correlation" else raw["objective"]
-    return f", {name} {_four(held[name])}"
+    return f", {name} {number(held[name])}"
 
 
 def _precision(raw: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     held = wanted["cross_validated"]
     rows = [("precision", "", "at least", "called supported")]
     for name, told in (("on these records", wanted), ("on records held out", held)):
-        number = "–" if told["n"] is None else f"{told['n']:,}"
-        rows.append((name, _four(told["value"]), _four(told["lower"]), number))
+        items = "–" if told["n"] is None else f"{told['n']:,}"
+        rows.append((name, number(told["value"]), number(told["lower"]), items))
     return f"\n{table(rows)}\nat least: with {raw['ci_level']:.0%} confidence, one-sided"
 
 
@@ -133,11 +134,11 @@ def _methods(raw: Mapping[str, Any]) -> str:
     rows = [("cross-validated", "calibration error", "Brier score")]
     if raw["own"] is not None:
         own = raw["own"]
-        rows.append(("the judge's own", _four(own["calibration_error"]), _four(own["brier"])))
+        rows.append(("the judge's own", number(own["calibration_error"]), number(own["brier"])))
     for name, told in raw["methods"].items():
         held = told["cross_validated"]
         mark = " (kept)" if name == raw["method"] else ""
-        error, score = _four(held["calibration_error"]), _four(held["brier"])
+        error, score = number(held["calibration_error"]), number(held["brier"])
         rows.append((_CURVES[name] + mark, error, score))
     bins = raw["reliability"]["cross_validated"]
     if not bins:
@@ -167,12 +168,12 @@ def _files(files: list[Mapping[str, Any]]) -> str:
             PurePath(file["path"]).name,
             f"{file['n']:,}",
             f"{file['positives'] / file['n']:.0%}" if file["n"] else "–",
-            _four(file["auroc"]),
-            _four(file["default"]),
-            _four(file["chosen"]),
-            _four(file["left_out"]["balanced_accuracy"]),
+            number(file["auroc"]),
+            number(file["default"]),
+            number(file["chosen"]),
+            number(file["left_out"]["balanced_accuracy"]),
             "" if file["left_out"]["threshold"] is None else f"{file['left_out']['threshold']:.4g}",
-            _four(file["left_out"]["calibration_error"]),
+            number(file["left_out"]["calibration_error"]),
         )
         for file in files
     ]
@@ -180,11 +181,3 @@ def _files(files: list[Mapping[str, Any]]) -> str:
         f"{table(rows)}\nbalanced accuracy at the default threshold, at the chosen one, and at the "
         "one that the\nother files choose; calibration error of the curve of the other files"
     )
-
-
-def _four(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
-
-
-def _interval(ends: tuple[float, float] | None) -> str:
-    return "–" if ends is None else f"[{ends[0]:.4f}, {ends[1]:.4f}]"

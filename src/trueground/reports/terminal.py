@@ -167,6 +167,11 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
+def interval(ends: Sequence[float] | None) -> str:
+    """The same of the two ends of an interval."""
+    return "–" if ends is None else f"[{number(ends[0])}, {number(ends[1])}]"
+
+
 def _side_notes(summary: Mapping[str, Any]) -> str:
     notes = []
     if summary.get("skipped"):

@@ -74,7 +74,9 @@ def _effective(
     if share in (0, 1):
         return float(number)
     n = len(hits)
-    variance = float((np.bincount(place, hits - share) ** 2).sum()) / n**2
+    # The clusters' deviations sum to 0, so their squares come out too small by 1 − 1 / number.
+    squares = float((np.bincount(place, hits - share) ** 2).sum())
+    variance = squares / n**2 * number / (number - 1)
     size = share * (1 - share) / variance if variance else float(n)
     few = t_quantile(n - 1, level) / t_quantile(number - 1, level)
     return float(min(size * few**2, n)) if number < n else float(n)

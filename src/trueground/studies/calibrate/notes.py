@@ -7,6 +7,7 @@ from typing import Any
 
 from trueground.studies.calibrate.how import USUAL_LEAST
 
+FEW_GROUPS = 50  # below it the variance over clusters is known too roughly
 _CLEAR = 2  # standard errors
 
 
@@ -52,6 +53,11 @@ def _of_precision(raw: Mapping[str, Any]) -> Iterator[str]:
             f"the precision on items that the threshold was not chosen on is {value}, and with "
             f"{raw['ci_level']:.0%} confidence {least}: {told['wanted']:g} is not certain on other "
             "records. A higher --precision leaves room; more labels narrow the bound"
+        )
+    if told["groups"] is not None and told["groups"] < FEW_GROUPS:
+        yield (
+            f"the records above the threshold are of {told['groups']} groups: with fewer than "
+            f"about {FEW_GROUPS} the bound of the precision is rough, and may promise too much"
         )
 
 

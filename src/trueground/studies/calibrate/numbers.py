@@ -100,7 +100,11 @@ class _Conclusion:
             "positives": int(j.labels.sum()),
             "groups": None if j.clusters is None else len(np.unique(j.clusters)),
             "unscored": dict(sorted(sum(j.unscored, Counter[str]()).items())),
-            "auroc": {"value": auroc(j.scores, j.labels), "ci": _ends(at["default"], "auroc")},
+            "auroc": {
+                "value": auroc(j.scores, j.labels),
+                "ci": _ends(at["default"], "auroc"),
+                "reason": at["default"].estimates["auroc"].why,
+            },
             "default": self._at(self.default, at["default"]),
             "chosen": self._at(chosen, at["chosen"]) | {"cross_validated": self._cross_validated()},
             **self.curves.raw(),
@@ -153,7 +157,7 @@ class _Conclusion:
         if self.how.wanted is None:
             return None
         found = self.held_out
-        held: dict[str, Any] = {"value": None, "lower": None, "n": None}
+        held: dict[str, Any] = {"value": None, "lower": None, "n": None, "groups": None}
         if found.applied is not None:
             held = self._precision_above(found.applied)
         return {
@@ -163,7 +167,7 @@ class _Conclusion:
         }
 
     def _precision_above(self, threshold: float | Floats) -> dict[str, Any]:
-        """Precision of what lies above, its lower bound at the level, and the number of items."""
+        """Precision of what lies above, its lower bound, the items and their groups."""
         j = self.judged
         above = j.scores > threshold
         hits = j.labels[above]
@@ -172,6 +176,7 @@ class _Conclusion:
             "value": float(hits.mean()) if len(hits) else None,
             "lower": lower_bound(hits, clusters, level=self.how.level),
             "n": len(hits),
+            "groups": None if clusters is None else len(np.unique(clusters)),
         }
 
     def _curve(self) -> list[dict[str, float | None]]:

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from trueground.errors import UsageError
 from trueground.stats.bootstrap import intervals
 from trueground.studies.errors.records import People
 from trueground.studies.reading import NO_HASH
 
 
-def by_label(
-    people: People, at_most: float, *, resamples: int = 2_000, seed: int = 0, level: float = 0.95
-) -> dict[str, Any] | None:
+@dataclass(frozen=True)
+class Drawn:
+    """How the intervals are drawn. UsageError for what cannot be meant."""
+
+    resamples: int = 2_000
+    seed: int = 0
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        if self.resamples < 1 or self.seed < 0 or not 0 < self.level < 1:
+            raise UsageError(
+                f"resamples={self.resamples}, seed={self.seed}, level={self.level}; expected 1 or "
+                "more, 0 or more, and a number between 0 and 1"
+            )
+
+
+def by_label(people: People, at_most: float, drawn: Drawn) -> dict[str, Any] | None:
     """Mean with its interval, median and deviation of the metric by label; None without labels.
 
     Where items name groups, whole groups are resampled. `median` and `sd` (n - 1; null of a single
@@ -35,7 +51,7 @@ def by_label(
         if not len(values):
             continue
         mine = None if clusters is None else clusters[chosen]
-        (ci,) = intervals(values[:, None], mine, resamples=resamples, seed=seed, level=level)
+        (ci,) = intervals(values[:, None], mine, **vars(drawn))
         rows.append(
             {
                 "label": label,
@@ -53,4 +69,10 @@ def by_label(
         "negative_low": int((~positive & low).sum()),
         "negative_high": int((~positive & ~low).sum()),
     }
-    return {"rows": rows, "table": table, "ci_level": level}
+    return {
+        "rows": rows,
+        "table": table,
+        "ci_level": drawn.level,
+        "resamples": drawn.resamples,
+        "seed": drawn.seed,
+    }

@@ -15,7 +15,7 @@ from trueground.judges.comparing import Comparer, compare, make_comparer
 from trueground.judges.comparing.error_category import VALUE
 from trueground.plugins import Given, read_given
 from trueground.runs.outfile import see_out_file
-from trueground.studies.errors.by_label import by_label
+from trueground.studies.errors.by_label import Drawn, by_label
 from trueground.studies.errors.distribution import distribution
 from trueground.studies.errors.file import Line, Read, merge, read_file, write_file
 from trueground.studies.errors.records import AT_MOST, LABEL, METRIC, Chosen, Low, choose
@@ -40,6 +40,9 @@ def sort_errors(
     metric: str = METRIC,
     at_most: float = AT_MOST,
     label: str = LABEL,
+    seed: int = 0,
+    resamples: int = 2_000,
+    level: float = 0.95,
     cache: bool = True,
     progress: Progress = _no_progress,
 ) -> dict[str, Any]:
@@ -47,11 +50,13 @@ def sort_errors(
 
     `proposer` is `rules` or `llm:MODEL(option=value)`. The file (default: errors.jsonl in the run)
     keeps the categories that people gave. The items are those whose `metric` is at most `at_most`
-    although the human `label` is positive; see `choose` for who else may say so. Raises UsageError,
+    although the human `label` is positive; see `choose` for who else may say so. `seed`,
+    `resamples` and `level` are those of the intervals of the metric by label. Raises UsageError,
     InputError for a run without the metric or anything that tells of the label, OutputError for a
     file that is something else, UnreachableError and WriteError.
     """
     _see_limit(metric, at_most)
+    drawn = Drawn(resamples, seed, level)
     given = _proposer(proposer, cache)
     path = run / NAME if out is None else out
     chosen = choose(run, metric=metric, at_most=at_most, label=label)
@@ -69,7 +74,7 @@ def sort_errors(
         "metric": chosen.metric,
         "at_most": at_most,
         "label": label,
-        "by_label": by_label(chosen.people, at_most),
+        "by_label": by_label(chosen.people, at_most, drawn),
     }
     return told | found
 
