@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from trueground.errors import InputError
 from trueground.stats.human import MEASURES, Measured, ceiling, measure, preferences
@@ -53,7 +54,8 @@ def test_one_item() -> None:
     found = measure([0.7], [1])
     see_whole(found)
     assert found.estimates["raw_agreement"].value == 1.0
-    assert found.estimates["raw_agreement"].ci is None
+    assert found.estimates["raw_agreement"].ci == pytest.approx((0.025, 1.0))  # exact, if wide
+    assert found.estimates["krippendorff_alpha"].ci is None
     assert found.by_label[1].sd.why == "one item has no spread"
 
 
@@ -72,13 +74,14 @@ def test_constant_scores() -> None:
     found = measure([0.3] * 40, [0, 1] * 20)
     see_whole(found)
     assert found.estimates["auroc"].value == 0.5
-    assert found.estimates["auroc"].ci == (0.5, 0.5)
+    assert found.estimates["auroc"].ci is None
+    assert found.estimates["auroc"].why == "the same in every resample: nothing varies here"
     for name in ("spearman", "kendall", "point_biserial", "balanced_accuracy_best"):
         assert whys(found)[name] == "all of the 40 scores are 0.3"
     assert whys(found)["matthews"] == "all of the 40 scores are at or below the threshold 0.5"
     assert found.estimates["cohen_kappa"].value == 0.0
     assert found.by_label[0].sd.value == 0.0
-    assert found.by_label[0].sd.ci == (0.0, 0.0)
+    assert found.by_label[0].sd.ci is None
 
 
 def test_one_cluster_and_one_cluster_of_a_kind() -> None:
@@ -90,7 +93,37 @@ def test_one_cluster_and_one_cluster_of_a_kind() -> None:
     see_whole(two)
     assert two.estimates["auroc"].ci is None
     assert "positive" in (two.estimates["auroc"].why or "")
-    assert two.estimates["raw_agreement"].ci is not None
+    assert "2 labelled groups" in (two.estimates["raw_agreement"].why or "")
+
+
+def test_what_does_not_vary_has_no_interval_of_no_width() -> None:
+    """Two negatives that lie below all positives show little; no resample would say so."""
+    scores, labels = [0.1, 0.2, 0.6, 0.7, 0.8, 0.9, 0.95], [0, 0, 1, 1, 1, 1, 1]
+    found = measure(scores, labels, resamples=200)
+    see_whole(found)
+    area = found.estimates["auroc"]
+    assert (area.value, area.ci) == (1.0, None)
+    assert area.why == "2 negative items are too few to draw from: an interval takes 5"
+    more = measure([*scores, 0.15, 0.25, 0.3], [*labels, 0, 0, 0], resamples=200)
+    see_whole(more)
+    assert more.estimates["auroc"].why == "the same in every resample: nothing varies here"
+
+
+def test_rates_of_single_items_have_exact_intervals() -> None:
+    """Clopper and Pearson's: none of two, none of five, all of seven."""
+    found = measure([0.1, 0.2, 0.6, 0.7, 0.8, 0.9, 0.95], [0, 0, 1, 1, 1, 1, 1], resamples=50)
+    expected = {
+        "false_positive_rate": (0, 2),
+        "false_negative_rate": (0, 5),
+        "raw_agreement": (7, 7),
+    }
+    for name, (hits, n) in expected.items():
+        one = found.estimates[name]
+        theirs = binomtest(hits, n).proportion_ci(method="exact")
+        assert one.n == n
+        assert one.ci == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+    groups = measure([0.1, 0.2, 0.6, 0.7] * 5, [0, 0, 1, 1] * 5, clusters=[*range(10)] * 2)
+    assert groups.estimates["raw_agreement"].ci is None  # groups: not so many single items
 
 
 def test_no_threshold_and_no_probability() -> None:

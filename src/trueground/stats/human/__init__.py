@@ -14,8 +14,9 @@ pairs. The modules:
 from __future__ import annotations
 
 from trueground.stats.human.ceiling import Ceiling, ceiling
-from trueground.stats.human.mean_of_sets import MeanOfSets, mean_of_sets, paired_difference
+from trueground.stats.human.mean_of_sets import MeanOfSets, OverSets, mean_of_sets
 from trueground.stats.human.measuring import measure, measure_all
+from trueground.stats.human.paired import paired_difference
 from trueground.stats.human.pairs import Preferences, preferences
 from trueground.stats.human.types import (
     MEASURES,
@@ -35,6 +36,7 @@ __all__ = [
     "LabelStats",
     "MeanOfSets",
     "Measured",
+    "OverSets",
     "Preferences",
     "ceiling",
     "mean_of_sets",

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from trueground.errors import InputError
 from trueground.stats.human.assembling import assemble
 from trueground.stats.human.column import Column, column
-from trueground.stats.human.mean_of_sets import mean_of_draws
+from trueground.stats.human.mean_of_sets import mean_of_columns
 from trueground.stats.human.measuring import (
     Clusters,
     resample_columns,
@@ -85,10 +85,10 @@ def ceiling(
     ]
     drawn = resample_columns(columns, units, resamples, seed, workers)
     found = [
-        assemble(one, units, draws, level, wanted=False)
+        assemble(one, units, draws, level=level, wanted=False, seed=seed)
         for one, draws in zip(columns, drawn, strict=True)
     ]
-    mean = mean_of_draws(found, CEILING, level)
+    mean = mean_of_columns(found, CEILING, level)
     if not any(one.n for one in found):
         mean = {name: replace(one, why=_NOBODY) for name, one in mean.items()}
     return Ceiling([_chosen(one) for one in found], tied, mean)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueground.stats.human.calibration import bin_edges
 from trueground.stats.human.ordinal import Scale, scale_of
 from trueground.stats.human.types import Floats, Ints, Mask
 
@@ -45,7 +46,8 @@ class Column:
 
     `distinct` (places,) are the scores; `place` (n,) is each item's; `upto[k]` (places + 1,) is how
     many items of the kind stand below place k, for the negatives and for the positives. `below` is
-    the number of places at or below the default threshold, `scale` is there in ordinal mode.
+    the number of places at or below the default threshold, `scale` is there in ordinal mode,
+    `bins` (the places where bins of the calibration error begin and end) for probabilities.
     """
 
     n: int
@@ -60,12 +62,22 @@ class Column:
     threshold: float | None
     below: int
     scale: Scale | None
-    probability: bool
+    bins: Ints | None
 
     @property
     def ordinal(self) -> bool:
         """Whether the labels are taken as they are, not as 0/1."""
         return self.scale is not None
+
+    @property
+    def alone(self) -> bool:
+        """Whether each item is drawn by itself, and not with others of its group."""
+        return len(np.unique(self.unit)) == self.n
+
+    @property
+    def counts(self) -> Ints:
+        """How many items have each distinct score, shape (places,)."""
+        return np.diff(self.upto[0] + self.upto[1])
 
     @property
     def scores(self) -> Floats:
@@ -96,6 +108,7 @@ def column(
     )
     values = np.unique(labels) if ordinal else labels[:0]
     values = values if len(values) <= GRADES else values[:0]
+    upto = _upto(place[~positive], len(distinct)), _upto(place[positive], len(distinct))
     inside = bool(len(distinct)) and distinct[0] >= 0.0 and distinct[-1] <= 1.0
     return Column(
         n=len(scores),
@@ -105,12 +118,12 @@ def column(
         distinct=distinct,
         place=place,
         kinds=kinds,
-        upto=(_upto(place[~positive], len(distinct)), _upto(place[positive], len(distinct))),
+        upto=upto,
         grades=tuple(_kind(float(v), labels == v, scores, unit, scale) for v in values),
         threshold=threshold,
         below=0 if threshold is None else int(np.searchsorted(distinct, threshold, "right")),
         scale=scale_of(place, scores, labels, unit) if ordinal else None,
-        probability=probability and inside,
+        bins=bin_edges(np.diff(upto[0] + upto[1])) if probability and inside else None,
     )
 
 

@@ -6,6 +6,8 @@ those of stats.agreement, written for many tables of counts at once.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from trueground.stats.human.types import Floats
@@ -18,11 +20,12 @@ def ratio(a: Floats, b: Floats) -> Floats:
     return out
 
 
-def verdict_measures(tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> dict[str, Floats]:
-    """Every measure at the default threshold; all arguments and results of shape (k,).
+def confusion_measures(tp: Any, fp: Any, fn: Any, tn: Any) -> dict[str, Floats]:
+    """Every measure of these counts; all arguments and results are numbers, or of shape (k,).
 
     The κs and α are NaN where both say one and the same word of everything.
     """
+    tp, fp, fn, tn = (np.asarray(count, np.float64) for count in (tp, fp, fn, tn))
     p, n = tp + fn, fp + tn
     total, said = p + n, tp + fp
     agree = ratio(tp + tn, total)

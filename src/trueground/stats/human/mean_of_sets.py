@@ -1,16 +1,19 @@
-"""Two scores of one set against each other, and the mean over sets."""
+"""The mean of measures over sets, from running sums: no set's draws are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from trueground.errors import UsageError
-from trueground.stats.bootstrap import percentiles
-from trueground.stats.human.types import MEASURES, Estimate, Measured
+from trueground.stats.human.calibration import NAME as CALIBRATION
+from trueground.stats.human.calibration import ends
+from trueground.stats.human.intervals import varied
+from trueground.stats.human.reasons import SAME
+from trueground.stats.human.types import MEASURES, Estimate, Floats, Measured
 
 
 @dataclass(frozen=True)
@@ -28,79 +31,115 @@ class MeanOfSets:
         return {"value": self.value, "ci": ci, "sets": self.sets, "why": self.why}
 
 
-def paired_difference(a: Measured, b: Measured, name: str = "auroc") -> Estimate:
-    """The measure of `a` less that of `b`, with a paired interval.
+@dataclass
+class RunningMean:
+    """Estimates and their draws, summed up as they come.
 
-    Both must come from the same items, clusters, seed and number of resamples (one `measure_all`,
-    or calls with the same arguments), so that resample i is the same in both. UsageError for an
-    unknown measure or another number of resamples.
+    Sets are drawn independently of each other: with `shift` the draws of each are moved on by one
+    more place, so that sets of equal size and seed share no resample.
     """
-    _see(name)
-    first, second = a.draws[name], b.draws[name]
-    left, right = a.estimates[name], b.estimates[name]
-    n = min(left.n, right.n)
-    if left.value is None or right.value is None:
-        return Estimate(None, None, n, left.why if left.value is None else right.why)
-    if first.shape != second.shape:
-        raise UsageError(
-            f"{len(first)} and {len(second)} resamples are no pairs; measure both with the same "
-            "number of resamples and seed"
+
+    shift: int = 1
+    _seen: int = 0
+    _values: list[float] = field(default_factory=list)
+    _sums: list[Floats] | None = None
+    _without: list[str | None] = field(default_factory=list)
+    _why: str | None = None
+
+    def add(self, estimate: Estimate, *draws: Floats) -> None:
+        """Count one in; every one has equally many kinds of draws, each (resamples,)."""
+        place, self._seen = self._seen * self.shift, self._seen + 1
+        if estimate.value is None:
+            self._why = self._why or estimate.why
+            return
+        self._values.append(estimate.value)
+        if estimate.ci is None:
+            self._without.append(estimate.why)
+            return
+        moved = [np.roll(one, place) for one in draws]
+        self._sums = (
+            moved
+            if self._sums is None
+            else [one + more for one, more in zip(self._sums, moved, strict=True)]
         )
-    value = left.value - right.value
-    if left.ci is None or right.ci is None:
-        return Estimate(value, None, n, left.why or right.why)
-    return Estimate(value, percentiles(first - second, a.level), n)
+
+    def mean(self, level: float) -> MeanOfSets:
+        """The mean with its interval; three kinds of draws are those of a calibration error."""
+        sets = len(self._values)
+        if not sets:
+            return MeanOfSets(None, None, 0, self._why or "there is nothing to average")
+        value = float(np.mean(self._values))
+        if self._without or self._sums is None:
+            return MeanOfSets(value, None, sets, self._why_none(sets))
+        drawn = [one / sets for one in self._sums]
+        if len(drawn) == 1:
+            ci = varied(drawn[0], level)
+        else:
+            low, up, calibrated = drawn
+            ci = ends(value, low, up, calibrated, level)
+        return MeanOfSets(value, ci, sets, None if ci else SAME)
+
+    def _why_none(self, sets: int) -> str:
+        whys = set(self._without)
+        if len(self._without) == sets and len(whys) == 1:
+            return str(whys.pop())
+        return f"{len(self._without)} of {sets} that have the measure have no interval"
 
 
-def mean_of_sets(sets: Sequence[Measured], level: float = 0.95) -> dict[str, MeanOfSets]:
+class OverSets:
+    """The means of all MEASURES over sets of one score, one set after the other."""
+
+    def __init__(self) -> None:
+        self._means = {name: RunningMean() for name in MEASURES}
+        self._resamples: int | None = None
+
+    def add(self, one: Measured) -> None:
+        """Count a set in. Raises UsageError for another number of resamples."""
+        number = max((len(draws) for draws in one.draws.values()), default=0)
+        if self._resamples not in (None, number):
+            raise UsageError(
+                "the sets have different numbers of resamples; measure all with the same"
+            )
+        self._resamples = number
+        for name, mean in self._means.items():
+            mean.add(one.estimates[name], *draws_of(one, name))
+
+    def means(self, level: float) -> dict[str, MeanOfSets]:
+        """The mean of each measure over the sets that have it."""
+        return {name: mean.mean(level) for name, mean in self._means.items()}
+
+
+def mean_of_sets(sets: Iterable[Measured], level: float = 0.95) -> dict[str, MeanOfSets]:
     """The mean of each of MEASURES over the sets that have it, with an interval.
 
-    Sets are drawn independently of each other: the draws of each are moved on by one more place,
-    so that sets of equal size and seed share no resample. The sets themselves stay as they are:
-    the interval is of the mean over these sets, not over sets that might have been. Scores that
-    are given in the same order of sets keep their resamples in common. Raises UsageError for other
-    numbers of resamples.
+    Sets are drawn independently of each other, though groups may stand in several of them. The sets
+    themselves stay as they are: the interval is of the mean over these sets, not over sets that
+    might have been. Scores that are given in the same order of sets keep their resamples in common.
+    Raises UsageError for other numbers of resamples.
     """
-    if len({len(one.draws[MEASURES[0]]) for one in sets}) > 1:
-        raise UsageError("the sets have different numbers of resamples; measure all with the same")
-    return {name: _mean(sets, name, level) for name in MEASURES}
+    every = OverSets()
+    for one in sets:
+        every.add(one)
+    return every.means(level)
 
 
-def mean_of_draws(
+def mean_of_columns(
     found: Sequence[Measured], names: Sequence[str], level: float
 ) -> dict[str, Estimate]:
     """The mean of each measure over columns of one set, which share their resamples."""
-    means = {name: _mean(found, name, level, shift=0) for name in names}
-    return {
-        name: Estimate(
-            one.value,
-            one.ci,
-            sum(m.estimates[name].n for m in found if m.estimates[name].value is not None),
-            one.why,
-        )
-        for name, one in means.items()
-    }
+    means = {}
+    for name in names:
+        running = RunningMean(shift=0)
+        for one in found:
+            running.add(one.estimates[name], *draws_of(one, name))
+        mean = running.mean(level)
+        n = sum(m.estimates[name].n for m in found if m.estimates[name].value is not None)
+        means[name] = Estimate(mean.value, mean.ci, n, mean.why)
+    return means
 
 
-def _mean(sets: Sequence[Measured], name: str, level: float, shift: int = 1) -> MeanOfSets:
-    having = [
-        (one.estimates[name], np.roll(one.draws[name], number * shift))
-        for number, one in enumerate(sets)
-        if one.estimates[name].value is not None
-    ]
-    if not having:
-        why = next((one.estimates[name].why for one in sets), None) or "there is nothing to average"
-        return MeanOfSets(None, None, 0, why)
-    values = [estimate.value for estimate, _ in having if estimate.value is not None]
-    value = float(np.mean(values))
-    without = sum(estimate.ci is None for estimate, _ in having)
-    if without:
-        why = f"{without} of {len(having)} that have the measure have no interval"
-        return MeanOfSets(value, None, len(having), why)
-    drawn = np.mean([draws for _, draws in having], axis=0)
-    return MeanOfSets(value, percentiles(drawn, level), len(having))
-
-
-def _see(name: str) -> None:
-    if name not in MEASURES:
-        raise UsageError(f"no measure {name!r}; expected one of {', '.join(MEASURES)}")
+def draws_of(one: Measured, name: str) -> tuple[Floats, ...]:
+    """What the interval of a measure is made of."""
+    if name == CALIBRATION:
+        return () if one.chance is None else (one.chance.low, one.chance.up, one.chance.calibrated)
+    return (one.draws[name],) if name in one.draws else ()

@@ -93,7 +93,7 @@ def measure_all(
         )
     drawn = resample_columns(list(columns.values()), units, resamples, seed, workers)
     return {
-        name: assemble(one, units, draws, level, wanted[name])
+        name: assemble(one, units, draws, level=level, wanted=wanted[name], seed=seed)
         for (name, one), draws in zip(columns.items(), drawn, strict=True)
     }
 

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueground.stats.bootstrap import percentiles
 from trueground.stats.human.column import Column, column
 from trueground.stats.human.confusion import ratio
+from trueground.stats.human.intervals import varied
 from trueground.stats.human.measuring import Clusters, see_numbers, unit_numbers
 from trueground.stats.human.ordinal import rank_measures
+from trueground.stats.human.reasons import LEAST, SAME
 from trueground.stats.human.resampling import resampled
 from trueground.stats.human.scratch import Scratch, Weights
 from trueground.stats.human.types import Estimate, Floats, Mask
+from trueground.stats.share import clopper_pearson
 
 PREFERENCES = ("sign_agreement", "accuracy", "spearman", "kendall")
 
@@ -113,6 +115,12 @@ def _estimate(
         else:
             why = f"all of the {one.n} pairs are ties"
         return Estimate(None, None, n, why)
-    if len(np.unique(one.unit[rests_on])) < 2:
-        return Estimate(value, None, n, "all pairs are one pair or one group: nothing to draw from")
-    return Estimate(value, percentiles(draws[name], level), n)
+    if name == "accuracy" and one.alone:
+        return Estimate(value, clopper_pearson(round(value * n), n, level), n)
+    units = len(np.unique(one.unit[rests_on]))
+    if units < LEAST:
+        what = "pairs" if one.alone else "groups of pairs"
+        why = f"{units} {what} are too few to draw from: an interval takes {LEAST}"
+        return Estimate(value, None, n, why)
+    ci = varied(draws[name], level)
+    return Estimate(value, ci, n, None if ci else SAME)

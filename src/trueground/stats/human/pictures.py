@@ -26,7 +26,7 @@ def confusion_at(column: Column, threshold: float | None) -> dict[str, int] | No
 
 def reliability(column: Column) -> list[Bin] | None:
     """The bins of the calibration error, rising; None where the score is no probability."""
-    if not column.probability:
+    if column.bins is None:
         return None
     return [
         Bin(
@@ -45,7 +45,7 @@ def histogram(column: Column, unit_scale: bool) -> Histogram:
     if not column.n:
         return Histogram([], {"0": [], "1": []})
     low, high = float(column.distinct[0]), float(column.distinct[-1])
-    if column.probability and unit_scale:
+    if column.bins is not None and unit_scale:
         low, high = 0.0, 1.0
     elif low == high:
         low, high = low - 0.5, high + 0.5

@@ -17,6 +17,9 @@ VERDICTS = (
     "false_negative_rate",
     "false_positive_rate",
 )
+LEAST = 5  # items or groups: resamples of fewer tell next to nothing
+SAME = "the same in every resample: nothing varies here"
+ON_THESE = "chosen on these labels, so it flatters; `judge calibrate` has one held out"
 _BOTH_KINDS = ("auroc", "point_biserial", "balanced_accuracy", "balanced_accuracy_best", "matthews")
 _RANKS = ("spearman", "kendall")
 _SPREAD = (*_RANKS, "point_biserial", "balanced_accuracy_best")
@@ -68,7 +71,9 @@ def _same_verdicts(name: str, column: Column) -> str:
 
 
 def why_no_interval(name: str, column: Column) -> str | None:
-    """Why a value has no interval: what it rests on lies in fewer than two units; else None."""
+    """Why a value has no interval: it is chosen here, or rests on too few units; else None."""
+    if name == "balanced_accuracy_best":
+        return ON_THESE
     if needs_both(name, column):
         sides = {"positive": column.positive, "negative": ~column.positive}
     elif name == "false_negative_rate":
@@ -78,8 +83,10 @@ def why_no_interval(name: str, column: Column) -> str | None:
     else:
         sides = {"labelled": np.ones(column.n, np.bool_)}
     for side, which in sides.items():
-        if units_of(column, which) < 2:
-            return f"all {side} items are one item or one group: nothing to draw from"
+        units = units_of(column, which)
+        if units < LEAST:
+            what = "items" if column.alone else "groups with items"
+            return f"{units} {side} {what} are too few to draw from: an interval takes {LEAST}"
     return None
 
 

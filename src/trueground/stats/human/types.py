@@ -77,6 +77,26 @@ class Bin:
 
 
 @dataclass(frozen=True)
+class Chance:
+    """What chance makes of a calibration error, at the level of the intervals.
+
+    `mean` is what perfectly calibrated scores would have on average on as many such items, `high`
+    what they would stay below. Of `low` and `up` (resamples,) and `calibrated` (1,000 or more,) an
+    interval is made: see `calibration.ends`.
+    """
+
+    mean: float
+    high: float
+    low: Floats
+    up: Floats
+    calibrated: Floats
+
+    def raw(self) -> dict[str, float]:
+        """The JSON form."""
+        return {"mean": self.mean, "high": self.high}
+
+
+@dataclass(frozen=True)
 class Histogram:
     """`counts["0"]` and `counts["1"]`: items of each 0/1 label between neighbouring `edges`."""
 
@@ -91,9 +111,9 @@ class Measured:
     `estimates` has each of MEASURES, in their order. `by_label` is by 0/1 label, `by_grade` by the
     labels as they are (in ordinal mode, for at most 20 of them). `confusion` is None without a
     threshold, `confusion_best` and `best_threshold` where no threshold tells anything apart,
-    `reliability` where the score is no probability. `draws` holds each measure in each resample,
-    shape (resamples,), NaN where it is undefined; those of the best balanced accuracy and of the
-    calibration error are moved so that their mean is the value.
+    `reliability` and `chance` (what chance makes of the calibration error) where the score is no
+    probability. `draws` holds the measures in each resample, shape (resamples,), NaN where they are
+    undefined; the best balanced accuracy and the calibration error have none.
     """
 
     n: int
@@ -108,6 +128,7 @@ class Measured:
     confusion_best: dict[str, int] | None
     reliability: list[Bin] | None
     histogram: Histogram
+    chance: Chance | None = field(repr=False, compare=False)
     draws: dict[str, Floats] = field(repr=False, compare=False)
 
     def raw(self) -> dict[str, Any]:
@@ -122,6 +143,7 @@ class Measured:
             "by_grade": [one.raw() for one in self.by_grade],
             "confusion": self.confusion,
             "confusion_best": self.confusion_best,
+            "calibration_by_chance": self.chance and self.chance.raw(),
             "reliability": self.reliability and [vars(one) for one in self.reliability],
             "histogram": {"edges": self.histogram.edges, "counts": self.histogram.counts},
         }

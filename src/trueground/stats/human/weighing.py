@@ -12,7 +12,7 @@ import numpy as np
 
 from trueground.stats.human.binary import ranked
 from trueground.stats.human.column import Column, Kind
-from trueground.stats.human.confusion import ratio, verdict_measures
+from trueground.stats.human.confusion import confusion_measures, ratio
 from trueground.stats.human.ordinal import ordinal_measures
 from trueground.stats.human.scratch import Counts, Scratch, Weights
 from trueground.stats.human.types import Floats
@@ -32,7 +32,10 @@ class Summed(NamedTuple):
 
 
 def weigh(column: Column, weights: Weights, scratch: Scratch) -> dict[str, Floats]:
-    """Each of MEASURES, and "kind/statistic" for the scores by label and by grade."""
+    """MEASURES, and "kind/statistic" for the scores by label and by grade.
+
+    The best balanced accuracy is not among them, and the calibration error is there as its gaps.
+    """
     sums = [
         summed(kind, weights, scratch, name)
         for kind, name in zip(column.kinds, ("negative", "positive"), strict=True)
@@ -42,12 +45,12 @@ def weigh(column: Column, weights: Weights, scratch: Scratch) -> dict[str, Float
         scratch.floats("negative below", scratch.take("below", negative.upto, column.upto[0])),
         scratch.floats("positive below", scratch.take("below", positive.upto, column.upto[1])),
     )
-    probability = column.distinct if column.probability else None
+    probability = None if column.bins is None else (column.distinct, column.bins)
     found = ranked(below[0], below[1], probability, scratch)
     found["point_biserial"] = _point_biserial(column, negative, positive)
     if column.threshold is not None:
         tn, fn = (one[:, column.below] for one in below)
-        found |= verdict_measures(positive.total - fn, negative.total - tn, fn, tn)
+        found |= confusion_measures(positive.total - fn, negative.total - tn, fn, tn)
     for name, kind, one in zip("01", column.kinds, sums, strict=True):
         found |= {f"{name}/{key}": value for key, value in _describe(kind, one).items()}
     for number, kind in enumerate(column.grades):
