@@ -119,6 +119,7 @@ def test_what_does_not_match_ends_in_two(folder: Path) -> None:
         (["one", "absent"], "absent/manifest.json: not found"),
         (["one", "two", "--metrics", "nonsense"], "'nonsense': in neither run"),
         (["one", "two", "--level", "95"], "between 0 and 1"),
+        (["one", "two", "--detect", "2"], "2 points are --detect 0.02"),
     ],
 )
 def test_bad_usage_ends_in_two(folder: Path, words: list[str], told: str) -> None:

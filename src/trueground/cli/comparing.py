@@ -32,7 +32,9 @@ Power = Annotated[
 ]
 Detect = Annotated[
     list[float] | None,
-    typer.Option(help="How many items does this difference need? Default: 0.02. Repeatable."),
+    typer.Option(
+        help="How many items does this difference need? 0.02 (the default) is 2 points. Repeatable."
+    ),
 ]
 
 

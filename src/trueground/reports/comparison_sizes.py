@@ -63,6 +63,8 @@ def planning_heading(comparison: Mapping[str, Any]) -> str:
 def planning_words(metric: Mapping[str, Any]) -> str:
     """What the items can show, and how many are needed, in a sentence or two."""
     told = metric["sizes"]["planning"]
+    if not told["n"]:
+        return "not known: no item is scored in both"
     if told["detectable"] is None and told["why"] and not any(n["items"] for n in told["needed"]):
         return f"not known: {told['why']}"
     points = _in_points(metric["result"])

@@ -7,6 +7,7 @@ from textwrap import fill
 from typing import Any
 
 from trueground.reports.charts import Interval, Scale
+from trueground.reports.comparison import p_value
 from trueground.reports.terminal import number, shown_name, table
 
 _P = 0.05
@@ -29,8 +30,8 @@ def sentences(study: Study) -> list[str]:
         return ["No question has a value with every prompt."]
     entry, names = study["metrics"][name], _names(study)
     best, worst = (names[entry["means"].index(entry[end])] for end in ("max", "min"))
-    said = f"{name}: {number(entry['range'])} lie between the prompts with the highest mean "
-    said += f"({best}) and the lowest ({worst}); standard deviation {number(entry['sd'])}"
+    said = f"{name}: the means span {number(entry['range'])}, from the prompt with the highest "
+    said += f"({best}) to that with the lowest ({worst}); standard deviation {number(entry['sd'])}"
     said += f", without what chance adds {number(entry['sd_beyond_chance'])}."
     if not entry["range"]:
         said = f"{name}: the mean is the same with every prompt."
@@ -116,7 +117,7 @@ def _differences(study: Study, name: str) -> list[dict[str, Any]]:
             "prompt": d["prompt"],
             "difference": _signed(d["difference"]),
             "ci": " … ".join(map(_signed, d["ci"])) if d["ci"] else "none",
-            "p": "–" if d["p_holm"] is None else f"{d['p_holm']:.4f}",
+            "p": p_value(d["p_holm"]),
             "moved": f"{d['higher']:,} up, {d['lower']:,} down",
             "drawing": Interval(axis.at(d["difference"]), *_ends(axis, d["ci"])),
         }

@@ -17,6 +17,7 @@ from trueground.stats.drawn import ALIKE
 from trueground.stats.paired import Paired, paired
 from trueground.studies.comparison import Change, MetricComparison, PairComparison, Sizes
 from trueground.studies.pair_notes import Named, see_alike
+from trueground.studies.pair_scored import Scored, see_detect, see_scored
 from trueground.studies.pair_sizes import Settings, sizes_of
 from trueground.studies.pairing import Aligned, align
 from trueground.studies.reading import FinishedRun, higher_is_better
@@ -41,14 +42,19 @@ class Pair:
     settings: Settings
 
     def compare(self, label_a: str, label_b: str) -> PairComparison:
-        """All of b against a. UsageError: runs that do not match, where that is not allowed."""
+        """All of b against a.
+
+        UsageError: runs that do not match, where that is not allowed; no metric with an item that
+        is scored in both; a difference to detect that no scores can have.
+        """
         aligned = align(self.run_a, self.a, self.run_b, self.b, self.metrics)
         a, b = Named(label_a, self.run_a), Named(label_b, self.run_b)
         told = see_alike(a, b, aligned, self.settings.allow_mismatch)
-        items = self._items(aligned)
+        values = self.a.values[aligned.rows_a], self.b.values[aligned.rows_b]
+        see_detect(self.settings.detect, self.metrics, *values)
         whole, reasons = self._whole(aligned)
-        told += tuple(f"{name} is left out: {reasons[name]}" for name in self.names
-                      if name in reasons)  # fmt: skip
+        told += self._gaps(a, b, aligned, whole, reasons)
+        items = self._items(aligned)
         clusters = aligned.clusters
         return PairComparison(
             label_a,
@@ -107,6 +113,25 @@ class Pair:
             seed=self.settings.seed,
             level=self.settings.level,
         )
+
+    def _gaps(
+        self,
+        a: Named,
+        b: Named,
+        aligned: Aligned,
+        whole: Mapping[str, Whole],
+        reasons: Mapping[str, str],
+    ) -> tuple[str, ...]:
+        """Numbers that cannot be told of both runs, and why. UsageError where all are such."""
+        out = {name: reasons[name] for name in self.names if name in reasons}
+        statuses = self.a.status[aligned.rows_a], self.b.status[aligned.rows_b]
+        scored = Scored(self.metrics, *statuses)
+        nowhere = scored.nowhere() | {n for n in whole if whole[n].difference is None}
+        known = {n for n in whole if whole[n].difference is not None}
+        kept = [name for name in self.names if name not in out]
+        empty = [name for name in kept if name in nowhere and name not in known]
+        notes = see_scored(a, b, scored, empty, len(kept) - len(empty), out)
+        return (*(f"{name} is left out: {reason}" for name, reason in out.items()), *notes)
 
     def _changes(
         self, aligned: Aligned, better: Sequence[bool]
