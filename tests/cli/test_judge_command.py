@@ -219,3 +219,24 @@ def test_run_takes_the_file(folder: Path, tmp_path: Path) -> None:
     done = command(*words, "--judge-calibration", path, cwd=folder)
     assert done.returncode == 2
     assert "it is of the judge 'lexical', and the judges here are llm" in done.stderr
+
+
+def test_two_files_and_a_file_without_use(folder: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "a.json", tmp_path / "b.json"
+    assert run("one.jsonl", "--out", first, "--quiet", cwd=folder).returncode == 0
+    second.write_bytes(first.read_bytes())
+    quiet = ("--quiet", "--no-progress")
+    one, two = ("--judge-calibration", first), ("--judge-calibration", second)
+    ask = ("run", "truly-ground", "--model", "fake:x", "--dry-run")
+    for words in (
+        ("score", "one.jsonl", "--metrics", "support", *quiet),
+        ("validate", "one.jsonl", "--metrics", "support", *quiet),
+        ask,
+    ):
+        done = command(*words, *one, *two, cwd=folder)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"{first} and {second} are both of the judge lexical" in done.stderr
+    told = f"--judge-calibration {first} was not used: none of the metrics asks a judge"
+    score = ("score", "one.jsonl", "--metrics", "k_precision", "--out", tmp_path / "s", *quiet)
+    done = command(*score, *one, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, f"trueground: {told}\n")

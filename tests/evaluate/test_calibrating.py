@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -152,3 +154,31 @@ def test_a_language_model_from_labels_to_support(
     assert found.intercept is not None
     assert max(values) == pytest.approx(1 / (1 + math.exp(-found.slope - found.intercept)))
     assert len(server.bodies) == calls  # its replies had been kept
+
+
+def test_several_files_each_to_its_judge(lexical: Path, tmp_path: Path) -> None:
+    other = llm(tmp_path, "llm:fake:False")
+    judges = ["llm:fake:False", "lexical"]
+    both = [f'llm:fake:False(calibration="{other}")', f'lexical(calibration="{lexical}")']
+    assert with_calibration(judges, [lexical, other]) == both
+    assert with_calibration(judges, [str(other), lexical]) == both
+    assert with_calibration(judges, []) == judges
+    with closing(make_parts(judges, calibration=[lexical, other])) as parts:
+        assert all("|calibration:" in judge.signature for judge in parts.judges)
+
+
+def test_two_files_for_one_judge(lexical: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(lexical.read_bytes())
+    told = f"--judge-calibration {lexical} and {copy} are both of the judge lexical"
+    for use in (tg.score, tg.validate):
+        with pytest.raises(UsageError, match=re.escape(told)):
+            use(ROWS, metrics="support", judge_calibration=[lexical, copy])
+
+
+def test_a_calibration_that_nothing_uses_is_told(lexical: Path) -> None:
+    told = f"--judge-calibration {lexical} was not used: none of the metrics asks a judge"
+    assert tg.score(ROWS, metrics="k_precision", judge_calibration=lexical).note == told
+    found = tg.validate(ROWS, metrics="k_precision", judge_calibration=[lexical], resamples=5)
+    assert told in found.raw["notes"]
+    assert tg.score(ROWS, metrics="support", judge_calibration=lexical).note is None

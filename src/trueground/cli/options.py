@@ -32,10 +32,11 @@ Judges = Annotated[
     ),
 ]
 JudgeCalibration = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Option(
         "--judge-calibration",
-        help="FILE of `judge calibrate`: threshold and probabilities of the judge that it is of.",
+        help="FILE of `judge calibrate`: threshold and probabilities of the judge that it is of. "
+        "Repeatable, one a judge.",
     ),
 ]
 Decomposer = Annotated[

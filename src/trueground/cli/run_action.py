@@ -17,7 +17,7 @@ from trueground.cli.progress import progress_bar
 from trueground.cli.run_given import models_of, see_numbers, settings_of
 from trueground.evaluate.estimate import Estimate, estimate
 from trueground.evaluate.parts import make_parts
-from trueground.evaluate.run_settings import RunSettings
+from trueground.evaluate.run_settings import RunSettings, run_plan
 from trueground.reports.prompts import render_prompts
 from trueground.reports.terminal import render_estimates, render_run, render_runs
 from trueground.studies.sweep import Finished, Pair, draw, pairs_of, place, studies_of, sweep
@@ -74,6 +74,7 @@ def _start(
         )
         chosen = variants(benchmark, tasks, options, sources, given["prompt"] or ())
         pairs = pairs_of(chosen, models)
+    _tell_unused(pairs, settings)
     name = "-".join([benchmark.name, *(tasks if len(tasks) == 1 else ())])
     out, resumed = (given["out"], False) if given["out"] else place(name, pairs, settings)
     if given["dry_run"]:
@@ -98,6 +99,14 @@ def _start(
     errors = [outcome.error for outcome in outcomes if outcome.error]
     if errors:
         raise typer.Exit(errors[0].exit_code)
+
+
+def _tell_unused(pairs: Sequence[Pair], settings: RunSettings) -> None:
+    """Say before any call what was given and is of no use in any of the runs."""
+    if settings.parts.calibrations:
+        found = [run_plan(pair.task, settings).unused for pair in pairs]
+        if found and all(found):
+            typer.echo(f"trueground: {found[0]}", err=True)
 
 
 def _show(

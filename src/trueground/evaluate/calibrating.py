@@ -1,4 +1,4 @@
-"""A calibration file beside the judges of a run: which of them it is of."""
+"""Calibration files beside the judges of a run: which of them each is of."""
 
 from __future__ import annotations
 
@@ -7,23 +7,47 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
-from trueground.errors import InputError
+from trueground.errors import InputError, UsageError
 from trueground.judges import Judge, get_judge
 from trueground.judges.calibrated import basis_of, calibrated, with_option
 from trueground.judges.calibration import CalibrationFile, open_calibration
 from trueground.plugins import read_given
 
+Calibrations = str | Path | Sequence[str | Path]
+
+
+def listed(paths: Calibrations | None) -> tuple[str, ...]:
+    """The paths of one file or several, as texts."""
+    if paths is None:
+        return ()
+    return (str(paths),) if isinstance(paths, str | Path) else tuple(map(str, paths))
+
 
 def with_calibration(
-    judges: Sequence[str | Judge], path: str | Path, *, cache: bool = True
+    judges: Sequence[str | Judge], paths: Calibrations, *, cache: bool = True
 ) -> list[str | Judge]:
-    """The same judges, in order, with the calibration in those that it is of.
+    """The same judges, in order, each with the calibration that is of it.
 
     A judge that is named stays a name, with `calibration=FILE` among its options. Of several with
-    the name that the file tells, those whose signature it tells are meant. UsageError: such a judge
-    has a calibration already. InputError: a file that cannot be used, or is of none of them.
+    the name that a file tells, those whose signature it tells are meant. UsageError: such a judge
+    has a calibration already, or two files are of it. InputError: a file that cannot be used, or is
+    of none of them.
     """
-    found = open_calibration(str(path))
+    files: dict[int, str] = {}
+    for path in listed(paths):
+        for number in _meant(judges, path, cache):
+            if number in files:
+                raise UsageError(
+                    f"--judge-calibration {files[number]} and {path} are both of the judge "
+                    f"{_name(judges[number])}; leave one out"
+                )
+            files[number] = path
+    return [_put(judge, files[n]) if n in files else judge for n, judge in enumerate(judges)]
+
+
+def _meant(judges: Sequence[str | Judge], path: str, cache: bool) -> list[int]:
+    """The judges that a file is of."""
+    found = open_calibration(path)
     alike = [number for number, judge in enumerate(judges) if _name(judge) == found.judge]
     if not alike:
         others = ", ".join(_name(judge) for judge in judges)
@@ -32,10 +56,7 @@ def with_calibration(
             f"{others}; add --judge {found.judge}, or make one with: trueground judge calibrate "
             "FILE --judge NAME"
         )
-    meant = alike
-    if len(alike) > 1:
-        meant = _same(judges, alike, found, path, cache)
-    return [_put(judge, str(path)) if n in meant else judge for n, judge in enumerate(judges)]
+    return _same(judges, alike, found, path, cache) if len(alike) > 1 else alike
 
 
 def _name(judge: str | Judge) -> str:
@@ -46,7 +67,7 @@ def _same(
     judges: Sequence[str | Judge],
     alike: list[int],
     found: CalibrationFile,
-    path: str | Path,
+    path: str,
     cache: bool,
 ) -> list[int]:
     """Those of one name whose scores depend on what the file tells. InputError where none does."""

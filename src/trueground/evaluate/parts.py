@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trueground.claims import Decomposer, get_decomposer
 from trueground.errors import UsageError
-from trueground.evaluate.calibrating import with_calibration
+from trueground.evaluate.calibrating import Calibrations, listed, with_calibration
 from trueground.judges import Judge, get_judge
 from trueground.judges.comparing import Comparer, make_comparer
 from trueground.plugins import Given, known_everywhere, read_given
@@ -31,7 +30,7 @@ class Parts:
     `names` is None where that cannot be done: for parts handed in as objects, and for those that
     hold a model in memory or ask one. `own` are those that were made here and are closed here.
     `rater_given` is what was written of the rater, where it was named. Comparers are made when a
-    metric names them.
+    metric names them. `calibrations` are the files that were given for the judges.
     """
 
     judges: tuple[Judge, ...]
@@ -42,6 +41,7 @@ class Parts:
     rater_given: Given | None = None
     cache: bool = True
     comparers: dict[str, Comparer] = field(default_factory=dict, repr=False)
+    calibrations: tuple[str, ...] = ()
 
     def comparer(self, written: str) -> Comparer:
         """The comparer `NAME:MODEL(option=value)`, one for all metrics that name the same.
@@ -116,13 +116,14 @@ def make_parts(
     rater: str | Rater | None = None,
     *,
     cache: bool = True,
-    calibration: str | Path | None = None,
+    calibration: Calibrations | None = None,
 ) -> Parts:
     """The parts behind these names, `NAME:MODEL(option=value)` each, or as they are.
 
     A judge that is a language model rates too, where no rater is named. `calibration` is a file of
-    `judge calibrate` for the one of the judges that it is of. Raises UsageError, and InputError for
-    a model that cannot be found, and a calibration that cannot be used.
+    `judge calibrate` for the one of the judges that it is of, or several such files. Raises
+    UsageError, and InputError for a model that cannot be found, and a calibration that cannot be
+    used.
     """
     wanted = [judge] if isinstance(judge, str | Judge) else list(judge or ())
     for name, part in (("judge", wanted or judge), ("decomposer", decomposer)):
@@ -130,8 +131,7 @@ def make_parts(
             raise UsageError(f"{name}={part!r}; leave it out for the default, or name one")
     if twice := [text for text in wanted if wanted.count(text) > 1]:
         raise UsageError(f"the judge {twice[0]!r} is named twice; name each judge once")
-    if calibration is not None:
-        wanted = with_calibration(wanted, calibration, cache=cache)
+    wanted = with_calibration(wanted, files := listed(calibration), cache=cache)
     judges = tuple(get_judge(j, cache=cache) if isinstance(j, str) else j for j in wanted)
     splits = get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
     if rater is None:
@@ -152,6 +152,7 @@ def make_parts(
         own,
         read_given("rater", rater, cache=cache) if isinstance(rater, str) else None,
         cache,
+        calibrations=files,
     )
 
 

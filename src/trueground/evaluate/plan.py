@@ -91,6 +91,19 @@ class Plan:
         found = (kind for spec in self.chosen for kind in spec.metric.checks(spec.options))
         return tuple(dict.fromkeys(found))
 
+    @property
+    def unused(self) -> str | None:
+        """What was given and has no use here: calibrations where no metric asks a judge."""
+        if self.kinds or not self.parts.calibrations:
+            return None
+        files = ", ".join(self.parts.calibrations)
+        return f"--judge-calibration {files} was not used: none of the metrics asks a judge"
+
+    @property
+    def note(self) -> str | None:
+        """What the user should know beside the numbers."""
+        return "; ".join(filter(None, (self.unused, self.parts.note))) or None
+
     @cached_property
     def spare(self) -> frozenset[str]:
         """The kinds of checks of which no metric has a use where the response declines to answer.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from trueground.benchmarks.base import Sources, Task, Value
 from trueground.benchmarks.registry import get_benchmark
 from trueground.errors import RunInterrupted, UsageError
+from trueground.evaluate.calibrating import Calibrations
 from trueground.evaluate.parts import JudgeName, make_parts
 from trueground.evaluate.result import Result
 from trueground.evaluate.run_settings import RunSettings
@@ -42,7 +43,7 @@ def run(
     judge: JudgeName | Sequence[JudgeName] = "lexical",
     decomposer: str | Decomposer = "rules",
     rater: str | Rater | None = None,
-    judge_calibration: str | Path | None = None,
+    judge_calibration: Calibrations | None = None,
     **settings: Any,
 ) -> Result:
     """Ask a model the questions of a benchmark's task ("faitheval/unanswerable"), and score.
@@ -74,7 +75,7 @@ async def arun(
     judge: JudgeName | Sequence[JudgeName] = "lexical",
     decomposer: str | Decomposer = "rules",
     rater: str | Rater | None = None,
-    judge_calibration: str | Path | None = None,
+    judge_calibration: Calibrations | None = None,
     **settings: Any,
 ) -> Result:
     """`run` for callers that own an event loop: calls are made in it, scoring in a thread."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from trueground.errors import UsageError
+from trueground.evaluate.calibrating import Calibrations
 from trueground.evaluate.manifest import close_manifest, judging, make_manifest
 from trueground.evaluate.mapper import Job
 from trueground.evaluate.parts import JudgeName, Parts, make_parts
@@ -37,7 +38,7 @@ class Settings:
     judge: JudgeName | Sequence[JudgeName] = "lexical"  # of several, the first gives the headlines
     decomposer: str | Decomposer = "rules"
     rater: str | Rater | None = None  # who rates fluency and the like
-    judge_calibration: str | Path | None = None  # a file of `judge calibrate`, for its judge
+    judge_calibration: Calibrations | None = None  # files of `judge calibrate`, for their judges
     cache: bool = True  # replies, vectors and scores that are kept from earlier runs
     by: str | Sequence[str] = ()
     repeats_of: str | None = None  # the field that tells which question is answered
@@ -120,7 +121,7 @@ def _evaluate(records: Any, out: Path | None, settings: Settings, parts: Parts) 
             work = Work(plan, source, check, values, job, settings.workers, settings.progress)
             if out is None:
                 summary, lines = work.in_memory()
-                return Result(Summary(summary), None, lines, parts.note)
+                return Result(Summary(summary), None, lines, plan.note)
             return _to_disk(work, out, settings)
 
 
@@ -135,7 +136,7 @@ def _to_disk(work: Work, out: Path, settings: Settings) -> Result:
             raise
         manifest |= _spent(work.plan)
         close_manifest(run.path, manifest, work.values.n, None)
-        return Result(Summary(summary), run.path, run.path / ITEMS, work.plan.parts.note)
+        return Result(Summary(summary), run.path, run.path / ITEMS, work.plan.note)
 
 
 def _spent(plan: Plan) -> dict[str, Any]:

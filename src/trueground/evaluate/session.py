@@ -150,7 +150,7 @@ class Session:
             self._manifest |= self._so_far(outcome) | {"scored": values.n}
         end_manifest(self._directory.path, self._manifest, None)
         path = self._directory.path
-        return Result(Summary(summary), path, path / ITEMS, plan.parts.note)
+        return Result(Summary(summary), path, path / ITEMS, plan.note)
 
     def close(self) -> None:
         """Let go of the folder."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from trueground.errors import UsageError
+from trueground.evaluate.calibrating import Calibrations
 from trueground.evaluate.parts import JudgeName, Parts, make_parts
 from trueground.evaluate.work import Progress, no_progress
 from trueground.metrics.base import Spec
@@ -28,7 +29,7 @@ class Settings:
     decomposer: str | Decomposer | None = None  # None: rules
     rater: str | Rater | None = None
     cache: bool = True
-    judge_calibration: str | Path | None = None
+    judge_calibration: Calibrations | None = None
     positive_above: float = 0.5
     ordinal: bool = False
     threshold: float = 0.5

@@ -83,7 +83,8 @@ class _Study:
                 )
             else:
                 self._measure(raw, sets, stream, runs, manner)
-            raw["notes"] = self._notes + ([parts.note] if parts.note else [])
+            note = parts.note if stream is None else stream.plan.note
+            raw["notes"] = self._notes + ([note] if note else [])
             found = Validation(raw)
             if self._out is not None:
                 self._out.write(found, self._manifest(sets.sets, parts))
