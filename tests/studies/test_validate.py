@@ -280,7 +280,7 @@ def test_pairs_by_annotators_and_what_is_no_pair(tmp_path: Path) -> None:
     (entry,) = validate(content, pairs=True, metrics="k_precision", **FAST).raw["preferences"]
     assert entry["annotators"] == 2
     assert entry["metrics"]["k_precision"]["sign_agreement"]["n"] == 4
-    with pytest.raises(InputError, match="5 no_response_b"):
+    with pytest.raises(InputError, match="the records given: no record has `response_b`; --pairs"):
         validate(
             [{**row, "response_b": None} for row in content * 1]
             + [content[0] | {"id": "z", "response_b": 1}],
@@ -325,8 +325,10 @@ def test_labels_of_annotate(tmp_path: Path) -> None:
 def test_what_has_no_score_is_a_note(tmp_path: Path) -> None:
     found = validate(rows(), metrics="k_precision,f1", **FAST)
     assert list(one(found)["metrics"]) == ["k_precision"]
-    assert "no score on any item (missing_field): f1" in found.notes
-    with pytest.raises(InputError, match=r"no score on any item \(missing_field\): f1"):
+    [note] = [note for note in found.notes if "f1" in note]
+    assert note.startswith("no score on any item of records (missing_field): f1; fill in the")
+    assert "needed: response, references" in note or "needed: references" in note
+    with pytest.raises(InputError, match=r"no score on any item of records \(missing_field\): f1"):
         validate(rows(), metrics="f1", **FAST)
 
 

@@ -96,7 +96,7 @@ def choose_label(wanted: str | None, names: Mapping[str, int], where: str, defau
     if not names:
         raise InputError(
             f'{where}: no record has a human label; expected a field such as "human": '
-            f'{{"{default}": 1}}'
+            f'{{"{default}": 1}}, or a column of your own, named with --map human.{default}=COLUMN'
         )
     if wanted is not None:
         if wanted not in names:

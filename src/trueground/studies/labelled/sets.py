@@ -32,6 +32,7 @@ __all__ = ["LabelledSet", "LabelledSets"]
 
 Use = Callable[[Record], str | None]
 _WITHOUT = {NO_LABEL, TIED, "bad_row"}  # what is no matter of `use`
+_NO_PAIR = "no_response_b"
 
 
 class LabelledSets:
@@ -147,15 +148,13 @@ class LabelledSets:
         """Tell of sets without a label. InputError where nothing is left, or of one kind only."""
         for one in self.given:
             if not one.n:
-                usable = "" if one.unused.keys() <= _WITHOUT else "that can be used "
-                self.notes.append(
-                    f"{one.name}: no record {usable}has the label {self.rule.label!r} "
-                    f"({_counted(one.unused)})"
-                )
+                self.notes.append(self._nothing(one))
         if not self.sets:
             raise InputError("; ".join(self.notes))
         n, positives = self.n, sum(one.positives for one in self.sets)
         same = len(np.unique(np.concatenate([one.labels for one in self.sets]))) == 1
+        if self.rule.graded:
+            self._see_preferences()
         if self.rule.graded or (self.rule.ordinal and not same):
             return
         if positives in (0, n):
@@ -165,6 +164,33 @@ class LabelledSets:
                 f"label {self.rule.label!r}: {positives:,} of {n:,} labelled records are positive "
                 f"(above {self.rule.positive_above:g}){rest}; expected some of both kinds. "
                 "Another limit is set by --positive-above"
+            )
+
+    def _nothing(self, one: LabelledSet) -> str:
+        """Why a set has nothing that can serve."""
+        if one.unused.keys() - _WITHOUT == {_NO_PAIR}:
+            labelled, counts = "", ""
+            if one.unused[NO_LABEL]:
+                labelled = f"that has the label {self.rule.label!r} "
+                counts = f" ({_counted(one.unused)})"
+            return (
+                f"{one.path}: no record {labelled}has `response_b`{counts}; --pairs compares "
+                "`response` with `response_b`; name your column with --map response_b=COLUMN"
+            )
+        usable = "" if one.unused.keys() <= _WITHOUT else "that can be used "
+        return (
+            f"{one.name}: no record {usable}has the label {self.rule.label!r} "
+            f"({_counted(one.unused)})"
+        )
+
+    def _see_preferences(self) -> None:
+        """InputError where people prefer nothing: no metric can agree with that."""
+        if not any(one.labels.any() for one in self.sets):
+            where = ", ".join(one.path for one in self.sets)
+            raise InputError(
+                f"{where}: {self.n:,} of {self.n:,} preferences are 0 (neither is better); "
+                f"expected some that are not: {self.rule.label} above 0 where `response` is "
+                "better, below 0 where `response_b` is"
             )
 
 
