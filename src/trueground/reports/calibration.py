@@ -95,7 +95,11 @@ def _precision(raw: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     for name, told in (("on these records", wanted), ("on records held out", held)):
         items = "–" if told["n"] is None else f"{told['n']:,}"
         rows.append((name, number(told["value"]), number(told["lower"]), items))
-    return f"\n{table(rows)}\nat least: with {raw['ci_level']:.0%} confidence, one-sided"
+    lines = ["", table(rows), f"at least: with {raw['ci_level']:.0%} confidence, one-sided"]
+    for (name, *_), told in zip(rows[1:], (wanted, held), strict=True):
+        if told["lower"] is None and told.get("lower_reason"):
+            lines.append(f"no bound {name}: {told['lower_reason']}")
+    return "\n".join(lines)
 
 
 def _curve(raw: Mapping[str, Any]) -> str:

@@ -12,12 +12,31 @@ import numpy as np
 
 from trueground.claims import Decomposer
 from trueground.errors import InputError, UsageError
-from trueground.judges import Judge, ask
+from trueground.judges import Judge, ask, get_judge
+from trueground.plugins import read_given
 from trueground.studies.calibrate.judged import Judged
 from trueground.studies.labelled.sets import LabelledSet, LabelledSets
 from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Verdict
 
 _POSITIVE = 0.5  # between labels as the statistics get them, 0 and 1
+
+
+def uncalibrated(judge: str | Judge, cache: bool) -> Judge:
+    """The judge, made of its name. UsageError: the name has a calibration already.
+
+    With one, its threshold would pass for the judge's own. A judge that is handed over is taken as
+    it is.
+    """
+    if not isinstance(judge, str):
+        return judge
+    given = read_given("judge", judge)
+    if "calibration" in given.options:
+        raise UsageError(
+            f"the judge {given.name!r} has a calibration already "
+            f"(calibration={given.options['calibration']}); a new one is chosen here, beside the "
+            "judge's own threshold: leave that option out"
+        )
+    return get_judge(judge, cache=cache)
 
 
 def texts_of(record: Record) -> tuple[str, ...]:

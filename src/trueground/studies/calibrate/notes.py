@@ -39,6 +39,13 @@ def _of_the_threshold(raw: Mapping[str, Any], measure: str) -> Iterator[str]:
         )
 
 
+def no_bound(n: int, groups: int | None) -> str:
+    """Why there is no lower bound of the precision of so many records."""
+    if n < 2:
+        return f"{n} of the records {'is' if n == 1 else 'are'} above the threshold, and it takes 2"
+    return f"all {n:,} records above the threshold are of {groups} group, and it takes 2"
+
+
 def _of_precision(raw: Mapping[str, Any]) -> Iterator[str]:
     told, held = raw["precision"], raw["precision"]["cross_validated"]
     if held["reason"]:

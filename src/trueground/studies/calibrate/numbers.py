@@ -28,7 +28,7 @@ from trueground.studies.calibrate.by_file import told_by_file
 from trueground.studies.calibrate.curves import Curves, see_verdicts
 from trueground.studies.calibrate.how import How
 from trueground.studies.calibrate.judged import Judged
-from trueground.studies.calibrate.notes import notes
+from trueground.studies.calibrate.notes import no_bound, notes
 from trueground.studies.calibrate.result import Calibration
 
 FOLDS = 5
@@ -158,6 +158,7 @@ class _Conclusion:
             return None
         found = self.held_out
         held: dict[str, Any] = {"value": None, "lower": None, "n": None, "groups": None}
+        held["lower_reason"] = found.reason
         if found.applied is not None:
             held = self._precision_above(found.applied)
         return {
@@ -172,11 +173,14 @@ class _Conclusion:
         above = j.scores > threshold
         hits = j.labels[above]
         clusters = None if j.clusters is None else j.clusters[above]
+        groups = None if clusters is None else len(np.unique(clusters))
+        lower = lower_bound(hits, clusters, level=self.how.level)
         return {
             "value": float(hits.mean()) if len(hits) else None,
-            "lower": lower_bound(hits, clusters, level=self.how.level),
+            "lower": lower,
+            "lower_reason": no_bound(len(hits), groups) if lower is None else None,
             "n": len(hits),
-            "groups": None if clusters is None else len(np.unique(clusters)),
+            "groups": groups,
         }
 
     def _curve(self) -> list[dict[str, float | None]]:

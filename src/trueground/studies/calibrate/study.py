@@ -6,14 +6,15 @@ Truly-Ground chose its thresholds so that the judge's verdicts correlate most wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
 from trueground.claims import Decomposer, get_decomposer
-from trueground.judges import Judge, get_judge
-from trueground.studies.calibrate.gathered import Gathered, no_scores, unfit, weakest
+from trueground.errors import RunInterrupted
+from trueground.judges import Judge
+from trueground.studies.calibrate.gathered import Gathered, no_scores, uncalibrated, unfit, weakest
 from trueground.studies.calibrate.how import How
 from trueground.studies.calibrate.numbers import conclude
 from trueground.studies.calibrate.result import Calibration
@@ -63,9 +64,10 @@ def calibrate(
     UsageError: a name that is not known, an objective or precision for a judge without scores.
     InputError: a file or label that cannot be used, labels of one kind only, scores that are all
     equal, a precision out of reach, too few records for a method. UnreachableError: the judge.
+    RunInterrupted on Ctrl-C.
     """
     how = How(objective, precision, method, seed, resamples, level)
-    asked = get_judge(judge, cache=cache) if isinstance(judge, str) else judge
+    asked = uncalibrated(judge, cache)
     scoreless = not getattr(asked, "scores", True)
     if scoreless and how.chooses:
         raise no_scores(asked)
@@ -73,6 +75,7 @@ def calibrate(
         get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
     )
     with (
+        _interruptible(asked, cache),
         _closing(asked, judge),
         _closing(splitter, decomposer),
         LabelledSets(
@@ -101,6 +104,20 @@ def calibrate(
                         gathered.see_scores(asked)
                     progress("score", gathered.asked, sets.n)
         return conclude(gathered.judged(asked, splitter), how)
+
+
+@contextmanager
+def _interruptible(judge: Judge, cache: bool) -> Iterator[None]:
+    """Ctrl-C is told in words: what is lost, and what is not."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = ""
+        if hasattr(judge, "spent"):
+            kept = "; replies already paid for are kept in the cache"
+            if not cache:
+                kept = "; without the cache, replies are not kept"
+        raise RunInterrupted(f"interrupted; nothing was written{kept}") from None
 
 
 def _closing(part: Any, given: object) -> Any:
