@@ -6,7 +6,6 @@ import gzip
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -123,10 +122,8 @@ def test_help_needs_nothing_heavy(folder: Path) -> None:
         "    heavy = {'numpy', 'polars', 'scipy', 'rich', 'aiohttp'} & set(sys.modules)\n"
         "    assert not heavy, heavy\n"
     )
-    start = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
     assert "--positive-above" in done.stdout
-    assert time.perf_counter() - start < 30

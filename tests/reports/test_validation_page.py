@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -263,10 +262,7 @@ def test_graded_labels_have_a_row_each() -> None:
 
 def test_many_sets_and_metrics_stay_light() -> None:
     raw = validation(16, 12, n=600)
-    start = time.monotonic()
-    page = render_page(raw).encode()
-    assert time.monotonic() - start < 20  # about 1.5 s alone; other tests share the processor
-    assert len(page) < 5e6
+    assert len(render_page(raw).encode()) < 5e6
 
 
 def test_a_page_is_an_html_file_in_a_folder_that_is_there(tmp_path: Path) -> None:
@@ -275,3 +271,13 @@ def test_a_page_is_an_html_file_in_a_folder_that_is_there(tmp_path: Path) -> Non
         see_writable(tmp_path / "page.json")
     with pytest.raises(OutputError, match="does not exist"):
         see_writable(tmp_path / "none" / "page.html")
+
+
+def test_errors_go_together_only_where_the_records_are_the_same() -> None:
+    raw = validation(1, 2)
+    for entry in raw["sets"][0]["metrics"].values():
+        entry["n"] = 300
+    assert "All metrics are measured on the same records" in render_page(raw)
+    raw["sets"][0]["metrics"]["judged"]["n"] = 123
+    assert "All metrics are measured on the same records" not in render_page(raw)
+    assert "overlapping intervals are no test" in render_page(raw)

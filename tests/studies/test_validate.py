@@ -466,5 +466,101 @@ def test_default_metrics_that_some_set_scores_are_no_news(tmp_path: Path) -> Non
     assert not any("no score" in note for note in default.notes)
     assert default.raw["mean"]["f1"]["auroc"]["sets"] == 1
     named = validate([first, second], metrics="f1,k_precision", **FAST)
-    assert "no score on any item in one (missing_field): f1" in named.notes
-    assert "no score on any item in two (missing_field): k_precision" in named.notes
+    notes = "\n".join(named.notes)
+    assert "no score on any item of one (missing_field): f1; fill in" in notes
+    assert "no score on any item of two (missing_field): k_precision; fill in" in notes
+
+
+def many(prefix: str, n: int, shift: int = 0) -> list[dict[str, Any]]:
+    """Claims, every third wrong; groups of two by number."""
+    return [
+        {
+            "id": f"{prefix}{k}",
+            "group": f"text {k // 2 + shift}",
+            "contexts": [f"House {k} of the street has {k + 2} rooms and a green door."],
+            "response": f"House {k} has {k + 2 if k % 3 else k + 90} rooms"
+            + (" and was sold twice by the sea." if k % 4 == 1 else "."),
+            "human": {"faithful": int(k % 3 > 0)},
+        }
+        for k in range(n)
+    ]
+
+
+def test_differences_to_the_best_metric_are_paired() -> None:
+    names = "k_precision,support,k_f1,grounding_precision"
+    found = validate(many("a", 40), metrics=names, **FAST).raw
+    over, own = found["differences"], one(Validation(found))["differences"]
+    assert over.keys() == own.keys() == {"auroc", "spearman"}
+    for measure in ("auroc", "spearman"):
+        values = {key: of[measure]["value"] for key, of in found["mean"].items()}
+        best = max(values, key=values.__getitem__)
+        assert over[measure].keys() == values.keys() - {best}
+        for key, apart in over[measure].items():
+            assert apart["against"] == best
+            assert apart["value"] == pytest.approx(values[key] - values[best])
+            assert own[measure][key]["value"] == apart["value"]
+            assert own[measure][key]["n"] == 40
+            assert apart["ci"] is not None or apart["why"]
+
+
+def test_differences_are_on_the_items_that_both_score() -> None:
+    from trueground.stats.human import measure, paired_difference, paired_differences
+
+    random = np.random.default_rng(1)
+    labels = (random.random(120) < 0.5).astype(float)
+    good, other = labels + random.normal(size=120), labels / 2 + random.normal(size=120)
+    other[::3] = np.nan
+    told = paired_differences(
+        {"good": good, "other": other}, labels, {"auroc": "good"}, resamples=200
+    )
+    estimate, draws = told["auroc"]["other"]
+    masked = np.where(np.isnan(other), np.nan, good)
+    plain: dict[str, Any] = {"threshold": None, "probability": False, "resamples": 200}
+    both = [measure(scores, labels, **plain) for scores in (other, masked)]
+    assert estimate == paired_difference(both[0], both[1], "auroc")
+    np.testing.assert_array_equal(draws, both[0].draws["auroc"] - both[1].draws["auroc"])
+
+
+def test_shared_groups_are_told(tmp_path: Path) -> None:
+    first = write(tmp_path / "one.jsonl", many("a", 24))
+    second = write(tmp_path / "two.jsonl", many("b", 24, shift=10))
+    told = [n for n in validate([first, second], metrics="support", **FAST).notes if "groups" in n]
+    assert told == [
+        "2 groups stand in more than one set (one, two). Means over sets take the sets as "
+        "independent, so their intervals may be too narrow"
+    ]
+    apart = write(tmp_path / "three.jsonl", many("c", 24, shift=30))
+    assert not any(
+        "groups" in note for note in validate([first, apart], metrics="support", **FAST).notes
+    )
+
+
+def test_calibration_errors_of_sets_do_not_cancel_out_in_the_mean(tmp_path: Path) -> None:
+    first, second = (write(tmp_path / f"{name}.jsonl", many(name, 30)) for name in "ab")
+    found = validate([first, second], metrics="k_precision", **FAST).raw
+    pooled = found["pooled"]["k_precision"]
+    assert pooled["calibration_error"]["n"] == 60
+    assert 0 < pooled["by_chance"]["mean"] < pooled["by_chance"]["high"]
+    own = [s["metrics"]["k_precision"] for s in found["sets"]]
+    mean = found["mean"]["k_precision"]["calibration_error"]["value"]
+    errors = [entry["measures"]["calibration_error"]["value"] for entry in own]
+    assert mean == pytest.approx(np.mean(errors))
+    assert all(entry["calibration_by_chance"]["mean"] > 0 for entry in own)
+
+
+def test_the_number_of_workers_is_that_of_threads_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    import trueground.stats.human.resampling as resampling
+
+    def no_pool(*_args: Any) -> None:
+        raise AssertionError("one worker was asked for")
+
+    monkeypatch.setattr(resampling, "ThreadPoolExecutor", no_pool)
+    monkeypatch.setattr(resampling, "_WORTH_THREADS", 0)
+    validate(many("a", 20), metrics="k_precision,support", workers=1, **FAST)
+
+
+def test_the_keywords_are_the_settings() -> None:
+    from trueground.studies.validate.settings import Given, Settings
+
+    given = {name: hint.__forward_arg__ for name, hint in Given.__annotations__.items()}
+    assert given == Settings.__annotations__

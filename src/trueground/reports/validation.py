@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from trueground.reports.terminal import table
+from trueground.reports.validation_cells import HEADS, interval, three, unused
+from trueground.reports.validation_people_text import ceiling, pairs
 
 Entry = Mapping[str, Any]
 _MOST_METRICS = 6
 _MOST_WORST = 3
 _WIDTH = 96
-_HEADS = {
-    "auroc": "AUROC",
-    "spearman": "rho",
-    "balanced_accuracy": "bal.acc",
-    "balanced_accuracy_best": "best",
-    "matthews": "MCC",
-    "cohen_kappa": "kappa",
-    "calibration_error": "cal.err",
-    "false_negative_rate": "FN",
-    "false_positive_rate": "FP",
-}
-_CEILING = ("auroc", "spearman", "balanced_accuracy", "cohen_kappa")
-_PAIRS = {"sign_agreement": "sign", "accuracy": "no ties", "spearman": "rho", "kendall": "tau"}
 
 
 def render(raw: Mapping[str, Any], out: Path | None = None) -> str:
@@ -35,9 +24,9 @@ def render(raw: Mapping[str, Any], out: Path | None = None) -> str:
         blocks.append(_metrics(raw))
         if len(sets) > 1:
             blocks.append(_by_set(raw))
-        blocks += [_ceiling(one) for one in sets if one["ceiling"]]
+        blocks += [ceiling(one["name"], one["ceiling"]) for one in sets if one["ceiling"]]
         blocks += filter(None, [_worst(raw)])
-    blocks += [_pairs(one, raw["ci_level"]) for one in raw["preferences"] or ()]
+    blocks += pairs(raw)
     if raw["notes"]:
         blocks.append("\n".join(f"note: {note}" for note in raw["notes"]))
     if out is not None:
@@ -64,7 +53,7 @@ def _head(raw: Mapping[str, Any]) -> str:
     name = sets[0]["name"] if len(sets) == 1 else f"{len(sets)} sets"
     lines = [f"{name}, label {raw['label']!r}: {n:,} records, {positives / n:.0%} positive"]
     if len(sets) == 1:
-        lines[0] += _unused(sets[0])
+        lines[0] += unused(sets[0])
         if sets[0]["groups"] is not None:
             lines[0] += f"; {sets[0]['groups']:,} groups taken as clusters"
     if raw["judge"] is not None:
@@ -72,38 +61,44 @@ def _head(raw: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _unused(one: Entry) -> str:
-    return "".join(f", {count:,} {why}" for why, count in one["unused"].items())
-
-
 def _metrics(raw: Mapping[str, Any]) -> str:
     """One line a metric; of several sets their unweighted mean."""
     several = len(raw["sets"]) > 1
     level = f"{raw['ci_level']:.0%} interval"
-    first, *rest = _HEADS
+    first, *rest = HEADS
     counted = "sets" if several else "scored"
-    rows = [
-        ("metric", counted, "of all", _HEADS[first], level, *(_HEADS[name] for name in rest), "")
-    ]
+    rows = [("metric", counted, "of all", HEADS[first], level, *(HEADS[name] for name in rest), "")]
+    uneven = False
     for key in best_first(raw):
         found = raw["mean"][key]
         only = raw["sets"][0]["metrics"].get(key) if not several else None
         counts = found[first]["sets"] if only is None else only["n"]
-        numbers = (_three(found[name]["value"]) for name in rest)
+        numbers = [three(found[name]["value"]) for name in rest]
+        if several:  # a mean over fewer sets, or over more, than that of the AUROC
+            numbers = [_of_sets(found[name], counts) for name in rest]
+        uneven |= any("/" in number for number in numbers)
         row = (
             key,
             f"{counts:,}",
             _coverage(raw, key),
-            _three(found[first]["value"]),
-            _interval(found[first]["ci"]),
+            three(found[first]["value"]),
+            interval(found[first]["ci"]),
         )
         rows.append((*row, *numbers, ""))
     told = "means over the sets that have it; " if several else ""
+    if uneven:
+        told += "a number after / is how many sets have it\nwhere they are not those of the AUROC; "
     return (
         f"{table(rows)}\n{told}of all: share of records with a score; verdicts at "
         f"{raw['threshold']:g};\nbest: balanced accuracy at the threshold that suits these labels "
         "best"
     )
+
+
+def _of_sets(found: Entry, counts: int) -> str:
+    """A mean, with the number of sets behind it where that is not `counts`."""
+    same = found["value"] is None or found["sets"] == counts
+    return three(found["value"]) + ("" if same else f"/{found['sets']}")
 
 
 def _coverage(raw: Mapping[str, Any], key: str) -> str:
@@ -119,23 +114,11 @@ def _by_set(raw: Mapping[str, Any]) -> str:
     rows = [("AUROC by set", "records", "positive", *keys, "")]
     for one in raw["sets"]:
         found = (one["metrics"].get(key) for key in keys)
-        cells = ("–" if e is None else _three(e["measures"]["auroc"]["value"]) for e in found)
+        cells = ("–" if e is None else three(e["measures"]["auroc"]["value"]) for e in found)
         share = f"{one['positives'] / one['n']:.0%}"
         rows.append((one["name"], f"{one['n']:,}", share, *cells, ""))
     more = len(raw["mean"]) - len(keys)
     return table(rows) + (f"\n… and {more} more metrics, in the JSON output" if more > 0 else "")
-
-
-def _ceiling(one: Entry) -> str:
-    """One annotator against the rest."""
-    names = {**{name: _HEADS[name] for name in _CEILING}, "raw_agreement": "agree"}
-    rows = [(f"{one['name']}: one against the rest", *names.values(), "")]
-    for each in one["ceiling"]["annotators"]:
-        found = each["measures"]
-        rows.append((each["annotator"], *(_three(found[name]["value"]) for name in names), ""))
-    mean = one["ceiling"]["mean"]
-    rows.append(("mean", *(_three(mean[name]["value"]) for name in names), ""))
-    return table(rows)
 
 
 def _worst(raw: Mapping[str, Any]) -> str | None:
@@ -160,35 +143,5 @@ def _worst(raw: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _pairs(one: Entry, level: float) -> str:
-    """How far metrics prefer what people prefer, the highest agreement of signs first."""
-    first, *rest = _PAIRS
-    rows = [
-        ("metric", "pairs", _PAIRS[first], f"{level:.0%} interval", *(_PAIRS[r] for r in rest), "")
-    ]
-
-    def place(item: tuple[str, Entry]) -> float:
-        return -(item[1][first]["value"] or 0.0)
-
-    for key, found in sorted(one["metrics"].items(), key=place):
-        numbers = (_three(found[name]["value"]) for name in rest)
-        told = (_three(found[first]["value"]), _interval(found[first]["ci"]))
-        rows.append((key, f"{found[first]['n']:,}", *told, *numbers, ""))
-    ties = "1 tie" if one["ties"] == 1 else f"{one['ties']:,} ties"
-    head = f"{one['set']}: {one['n']:,} pairs, {ties}{_unused(one)}"
-    return (
-        f"{head}\n\n{table(rows)}\nsign: the metric prefers what people prefer, its ties count "
-        "half; no ties: over those that are none"
-    )
-
-
 def _short(text: str) -> str:
     return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
-
-
-def _three(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _interval(ends: Sequence[float] | None) -> str:
-    return "–" if ends is None else f"[{ends[0]:.3f}, {ends[1]:.3f}]"

@@ -45,7 +45,7 @@ def _of_sets(raw: Mapping[str, Any]) -> list[Markup]:
         return [Markup("No metric has an AUROC here: {}.").format(why)]
     most = max(_sets(found[name]) for name in have)
     fair = [name for name in have if _sets(found[name]) == most]
-    said = [_best(raw, fair, found, most), *_rest(fair, found)]
+    said = [_best(raw, fair, found, most), *_rest(fair, found, _differences(raw, fair[0]))]
     said += _coverage(raw, fair) + _guessing(fair[0], found[fair[0]])
     rarer = {one["name"]: min(one["positives"], one["n"] - one["positives"]) for one in raw["sets"]}
     said += _few(rarer, "records of the rarer label")
@@ -74,7 +74,7 @@ def _of_pairs(one: Mapping[str, Any], found: Mapping[str, Estimate], level: floa
         one["set"], lead, three(best["value"]), _with({"ci_level": level}, best)
     )
     few = _few({one["set"]: one["n"] - one["ties"]}, "pairs")
-    return said + Markup(" ").join([*_rest(have, found), *_guessing(have[0], best), *few])
+    return said + Markup(" ").join([*_rest(have, found, {}), *_guessing(have[0], best), *few])
 
 
 def _best(
@@ -100,20 +100,49 @@ def _best(
     return said + f" On {wins:,} of {len(raw['sets']):,} sets no metric is above it."
 
 
-def _rest(fair: Sequence[str], found: Mapping[str, Estimate]) -> list[Markup]:
+def _differences(raw: Mapping[str, Any], best: str) -> dict[str, Estimate]:
+    """The paired differences to the best metric, where these were measured against it."""
+    found = (raw.get("differences") or {}).get(FIRST) or {}
+    return {name: one for name, one in found.items() if one["against"] == best}
+
+
+def _rest(
+    fair: Sequence[str], found: Mapping[str, Estimate], apart: Mapping[str, Estimate]
+) -> list[Markup]:
     """How the next metric lies to the first, and which others cannot be told from it either."""
     best = found[fair[0]]
     others = [name for name in fair if not _equal(found[name], best)]
     if not others:
         return [] if len(fair) > 1 else [Markup("It is the only one, so nothing is compared.")]
     following = found[others[0]]
+    told = _paired(apart.get(others[0])) or _apart(best, following)
     said = Markup("The next is {} with {}{}: {}").format(
-        _code(others[:1]), three(following["value"]), _brackets(following), _apart(best, following)
+        _code(others[:1]), three(following["value"]), _brackets(following), told
     )
+    if apart:
+        same = [name for name in others[1:] if _by_chance(apart.get(name))]
+        if same:
+            said += Markup(" Nor is it told from the first: {}.").format(_code(same))
+        return [said]
     within = [name for name in others[1:] if best["ci"] and found[name]["value"] >= best["ci"][0]]
     if within:
         said += Markup(" Also within the interval of the first: {}.").format(_code(within))
     return [said]
+
+
+def _paired(apart: Estimate | None) -> str:
+    """What the difference on the records that both score shows; nothing without an interval."""
+    if apart is None or not apart["ci"]:
+        return ""
+    low, high = sorted(-end for end in apart["ci"])
+    size = f"{three(-apart['value'])} ({between([low, high])}) on the records that both score"
+    if _by_chance(apart):
+        return f"the difference of {size} may be chance."
+    return f"the difference of {size} is more than chance."
+
+
+def _by_chance(apart: Estimate | None) -> bool:
+    return bool(apart and apart["ci"] and apart["ci"][0] <= 0 <= apart["ci"][1])
 
 
 def _apart(best: Estimate, following: Estimate) -> str:

@@ -11,7 +11,7 @@ from trueground.reports import validation_tables as tables
 from trueground.reports.shell import draw
 from trueground.reports.validation_charts import curve, place_x, place_y, spread
 from trueground.reports.validation_headline import headline
-from trueground.reports.validation_people import ceiling, estimates, preferences
+from trueground.reports.validation_people import estimates, over_pairs, people, preferences
 from trueground.reports.validation_worst import worst
 from trueground.runs.directory import replacing
 from trueground.runs.outfile import see_page_file
@@ -54,7 +54,9 @@ def render_page(raw: Mapping[str, Any]) -> str:
         "pairs": sum(one["n"] for one in raw["preferences"] or ()),
         "headline": headline(raw),
         "files": [*raw["sets"], *(raw["preferences"] or ())],
-        "people": [(s["name"], found) for s in raw["sets"] if (found := ceiling(s))],
+        "people": people(raw),
+        "over_pairs": over_pairs(raw),
+        "same": _same_records(raw),
         "preferences": preferences(raw),
         "over_sets": tables.over_sets(raw, metrics),
         "told": _told(raw),
@@ -67,6 +69,16 @@ def render_page(raw: Mapping[str, Any]) -> str:
         "place_y": place_y,
     }
     return draw("validation.html.j2", _SCRIPTS, _STYLES, shown)
+
+
+def _same_records(raw: Mapping[str, Any]) -> bool:
+    """Whether all metrics have a score on equally many records of each set."""
+    sets = [{e["n"] for e in one["metrics"].values()} for one in raw["sets"]]
+    keys = [set(one["metrics"]) for one in (*raw["sets"], *(raw["preferences"] or ()))]
+    for one in raw["preferences"] or ():
+        first = (estimates(entry).get(said.PAIRS_FIRST) for entry in one["metrics"].values())
+        sets.append({e["n"] for e in first if e})
+    return all(len(ns) < 2 for ns in sets) and all(one == keys[0] for one in keys)
 
 
 def _told(raw: Mapping[str, Any]) -> list[said.Measure]:

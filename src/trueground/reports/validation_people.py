@@ -25,15 +25,52 @@ def ceiling(of_set: Mapping[str, Any]) -> Table | None:
     return of_estimates(rows, mark=False) if any(rows.values()) else None
 
 
+def nothing(of_set: Mapping[str, Any]) -> str | None:
+    """Why no annotator can be held against the rest, where that is so; else None."""
+    found = of_set.get("ceiling")
+    if not found:
+        return None
+    every = [estimates(one) for one in (*found["annotators"], found["mean"])]
+    told = [one for each in every for one in each.values()]
+    if any(one["value"] is not None for one in told):
+        return None
+    mean = estimates(found["mean"]).values()
+    return next((str(one["why"]) for one in mean if one.get("why")), "there is nothing to compare")
+
+
+def people(raw: Mapping[str, Any]) -> list[tuple[str, Table | None, str | None]]:
+    """(name, table, why there is none) of each set with annotators, those of pairs too."""
+    named = [(str(s["name"]), s) for s in raw["sets"]]
+    named += [(str(s["set"]), s) for s in raw.get("preferences") or ()]
+    return [
+        (name, None if (why := nothing(one)) else found, why)
+        for name, one in named
+        if (found := ceiling(one))
+    ]
+
+
+def over_pairs(raw: Mapping[str, Any]) -> Table | None:
+    """Metric × measure, mean over several sets of pairs, best first; None of a single one."""
+    sets = raw.get("preferences") or ()
+    if len(sets) < 2:
+        return None
+    rows = {metric: estimates(entry) for metric, entry in raw["mean"].items()}
+    return of_estimates(_best_first(rows), of=len(sets))
+
+
 def preferences(raw: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], Table]]:
     """Metric × measure for each set of pairs, best first."""
     found = []
     for one in raw.get("preferences") or ():
         rows = {metric: estimates(entry) for metric, entry in one["metrics"].items()}
-        values = {m: (e.get(PAIRS_FIRST) or {}).get("value") for m, e in rows.items()}
-        order = sorted(rows, key=lambda m: (values[m] is None, -(values[m] or 0.0)))
-        found.append((one, of_estimates({m: rows[m] for m in order})))
+        found.append((one, of_estimates(_best_first(rows))))
     return found
+
+
+def _best_first(rows: Mapping[str, dict[str, Estimate]]) -> dict[str, dict[str, Estimate]]:
+    values = {m: (e.get(PAIRS_FIRST) or {}).get("value") for m, e in rows.items()}
+    order = sorted(rows, key=lambda m: (values[m] is None, -(values[m] or 0.0)))
+    return {m: rows[m] for m in order}
 
 
 def estimates(entry: Mapping[str, Any]) -> dict[str, Estimate]:

@@ -61,7 +61,9 @@ MEASURES = {
     ),
     "calibration_error": Measure(
         "Calibration error",
-        "how far a score is from the share of positives among records with such scores; 0 is best",
+        "how far a score is from the share of positives among records with such scores; 0 is best, "
+        "but calibrated scores have what stands under “by chance”. Pooled over sets, one that is "
+        "too high in one set and too low in another looks calibrated: read the mean over sets",
         lower=True,
         high=0.5,
     ),

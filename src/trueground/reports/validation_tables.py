@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import Any
 
-from trueground.reports.validation_said import Estimate, Measure, measure, overall
+from trueground.reports.validation_said import Estimate, Measure, measure, overall, three
 
+CALIBRATION = "calibration_error"
 _SHADES = 10
 _NOTHING: Estimate = {"value": None, "ci": None, "why": "not measured on this set"}
 
@@ -38,15 +39,20 @@ def over_sets(raw: Mapping[str, Any], metrics: Sequence[str]) -> Table:
     """Metric × measure, mean over sets; of several sets the pooled calibration error as well."""
     names = measures(raw)
     table_of = {(m, name): overall(raw, m, name) for m in metrics for name in names}
+    for m in metrics if CALIBRATION in names else ():
+        chance = by_chance(raw["sets"], m)
+        table_of[m, CALIBRATION] = {**table_of[m, CALIBRATION], "by_chance": chance}
     columns = [(name, measure(name).title, measure(name)) for name in names]
     pooled = raw.get("pooled") or {}
     if len(raw["sets"]) > 1 and pooled:
-        told = measure("calibration_error")
-        columns.append(("pooled", f"{told.title}, pooled", told))
+        told = measure(CALIBRATION)
+        beside = names.index(CALIBRATION) + 1 if CALIBRATION in names else len(names)
+        columns.insert(beside, ("pooled", f"{told.title}, pooled", told))
         for m in metrics:
-            table_of[m, "pooled"] = (pooled.get(m) or {}).get("calibration_error") or {
-                **_NOTHING,
-                "why": "its score is no probability",
+            found = pooled.get(m) or {}
+            table_of[m, "pooled"] = {
+                **(found.get(CALIBRATION) or {**_NOTHING, "why": "its score is no probability"}),
+                "by_chance": (found.get("by_chance") or {}).get("mean"),
             }
     of = len(raw["sets"])
     return _table(metrics, columns, lambda m, key: table_of[m, key], of)
@@ -72,11 +78,20 @@ def by_set(raw: Mapping[str, Any], metrics: Sequence[str], name: str) -> Table:
     return _table(metrics, columns, estimate, len(raw["sets"]))
 
 
-def of_estimates(rows: Mapping[str, Mapping[str, Estimate]], *, mark: bool = True) -> Table:
-    """Any rows of estimates by measure; `mark` the best of each column."""
+def of_estimates(
+    rows: Mapping[str, Mapping[str, Estimate]], *, mark: bool = True, of: int = 0
+) -> Table:
+    """Any rows of estimates by measure; `mark` the best of each column. `of` sets, if means."""
     names = list(dict.fromkeys(name for found in rows.values() for name in found))
     columns = [(name, measure(name).title, measure(name)) for name in names]
-    return _table(list(rows), columns, lambda row, name: rows[row].get(name, _NOTHING), 0, mark)
+    return _table(list(rows), columns, lambda row, name: rows[row].get(name, _NOTHING), of, mark)
+
+
+def by_chance(sets: Sequence[Mapping[str, Any]], metric: str) -> float | None:
+    """The calibration error that calibrated scores would have: the mean over sets that tell it."""
+    entries = [s["metrics"][metric] for s in sets if metric in s["metrics"]]
+    told = [e["calibration_by_chance"]["mean"] for e in entries if e.get("calibration_by_chance")]
+    return sum(told) / len(told) if told else None
 
 
 def measures(raw: Mapping[str, Any]) -> list[str]:
@@ -118,9 +133,17 @@ def _cell(
         ci=found.get("ci"),
         best=value is not None and (round(value, 3), sets or 1) == best,
         note=_noted(why, notes) if value is None or (why and not found.get("ci")) else None,
-        extra=f"{sets:,} of {of:,} sets" if sets is not None and 0 < sets < of else "",
+        extra=_extra(found, sets, of),
         shade=round(_SHADES * (1 - share if told.lower else share)),
     )
+
+
+def _extra(found: Estimate, sets: int | None, of: int) -> str:
+    """How many sets a mean is over, where not all; what chance alone would make of the number."""
+    told = [f"{sets:,} of {of:,} sets"] if sets is not None and 0 < sets < of else []
+    if found.get("by_chance") is not None:
+        told.append(f"by chance {three(found['by_chance'])}")
+    return "; ".join(told)
 
 
 def _best(found: Sequence[Estimate], told: Measure) -> tuple[float, int] | None:
@@ -139,7 +162,7 @@ def _best(found: Sequence[Estimate], told: Measure) -> tuple[float, int] | None:
 def _found(of_set: Mapping[str, Any], metric: str, name: str) -> Estimate:
     entry = of_set["metrics"].get(metric)
     found: Estimate = entry["measures"].get(name, _NOTHING) if entry else _NOTHING
-    return found
+    return {**found, "by_chance": by_chance([of_set], metric)} if name == CALIBRATION else found
 
 
 def _noted(why: str | None, notes: dict[str, str]) -> str:

@@ -8,16 +8,21 @@ pairs. The modules:
 - what is weighed: binary and confusion (0/1 labels), ordinal (grades), calibration (probabilities)
 - how it is drawn: resampling, scratch; why something is not there: reasons; drawings: pictures
 - several scores of one set: measuring, paired; several sets: mean_of_sets
-- people: ceiling (annotators against each other), pairs (which of two answers)
+- people: ceiling (annotators against each other), pairs (which of two answers), people_of_pairs
 """
 
 from __future__ import annotations
 
 from trueground.stats.human.ceiling import Ceiling, ceiling
-from trueground.stats.human.mean_of_sets import MeanOfSets, OverSets, mean_of_sets
+from trueground.stats.human.mean_of_sets import MeanOfSets, OverSets, RunningMean, mean_of_sets
 from trueground.stats.human.measuring import measure, measure_all
-from trueground.stats.human.paired import paired_difference
+from trueground.stats.human.paired import PAIRED, paired_difference, paired_differences
 from trueground.stats.human.pairs import Preferences, preferences
+from trueground.stats.human.people_of_pairs import (
+    PreferenceCeiling,
+    mean_of_preferences,
+    preference_ceiling,
+)
 from trueground.stats.human.types import (
     MEASURES,
     Bin,
@@ -29,6 +34,7 @@ from trueground.stats.human.types import (
 
 __all__ = [
     "MEASURES",
+    "PAIRED",
     "Bin",
     "Ceiling",
     "Estimate",
@@ -37,11 +43,16 @@ __all__ = [
     "MeanOfSets",
     "Measured",
     "OverSets",
+    "PreferenceCeiling",
     "Preferences",
+    "RunningMean",
     "ceiling",
+    "mean_of_preferences",
     "mean_of_sets",
     "measure",
     "measure_all",
     "paired_difference",
+    "paired_differences",
+    "preference_ceiling",
     "preferences",
 ]

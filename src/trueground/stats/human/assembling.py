@@ -10,6 +10,7 @@ from trueground.stats.human.column import Column, Kind
 from trueground.stats.human.confusion import confusion_measures
 from trueground.stats.human.intervals import Found, estimate, spread_of
 from trueground.stats.human.pictures import confusion_at, histogram, reliability
+from trueground.stats.human.reasons import AGAINST_LIMIT
 from trueground.stats.human.scratch import Scratch, Weights
 from trueground.stats.human.types import MEASURES, Floats, LabelStats, Measured
 from trueground.stats.human.weighing import weigh
@@ -31,6 +32,10 @@ def assemble(
         resamples = len(next(iter(draws.values())))
         labels = calibrated_draws(one.distinct, one.counts, one.bins, resamples, seed)
         chance = chance_of(every, draws, labels, level)
+    one_sided = one.ordinal and (one.positive.all() or not one.positive.any())
+    if one_sided:  # a limit that parts no grades: nothing can be said of verdicts
+        point |= dict.fromkeys(AGAINST_LIMIT, np.nan)
+        chance = None
     best = _best_threshold(one)
     at_best = confusion_at(one, best)
     if at_best is not None:
@@ -47,9 +52,9 @@ def assemble(
         by_grade=[
             _by_label(kind, f"grade {number}", found) for number, kind in enumerate(one.grades)
         ],
-        confusion=confusion_at(one, one.threshold),
+        confusion=None if one_sided else confusion_at(one, one.threshold),
         confusion_best=at_best,
-        reliability=reliability(one),
+        reliability=None if one_sided else reliability(one),
         histogram=histogram(one, unit_scale=wanted),
         chance=chance,
         draws={name: draws[name] for name in MEASURES if name in draws},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,13 +28,15 @@ class Preferences:
 
     `estimates`: "sign_agreement" over the pairs in which people prefer one, a tie of the metric
     counts half; "accuracy" over those in which the metric does too; "spearman" and "kendall" of
-    the metric's differences with the preferences as they are graded, over all pairs.
+    the metric's differences with the preferences as they are graded, over all pairs. `draws`: the
+    same in each resample, each (resamples,), NaN where undefined.
     """
 
     n: int
     ties: int
     metric_ties: int
     estimates: dict[str, Estimate]
+    draws: dict[str, Floats] = field(repr=False, compare=False)
 
     def raw(self) -> dict[str, Any]:
         """The JSON form, the estimates nested."""
@@ -93,7 +95,9 @@ def preferences(
         name: _estimate(one, name, sides.get(name, every), point, draws, level)
         for name in PREFERENCES
     }
-    return Preferences(one.n, int((labels == 0).sum()), int((scores == 0).sum()), estimates)
+    ties, metric_ties = int((labels == 0).sum()), int((scores == 0).sum())
+    kept = {name: draws[name] for name in PREFERENCES if name in draws}
+    return Preferences(one.n, ties, metric_ties, estimates, kept)
 
 
 def _estimate(

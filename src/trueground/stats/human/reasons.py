@@ -17,6 +17,7 @@ VERDICTS = (
     "false_negative_rate",
     "false_positive_rate",
 )
+AGAINST_LIMIT = (*(name for name in VERDICTS if name != "krippendorff_alpha"), "calibration_error")
 LEAST = 5  # items or groups: resamples of fewer tell next to nothing
 SAME = "the same in every resample: nothing varies here"
 ON_THESE = "chosen on these labels, so it flatters; `judge calibrate` has one held out"
@@ -32,6 +33,9 @@ def why_undefined(name: str, column: Column, wants_probability: bool) -> str:
         return "no item has both a score and a label"
     if name in VERDICTS and column.threshold is None:
         return "there is no default threshold"
+    if column.ordinal and name in AGAINST_LIMIT and positives in (0, n):
+        what = "all" if positives else "none"
+        return f"{what} of the {n} labels are above the limit for positive ones"
     if name == "calibration_error":
         return _no_probability(column, wants_probability)
     if name == "false_negative_rate" or (needs_both(name, column) and not positives):

@@ -13,7 +13,7 @@ import numpy as np
 from trueground.stats.human.binary import ranked
 from trueground.stats.human.column import Column, Kind
 from trueground.stats.human.confusion import confusion_measures, ratio
-from trueground.stats.human.ordinal import ordinal_measures
+from trueground.stats.human.ordinal import ordinal_measures, rank_measures
 from trueground.stats.human.scratch import Counts, Scratch, Weights
 from trueground.stats.human.types import Floats
 
@@ -59,6 +59,18 @@ def weigh(column: Column, weights: Weights, scratch: Scratch) -> dict[str, Float
     if column.scale is not None and column.n:
         found |= ordinal_measures(column.scale, weights, column.threshold is not None, scratch)
     return found
+
+
+def weigh_ranks(column: Column, weights: Weights, scratch: Scratch) -> dict[str, Floats]:
+    """AUROC and Spearman's ρ alone, for which much less is to be summed up."""
+    below = []
+    for kind, upto, name in zip(column.kinds, column.upto, ("negative", "positive"), strict=True):
+        counts = scratch.summed_up(name, scratch.take("counts", weights.counts, kind.unit))
+        below.append(scratch.floats(f"{name} below", scratch.take("below", counts, upto)))
+    found = ranked(below[0], below[1], None, scratch)
+    if column.scale is not None and column.n:
+        found |= rank_measures(column.scale, weights, scratch)
+    return {name: found[name] for name in ("auroc", "spearman")}
 
 
 def summed(kind: Kind, weights: Weights, scratch: Scratch, name: str) -> Summed:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +20,8 @@ FORMAT = "trueground-validation-1"
 VALIDATION = "validation.json"
 PAGE = "validation.html"
 ITEMS = "items"
+_UNFINISHED = "items.unfinished"  # so that what fails half way leaves nothing behind
+_OTHER_FILE = re.compile(r"\.[a-z][a-z0-9]{1,6}")  # v1.2 and run.7 may be folders
 _KIND = "validation file of ours"
 
 
@@ -37,20 +42,25 @@ class Validation:
         """What to know before the numbers are used."""
         return list(self.raw["notes"])
 
-    def value(self, metric: str, measure: str = "auroc", of: str | None = None) -> float | None:
+    def value(self, metric: str, measure: str | None = None, of: str | None = None) -> float | None:
         """One measure of a metric: of the set of that name, or the mean over all sets.
 
-        None where it is undefined. UsageError: an unknown set, metric or measure.
+        Without `measure` it is AUROC, of pairs the agreement of signs. None where it is undefined.
+
+        UsageError: an unknown set, metric or measure.
         """
         if of is None:
             found = self.raw["mean"]
         else:
-            sets = {one["name"]: one for one in self.raw["sets"]}
+            pairs = {one["set"]: one for one in self.raw["preferences"] or ()}
+            sets = {one["name"]: one for one in self.raw["sets"]} | pairs
             if of not in sets:
                 raise UsageError(f"no set {of!r}; there are {', '.join(sets)}")
-            found = {key: entry["measures"] for key, entry in sets[of]["metrics"].items()}
+            entries = sets[of]["metrics"].items()
+            found = {key: entry.get("measures", entry) for key, entry in entries}
         if metric not in found:
             raise UsageError(f"no metric {metric!r} there; there are {', '.join(found)}")
+        measure = measure or ("sign_agreement" if self.raw["preferences"] else "auroc")
         if measure not in self._measures:
             raise UsageError(f"no measure {measure!r}; there are {', '.join(self._measures)}")
         told = found[metric].get(measure)
@@ -58,8 +68,7 @@ class Validation:
 
     @property
     def _measures(self) -> list[str]:
-        entries = (entry for one in self.raw["sets"] for entry in one["metrics"].values())
-        return list(next(entries)["measures"])
+        return list(dict.fromkeys(name for found in self.raw["mean"].values() for name in found))
 
     def to_json(self) -> bytes:
         """`raw` as indented JSON; the same bytes for the same input, options and seed."""
@@ -76,12 +85,17 @@ class Out:
     path: Path
     overwrite: bool = False
     folder: bool = field(init=False)
-    _begun: bool = field(init=False, default=False)
+    _made: list[Path] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         suffix = self.path.suffix.lower()
         self.folder = self.path.is_dir() or suffix not in (".json", ".html")
         if self.folder:
+            if not self.path.is_dir() and _OTHER_FILE.fullmatch(suffix):
+                raise UsageError(
+                    f"--out {self.path}: {suffix} is no kind of file that is written; name a "
+                    "folder, FILE.json or FILE.html"
+                )
             self._see_folder()
             return
         if suffix == ".html":
@@ -102,6 +116,7 @@ class Out:
             else:
                 _write_page(self.path, found.raw)
             return
+        self._move_items()
         write_json(self.path / VALIDATION, found.raw)
         _write_page(self.path / PAGE, found.raw)
         write_json(self.path / MANIFEST, manifest)
@@ -111,19 +126,41 @@ class Out:
         if not self.folder:
             return
         try:
-            (self.path / ITEMS).mkdir(parents=True, exist_ok=True)
-            for old in () if self._begun else (self.path / ITEMS).glob("*.jsonl"):
-                old.unlink()
+            (self.path / _UNFINISHED).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise write_error(self.path / ITEMS, error) from error
-        self._begun = True
-        with replacing(self.path / ITEMS / f"{safe_name(name)}.jsonl") as file:
+            raise write_error(self.path / _UNFINISHED, error) from error
+        with replacing(self.path / _UNFINISHED / f"{safe_name(name)}.jsonl") as file:
             for line in lines:
                 file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
+    def undo(self) -> None:
+        """Take away what was begun: unfinished items, and folders that were made and are empty."""
+        if not self.folder:
+            return
+        shutil.rmtree(self.path / _UNFINISHED, ignore_errors=True)
+        for path in self._made:
+            with contextlib.suppress(OSError):
+                path.rmdir()
+
+    def _move_items(self) -> None:
+        """The items of all sets take the place of those of an earlier validation."""
+        fresh, items = self.path / _UNFINISHED, self.path / ITEMS
+        try:
+            items.mkdir(exist_ok=True)
+            for old in items.glob("*.jsonl"):
+                old.unlink()
+            for new in fresh.glob("*.jsonl"):
+                new.replace(items / new.name)
+            if fresh.is_dir():
+                fresh.rmdir()
+        except OSError as error:
+            raise write_error(items, error) from error
+
     def _see_folder(self) -> None:
         try:
+            self._made = [p for p in (self.path, *self.path.parents) if not p.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(self.path / _UNFINISHED, ignore_errors=True)
             names = {entry.name for entry in self.path.iterdir()}
         except OSError as error:
             raise OutputError(

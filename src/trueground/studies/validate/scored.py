@@ -14,12 +14,11 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from trueground.errors import InputError, UsageError
+from trueground.errors import InputError
 from trueground.evaluate.scorer import Scored
 from trueground.evaluate.stream import Stream
 from trueground.evaluate.work import Progress
 from trueground.metrics.column import STATUSES
-from trueground.metrics.registry import parse_spec
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.studies.labelled.sets import LabelledSet, LabelledSets
 from trueground.studies.reading import FinishedRun
@@ -178,12 +177,14 @@ def _records(sets: LabelledSets, chosen: Sequence[LabelledSet]) -> Iterator[list
 
 def read_run(sets: LabelledSets, one: LabelledSet, keys: Sequence[str]) -> ScoredSet:
     """The scores that a finished run has. InputError: its records are not those of its items."""
-    assert one.run is not None
-    found = read_scores(one.run, keys)
+    run = one.run
+    if run is None:
+        raise InputError(f"{one.path}: no finished run; its records are to be scored")
+    found = read_scores(run, keys)
     ids, kept = sets.mask(one)
     if not np.array_equal(found.ids[: len(ids)], ids):
         raise InputError(
-            f"{one.run.path / RECORDS}: the ids are not those of {ITEMS}; run again, or name the "
+            f"{run.path / RECORDS}: the ids are not those of {ITEMS}; run again, or name the "
             "file of records instead of the run"
         )
     rows = np.flatnonzero(kept)
@@ -191,16 +192,8 @@ def read_run(sets: LabelledSets, one: LabelledSet, keys: Sequence[str]) -> Score
         one,
         {key: found.values[rows, i] for i, key in enumerate(keys)},
         {key: found.status[rows, i] for i, key in enumerate(keys)},
-        RunLines(one.run, rows),
+        RunLines(run, rows),
     )
-
-
-def higher_is_better(key: str) -> bool:
-    """Whether a larger score is the better one; a metric that is not known here is taken so."""
-    try:
-        return parse_spec(key.partition("@")[0]).metric.higher_is_better
-    except UsageError:
-        return True
 
 
 class _Line(msgspec.Struct):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from trueground.errors import UsageError
 from trueground.evaluate.calibrating import Calibrations
@@ -17,6 +17,34 @@ from trueground.metrics.registry import parse_specs, split_specs
 if TYPE_CHECKING:
     from trueground.claims import Decomposer
     from trueground.judges.rating import Rater
+
+
+class Given(TypedDict, total=False):
+    """The fields of `Settings` as keywords; each has a default."""
+
+    label: str | None
+    metrics: str | Sequence[str | Spec] | None
+    judge: JudgeName | Sequence[JudgeName] | None
+    decomposer: str | Decomposer | None
+    rater: str | Rater | None
+    cache: bool
+    judge_calibration: Calibrations | None
+    positive_above: float
+    ordinal: bool
+    threshold: float
+    pairs: bool
+    labels: Sequence[str | Path]
+    worst: int
+    mapping: Mapping[str, str] | None
+    on_bad_row: Literal["stop", "skip"]
+    limit: int | None
+    seed: int
+    resamples: int
+    level: float
+    workers: int | None
+    overwrite: bool
+    progress: Progress
+    command: Sequence[str]
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from trueground._version import __version__
-from trueground.errors import InputError, UsageError
+from trueground.errors import InputError, RunInterrupted, UsageError
 from trueground.evaluate.manifest import judging, shown_word
 from trueground.evaluate.parts import Parts
 from trueground.evaluate.stream import Stream, make_stream
@@ -18,17 +18,22 @@ from trueground.studies.labelled.merged import LabelFiles
 from trueground.studies.labelled.rule import DEFAULT_LABEL
 from trueground.studies.labelled.sets import LabelledSet, LabelledSets
 from trueground.studies.validate import pairs
-from trueground.studies.validate.notes import Unscored, one_kind
-from trueground.studies.validate.numbers import Manner, Totals, measure_set
+from trueground.studies.validate.head import head_of, lower_notes
+from trueground.studies.validate.notes import Unscored, one_grade, one_kind, shared_groups
+from trueground.studies.validate.numbers import Manner
+from trueground.studies.validate.one_set import measure_set
 from trueground.studies.validate.people import ceiling_of
-from trueground.studies.validate.result import FORMAT, Out, Validation
+from trueground.studies.validate.result import Out, Validation
 from trueground.studies.validate.runs import Runs
-from trueground.studies.validate.scored import ScoredSet, higher_is_better, read_run, score_sets
-from trueground.studies.validate.settings import Settings
+from trueground.studies.validate.scored import ScoredSet, read_run, score_sets
+from trueground.studies.validate.settings import Given, Settings
+from trueground.studies.validate.totals import Totals
 from trueground.studies.validate.worst import describe
 
 
-def validate(source: Any, *, out: str | Path | None = None, **settings: Any) -> Validation:
+def validate(
+    source: Any, *, out: str | Path | None = None, **settings: Unpack[Given]
+) -> Validation:
     """How far metrics agree with human labels.
 
     `source` is what `score` takes, or the directory of a finished run with its records (then
@@ -40,7 +45,8 @@ def validate(source: Any, *, out: str | Path | None = None, **settings: Any) -> 
     folder, a .json or a .html file. The other settings are the fields of `Settings`.
 
     Raises UsageError for names and options, InputError and BadRowsError for files, labels that are
-    absent or of one kind only, OutputError and WriteError for `out`, UnreachableError for a judge.
+    absent or of one kind only, OutputError and WriteError for `out`, UnreachableError for a judge,
+    RunInterrupted on Ctrl-C.
     """
     unknown = settings.keys() - Settings.__dataclass_fields__.keys()
     if unknown:
@@ -60,7 +66,18 @@ class _Study:
         self._start = datetime.now(UTC).isoformat()
 
     def run(self) -> Validation:
-        """The whole of `validate`."""
+        """The whole of `validate`; where it fails nothing is left behind."""
+        try:
+            return self._run()
+        except BaseException as error:
+            if self._out is not None:
+                self._out.undo()
+            if isinstance(error, KeyboardInterrupt):
+                kept = "; replies already paid for are kept in the cache" if self._set.cache else ""
+                raise RunInterrupted(f"interrupted; nothing was written{kept}") from None
+            raise
+
+    def _run(self) -> Validation:
         s = self._set
         s.see_names()  # a slip in a name should not cost a pass over the rows
         with ExitStack() as stack:
@@ -73,13 +90,15 @@ class _Study:
             parts = stack.enter_context(closing(s.parts()))
             stream = make_stream(self._fields(fresh), s.metrics, parts) if fresh else None
             runs.see_signatures({} if stream is None else stream.signatures)
-            manner = Manner(sets.rule, s.threshold, s.resamples, s.seed, s.level, s.worst)
-            raw = self._head(manner, stream, runs)
+            manner = Manner(
+                sets.rule, s.threshold, s.resamples, s.seed, s.level, s.worst, s.workers
+            )
+            raw = head_of(manner, stream, runs)
+            self._notes += lower_notes(raw)
             if s.pairs:
-                pairs.see_pairs(sets)
-                assert stream is not None
-                raw["preferences"] = list(
-                    pairs.score_pairs(sets, stream, manner, s.workers, s.progress)
+                stream = pairs.see_pairs(sets, stream)
+                raw["preferences"], raw["mean"] = pairs.score_pairs(
+                    sets, stream, manner, s.workers, s.progress
                 )
             else:
                 self._measure(raw, sets, stream, runs, manner)
@@ -129,11 +148,16 @@ class _Study:
         entries: dict[int, dict[str, Any]] = {}
         unscored = Unscored(self._set.metrics is not None)
         for one in self._scored(sets, stream, runs):
-            entries[one.set.number] = self._one(sets, one, manner, totals, unscored)
+            with closing(one.lines):
+                entries[one.set.number] = self._one(sets, one, manner, totals, unscored)
         raw["sets"] = [entries[number] for number in sorted(entries)]
         if not any(entry["metrics"] for entry in raw["sets"]):
             raise InputError("; ".join(unscored.notes()))
         raw["mean"], raw["pooled"] = totals.mean(), totals.pooled()
+        each, raw["differences"] = totals.differences(raw["mean"])
+        for number, entry in entries.items():
+            entry["differences"] = each[number]
+        self._notes += shared_groups(sets.sets)
         self._notes += unscored.notes()
 
     def _scored(self, sets: LabelledSets, stream: Stream | None, runs: Runs) -> Iterator[ScoredSet]:
@@ -156,7 +180,8 @@ class _Study:
         """The entry of one set; its items are written, and its lines given back."""
         of = one.set
         unscored.see(one)
-        if not self._set.ordinal and (note := one_kind(of)):
+        note = one_grade(of, manner.rule) if self._set.ordinal else one_kind(of)
+        if note:
             self._notes.append(note)
         self._set.progress("measure", of.number - 1, len(sets.sets))
         metrics, rows = measure_set(one, manner, totals)
@@ -164,7 +189,6 @@ class _Study:
             metrics[key]["worst"] = worst
         if self._out is not None:
             self._out.write_items(of.name, _items(sets, one))
-        one.lines.close()
         self._set.progress("measure", of.number, len(sets.sets))
         return {
             "name": of.name,
@@ -177,39 +201,6 @@ class _Study:
             "models": of.models,
             "metrics": metrics,
             "ceiling": ceiling_of(one, manner),
-        }
-
-    def _head(self, manner: Manner, stream: Stream | None, runs: Runs) -> dict[str, Any]:
-        signatures = dict(runs.signatures)
-        judge, decomposer = runs.judge, runs.decomposer
-        if stream is not None:
-            signatures |= stream.signatures
-            judge = stream.judges[0] if stream.judges else judge
-            decomposer = stream.decomposer or decomposer
-        lower = [key for key in signatures if not higher_is_better(key)]
-        for key in lower:
-            self._notes.append(
-                f"{key}: less is better, so it is turned round (1 − x) before it is measured"
-            )
-        return {
-            "format": FORMAT,
-            "trueground": __version__,
-            "label": manner.rule.label,
-            "positive_above": manner.rule.positive_above,
-            "ordinal": manner.rule.ordinal,
-            "threshold": manner.threshold,
-            "judge": judge,
-            "decomposer": decomposer,
-            "ci_level": manner.level,
-            "resamples": manner.resamples,
-            "seed": manner.seed,
-            "higher_is_better": {key: key not in lower for key in signatures},
-            "signatures": signatures,
-            "sets": [],
-            "mean": {},
-            "pooled": {},
-            "preferences": None,
-            "notes": [],
         }
 
     def _manifest(self, sets: Sequence[LabelledSet], parts: Parts) -> dict[str, Any]:

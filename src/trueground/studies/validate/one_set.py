@@ -1,0 +1,57 @@
+"""One set: the entries of all its metrics, and the rows of the worst items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.stats.human import Measured
+from trueground.studies.validate.numbers import Manner, turn
+from trueground.studies.validate.scored import ScoredSet
+from trueground.studies.validate.totals import Totals
+from trueground.studies.validate.worst import worst_rows
+
+Rows = dict[str, NDArray[np.int64]]
+
+
+def measure_set(
+    one: ScoredSet, manner: Manner, totals: Totals
+) -> tuple[dict[str, dict[str, Any]], Rows]:
+    """The entries of all metrics that have a score in this set, and the rows of the worst items."""
+    scores = {
+        key: turn(key, values) for key, values in one.scores.items() if not np.isnan(values).all()
+    }
+    clusters = one.set.clusters if one.set.grouped else None
+    found = manner.measured(scores, one.set.labels, clusters)
+    positive = one.set.labels > manner.positive_above
+    rows = {
+        key: worst_rows(scores[key], positive, _limit(measured), manner.worst)
+        for key, measured in found.items()
+    }
+    totals.add(one.set, scores, found)
+    return {key: _entry(one, key, measured) for key, measured in found.items()}, rows
+
+
+def _limit(measured: Measured) -> float | None:
+    """The default threshold; the best one of a metric that has no default, or of grades of which
+    none, or all, are positive: then there is none.
+    """
+    if measured.confusion is None:
+        return measured.best_threshold
+    return measured.best_threshold if measured.threshold is None else measured.threshold
+
+
+def _entry(one: ScoredSet, key: str, measured: Measured) -> dict[str, Any]:
+    raw = measured.raw()
+    by_grade = raw.pop("by_grade")
+    entry = {
+        "n": raw.pop("n"),
+        "coverage": measured.n / one.set.n,
+        "unscored": one.unscored(key),
+        **raw,
+    }
+    if by_grade:
+        entry["by_grade"] = by_grade
+    return entry
