@@ -83,6 +83,11 @@ def get_metric(name: str) -> Metric:
     return find("metric", METRICS, name)
 
 
+def metric_of_key(key: str) -> Metric | None:
+    """The metric behind a key of results, `name(option=value)@judge`; None: not known here."""
+    return all_metrics().get(key.partition("@")[0].partition("(")[0])
+
+
 def split_specs(text: str) -> list[str]:
     """Split at the commas that stand outside parentheses."""
     parts = re.split(r",(?![^()]*\))", text)

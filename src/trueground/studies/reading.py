@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError
 from trueground.evaluate.questioned import BY_ID
-from trueground.metrics.registry import all_metrics
+from trueground.metrics.registry import metric_of_key
 from trueground.records.archives import opened
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, SUMMARY
 from trueground.studies.repeated import Questions
@@ -165,7 +165,7 @@ def read_records(run: FinishedRun, kind: type[T]) -> Iterator[T]:
 
 def higher_is_better(key: str) -> bool:
     """Whether more of this metric is better; so it is of one that is not known here."""
-    metric = all_metrics().get(key.partition("@")[0].partition("(")[0])
+    metric = metric_of_key(key)
     return metric is None or metric.higher_is_better
 
 
