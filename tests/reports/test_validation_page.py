@@ -50,6 +50,39 @@ def test_a_lead_is_told_with_its_doubt(second: Any, words: str) -> None:
     assert words in told
 
 
+@pytest.mark.parametrize(
+    ("ci", "words"),
+    [
+        (
+            (-0.03, 0.01),
+            "the difference of 0.010 (−0.010 to 0.030) on the records that both score "
+            "may be chance.",
+        ),
+        (
+            (-0.018, -0.002),
+            "the difference of 0.010 (0.002 to 0.018) on the records that both "
+            "score is more than chance.",
+        ),
+    ],
+)
+def test_a_paired_difference_decides(ci: Any, words: str) -> None:
+    """Overlapping intervals are no test; the difference has its own."""
+    raw = validation(1, 1)
+    entry = raw["sets"][0]["metrics"]["support"]
+    values = {"a": (0.8, (0.77, 0.83)), "b": (0.79, (0.76, 0.82)), "c": (0.78, (0.7, 0.82))}
+    raw["mean"] = {}
+    raw["sets"][0]["metrics"] = {
+        name: {**entry, "measures": {"auroc": {"value": value, "ci": own, "n": 300, "why": None}}}
+        for name, (value, own) in values.items()
+    }
+    same = {"against": "a", "value": -0.02, "ci": [-0.08, 0.04], "sets": 1, "why": None}
+    near = {"against": "a", "value": -0.01, "ci": list(ci), "sets": 1, "why": None}
+    raw["differences"] = {"auroc": {"b": near, "c": same}}
+    told = " ".join(re.sub("<.*?>", "", str(line)) for line in headline(raw))
+    assert words in told
+    assert "Nor is it told from the first: c." in told
+
+
 def test_ties_are_called_ties() -> None:
     told = said({"a": (0.80004, (0.7, 0.9)), "b": (0.8, (0.7, 0.9)), "c": (0.6, (0.5, 0.65))})
     assert "a, b are tied at 0.800 to three decimals (95 % interval 0.700 to 0.900)." in told
@@ -183,7 +216,9 @@ def test_a_record_stands_once_with_all_that_got_it_wrong() -> None:
 
 
 def test_each_metric_keeps_its_first_where_there_are_too_many() -> None:
-    items = [{"id": f"{m}{k}", "label": 1, "score": 0.0} for m in "ab" for k in range(50)]
+    items: list[dict[str, Any]] = [
+        {"id": f"{m}{k}", "label": 1, "score": 0.0} for m in "ab" for k in range(50)
+    ]
     metrics = {m: {"worst": [i for i in items if i["id"][0] == m]} for m in "ab"}
     found = validation_worst.worst({"metrics": metrics}, 0, 60)
     assert found.of == 100

@@ -9,6 +9,7 @@ from typing import Any
 from trueground.reports.terminal import table
 from trueground.reports.validation_cells import HEADS, interval, three, unused
 from trueground.reports.validation_people_text import ceiling, pairs
+from trueground.reports.validation_tables import by_chance
 
 Entry = Mapping[str, Any]
 _MOST_METRICS = 6
@@ -91,8 +92,16 @@ def _metrics(raw: Mapping[str, Any]) -> str:
     return (
         f"{table(rows)}\n{told}of all: share of records with a score; verdicts at "
         f"{raw['threshold']:g};\nbest: balanced accuracy at the threshold that suits these labels "
-        "best"
+        f"best{_chance(raw)}"
     )
+
+
+def _chance(raw: Mapping[str, Any]) -> str:
+    """What the calibration error of the first metric would be by chance alone."""
+    for key in best_first(raw):
+        if (value := by_chance(raw["sets"], key)) is not None:
+            return f";\ncal.err: {three(value)} by chance alone, were {key} calibrated"
+    return ""
 
 
 def _of_sets(found: Entry, counts: int) -> str:
