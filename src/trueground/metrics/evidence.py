@@ -212,7 +212,8 @@ class Evidence:
 
         Kinds: `claims:input` and `claims:gold` (response claims against all, or the gold contexts),
         `facts` and `references` (gold facts, and references, against the response),
-        `response:input` and `response:gold` (the whole response as one claim). A third word is the variant, as in `claims:gold:reference-code`.
+        `response:input` and `response:gold` (the whole response as one claim). A third word is the
+        variant, as in `claims:gold:reference-code`.
         """
         provide = self._judges[self._judge]
         return self.once_judged(("checks", kind), lambda: provide(self.batch, kind))
