@@ -19,9 +19,7 @@ HUMAN = Path(__file__).parents[2] / "shared" / "data" / "human"
 
 def validating(n: int = 20_000) -> None:
     """The whole command, as one file: made records, and the labelled sets where they are here."""
-    print(
-        "\n| records | of | workers | seconds | of that processors | peak memory of one process, MB |"
-    )
+    print("\n| records | of | workers | seconds | of that processors | peak MB of one process |")
     print("|---:|---|---:|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "labelled.jsonl"
