@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,9 @@ def test_a_language_models_verdicts_get_probabilities(tmp_path: Path) -> None:
     assert (after.supported, after.score, after.reasons) == (True, None, before.reasons)
     assert after.probability == pytest.approx(1 / (1 + 2.718281828**-1))
     no = "llm:fake:False"
-    (denied,) = get_judge(f"{no}(calibration={of_verdicts(tmp_path, no)})").judge([READ])
+    deny: Any = get_judge(f"{no}(calibration={of_verdicts(tmp_path, no)})")
+    (denied,) = deny.judge([READ])
+    deny.close()
     assert (denied.supported, denied.probability) == (False, pytest.approx(0.1192, abs=1e-4))
     assert [v.probability for v in found.judge(UNREAD)] == [0.0, 0.0]
     spent: Any = found
@@ -133,12 +136,14 @@ def test_a_language_models_verdicts_get_probabilities(tmp_path: Path) -> None:
     assert spent.scores is False
     assert basis_of(found) == plain.signature
     spent.close()
+    plain.close()  # type: ignore[attr-defined]
 
 
 def test_an_isotonic_pair_of_rates(tmp_path: Path) -> None:
     knots = [[0.0, 0.25], [1.0, 0.8]]
     path = of_verdicts(tmp_path, method="isotonic", knots=knots, slope=None, intercept=None)
-    (found,) = get_judge(f"{LLM}(calibration={path})").judge([READ])
+    with closing(get_judge(f"{LLM}(calibration={path})")) as judge:  # type: ignore[type-var]
+        (found,) = judge.judge([READ])
     assert found.probability == 0.8
 
 

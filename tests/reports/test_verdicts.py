@@ -20,7 +20,7 @@ def test_one_judge_is_one_view() -> None:
         "abstained": {"phrase": "I do not know"},
         "note": ["not", "a", "dict"],
     }
-    cited = {"alignment": [], "missing": [], "passages": []}
+    cited = {"references": [], "alignment": [], "missing": [], "passages": []}
     view = {"name": "lexical", "claims": ONE, "facts": FACTS, "response": []} | cited
     assert views(evidence, "lexical") == [view]
 
