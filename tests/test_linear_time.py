@@ -1,0 +1,237 @@
+"""Reading a text takes time in proportion to its length, whatever it holds."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from time import process_time
+
+import msgspec
+import pytest
+
+import trueground as tg
+from trueground.builders.asking.jsonreply import read_object
+from trueground.builders.checks.phrases import says, words_without
+from trueground.builders.grounding.documents.links import text_links, wiki_links
+from trueground.claims import get_decomposer
+from trueground.errors import TruegroundError
+from trueground.judges import get_judge
+from trueground.judges.rating.scores import read_score
+from trueground.judges.replies import read_verdict
+from trueground.models.thinking import split_thinking
+from trueground.retrieval.corpora.documents import read_document
+from trueground.retrieval.corpora.documents.cutting import cut
+from trueground.text.choices import chosen_label
+from trueground.text.citations.reading import read_numbers, read_triples
+from trueground.text.normalize import NORMALIZERS, get_normalizer
+from trueground.text.phrases import contains_words
+from trueground.text.refusal import refusal
+from trueground.text.sentences import sentences
+from trueground.text.values import values
+from trueground.types import Choice, JudgeRequest
+
+SHORT, TIMES = 10_000, 4  # characters
+FLOOR = 0.05  # seconds below which a measurement says nothing
+CLAIM = "The tower was finished in 1931 by Ada Holm."
+GRAPHS = [{"qid": "Q7", "name": "Ina Falk", "occupation": ["smith", "bell, founder"]}]
+CHOICES = [Choice("A", "red cat"), Choice("B", "blue dog"), Choice("1", "2")]
+PIECES = (
+    *"字`'\"[({<>.,;:!?-_*#&%$|\\/~^=+1xX\n\t \u00a0\u2028“”‘’…。、é\u0301\u200b",
+    *(
+        "字。",
+        "'a' ",
+        "“a” ",
+        "(a) ",
+        "(a",
+        "a) ",
+        "[[",
+        "]]",
+        "[a",
+        "[1]",
+        "[1, ",
+        "[NA]",
+        "[Q7, ",
+    ),
+    *("[Q7, occupation: smith]", "[x, occupation: ", ": a, ", "{}", '{"a":1', '{"a":1}', "![a]("),
+    *(
+        "<!--",
+        "<b",
+        "<b/",
+        '<b a="',
+        "<b a b c ",
+        "<?",
+        "</",
+        "<div>",
+        "<p>",
+        "<nav>",
+        "<table><tr><td>",
+    ),
+    *(
+        "<ul><li>",
+        "<script>",
+        "<think>",
+        "</think>",
+        "```\n",
+        "~~~\n",
+        "# a\n",
+        "- a\n",
+        "|a|\n",
+        "> ",
+    ),
+    *(
+        "a ",
+        "a, ",
+        "a and ",
+        "A.",
+        "A. ",
+        "Mr. ",
+        "e.g. ",
+        "1, ",
+        "1. ",
+        "1) a\n",
+        "(A) ",
+        "A) ",
+        "1-",
+    ),
+    *("2020-01-01 ", "1 January 2020 ", "five hundred ", "one ", "1/5 ", "50 % ", "$1", "http://"),
+    *(
+        "I don't know. ",
+        "is not stated ",
+        "does not mention ",
+        "the context ",
+        "not ",
+        "no answer ",
+    ),
+    *(
+        "Answer: ",
+        "the answer is ",
+        "option ",
+        "True ",
+        "Rating: ",
+        "who was ",
+        "which, ",
+        "born in ",
+    ),
+    *("\r\n", "a\n\n", "\n ", " \n", "a\nb ", "and a, ", "a; b, c and d ", "a'b", "a.b", "a@b.c "),
+)
+
+
+class _Reply(msgspec.Struct):
+    a: int
+
+
+def _object(text: str) -> None:
+    with suppress(Exception):  # what is no object falls; here only the time counts
+        read_object(text, _Reply)
+
+
+def _readers(folder: Path) -> dict[str, Callable[[str], object]]:
+    def document(ending: str) -> Callable[[str], object]:
+        def read(text: str) -> object:
+            path = folder / f"text{ending}"
+            path.write_text(text, encoding="utf-8", newline="")
+            try:
+                return list(cut(read_document(path), "text", 100, 0))
+            except TruegroundError:
+                return None
+
+        return read
+
+    judge, rules = get_judge("lexical"), get_decomposer("rules")
+    normalise = get_normalizer("faitheval").rule
+    readers: dict[str, Callable[[str], object]] = {
+        "sentences": sentences,
+        "values": values,
+        "refusal": lambda text: refusal(f"I don't know. {text}", ("Paris",)),
+        "choice": lambda text: chosen_label(text, CHOICES, normalise),
+        "words": lambda text: contains_words(text, text[: len(text) // 2]),
+        "triples": lambda text: read_triples(text, GRAPHS),
+        "numbers": read_numbers,
+        "claims": lambda text: rules.decompose([text]),
+        "judge, context": lambda text: judge.judge([JudgeRequest(CLAIM, (text,))]),
+        "judge, claim": lambda text: judge.judge([JudgeRequest(text, (CLAIM,))]),
+        "judge, both": lambda text: judge.judge([JudgeRequest(text, (text,))]),
+        "verdict": read_verdict,
+        "rating": read_score,
+        "object": _object,
+        "thinking": split_thinking,
+        "text links": text_links,
+        "wiki links": wiki_links,
+        "says": lambda text: says(text, "red cat"),
+        "words without": lambda text: words_without(text, ["red cat"]),
+        "text": document(".txt"),
+        "markdown": document(".md"),
+        "html": document(".html"),
+        "f1": lambda text: tg.metrics.f1([text], references=[[text[::2]]]),
+        "k_precision": lambda text: tg.metrics.k_precision([text], contexts=[[text]]),
+        "abstained": lambda text: tg.metrics.abstained([text]),
+    }
+    for name in NORMALIZERS:
+        readers[name] = get_normalizer(name).rule
+    return readers
+
+
+READERS = tuple(_readers(Path()))
+
+
+def _seconds(read: Callable[[str], object], text: str) -> float:
+    begin = process_time()
+    read(text)
+    return process_time() - begin
+
+
+def _grows(read: Callable[[str], object], piece: str) -> float | None:
+    """How many times as long a text takes that is TIMES as long; None where that is no time."""
+    short, long = ((piece * (n // len(piece) + 1))[:n] for n in (SHORT, SHORT * TIMES))
+    if (longer := _seconds(read, long)) < FLOOR:
+        return None
+    return longer / max(min(_seconds(read, short) for _ in range(3)), FLOOR / TIMES**2)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", READERS)
+def test_time_grows_with_the_text(name: str, tmp_path: Path) -> None:
+    read = _readers(tmp_path)[name]
+    read(CLAIM)
+    limit = TIMES**1.5
+    slow = {}
+    for piece in PIECES:
+        grown = _grows(read, piece)
+        if grown is not None and grown > limit:  # measured again: the machine may have paused
+            grown = min(filter(None, (_grows(read, piece) for _ in range(2))), default=None)
+        if grown is not None and grown > limit:
+            slow[piece] = round(grown, 1)
+    assert not slow
+
+
+@pytest.mark.parametrize("piece", ["字。", "`", "'", "“", "<!--"])
+def test_a_megabyte_of_marks_is_cut_into_sentences(piece: str) -> None:
+    text = piece * (200_000 // len(piece))
+    begin = process_time()
+    spans = sentences(text)
+    assert process_time() - begin < 5  # seconds; minutes before
+    assert (len(spans) > 60_000) == (piece == "字。")
+
+
+@pytest.mark.parametrize("piece", ["<!--", "<b", "<b/", '<b a="'])
+def test_html_that_never_closes(piece: str, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text("<p>Seen.</p>" + piece * 250_000)
+    begin = process_time()
+    document = read_document(path)
+    assert process_time() - begin < 10  # seconds; many minutes before
+    assert document.sections[0].paragraphs[0] == "Seen."
+
+
+def test_a_table_of_a_hundred_thousand_columns(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["response", *(f"c{i}" for i in range(100_000))])
+        rows.writerow(["It is tall.", *("1" for _ in range(100_000))])
+    begin = process_time()
+    result = tg.score(str(path), metrics=["abstained"])
+    assert process_time() - begin < 10  # seconds; minutes before
+    assert result.summary["abstained"].scored == 1
