@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,7 @@ def _header(rows: Iterator[list[str]], name: str, delimiter: str) -> list[str]:
         "".join(header).encode()
     except UnicodeEncodeError:
         raise InputError(f"{name}: the header row is not UTF-8; save the file as UTF-8") from None
-    twice = sorted({column for column in header if header.count(column) > 1})
+    twice = sorted(column for column, times in Counter(header).items() if times > 1)
     if twice:
         raise InputError(f"{name}: the header names {', '.join(map(repr, twice))} more than once")
     for other, ending in (

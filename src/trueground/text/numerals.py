@@ -84,9 +84,9 @@ def spoken(text: str, at: int) -> tuple[int, float, bool] | None:
     """
     total = part = 0.0
     end, ordinal = at, False
-    last = float(
-        "inf"
-    )  # size of the last ones/tens word: "twenty three" adds, "two three" does not
+    scale = float("inf")  # the last one above a hundred
+    # Size of the last ones or tens word: "twenty three" adds, "two three" does not.
+    last = float("inf")
     while match := _STEP.match(text, end):
         word = match[1].lower()
         if end == at and (match.start(1) != at or word in ("hundred", "thousand")):
@@ -95,10 +95,12 @@ def spoken(text: str, at: int) -> tuple[int, float, bool] | None:
             part, last = 1.0, 1.0
         elif word in SCALES and len(word) > 2 and end != at:
             size = SCALES[word]
-            if size > 100:
-                total, part = total + (part or 1.0) * size, 0.0
-            else:
+            if size <= 100 and part < 100:
                 part = (part or 1.0) * size
+            elif 100 < size < scale:  # "two million three thousand"
+                total, part, scale = total + (part or 1.0) * size, 0.0, size
+            else:  # a scale that repeats begins another number
+                break
             last = size
         elif word in NUMBER_WORDS and _fits(NUMBER_WORDS[word], last):
             part, last = part + NUMBER_WORDS[word], NUMBER_WORDS[word]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+_LEFT = re.compile(r"(?<!\w)")
+_RIGHT = re.compile("(?=[^\\w\ufdd0])|\\Z")
 # FaithEval, appendix A: what counts as having said that there is no answer, or a conflict.
 PHRASES: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -53,16 +56,19 @@ def contains_words(haystack: str, needle: str) -> bool:
     An empty needle occurs nowhere. A needle that itself begins or ends with a sign, such as "C++",
     needs no more than that its neighbours are no word characters.
     """
-    if not needle:
+    at = haystack.find(needle) if needle else -1
+    if at < 0:
         return False
-    at = haystack.find(needle)
-    while at >= 0:
-        end = at + len(needle)
-        free_before = at == 0 or not _is_word(haystack[at - 1])
-        if free_before and (end == len(haystack) or not _is_word(haystack[end])):
-            return True
-        at = haystack.find(needle, at + 1)
-    return False
+    end = at + len(needle)
+    if not _is_word(haystack[at - 1 : at]) and not _is_word(haystack[end : end + 1]):
+        return True
+    # Perhaps further on. One search, since a needle can overlap itself at every place.
+    return _with_edges(needle) in _with_edges(haystack)
+
+
+def _with_edges(text: str) -> str:
+    """The text with one noncharacter behind what is no word character, and another before it."""
+    return _RIGHT.sub("\ufdd1", _LEFT.sub("\ufdd0", text))
 
 
 def _is_word(char: str) -> bool:

@@ -6,6 +6,8 @@ The library sentencex finds the boundaries; line breaks, bullets and table rows 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Iterator
 
 from sentencex import get_sentence_boundaries  # type: ignore[import-untyped]
 
@@ -16,6 +18,8 @@ _WORD = re.compile(r"\w")
 _INITIAL = re.compile(r"([A-Z]\s*)[^\S\x00-\x7f](?=\.)")
 _BREAKS = "\n\r\v\f\x85\u2028\u2029"
 _LINE_BREAK = re.compile(rf"(?:\r\n|[{_BREAKS}])\s*")
+_MARK = re.compile(r"[^\w\s]")
+_MOST_MARKS = 500  # in what the library reads at once: its time grows with their number, squared
 _WRAPPED_LINE = 40  # a shorter line that ends without punctuation is an item, not wrapped text
 
 
@@ -28,13 +32,35 @@ def sentences(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     broken = _LINE_BREAK.search(text) is not None
     read = text if text.isascii() else _INITIAL.sub(r"\1 ", text)
-    for found in get_sentence_boundaries("en", read):
-        start, end = found["start_index"], found["end_index"]
+    for start, end in _boundaries(read):
         if broken:
             _split_lines(text, start, end, spans)
         else:
             _add(text, start, end, spans)
     return spans
+
+
+def _boundaries(text: str) -> Iterator[tuple[int, int]]:
+    """Spans of the sentences as the library finds them, in time linear in the length of the text.
+
+    A text with very many marks is read in windows that end with a paragraph. In a longer paragraph
+    the last sentence of a window may go on behind it, so the next window begins with that sentence.
+    """
+    marks = [mark.end() for mark in _MARK.finditer(text)] if len(text) > _MOST_MARKS else []
+    begin = place = 0
+    while len(marks) - place > _MOST_MARKS:
+        cut = marks[place + _MOST_MARKS - 1]
+        paragraph = text.rfind("\n\n", begin + 1, cut)
+        cut = paragraph if paragraph > 0 else cut
+        found = get_sentence_boundaries("en", text[begin:cut])
+        ends = [(begin + one["start_index"], begin + one["end_index"]) for one in found]
+        begin = cut
+        if paragraph < 0 and len(ends) > 1:
+            begin = ends.pop()[0]
+        yield from ends
+        place = bisect_right(marks, begin)
+    for one in get_sentence_boundaries("en", text[begin:]):
+        yield begin + one["start_index"], begin + one["end_index"]
 
 
 def _split_lines(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> None:

@@ -46,7 +46,7 @@ _DATES = (
     re.compile(rf"(?P<c>\d{{1,2}})(?:st|nd|rd|th)[\s-]+centur(?:y|ies)\b{_ERA}", re.I),
 )
 _DATE_HINT = re.compile(
-    rf"\d+(?:[-/.]\d|(?:st|nd|rd|th)?(?:\s+of)?[\s-]+(?:{_MONTH}|centur)|['’]?s\b)", re.I
+    rf"\d{{1,4}}(?:[-/.]\d|(?:st|nd|rd|th)?(?:\s+of)?[\s-]+(?:{_MONTH}|centur)|['’]?s\b)", re.I
 )
 _MONTH_DATE = re.compile(
     rf"(?P<mon>{_MONTH})(?:\s+(?:the\s+)?{_DAY}(?!\d|,\d|\.\d)"
@@ -54,7 +54,8 @@ _MONTH_DATE = re.compile(
     re.I,
 )
 _NUMBER = re.compile(
-    r"(?P<cur>(?:US|A|C|HK)?[$€£¥₹]\s?)?(?P<int>\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?!\d)|\d+)"
+    r"(?P<cur>(?:US|A|C|HK)?[$€£¥₹]\s?)?"
+    r"(?P<int>\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?!\d)|\d{1,100}(?!\d))"
     r"(?P<frac>\.\d+)?(?P<ord>st\b|nd\b|rd\b|th\b)?"
     r"(?:[\s-]?(?P<scale>hundred|thousand|million|billion|trillion|mn|bn|[mkKMB](?=\b))\b)?"
 )

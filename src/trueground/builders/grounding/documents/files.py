@@ -82,7 +82,7 @@ def _html(data: bytes) -> list[str]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about files that look like an address or like XML
-        soup = BeautifulSoup(data, "html.parser")
+        soup = BeautifulSoup(data, "lxml")
     root = soup.find("main") or soup
     links = [link for link in root.select("a[href]") if not link.find_parent(_ASIDE)]
     return [str(link["href"]) for link in links]

@@ -12,8 +12,9 @@ from trueground.retrieval.corpora.documents.base import Document, Outline, read_
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
+# The names of what a head holds: where no body is opened, the parser leaves a text in the head.
 _UNSEEN = (
-    "head, script, style, noscript, template, nav, footer, svg, iframe, object, search, "
+    "title, script, style, noscript, template, nav, footer, svg, iframe, object, search, "
     # Not forms themselves: ASP.NET wraps the whole page in one.
     "button, select, datalist, textarea, form label, form legend, "
     "[hidden], [aria-hidden=true], [role=navigation], [role=search], [role=contentinfo]"
@@ -58,7 +59,7 @@ def _parsed(path: Path) -> BeautifulSoup:
     data = read_bytes(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about files that look like an address or like XML
-        soup = BeautifulSoup(data, "html.parser")
+        soup = BeautifulSoup(data, "lxml")
     if soup.contains_replacement_characters:
         raise InputError(
             f"{path}: found bytes that are no text in its encoding ({soup.original_encoding}); "

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?\n)??(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
-_UNSEEN = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
+# What is not closed goes on to the end, as in a browser.
+_UNSEEN = re.compile(
+    r"<(script|style)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL | re.IGNORECASE
+)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
