@@ -31,7 +31,7 @@ OPTIONS = ("base_url", "api_key_env", "max_connections", "rpm", "tpm", "timeout"
 _SHOWN = 2_000  # characters of a reply in which nothing could be read
 _LOOK_S = 0.05
 _ENDING_S = 5.0  # for calls to be broken off
-_HELD = 10_000  # replies
+_HELD = 4_000  # replies
 
 
 @dataclass
