@@ -21,15 +21,18 @@ def test_our_demonstration_cites_rightly_by_our_own_parser() -> None:
     sentences = read_triples(shown.answer, shown.knowledge)
     cited = [citation for sentence in sentences for citation in sentence.citations]
     keys = keys_of(shown.knowledge)
-    assert len(cited) == 8
+    assert len(cited) == 7
     assert len({citation.qid for citation in cited}) == 2
     for citation in cited:
         assert citation.complete
         assert triple_key((citation.qid, citation.property, citation.value)) in keys
     assert any("," in citation.value and ":" in citation.value for citation in cited)
-    assert [sentence.missing for sentence in sentences] == [0, 0, 0, 1]
+    # As in Table 13, [NA] stands beside a citation, and in a sentence by itself.
+    told = [(sentence.missing, bool(sentence.citations)) for sentence in sentences]
+    assert told == [(1, True), (0, True), (0, True), (1, False)]
     # What is marked as missing is not to be had from the graphs.
     assert not any("bridge" in value for _, _, value in keys if "engineer" not in value)
+    assert not any("birth" in name and "1861" in value for _, name, value in keys)
 
 
 def test_the_messages_of_a_question() -> None:
@@ -37,6 +40,8 @@ def test_the_messages_of_a_question() -> None:
     messages = prompt.messages("Who was {Orla}?", [ORLA, IVAR])
     assert [message.role for message in messages] == ["system", "user", "assistant", "user"]
     assert "[NA]" in messages[0].content
+    assert "own knowledge" in messages[0].content
+    assert "annotate" in messages[0].content
     assert "[qid, property: value]" in messages[0].content
     assert messages[2].content == prompt.demonstration.answer if prompt.demonstration else False
     lines = messages[3].content.splitlines()
@@ -46,13 +51,13 @@ def test_the_messages_of_a_question() -> None:
     assert "date_of_death" not in lines[2]
     assert lines[-1] == "Question: Who was {Orla}?"
     assert "(no information)" in prompt.messages("Who?", [])[-1].content
-    assert [file.id for file in prompt.files] == ["kalma/answer-1", "kalma/demonstration-1"]
+    assert [file.id for file in prompt.files] == ["kalma/answer-2", "kalma/demonstration-2"]
 
 
 def test_without_a_demonstration() -> None:
     prompt = make_prompt(None, "none")
     assert [m.role for m in prompt.messages("Who?", [ORLA])] == ["system", "user"]
-    assert [file.id for file in prompt.files] == ["kalma/answer-1"]
+    assert [file.id for file in prompt.files] == ["kalma/answer-2"]
 
 
 def test_a_prompt_and_a_demonstration_of_ones_own(tmp_path: Path) -> None:

@@ -243,6 +243,28 @@ def test_the_first_round_adds_the_variant(data: Path, server: ChaosServer, tmp_p
     assert "nothing for 2 of 3 questions with a minimum set" in told
 
 
+def test_what_is_removed_beside_the_first_round(
+    data: Path, server: ChaosServer, tmp_path: Path
+) -> None:
+    """As the authors do, later pieces only; the set in its order on request."""
+    rows = [[question, [pieces[0]]] for question, pieces in MINIMUM]
+    given = {
+        "minimum": str(data / "minimum.json"),
+        "first_round": str(write(tmp_path / "first.json", rows)),
+        "remove": "2",
+    }
+    later = [["Q102", "occupation", "miller"], MINIMUM[0][1][3]], [], [MINIMUM[2][1][1]]
+    every = [MINIMUM[0][1][0], later[0][0]], [MINIMUM[1][1][0]], MINIMUM[2][1]
+    for name, chosen in (("later", later), ("all", every)):
+        options = given if name == "later" else {**given, "remove_from": name}
+        _, manifest, items = asked(data, server, tmp_path / name, **options)
+        assert [item["record"]["absent_knowledge"] for item in items] == list(chosen)
+        assert manifest["benchmark"]["options"]["remove-from"] == name
+        fewer = [word for word in manifest["benchmark"]["notices"] if "lose fewer than 2" in word]
+        assert [word[:6] for word in fewer] == ["2 of 3" if name == "later" else "1 of 3"]
+        assert ("beside the first round's" in fewer[0]) == (name == "later")
+
+
 def test_rated_answers(data: Path, tmp_path: Path) -> None:
     def answer(prompt: str) -> str:
         parts = shown(prompt)
@@ -310,6 +332,12 @@ def test_rated_answers(data: Path, tmp_path: Path) -> None:
         ({"replace_seed": "1"}, "--replace-seed is for --retrieval-accuracy"),
         ({"rated_seed": "1"}, "--rated-seed is for --rated"),
         ({"first_round": "f"}, "--first-round is for --minimum"),
+        ({"remove_from": "later"}, "--remove-from is for --remove; give that too"),
+        ({"remove_from": "all", "remove": "1"}, "--remove-from is for --first-round"),
+        (
+            {"remove_from": "x", "remove": "1", "minimum": "m", "first_round": "f"},
+            "--remove-from x: expected one of later, all",
+        ),
         ({"graph": "g"}, "--graph is for --knowledge gold or linked"),
         ({"recognizer": "dictionary"}, "--recognizer is for --knowledge linked"),
     ],

@@ -37,6 +37,15 @@ def test_pieces_go_in_the_order_of_the_set_and_only_those_that_are_there() -> No
     assert graphs == before
 
 
+def test_pieces_of_the_first_round_stay() -> None:
+    graphs = [ORLA, IVAR]
+    for number in range(4):
+        left, removed = without(graphs, SET, number, [SET[0], SET[1]])
+        assert removed == [SET[2], SET[3]][:number]
+        assert triple_key(SET[0]) in keys_of(left)
+    assert without(graphs, SET, 3, SET) == (graphs, [])
+
+
 def test_of_several_values_only_the_one_goes() -> None:
     (left, _), removed = without([ORLA, IVAR], SET, 1)
     assert removed == [["Q101", "occupation", "illustrator"]]

@@ -92,9 +92,9 @@ def _alignment(record: Record, _pairing: Pairing) -> Iterator[tuple[str, Shown]]
     for place, sentence in enumerate(found, 1):
         if graphs:
             cited = [
-                f"{names.get(c.qid) or c.qid}: {c.property}: {c.value}"
+                ": ".join(filter(None, (names.get(c.qid) or c.qid or c.name, c.property, c.value)))
                 for c in sentence.citations
-                if c.complete
+                if c.property and c.value
             ]
         else:
             cited = [passages[n - 1] for n in sentence.passages if 0 < n <= len(passages)]

@@ -158,7 +158,9 @@ def _filled(column: Column, ratings: list[Rating | None]) -> Column:
     return Column(values, status, notes)
 
 
-def _metric(name: str, doc: str, source: str, options: dict[str, Option]) -> Metric:
+def _metric(
+    name: str, doc: str, source: str, options: dict[str, Option], version: int = 1
+) -> Metric:
     def compute(evidence: Evidence, o: Options) -> Column:
         return _rate(name, evidence, o)
 
@@ -182,6 +184,7 @@ def _metric(name: str, doc: str, source: str, options: dict[str, Option]) -> Met
         rubric=lambda o: (o.get("rubric", name), _shows(name, o)[0]),
         prepare=prepare,
         in_default_set=False,
+        version=version,
     )
 
 
@@ -192,11 +195,15 @@ METRICS = (
         PAPER,
         {"shown": Option("response", ("response", "question"))},
     ),
-    _metric("coherence", "how well the sentences build on each other, 1 to 5", KALMA, {}),
+    _metric("coherence", "how well the sentences build on each other, 1 to 5", KALMA, {}, 2),
     _metric(
-        "consistency", "agreement with the contexts or graphs and with itself, 1 to 5", KALMA, {}
+        "consistency",
+        "agreement with the contexts or graphs and with itself, 1 to 5",
+        KALMA,
+        {},
+        version=2,
     ),
-    _metric("relevance", "how far it answers the question and only that, 1 to 5", KALMA, {}),
+    _metric("relevance", "how far it answers the question and only that, 1 to 5", KALMA, {}, 2),
     _metric(
         "rated",
         "any quality from 1 to 5 by a rubric of your own: rated(rubric=FILE)",

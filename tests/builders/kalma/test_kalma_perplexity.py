@@ -66,6 +66,22 @@ def test_perplexity_decides_where_alpha_is_zero(tmp_path: Path, scorer: Scorer) 
     assert scorer.closed == 2
 
 
+def test_only_near_ties_are_rated_unless_terms_are_scaled(tmp_path: Path, scorer: Scorer) -> None:
+    with scripted(unless({})) as server:
+        made(tmp_path, server, [GOOD[0]], **GIVEN)
+        every = len(scorer.texts)
+        chosen = {}
+        for coherence in ("softmax", "scaled"):
+            scorer.texts.clear()
+            scorer.signature = f"tests:{coherence}"
+            # Of one entry with two graphs a relation has one or both: ln 2 or 0.
+            given = {**GIVEN, "alpha": "0.5", "coherence": coherence}
+            made(tmp_path, server, [GOOD[0]], **given)
+            chosen[coherence] = last_round(tmp_path), len(scorer.texts)
+    assert 1 < chosen["softmax"][1] < every == chosen["scaled"][1]
+    assert chosen["scaled"][0] == ["Q10", "notable work", "The Salt Road"]
+
+
 def test_a_candidate_that_can_have_no_perplexity_is_none(tmp_path: Path, scorer: Scorer) -> None:
     scorer.cannot = "Salt Road"
     with scripted(unless({})) as server:

@@ -12,9 +12,11 @@ from tests.builders.scripted_server import scripted
 
 from trueground.builders.checks.forms import odd_form
 from trueground.builders.fallen import Fallen
+from trueground.builders.kalma import BUILDER
 from trueground.builders.kalma.items import Draft, grown
 from trueground.builders.kalma.pool import pool
 from trueground.builders.kalma.questioning import see_question
+from trueground.builders.kalma.settings import read_settings
 
 PARAGRAPH = (
     "Tobias Quill, a poet from Inkford, wrote The Salt Road. He married Anna Harrow in 1690."
@@ -152,3 +154,43 @@ def test_what_nobody_can_cite_is_in_no_pool_however_often_it_is_asked() -> None:
     left = [("Q10", "a: b", "c"), ("Q10", "child", "Mira")]
     assert pool(draft, {"name"}) == pool(draft, {"name"}) == left
     assert pool(draft, {"name", "child"}) == left[:1]
+
+
+def test_housekeeping_is_never_cited_by_default() -> None:
+    keeping = {
+        "topic's main infobox": "Infobox person",
+        "topic's main category": "Category of it",
+        "Commons category": "Ada Lund",
+        "Commons gallery": "Ada Lund",
+        "VIAF ID": "1",
+        "ORCID iD": "0000-0001",
+        "ISNI": "0000 0001",
+        "Google Knowledge Graph identifier": "x",
+        "X username": "ada",
+        "official website": "https://a.b",
+        "see also": "Category:Painters from Lund",
+        "list of works": "list of works by Ada Lund",
+        "given name": "Ada",
+    }
+    telling = {
+        "archives at": "Lund University",
+        "category of motorsport": "rally",
+        "work": "Portal: A Play",
+        "void": "1",
+    }
+    graph = {"qid": "Q1", "name": "Ada Lund", **keeping, **telling}
+    draft = grown(DRAFT, Draft, graphs=(graph, DRAFT.graphs[1]))
+    options = {option.name: option.default for option in BUILDER.options}
+    found = {}
+    for written in ("trivial", "none"):
+        given = {**options, "graph": "g", "alpha": "1", "skip-properties": written}
+        found[written] = {
+            name for _, name, _ in pool(draft, read_settings(given, judge=False).skipped)
+        }
+    assert options["skip-properties"] == "trivial"
+    assert found["trivial"] == set(telling)
+    # Whoever skips nothing still cites no ids and no addresses.
+    assert found["none"] - found["trivial"] == {
+        *("topic's main infobox", "topic's main category", "Commons category", "Commons gallery"),
+        *("list of works", "given name"),
+    }

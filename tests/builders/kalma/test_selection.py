@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 
-from trueground.builders.kalma.selection import coherences, scored, specificity
+from trueground.builders.kalma.selection import coherences, near_ties, scored, specificity
 
 A, B, C = ("Q1", "child", "Mira"), ("Q1", "gender", "male"), ("Q2", "award", "Lantern")
 
@@ -53,6 +54,45 @@ def test_scores_at_the_ends_and_in_the_middle(
     found = scored([A, B, C], rare, [4.0, 2.0, 2.0], alpha)
     assert [one.score for one in found] == pytest.approx(scores)
     assert found[0].fact == best
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.1, 0.5, 0.9])
+def test_what_is_no_near_tie_never_wins(alpha: float) -> None:
+    rng = random.Random(15)
+    fewer = 0
+    for _ in range(300):
+        facts = [("Q1", f"p {i}", "x") for i in range(rng.randint(1, 30))]
+        rare = [specificity(500, rng.randint(1, 1000)) for _ in facts]
+        texts = [rng.choice([1.0, 1.5, 40.0, math.inf]) for _ in facts]
+        able = near_ties(facts, rare, alpha)
+        assert scored(facts, rare, texts, alpha)[0].fact in able
+        fewer += len(able) < len(facts)
+    assert fewer > 200 or alpha == 0.0
+    assert near_ties([], [], alpha) == []
+
+
+def test_near_ties_are_few_under_the_papers_softmax() -> None:
+    # ln 2 apart: with α = 0.01 fluency may decide among 3 candidates, and not among 300.
+    rare = [specificity(500, count) for count in (1, 2, 2)]
+    assert near_ties([A, B, C], rare, 0.5) == [A]
+    assert near_ties([A, B, C], rare, 0.01) == [A, B, C]
+    assert near_ties([A, B, C] * 100, rare * 100, 0.01) == [A] * 100
+
+
+def test_scaled_terms_weigh_as_alpha_says() -> None:
+    rare = [specificity(10, 1), specificity(10, 5), specificity(10, 20)]
+    texts = [40.0, 20.0, 30.0]  # 1/40, 1/20, 1/30: 0, 1 and a third
+    middle = math.log(4) / math.log(20)
+    for alpha, best in ((0.9, A), (0.5, B), (0.0, B)):
+        found = scored([A, B, C], rare, texts, alpha, scaled=True)
+        assert found[0].fact == best
+        by_fact = {one.fact: (one.specificity, one.coherence) for one in found}
+        assert by_fact[A] == (1.0, 0.0)
+        assert by_fact[B] == pytest.approx((middle, 1.0))
+        assert by_fact[C] == pytest.approx((0.0, 1 / 3))
+    # The paper's softmax leaves the rarest first until α is almost 0.
+    assert scored([A, B, C], rare, texts, 0.05)[0].fact == A
+    assert scored([A], [2.0], [3.0], 0.5, scaled=True)[0].score == 0.0
 
 
 def test_alpha_of_one_needs_no_perplexity() -> None:

@@ -91,6 +91,15 @@ def test_the_papers_variant_asks_always() -> None:
     assert set(METRICS["alignment"].checks({"variant": "paper"})) == {"alignment:paper"}
 
 
+def test_what_is_cited_without_an_id_is_asked_about_too() -> None:
+    judge = PairJudge([("It is so.", claim(2))])
+    found = aligned(
+        judge, response="It has value 1 [trait 1: value 1]. It is so [x, trait 2: value 2]."
+    )
+    assert found["scores"]["alignment"] == 1.0
+    assert [r.claim for r in judge.asked] == [claim(2)]
+
+
 def test_brackets_alone_are_aligned_with_nothing() -> None:
     judge = FakeJudge(default=1.0)
     found = aligned(judge, response=k(1))

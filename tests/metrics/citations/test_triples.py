@@ -55,6 +55,42 @@ def test_incomplete_citations_are_never_correct(bracket: str) -> None:
     assert found["scores"]["citation_correctness"] == 1 / len(cited)
 
 
+def test_a_citation_without_an_id_is_wrong_unless_names_count() -> None:
+    graphs = [graph(1, 2) | {"name": "Ann Bell"}, graph(3, qid="Q2") | {"name": ["Bo", "Cy, Dr"]}]
+    gold = [*triples(1, 2), ["Q2", "trait 3", "value 3"]]
+    answer = (
+        f"One {k(1)}. Two [ann bell, trait 2: value 2, trait 9: x]. "
+        "Three [Cy, Dr, trait 3: value 3][12, trait 3: value 3]"
+        "[unknown, trait 3: value 3][trait 3: value 3]. [Note: four]."
+    )
+    given = {"knowledge": graphs, "gold_knowledge": gold}
+    assert scores(answer, **given) == [1 / 7, 1 / 7, 1 / 3, pytest.approx(0.2)]
+    both = {
+        variant: tg.score(
+            [{"response": answer} | given], metrics=[f"{n}(variant={variant})" for n in NAMES]
+        ).evidence[0]["scores"]
+        for variant in ("by_name", "reference-code")
+    }
+    assert list(both["by_name"].values()) == [3 / 7, 3 / 7, 1.0, pytest.approx(0.6)]
+    assert list(both["reference-code"].values()) == [1 / 7, 1 / 7, 1 / 3, pytest.approx(0.2)]
+    told = item(answer, **given)["evidence"]["citation_correctness"]["sentences"]
+    assert [(c.get("name"), c.get("linked")) for s in told for c in s["citations"]] == [
+        (None, None),
+        *[("ann bell", "Q1")] * 2,
+        ("Cy, Dr", "Q2"),
+        *[(name, None) for name in ("12", "unknown", "")],
+    ]
+
+
+def test_a_name_of_two_graphs_stands_for_none() -> None:
+    graphs = [graph(1) | {"name": "Ann"}, graph(1, qid="Q2") | {"name": "ANN"}]
+    row = {"response": "One [Ann, trait 1: value 1].", "knowledge": graphs}
+    metric = "citation_correctness(variant=by_name)"
+    assert tg.score([row], metrics=metric).summary[metric].mean == 0.0
+    row["knowledge"] = [graphs[0], graphs[0], graph(1, qid="Q2")]
+    assert tg.score([row], metrics=metric).summary[metric].mean == 1.0
+
+
 def test_equality_of_triples() -> None:
     graphs = [
         {"qid": "Q1", "name": "Zoë  Linde", "date_of_birth": "1801", "work": ["A, B", "C: D"]}

@@ -155,15 +155,107 @@ def test_ids(bracket: str, citations: list[tuple[str, str, str]]) -> None:
 @pytest.mark.parametrize(
     "bracket",
     [
-        *("[sic]", "[1]", "[Alice]", "[alice said]", "[Q3 2024]", "[Q1x, a: b]", "[]", "[ ]"),
+        *("[sic]", "[1]", "[Alice]", "[alice said]", "[Q3 2024]", "[Q1x, x: b]", "[]", "[ ]"),
         *("[Q9]", "[Q9, poet]", "[Q1](http://a.b)", "[Q1, poet](c)", r"\[sic\]", r"\[NA, a\]"),
-        *("[occupation: poet]", "[NA, a]", "[N A]", "[NAN]", "[Q1, occupation: poet", "[[[", "[Q1"),
+        *("[NA, a]", "[N A]", "[NAN]", "[Q1, occupation: poet", "[[[", "[Q1"),
     ],
 )
 def test_other_brackets_are_text(bracket: str) -> None:
     (sentence,) = read_triples(f"She was {bracket} a poet", GRAPHS)
     assert sentence.text == f"She was {bracket} a poet"
     assert (sentence.citations, sentence.missing) == ((), 0)
+
+
+@pytest.mark.parametrize(
+    ("bracket", "name", "pairs"),
+    [
+        ("[Ann Bell, occupation: poet]", "Ann Bell", [("occupation", "poet")]),
+        ("[ann bell; occupation: cook]", "ann bell", [("occupation", "cook")]),
+        ("[Ann Bell: occupation: poet]", "Ann Bell", [("occupation", "poet")]),
+        ("[Ann Bell, occupation:poet]", "Ann Bell", [("occupation", "poet")]),
+        ("[212657, occupation: poet]", "212657", [("occupation", "poet")]),
+        ("[q1, occupation: poet]", "q1", [("occupation", "poet")]),
+        ("[unknown, occupation: poet]", "unknown", [("occupation", "poet")]),
+        ("[Q1x, a: b]", "Q1x", [("a", "b")]),
+        ("[occupation: poet]", "", [("occupation", "poet")]),
+        ("[Occupation: poet]", "", [("Occupation", "poet")]),
+        (
+            "[date_of birth: 1871-11-01, height: 2]",
+            "",
+            [("date_of_birth", "1871-11-01"), ("height", "2")],
+        ),
+        ("[Carl, Count of D, father: C, D: E]", "Carl, Count of D", [("father", "C, D: E")]),
+        ("[carl, count of d, occupation: king]", "carl, count of d", [("occupation", "king")]),
+        (
+            "[Anna, depicted by: Foo [bar], baz: qux]",
+            "Anna",
+            [("depicted by", "Foo [bar], baz: qux")],
+        ),
+        (
+            f"[Ann Bell, depicted by: {PIANO}, occupation: writer, poet]",
+            "Ann Bell",
+            [("depicted by", PIANO), ("occupation", "writer"), ("occupation", "poet")],
+        ),
+        ("[NA, occupation: poet]", "", [("occupation", "poet")]),
+        ("[occupation: ]", "", [("occupation", "")]),
+        # beside a pair of a graph every pair is cited
+        (
+            "[unknown, hobby: chess, occupation: poet]",
+            "unknown",
+            [("hobby", "chess"), ("occupation", "poet")],
+        ),
+        # behind a number or a name every property will do
+        ("[Ann Bell, hobby: chess]", "Ann Bell", [("hobby", "chess")]),
+        ("[Bell, hobby: chess, pet: cat]", "Bell", [("hobby", "chess"), ("pet", "cat")]),
+        ("[212657, hobby: chess]", "212657", [("hobby", "chess")]),
+        ("[Dora van Eck, hobby: chess]", "Dora van Eck", [("hobby", "chess")]),
+        (r"\[Ann Bell, hobby: chess\]", "Ann Bell", [("hobby", "chess")]),
+    ],
+)
+def test_citations_without_an_id(bracket: str, name: str, pairs: list[tuple[str, str]]) -> None:
+    (sentence,) = read_triples(f"She was {bracket} a poet", GRAPHS)
+    assert sentence.text == "She was a poet"
+    assert [(c.property, c.value) for c in sentence.citations] == pairs
+    assert {(c.qid, c.name, c.complete) for c in sentence.citations} == {("", name, False)}
+    without_graphs = read_triples(f"She was {bracket} a poet", [])
+    assert not any(one.citations for one in without_graphs)
+
+
+@pytest.mark.parametrize(
+    "bracket",
+    [
+        *("[Note: she ran]", "[Note, however: she ran]", "[12:30]", "[12, 14:30]", "[12, 14: 30]"),
+        *("[Table 3: results]", "[Table 3, row: 4]", "[a thing, x: c]", "[see Smith, 2020: 45]"),
+        *(
+            "[1, http://a.b/c]",
+            "[Rome, Italy: 2019]",
+            "[Smith et al., 2019: p. 4]",
+            "[he said: no]",
+        ),
+        *("[Warning: occupation: poet]", "[Ann Bell]", "[Ann Bell, poet]", "[occupation]"),
+        *("[Ann Bell](http://a.b)", "[Foo: [12:30] x: y]", "[occupation: poet", "[unknown, x: y]"),
+    ],
+)
+def test_text_that_is_like_a_citation_without_an_id(bracket: str) -> None:
+    (sentence,) = read_triples(f"She was {bracket} a poet", GRAPHS)
+    assert sentence.text == f"She was {bracket} a poet"
+    assert (sentence.citations, sentence.missing) == ((), 0)
+
+
+def test_names_within_a_bracket() -> None:
+    text = "So [Ann Bell, occupation: poet, Carl, Count of D, occupation: king, name: Eva, a: b]."
+    (sentence,) = read_triples(text, GRAPHS)
+    assert [(c.name, c.property, c.value) for c in sentence.citations] == [
+        ("Ann Bell", "occupation", "poet"),
+        ("Carl, Count of D", "occupation", "king"),
+        ("Eva", "name", "Eva"),
+        ("Eva", "a", "b"),
+    ]
+    # An id in the bracket is the entity, wherever it stands.
+    for bracket in ("[Ann Bell, Q1, occupation: poet]", "[Ann Bell, occupation: poet, Q1]"):
+        assert cited(bracket) == [("Q1", "occupation", "poet")]
+    (sentence,) = read_triples("She wed [Ann Bell, spouse: NA].", GRAPHS)
+    assert (sentence.citations, sentence.missing) == ((), 1)
 
 
 def test_missing_knowledge() -> None:
@@ -308,6 +400,15 @@ def test_a_bracket_taken_out_leaves_words_apart() -> None:
         "[" + "".join(f"Q{i}, a: x, " for i in range(7_000)) + "]",
         "[Q1, a: x" + "\\" * 90_000 + "]",
         "\n- [NA]" * 14_000,
+        "[a: x, " * 14_000,
+        "[c, a: x " * 11_000 + "]" * 11_000,
+        "[c: x " * 16_000 + "]" * 16_000,
+        "[12, c: x " * 10_000 + "]" * 9_999,
+        "[b: a: x " * 11_000,
+        "[b, " * 25_000 + "a: x]",
+        "[c [c, a: x] " * 7_000,
+        "[c, c, " * 14_000 + "a: x]",
+        "[A B [A B, c: x " * 6_000 + "]" * 6_000,
     ],
     ids=lambda text: text[:16],
 )

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from trueground.benchmarks.kalma.removing import without
 from trueground.benchmarks.kalma.settings import Settings
 from trueground.benchmarks.kalma.shown import Shown, named
 from trueground.benchmarks.kalma.source import Entry
 from trueground.text.citations.triples import plain
+from trueground.types import Triple
 
 
-def lacking(settings: Settings, entries: Sequence[Entry], shown: Shown) -> list[str]:
-    """How many questions have no graph, not all gold graphs, or fewer pieces than are removed."""
+def lacking(
+    settings: Settings,
+    entries: Sequence[Entry],
+    shown: Shown,
+    staying: Mapping[str, Sequence[Triple]],
+) -> list[str]:
+    """How many questions have no graph, not all gold graphs, or fewer pieces than are removed.
+
+    `staying` has by a question's id the pieces that are never removed.
+    """
     pairs, found = list(zip(entries, shown, strict=False)), []
     total = f"of {len(pairs):,} questions"
     if blank := sum(not graphs for _, graphs in pairs):
@@ -28,11 +37,13 @@ def lacking(settings: Settings, entries: Sequence[Entry], shown: Shown) -> list[
             )
     if number := settings.remove:
         fewer = sum(
-            len(without(graphs, entry.minimum or (), number)[1]) < number for entry, graphs in pairs
+            len(without(graphs, entry.minimum or (), number, staying.get(entry.id, ()))[1]) < number
+            for entry, graphs in pairs
         )
+        left = " beside the first round's" if staying else ""
         if fewer:
             found.append(
                 f"{fewer:,} {total} lose fewer than {number} pieces: their graphs do not have so "
-                "many of their minimum set."
+                f"many of their minimum set{left}."
             )
     return found

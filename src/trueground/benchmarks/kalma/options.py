@@ -48,6 +48,12 @@ OPTIONS = (
         varied=True,
     ),
     BenchmarkOption(
+        "remove-from",
+        None,
+        "with --first-round, what --remove takes: later, only what later rounds added, as the "
+        "authors do; all, the set in its order. Default: later",
+    ),
+    BenchmarkOption(
         "retrieval-accuracy",
         None,
         "gold graphs, of which so many percent stay and the others are replaced: 100, 80, 60 …",

@@ -20,7 +20,7 @@ from trueground.text.citations.triples import flat
 from trueground.types import Graph
 
 _PACKAGE = "trueground.benchmarks.kalma"
-_OWN = "demonstration-1"
+_OWN = "demonstration-2"
 _PLACES = ("question", "knowledge")
 _EXPECTED = (
     '{"question": "…", "knowledge": [{"qid": "Q1", …}], "answer": "… [Q1, property: value]"}'
@@ -66,7 +66,7 @@ class KalmaPrompt:
 
 def make_prompt(path: Path | None, demonstration: str | None) -> KalmaPrompt:
     """The user's prompt and demonstration, or the task's own. UsageError, InputError."""
-    prompt = packaged_prompt(_PACKAGE, "answer-1") if path is None else user_prompt(path, _PLACES)
+    prompt = packaged_prompt(_PACKAGE, "answer-2") if path is None else user_prompt(path, _PLACES)
     if demonstration == NO_DEMONSTRATION:
         return KalmaPrompt(prompt, None)
     if demonstration is None:

@@ -36,6 +36,7 @@ class Questions:
         self._chosen = chosen
         self._prompt = prompt
         self._first_round = known.first_round
+        self._staying = known.first_round if settings.remove_from == "later" else {}
         self._sources = sources
         self._notices = notices
         self._records: list[Record] | None = None
@@ -54,7 +55,7 @@ class Questions:
         shown = self._chosen.graphs.get()
         limit = self._sources.limit
         if not self._chosen.graphs.unknown:
-            self._notices += lacking(settings, entries[:limit], shown[:limit])
+            self._notices += lacking(settings, entries[:limit], shown[:limit], self._staying)
         wrong: Sequence[int | None] = [None] * len(entries)
         if settings.accuracy is not None:
             shown, wrong = replaced(entries, shown, settings.accuracy, settings.replace_seed)
@@ -65,7 +66,8 @@ class Questions:
             meta: dict[str, Any] = {"entry": entry.id, "graphs": len(graphs)}
             absent = list(entry.absent or ())
             if settings.remove is not None:
-                graphs, removed = without(graphs, entry.minimum or (), settings.remove)
+                staying = self._staying.get(entry.id, ())
+                graphs, removed = without(graphs, entry.minimum or (), settings.remove, staying)
                 absent += removed
                 meta["removed"] = len(removed)
             if number is not None:

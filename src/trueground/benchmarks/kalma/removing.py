@@ -1,11 +1,13 @@
 """Conscious incompetence: graphs without pieces of the minimum set (Li et al. 2024, section 4.4).
 
-More pieces removed always contain the fewer ones: they go in the set's order.
+More pieces removed always contain the fewer ones: they go in the set's order. Where it is known
+which pieces the first round chose, these stay, as with the authors: it is the later ones, which the
+question was grown by, that a model should miss.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from trueground.text.citations.triples import Key, keys_of, triple_key, value_text
@@ -13,13 +15,16 @@ from trueground.types import Graph, Triple
 
 
 def without(
-    graphs: Sequence[Graph], minimum: Sequence[Triple], number: int
+    graphs: Sequence[Graph],
+    minimum: Sequence[Triple],
+    number: int,
+    staying: Collection[Triple] = (),
 ) -> tuple[list[Graph], list[Triple]]:
     """The graphs without the first `number` pieces of the set that they have, and these pieces.
 
-    Of a property with several values only that value goes.
+    What is in `staying` is not removed. Of a property with several values only that value goes.
     """
-    there = keys_of(graphs)
+    there = keys_of(graphs) - {triple_key(triple) for triple in staying}
     pieces: dict[Key, Triple] = {}
     for triple in minimum:
         if triple_key(triple) in there:

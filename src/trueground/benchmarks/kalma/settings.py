@@ -16,6 +16,7 @@ MAX_TOKENS = 1024
 TEMPERATURE = 0.5  # section 5
 KNOWLEDGE = ("given", "gold", "linked")
 NO_DEMONSTRATION = "none"
+REMOVE_FROM = ("later", "all")
 PEOPLE = ("human", "Q5")  # section 3.1
 ANY_TYPE = "any"
 _HOTTEST = 2.0
@@ -40,6 +41,7 @@ class Settings:
     synthetic: int | None
     minimum_seed: int
     remove: int | None
+    remove_from: str
     accuracy: int | None
     replace_seed: int
     temperature: float | None
@@ -81,6 +83,7 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
         synthetic=number_of(options, "synthetic-minimum", 1),
         minimum_seed=number_of(options, "minimum-seed", 0) or 0,
         remove=number_of(options, "remove", 0),
+        remove_from=_remove_from(options),
         accuracy=accuracy,
         replace_seed=number_of(options, "replace-seed", 0) or 0,
         temperature=_temperature(options),
@@ -93,6 +96,7 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
 # Options that mean something only beside others.
 _NEEDED = {
     "first-round": ("minimum",),
+    "remove-from": ("remove", "first-round"),
     "minimum-seed": ("synthetic-minimum",),
     "replace-seed": ("retrieval-accuracy",),
     "rated-seed": ("rated",),
@@ -105,11 +109,19 @@ _APART = (
 
 def _see_together(options: Mapping[str, Value]) -> None:
     for name, others in _NEEDED.items():
-        if options[name] is not None and all(options[other] is None for other in others):
-            raise UsageError(f"--{name} is for --{others[0]}; give that too, or leave it out")
+        for other in others:
+            if options[name] is not None and options[other] is None:
+                raise UsageError(f"--{name} is for --{other}; give that too, or leave it out")
     for one, other, hint in _APART:
         if options[one] is not None and options[other] is not None:
             raise UsageError(f"--{one} and --{other} exclude each other; {hint}")
+
+
+def _remove_from(options: Mapping[str, Value]) -> str:
+    told = text_of(options, "remove-from") or REMOVE_FROM[0]
+    if told not in REMOVE_FROM:
+        raise UsageError(f"--remove-from {told}: expected one of {', '.join(REMOVE_FROM)}")
+    return told
 
 
 def _knowledge(options: Mapping[str, Value]) -> str:

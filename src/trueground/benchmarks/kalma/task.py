@@ -107,6 +107,8 @@ def _options(
         found["replace-seed"] = str(settings.replace_seed)
     if known.first_round_sha256 is not None:
         found["first-round"] = known.first_round_sha256
+        if settings.remove is not None:
+            found["remove-from"] = settings.remove_from
     if settings.rated:
         found |= {"rated": str(settings.rated), "rated-seed": str(settings.rated_seed)}
     return found

@@ -25,6 +25,13 @@ _OPTIONS = (
         "never cited: properties with commas between, trivial, or none",
     ),
     BenchmarkOption("alpha", "0.5", "weight of a rare relation against a fluent sentence, 0 to 1"),
+    BenchmarkOption(
+        "coherence",
+        "softmax",
+        "how fluency is weighed: softmax, the paper's, decides near-ties only and rates no others; "
+        "scaled weighs as --alpha says, and rates every candidate",
+        ("softmax", "scaled"),
+    ),
     BenchmarkOption("perplexity", None, "who rates sentences; needed unless --alpha is 1"),
     BenchmarkOption("candidates", "100", "triples that are rated in a round, rarest relations"),
     BenchmarkOption("counts", None, "counts.json of a build, in place of those of these rows"),

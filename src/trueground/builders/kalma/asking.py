@@ -14,7 +14,7 @@ from trueground.builders.fallen import Fallen
 from trueground.models.base import Message
 
 T = TypeVar("T", bound=msgspec.Struct)
-RULES = 1  # part of what outcomes are kept under: a change of any check counts here
+RULES = 2  # part of what outcomes are kept under: a change of any check counts here
 
 
 async def checked(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,7 @@ from trueground.builders.kalma.asking import RULES, checked, see_form, see_langu
 from trueground.builders.kalma.citing import added, bare, facts_of, see_cited
 from trueground.builders.kalma.items import Draft, Fact, grown
 from trueground.builders.kalma.pool import name_by_id, pool, told
-from trueground.builders.kalma.selection import order, scored, specificity
+from trueground.builders.kalma.selection import near_ties, order, scored, specificity
 from trueground.builders.kalma.settings import Settings
 from trueground.builders.kalma.wording import Wording
 from trueground.judges.marks import block, mark_for
@@ -78,6 +79,7 @@ class Chooser:
             "rules": RULES,
             "skipped": sorted(settings.skipped),
             "alpha": settings.alpha,
+            "scaled": settings.scaled,
             "candidates": settings.candidates,
             "wording": self.wording.sha256,
             "scorer": self.scorer,
@@ -89,12 +91,20 @@ class Chooser:
         candidates = self.candidates(draft)
         if not candidates:
             return None
-        alpha, perplexities = self.settings.alpha, None
-        if alpha != 1.0:
-            rated = await self._rated(draft, candidates, ask)
-            candidates, perplexities = list(rated), list(rated.values())
+        alpha, scaled = self.settings.alpha, self.settings.scaled
         rare = [self._rare(draft, fact) for fact in candidates]
-        return scored(candidates, rare, perplexities, alpha)[0].fact
+        if alpha == 1.0:
+            return scored(candidates, rare, None, alpha)[0].fact
+        able = candidates if scaled else near_ties(candidates, rare, alpha)
+        if len(able) == 1:
+            return able[0]
+        rated = await self._rated(draft, able, ask)
+        # The softmax is over all candidates; those that cannot win count in it as 1/∞.
+        known = {fact: math.inf for fact in candidates if fact not in able} | rated
+        left = [(fact, one) for fact, one in zip(candidates, rare, strict=True) if fact in known]
+        facts, kept = [fact for fact, _ in left], [one for _, one in left]
+        found = scored(facts, kept, [known[fact] for fact in facts], alpha, scaled=scaled)
+        return next(one.fact for one in found if one.fact in rated)
 
     def _rare(self, draft: Draft, fact: Fact) -> float:
         return specificity(draft.entries, draft.counts[plain_property(fact[1])])

@@ -13,11 +13,19 @@ from trueground.text.citations.reading import read_triples
 from trueground.text.citations.triples import citation, flat, pairs_of, plain_property, triple_key
 from trueground.types import Graph
 
-_ID = re.compile(r"\b(?:ID|identifier)\Z")  # as Wikidata calls what catalogues know it by
+# As Wikidata calls what catalogues and websites know it by.
+_ID = re.compile(
+    r"\b(?:IDs?|identifiers?|username|hashtag|ISNI|VIAF|ORCID|GND|LCCN|OCLC|DOI|ISBN(?:-1[03])?|ISSN"
+    r"|IPI name number)\Z",
+    re.IGNORECASE,
+)
 # Of two graphs, by their hash: the facts that nobody can cite, most often none.
 _known_odd: dict[bytes, frozenset[Fact]] = {}
 _MOST_KNOWN = 20_000
-_ADDRESS = re.compile(r"(?:https?|ftp)://\S+\Z", re.IGNORECASE)
+# Of the web, or of a page of Wikipedia's that is no article.
+_ADDRESS = re.compile(
+    r"(?:https?|ftp)://\S+\Z|(?:Category|Template|Portal|File|Module|Wikipedia):\S", re.IGNORECASE
+)
 
 
 def pool(item: Linked, skipped: Collection[str]) -> list[Fact]:

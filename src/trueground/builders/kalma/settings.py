@@ -12,13 +12,43 @@ from trueground.benchmarks.values import number_of, path_of, share_of, text_of, 
 from trueground.errors import UsageError
 from trueground.text.citations.triples import plain_property
 
+# What Wikidata keeps for its own housekeeping, or for Wikipedia's: no fact about the entity.
+_HOUSEKEEPING = frozenset(
+    {
+        *(f"topic's main {what}" for what in ("infobox", "template", "Wikimedia portal")),
+        *(f"Commons {what}" for what in ("category", "gallery", "Creator page", "maps category")),
+        "category for people born here",
+        "category for people who died here",
+        "category of associated people",
+        "category related to list",
+        "copyright status as a creator",
+        "described at URL",
+        "different from",
+        "discography",
+        "filmography",
+        "has list",
+        "image",
+        "list of works",
+        "maintained by WikiProject",
+        "on focus list of Wikimedia project",
+        "permanent duplicated item",
+        "pronunciation audio",
+        "related category",
+        "said to be the same as",
+        "signature",
+        "spoken text audio",
+        "Wikimedia outline",
+    }
+)
+
 
 @dataclass(frozen=True)
 class Settings:
     """What holds for the build. `skipped` are plain names of properties that nobody cites.
 
     `types` are names or ids of classes, none where entities may be anything; `perplexity` is None
-    where `alpha` is 1. `counts` is a file of counts that are not to be taken anew.
+    where `alpha` is 1; `scaled` says how it is weighed. `counts` is a file of counts that are not
+    to be taken anew.
     """
 
     graph: str
@@ -28,6 +58,7 @@ class Settings:
     all_edges: bool
     skipped: frozenset[str]
     alpha: float
+    scaled: bool
     perplexity: str | None
     candidates: int
     templates: Path | None
@@ -61,6 +92,7 @@ def read_settings(options: Mapping[str, Value], *, judge: bool) -> Settings:
         all_edges=options["all-edges"] == "yes",
         skipped=_skipped(options),
         alpha=alpha,
+        scaled=options["coherence"] == "scaled",
         perplexity=_perplexity(options, alpha, rounds),
         candidates=whole_of(options, "candidates", 1),
         templates=path_of(options, "templates"),
@@ -105,6 +137,6 @@ def _skipped(options: Mapping[str, Value]) -> frozenset[str]:
     if written == "none":
         return frozenset({"name"})
     if written is None or written == "trivial":
-        return TRIVIAL
+        return TRIVIAL | _HOUSEKEEPING
     named = {plain_property(one) for one in written.split(",") if one.strip()}
     return frozenset({"name"} | named)

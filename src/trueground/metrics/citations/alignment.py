@@ -17,7 +17,7 @@ from trueground.metrics.evidence import Evidence
 from trueground.text.citations.base import Citation, Sentence
 from trueground.types import Claim, Verdict
 
-INCOMPLETE = Verdict(False, 0.0, reasons=("the citation lacks qid, property or value",))
+INCOMPLETE = Verdict(False, 0.0, reasons=("the citation lacks property or value",))
 NO_SENTENCE = Verdict(False, 0.0, reasons=("no sentence stands with it",))
 _STANDS = ("the value stands in the sentence",)
 
@@ -42,7 +42,7 @@ def asked(batch: Batch, variant: str) -> list[list[Asked]]:
 def _asked(citation: Citation, sentence: Sentence, number: int, look: bool) -> Asked:
     said = hypothesis(citation.property, citation.value) if citation.property else citation.qid
     claim = Claim(said, citation.start, citation.end, number)
-    if not citation.complete:
+    if not (citation.property and citation.value):
         return Asked(claim, verdict=INCOMPLETE)
     if not sentence.text:
         return Asked(claim, verdict=NO_SENTENCE)
@@ -96,5 +96,6 @@ METRICS = (
         _kinds,
         totals=_totals,
         tells=tells,
+        version=2,
     ),
 )

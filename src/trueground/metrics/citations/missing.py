@@ -194,6 +194,7 @@ def _metric(
         needs_by=_needs,
         totals=totals,
         tells=tells,
+        version=2,
     )
 
 
@@ -223,5 +224,6 @@ METRICS = (
         needs_by=_needs,
         harmonic=("na_precision", "na_recall"),
         tells=tells,
+        version=2,
     ),
 )

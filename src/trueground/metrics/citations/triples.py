@@ -1,12 +1,13 @@
 """Are the cited triples those of the given graph, and those that the answer needs?
 
 Definitions: metrics.md, "Citations of knowledge-graph triples"; Li et al. 2024, section 4.2. The
-variant `reference-code` counts as the authors' own script does, see docs/citations.md.
+variant `reference-code` counts as the authors' own script does, see docs/citations.md; `by_name`
+takes the name of one given graph for its id.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +18,13 @@ from trueground.metrics.citations.counts import Counts, Tally, graphs_of, unique
 from trueground.metrics.column import Column, Floats, Options, harmonic
 from trueground.metrics.evidence import Evidence
 from trueground.text.citations.base import Citation
-from trueground.text.citations.triples import Key, keys_of, triple_key
-from trueground.types import Failure, Status, Triple
+from trueground.text.citations.triples import Key, ids_by_name, keys_of, plain, triple_key
+from trueground.types import Failure, Graph, Status, Triple
 
 SOURCE = "Li et al. 2024, section 4.2"
 FIRST_ROUND = "first_round_knowledge"
 VARIANT = {"variant": Option("default", ("default", "reference-code"))}
+_VARIANTS = {"variant": Option("default", ("default", "by_name", "reference-code"))}
 
 
 @dataclass(frozen=True)
@@ -42,19 +44,35 @@ class Cited:
         return [key for key, right in zip(self.keys, self.correct, strict=True) if right]
 
 
-def cited(evidence: Evidence) -> list[Cited]:
+def cited(evidence: Evidence, variant: str = "default") -> list[Cited]:
     """What each item cites, beside what it was given and needs."""
-    return evidence.once("cited", lambda: [_cited(evidence, i) for i in range(len(evidence.batch))])
+    by_name = variant == "by_name"
+    items = range(len(evidence.batch))
+    return evidence.once(("cited", by_name), lambda: [_cited(evidence, i, by_name) for i in items])
 
 
-def _cited(evidence: Evidence, item: int) -> Cited:
+def _cited(evidence: Evidence, item: int, by_name: bool) -> Cited:
     batch = evidence.batch
-    given = keys_of(batch.graphs[item] or ())
-    citations = [c for sentence in batch.cited[item] for c in sentence.citations]
-    keys = [triple_key((c.qid, c.property, c.value)) for c in citations]
-    correct = [c.complete and k in given for c, k in zip(citations, keys, strict=True)]
+    graphs = batch.graphs[item] or ()
+    given = keys_of(graphs)
+    linked = _linked(graphs) if by_name else {}
+    keys = [
+        triple_key((c.qid or linked.get(_folded(c.name), ""), c.property, c.value))
+        for sentence in batch.cited[item]
+        for c in sentence.citations
+    ]
     gold = batch.gold_knowledge[item]
+    correct = [all(key) and key in given for key in keys]
     return Cited(keys, correct, None if gold is None else unique(gold))
+
+
+def _linked(graphs: Sequence[Graph]) -> dict[str, str]:
+    """The ids under the names that only one of them has."""
+    return {name: min(ids) for name, ids in ids_by_name(graphs).items() if len(ids) == 1}
+
+
+def _folded(name: str) -> str:
+    return plain(name).casefold()
 
 
 def first_round(meta: dict[str, Any] | None) -> set[Key] | Failure:
@@ -73,13 +91,13 @@ def first_round(meta: dict[str, Any] | None) -> set[Key] | Failure:
     return {triple_key(triple) for triple in triples or ()}
 
 
-def _tallies(evidence: Evidence, one: Callable[[Cited, int], Tally]) -> Counts:
-    pairs = zip(cited(evidence), graphs_of(evidence.batch), strict=True)
+def _tallies(evidence: Evidence, o: Options, one: Callable[[Cited, int], Tally]) -> Counts:
+    pairs = zip(cited(evidence, o["variant"]), graphs_of(evidence.batch), strict=True)
     return Counts.of([why or one(item, i) for i, (item, why) in enumerate(pairs)])
 
 
-def _correctness(evidence: Evidence, _o: Options) -> Counts:
-    return _tallies(evidence, lambda item, _: (len(item.hits), len(item.keys)))
+def _correctness(evidence: Evidence, o: Options) -> Counts:
+    return _tallies(evidence, o, lambda item, _: (len(item.hits), len(item.keys)))
 
 
 def _precision(evidence: Evidence, o: Options) -> Counts:
@@ -92,7 +110,7 @@ def _precision(evidence: Evidence, o: Options) -> Counts:
             return len(item.needed.keys() & set(item.keys)), len(item.keys)
         return sum(key in item.needed for key in item.hits), len(item.keys)
 
-    return evidence.once(("citation_precision", o["variant"]), lambda: _tallies(evidence, one))
+    return evidence.once(("citation_precision", o["variant"]), lambda: _tallies(evidence, o, one))
 
 
 def _recall(evidence: Evidence, o: Options) -> Counts:
@@ -107,7 +125,7 @@ def _recall(evidence: Evidence, o: Options) -> Counts:
         needed = item.needed.keys() - apart
         return len(needed & set(item.keys)), len(needed)
 
-    return evidence.once(("citation_recall", o["variant"]), lambda: _tallies(evidence, one))
+    return evidence.once(("citation_recall", o["variant"]), lambda: _tallies(evidence, o, one))
 
 
 def _f1(evidence: Evidence, o: Options) -> Column:
@@ -117,17 +135,21 @@ def _f1(evidence: Evidence, o: Options) -> Column:
 def tells(evidence: Evidence, item: int) -> dict[str, Any]:
     """The sentences with their citations, each marked; what is missed, and what is absent.
 
-    `needed` is null where the record has no minimum set. Places count in the NFC response.
+    Marks are those without a variant. A citation without an id has the `name` that stands in its
+    place, and `linked`, the id that `by_name` takes for it (null for none). `needed` is null where
+    the record has no minimum set. Places count in the NFC response.
     """
     batch, found = evidence.batch, cited(evidence)[item]
     if not batch.graphs[item]:
         return {}
     marks = iter(zip(found.keys, found.correct, strict=True))
     needed = found.needed
+    linked = _linked(batch.graphs[item] or ())
 
     def citation(c: Citation) -> dict[str, Any]:
         key, correct = next(marks)
-        return {
+        named = {} if c.qid else {"name": c.name, "linked": linked.get(_folded(c.name))}
+        return named | {
             "qid": c.qid,
             "property": c.property,
             "value": c.value,
@@ -162,7 +184,16 @@ def _metric(name: str, needs: tuple[str, ...], count: _Count, doc: str) -> Metri
         return count(evidence, o).totals
 
     return Metric(
-        name, "citations", needs, compute, doc, SOURCE, VARIANT, totals=totals, tells=tells
+        name,
+        "citations",
+        needs,
+        compute,
+        doc,
+        SOURCE,
+        _VARIANTS,
+        totals=totals,
+        tells=tells,
+        version=2,
     )
 
 
@@ -195,8 +226,9 @@ METRICS = (
         _f1,
         "harmonic mean of citation precision and recall",
         SOURCE,
-        VARIANT,
+        _VARIANTS,
         harmonic=("citation_precision", "citation_recall"),
         tells=tells,
+        version=2,
     ),
 )

@@ -89,9 +89,8 @@ const citationViews = ({ make, section, listen, verdictOf, subgraph }) => {
   const counted = (one) => one.correct && one.needed;
 
   function citationEntry(board, names, owner) {
-    const whole = owner.qid && owner.property && owner.value;
-    const badges = [owner.correct ? badge("supported", "correct")
-      : badge("unsupported", whole ? "not in the graph" : "incomplete")];
+    const wrong = !(owner.property && owner.value) ? "incomplete" : owner.qid ? "not in the graph" : "no id";
+    const badges = [owner.correct ? badge("supported", "correct") : badge("unsupported", wrong)];
     if (typeof owner.needed === "boolean") {
       badges.push(counted(owner) ? badge("supported", "needed")
         : badge("unchecked", owner.needed ? "needed, does not count" : "not needed"));
@@ -100,8 +99,9 @@ const citationViews = ({ make, section, listen, verdictOf, subgraph }) => {
       const { name } = verdictOf(owner.alignment);
       badges.push(badge(name, { supported: "aligned", unsupported: "not aligned", unchecked: "alignment not checked" }[name]));
     }
-    const who = names.get(owner.qid);
-    return entry(board, owner, `${who && who !== owner.qid ? `${who} (${owner.qid})` : owner.qid} · ${pair(owner) || "nothing"}`,
+    const who = names.get(owner.qid) ?? owner.name;
+    const linked = owner.qid || owner.linked;
+    return entry(board, owner, `${who && linked && who !== linked ? `${who} (${linked})` : who || linked || "nobody"} · ${pair(owner) || "nothing"}`,
       badges, owner.alignment?.reasons);
   }
 

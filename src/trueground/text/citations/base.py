@@ -15,6 +15,7 @@ class Citation:
 
     `property` and `value` are spelt as the graph spells them where it has them, else as the answer
     does; what the answer leaves out is "". `start` and `end` are those of the whole bracket.
+    `name` is what stands in the place of an id that the answer leaves out.
     """
 
     qid: str
@@ -22,6 +23,7 @@ class Citation:
     value: str
     start: int
     end: int
+    name: str = ""
 
     @builtins.property
     def complete(self) -> bool:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 from trueground.text.citations.brackets import searched
-from trueground.text.citations.triples import pairs_of, plain, plain_property
+from trueground.text.citations.triples import ids_by_name, pairs_of, plain, plain_property
 from trueground.types import Graph
 
 T = TypeVar("T")
@@ -96,6 +96,11 @@ class Facts:
             found.sort(key=lambda one: not text.startswith(plain(one[0].name), place))
         return found
 
+    @property
+    def properties(self) -> Iterable[str]:
+        """Their names, as the graphs spell them."""
+        return self._found
+
     def named(self, name: str) -> list[Property]:
         """The property that is spelt just so, or none."""
         return [self._found[name]] if name in self._found else []
@@ -119,6 +124,11 @@ class Known:
             self._ids.add(searched(qid), qid)
         self._facts: dict[str, Facts] = {}
 
+    @property
+    def given(self) -> bool:
+        """Whether there is any graph."""
+        return bool(self._graphs)
+
     def ids_at(self, text: str, place: int) -> Iterator[tuple[str, int]]:
         """The ids with which the text goes on, and where they end, the longest first."""
         return self._ids.at(text, place)
@@ -128,11 +138,33 @@ class Known:
         graphs = self._graphs.get(qid)
         return str(graphs[0]["qid"]) if graphs else qid
 
+    def has_name(self, words: str) -> bool:
+        """Whether a graph is called so, in large or small letters; "Bell" is a part of a name."""
+        said = plain(words).casefold()
+        part = words.strip()[:1].isupper() and self._name_words.issuperset(said.split())
+        return said in self._names or part
+
+    def has_property(self, name: str) -> bool:
+        """Whether some graph has it, in large or small letters."""
+        return plain_property(name).casefold() in self._properties
+
     def of(self, qid: str) -> Facts:
         """What the graphs of this id have; nothing where there are none."""
         if qid not in self._facts:
             self._facts[qid] = Facts(self._graphs.get(qid, ()))
         return self._facts[qid]
+
+    @cached_property
+    def _names(self) -> dict[str, set[str]]:
+        return ids_by_name(graph for graphs in self._graphs.values() for graph in graphs)
+
+    @cached_property
+    def _name_words(self) -> frozenset[str]:
+        return frozenset(word for name in self._names for word in re.findall(r"\w+", name))
+
+    @cached_property
+    def _properties(self) -> frozenset[str]:
+        return frozenset(plain_property(name).casefold() for name in self.all.properties)
 
     @cached_property
     def all(self) -> Facts:

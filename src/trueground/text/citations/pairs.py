@@ -57,12 +57,13 @@ class Pairs:
         for each in own.named(last):
             yield from self._known_values(node, each, place, 0)
         for facts in (own, self._known.all):
-            for _, after in facts.names.at(self._text, place):
-                yield from self._ended(node, after, place - after, None)
+            for name, after in facts.names.at(self._text, place):
+                part = None if qid else Part("", name=name)
+                yield from self._ended(node, after, place - after, part)
         end = self._closing.around(place)
         if named := self._ids.at(place):
-            part = Part(named.qid) if named.sure else None
-            yield Step(Node(named.place, named.qid, ""), False, 0, part)
+            alone = Part(named.qid) if named.sure else None
+            yield Step(Node(named.place, named.qid, ""), False, 0, alone)
         elif missing := _MISSING.match(self._text, place):
             yield self._missing(node, missing.end())
         elif end is not None and end > place:
@@ -90,7 +91,7 @@ class Pairs:
         elif (
             self._begins(after.end())
             or self._bare(node, after.end(), each)
-            or (part and self._closing.around(after.end()) is not None)
+            or (part and part.told and self._closing.around(after.end()) is not None)
         ):
             yield Step(Node(after.end(), node.qid, name), False, cost, part)
 
@@ -98,11 +99,17 @@ class Pairs:
         """Whether `property: `, an id or NA stands here, or the bracket's end."""
         return (
             self._text.startswith("]", place)
-            or _PLAIN.match(self._text, place) is not None
+            or self.written(place) is not None
             or _MISSING.match(self._text, place) is not None
             or self._ids.at(place) is not None
-            or bool(self._known.all.properties_at(self._text, self._view, place))
         )
+
+    def written(self, place: int) -> str | None:
+        """The property that begins a part here; None if it is no pair."""
+        for each, _ in self._known.all.properties_at(self._text, self._view, place):
+            return each.name
+        plain = _PLAIN.match(self._text, place)
+        return plain[1].strip() if plain else None
 
     def _bare(self, node: Node, place: int, each: Property | None) -> bool:
         """Whether a name or another value of the same property stands here by itself."""
@@ -122,6 +129,8 @@ class Pairs:
         stop, start = self._next_start(begin, end) or (end, end)
         value = text[begin:stop].strip()
         part = Part(node.qid, name, value) if name or begin > place else None
+        if part is None and not node.qid:
+            part = Part("", name=value)
         return Step(Node(start, node.qid, name), False, cost + len(value) + 1, part)
 
     def _property(self, node: Node, end: int) -> tuple[str, int, int]:

@@ -55,6 +55,16 @@ def keys_of(graphs: Iterable[Graph]) -> frozenset[Key]:
     )
 
 
+def ids_by_name(graphs: Iterable[Graph]) -> dict[str, set[str]]:
+    """The ids of the graphs under their names, in which large and small letters are the same."""
+    found: dict[str, set[str]] = {}
+    for graph in graphs:
+        for name, value in pairs_of(graph):
+            if name == "name":
+                found.setdefault(plain(value).casefold(), set()).add(plain(str(graph["qid"])))
+    return found
+
+
 def citation(qid: str, pairs: Iterable[tuple[str, str]]) -> str:
     """`[qid, property: value, property: value]`."""
     return f"[{', '.join([qid, *(f'{name}: {value}' for name, value in pairs)])}]"

@@ -19,12 +19,16 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one part says of an entity: a pair, that something is missing, or nothing but its id."""
+    """What one part says of an entity: a pair, that something is missing, or nothing but its id.
+
+    `name` is that of an entity without an id, for the parts that follow.
+    """
 
     qid: str
     property: str = ""
     value: str = ""
     missing: bool = False
+    name: str = ""
 
     @builtins.property
     def told(self) -> bool:
