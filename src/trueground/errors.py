@@ -19,8 +19,10 @@ was expected and the next step.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 import msgspec
 
@@ -29,6 +31,16 @@ class TruegroundError(Exception):
     """Base of all; `exit_code` is what the command line returns."""
 
     exit_code = 2
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Out of another process it comes back as it is, whatever its constructor takes."""
+        return _restored, (type(self), self.args), vars(self)
+
+
+def _restored(kind: type[TruegroundError], words: tuple[Any, ...]) -> TruegroundError:
+    error = kind.__new__(kind)
+    error.args = words
+    return error
 
 
 class UsageError(TruegroundError):
@@ -124,3 +136,22 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     near = get_close_matches(name.lower(), allowed, n=3, cutoff=0.6)
     hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
     return UsageError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(allowed)}.")
+
+
+def fails_alone(error: BaseException) -> bool:
+    """Whether an exception concerns no more than what was being worked on, so that the rest can go
+    on: not where it was raised on purpose, where it ends the work, or where memory is used up.
+
+    Panics of native code are no `Exception`; the module that their class names cannot be imported.
+    """
+    from concurrent.futures import CancelledError
+
+    kind = type(error)
+    if isinstance(error, BaseExceptionGroup):
+        return all(map(fails_alone, error.exceptions))
+    # numpy has a kind of its own for a single array that is too large
+    if isinstance(error, TruegroundError | CancelledError) or kind is MemoryError:
+        return False
+    return isinstance(error, Exception) or (
+        kind.__module__ not in sys.modules or "Panic" in kind.__name__
+    )

@@ -18,7 +18,7 @@ from trueground.errors import InputError, UsageError
 from trueground.studies.errors.distribution import render
 from trueground.studies.errors.study import items_of, sort_errors
 
-HUMAN = Path("/work/shared/data/human")
+HUMAN = Path(__file__).parents[3] / "shared" / "data" / "human"
 
 
 def row(id_: str, response: str, human: dict[str, float] | None = None) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,3 +60,23 @@ def test_spans_are_ordered_stripped_and_hold_every_word(text: str) -> None:
         kept += text[start:end]
     letters = [c for c in text if c.isalpha()]
     assert [c for c in kept if c.isalpha()] == letters
+
+
+WHITE = [c for c in map(chr, range(0x3001)) if c.isspace()]
+
+
+@pytest.mark.parametrize("space", WHITE, ids=lambda c: f"{ord(c):04x}")
+def test_an_initial_before_any_white_space_is_read(space: str) -> None:
+    """The library panics where that is not ASCII; the spans are those with a plain space."""
+    for text in ("The answer is A_. It is B. C _.", "A_.", "X_. Y_.B _. Then he left."):
+        spans = sentences(text.replace("_", space))
+        if space not in "\n\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029":
+            assert spans == sentences(text.replace("_", " ")) != []
+
+
+def test_no_text_makes_the_library_panic() -> None:
+    random_ = random.Random(17)
+    parts = ["A", "Bo", "z", "Mr", ".", "!", "。", '"', "”", "(", "字", "1.", "[1]", "\0", *WHITE]
+    for _ in range(20_000):
+        text = "".join(random_.choices(parts, k=random_.randint(2, 12)))
+        assert all(0 <= start < end <= len(text) for start, end in sentences(text))

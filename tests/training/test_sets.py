@@ -11,7 +11,7 @@ from training.offline_judge import sets
 
 from trueground.errors import InputError
 
-HUMAN = Path("/work/shared/data/human")
+HUMAN = Path(__file__).parents[3] / "shared" / "data" / "human"
 
 
 def test_only_permissive_licences_train() -> None:

@@ -16,6 +16,12 @@ from trueground.stats.agreement import cohen_kappa
 Counts = NDArray[np.int64]
 
 
+def no_pairs(plan: Plan) -> Counts:
+    """The counts of `verdict_pairs` before anything is counted."""
+    judges = len(plan.parts.judges)
+    return np.zeros((judges * (judges - 1) // 2, len(plan.kinds), 2, 2), np.int64)
+
+
 def verdict_pairs(plan: Plan, evidence: Evidence, failed: Mask) -> Counts:
     """Counts of verdicts, shape (pairs of judges, kinds of checks, 2, 2): not supported, supported.
 
@@ -23,7 +29,7 @@ def verdict_pairs(plan: Plan, evidence: Evidence, failed: Mask) -> Counts:
     (n,) tells which did not.
     """
     pairs = list(combinations(range(len(plan.parts.judges)), 2))
-    counts = np.zeros((len(pairs), len(plan.kinds), 2, 2), np.int64)
+    counts = no_pairs(plan)
     for number, (a, b) in enumerate(pairs):
         for place, kind in enumerate(plan.kinds):
             ours, theirs = (evidence.of_judge(judge).checks(kind) for judge in (a, b))

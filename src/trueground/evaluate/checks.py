@@ -11,6 +11,7 @@ import msgspec
 from trueground.claims import Decomposed, Decomposer
 from trueground.claims.clean import fact_key
 from trueground.judges import Judge, ask
+from trueground.judges.once import each_once
 from trueground.metrics.batch import Batch
 from trueground.metrics.citations.asked import Asked
 from trueground.metrics.citations.kinds import MAKERS
@@ -28,8 +29,22 @@ def declined(batch: Batch) -> list[bool]:
     return [refusal(response, references or ()) is not None for response, references in pairs]
 
 
+def decompose(
+    decomposer: Decomposer, texts: Sequence[str], known: dict[str, Decomposed] | None = None
+) -> list[Decomposed]:
+    """The claims of each text; equal texts, and those in `known`, which takes the others, are taken
+    apart once. A text on which the decomposer fails has a Failure with the status `error`.
+    """
+
+    def lost(reason: str) -> Decomposed:
+        return Failure(Status.ERROR, reason)
+
+    who = f"the decomposer {decomposer.name!r}"
+    return each_once(who, "lists of claims", decomposer.decompose, texts, lost, known)[0]
+
+
 class Claims:
-    """The claims of the responses of a batch; made once for all judges.
+    """The claims of the responses of a batch, or of parts of it; made once for all judges.
 
     With `spare`, none are made of responses that decline to answer.
     """
@@ -38,6 +53,7 @@ class Claims:
         self._decomposer = decomposer
         self._spare = spare
         self._last: tuple[Batch, list[Decomposed]] | None = None
+        self._known: dict[str, Decomposed] = {}
 
     def of(self, batch: Batch) -> list[Decomposed]:
         """The given response facts where there are some, else those of the decomposer."""
@@ -52,7 +68,7 @@ class Claims:
         spared = declined(batch) if self._spare else [False] * len(batch)
         wanted = [one and not other for one, other in zip(contexts, spared, strict=True)]
         open_ = [i for i, facts in enumerate(given) if facts is None and wanted[i]]
-        made = self._decomposer.decompose([batch.responses[i] for i in open_])
+        made = decompose(self._decomposer, [batch.responses[i] for i in open_], self._known)
         claims: list[Decomposed] = [_facts(f, batch.responses[i]) for i, f in enumerate(given)]
         for i, item in zip(open_, made, strict=True):
             claims[i] = item
@@ -60,7 +76,7 @@ class Claims:
 
 
 class Checker:
-    """Supplies `Evidence.checks` by one judge.
+    """Supplies `Evidence.checks` by one judge, for a batch and parts of it: verdicts are kept.
 
     Of the kinds in `spare` it asks nothing about responses that decline to answer.
     """
@@ -69,6 +85,7 @@ class Checker:
         self._judge = judge
         self._claims = claims
         self._spare = spare
+        self._known: dict[JudgeRequest, Verdict] = {}
 
     def __call__(self, batch: Batch, kind: str) -> list[Checked]:
         """The checks of one kind (see Evidence.checks) for each item of the batch."""
@@ -95,7 +112,7 @@ class Checker:
             for i, item in enumerate(claims)
             for claim in item
         ]
-        verdicts = iter(ask(self._judge, requests))
+        verdicts = iter(ask(self._judge, requests, self._known))
         return [
             Checked(
                 item,
@@ -109,7 +126,7 @@ class Checker:
         """The checks of a kind that brings its own requests; nothing is asked of spared items."""
         items = [() if gone else item for item, gone in zip(made, spared, strict=True)]
         requests = [a.request for item in items for a in item if a.request is not None]
-        given = iter(ask(self._judge, requests))
+        given = iter(ask(self._judge, requests, self._known))
 
         def verdict(one: Asked) -> Verdict:
             return next(given) if one.verdict is None else one.verdict

@@ -28,9 +28,11 @@ class WorkerPool(ProcessPoolExecutor):
         super().__init__(workers, context, initializer=_begin, initargs=(packed,))
 
     def submit(self, *work: Any, **named: Any) -> Future[Any]:
-        """As its base does; a process that is born meanwhile is born deaf to Ctrl-C."""
+        """As its base does; a process that is born meanwhile is born deaf to Ctrl-C, and what
+        cannot come back as it was raised comes as a WorkerError.
+        """
         with _interrupts_held():
-            return super().submit(*work, **named)
+            return super().submit(_readably, *work, **named)
 
 
 @contextlib.contextmanager
@@ -48,6 +50,20 @@ def _interrupts_held() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _readably(work: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    try:
+        return work(*given, **named)
+    except BaseException as error:
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            from trueground.errors import WorkerError
+            from trueground.net.redact import raised
+
+            raise WorkerError(f"the work of a process failed: {raised(error)}") from error
+        raise
 
 
 def _begin(packed: bytes) -> None:

@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueground.benchmarks.base import Question, Task
-from trueground.errors import InputError
+from trueground.errors import InputError, fails_alone
 from trueground.evaluate.asking import Call
 from trueground.evaluate.questioned import REPEAT
-from trueground.models.base import ChatRequest, Params
+from trueground.models.base import ChatRequest, Params, writable
 from trueground.models.cached import prompt_sha256
+from trueground.net.redact import raised
+from trueground.records.shape import AT_MOST, LARGEST_RESPONSE
 from trueground.runs.responses import Response, ResponseLog
 from trueground.types import Answered, Failure, Record, Status
 
@@ -124,16 +126,30 @@ class AnsweredQuestions:
             )
         self.outcome.add(response)
         record = msgspec.structs.asdict(drawn.question.record)
-        text = (response.response if response else None) or ""
+        text, failure = self._answer(response)
         changed: dict[str, Any] = {
             "id": drawn.id,
-            "response": self.asked.task.trim(text) if self.asked.task.trim else text,
+            "response": text,
             "model": self.model,
         }
         if self.asked.repeats > 1:
             changed["group"] = record["group"] or record["id"]
             changed["meta"] = {**(record["meta"] or {}), REPEAT: str(drawn.draw + 1)}
-        return Answered(**(record | changed), failure=_failure(response))
+        return Answered(**(record | changed), failure=failure)
+
+    def _answer(self, response: Response | None) -> tuple[str, Failure | None]:
+        """What is scored of a reply, or why nothing is."""
+        text = writable((response.response if response else None) or "")
+        failure = _failure(response)
+        if len(text) > LARGEST_RESPONSE:
+            found = f"the reply has {len(text):,} characters; expected {AT_MOST}"
+            return "", failure or Failure(Status.ERROR, found)
+        try:
+            return self.asked.task.trim(text) if self.asked.task.trim else text, failure
+        except BaseException as error:
+            if not fails_alone(error):
+                raise
+            return text, Failure(Status.ERROR, f"the reply cannot be read: {raised(error)}")
 
 
 def _word(response: Response | None) -> str:

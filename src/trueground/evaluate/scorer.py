@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from trueground.evaluate.agreement import verdict_pairs
-from trueground.evaluate.checks import Checker, Claims, as_json
+from trueground.errors import fails_alone
+from trueground.evaluate.agreement import no_pairs, verdict_pairs
+from trueground.evaluate.checks import Checker, Claims
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.questioned import answer_hash, question_of
+from trueground.evaluate.telling import Evidences, Told
 from trueground.judges.comparing import compare
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import CODES, STATUSES, Column
 from trueground.metrics.evidence import Evidence, no_ratings
 from trueground.records.fields import field_text
-from trueground.types import Answered, Comparison, ComparisonRequest, Failure, Record, Status
+from trueground.types import (
+    Answered,
+    Comparison,
+    ComparisonRequest,
+    Failure,
+    Rating,
+    RatingRequest,
+    Record,
+    Status,
+)
 
 NONE = "(none)"
-Evidences = list[dict[str, Any]]
 
 
 @dataclass
@@ -52,34 +63,35 @@ class Scored:
     answers: NDArray[np.int64] | None = None
 
 
+Gather = Callable[[Batch], Evidence]
+
+
+class _Computed(NamedTuple):
+    """Of some records in a row: values and status (n, width), lines of items.jsonl, agreement."""
+
+    values: NDArray[np.float64]
+    status: NDArray[np.uint8]
+    lines: bytes
+    agreement: NDArray[np.int64]
+
+
 class Scorer:
-    """Scores batches under a plan; has no state between them."""
+    """Scores batches under a plan; has no state between them.
+
+    Where a batch fails as a whole, its halves are scored, down to the item that is in the way: of
+    that one the metrics that fail have the status `error`. What was judged, rated and compared is
+    kept meanwhile, so that nobody is asked twice.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        made = [kind for kind in plan.kinds if kind.startswith("claims")]
-        claims = Claims(plan.parts.decomposer, plan.spare.issuperset(made))
-        self._checkers = [Checker(judge, claims, plan.spare) for judge in plan.parts.judges]
         self._encoder = msgspec.json.Encoder()
 
     def __call__(self, records: Sequence[Record]) -> Scored:
         """Score one batch."""
         plan = self.plan
-        failures = [r.failure if isinstance(r, Answered) else None for r in records]
-        failed = np.array([failure is not None for failure in failures], np.bool_)
-        rate = no_ratings if plan.parts.rater is None else plan.parts.rater.rate
-        batch = Batch.of(_without_failed(records, failures))
-        evidence = Evidence(batch, self._checkers, rate, self._compare)
-        columns = [
-            _unscored(spec.column(evidence), failures, failed)
-            for spec in (*plan.specs, *plan.hidden)
-        ]
-        shown = columns[: len(plan.specs)]
-        found = _evidence(plan, evidence, shown)
-        for i in np.flatnonzero(failed):
-            failure = failures[i]
-            assert failure is not None
-            found[i] = {key: {"reason": failure.reason} for key in plan.keys}
+        found = self._computed(records, _gathering(plan))
+        lost = [isinstance(r, Answered) and r.failure is not None for r in records]
         of = plan.repeats_of
         questions = None if of is None else [question_of(record, of) for record in records]
         packed = b""
@@ -87,29 +99,75 @@ class Scorer:
             packed = self._encoder.encode_lines(records)
         return Scored(
             n=len(records),
-            items=self._lines(records, shown, found),
+            items=found.lines,
             records=packed,
-            values=np.column_stack([c.values for c in columns]),
-            status=np.column_stack([c.status for c in columns]),
+            values=found.values,
+            status=found.status,
             clusters=_clusters(records, questions),
             answerable=np.array(
                 [
-                    -1 if r.answerable is None or lost else r.answerable
-                    for r, lost in zip(records, failed, strict=True)
+                    -1 if r.answerable is None or gone else r.answerable
+                    for r, gone in zip(records, lost, strict=True)
                 ],
                 np.int8,
             ),
             by=[[field_text(r, field) or NONE for r in records] for field in plan.by],
             empty=sum(
-                not r.response.strip() and not lost for r, lost in zip(records, failed, strict=True)
+                not r.response.strip() and not gone for r, gone in zip(records, lost, strict=True)
             ),
-            agreement=verdict_pairs(plan, evidence, failed),
+            agreement=found.agreement,
             questions=questions,
             answers=None if of is None else np.array(list(map(answer_hash, records)), np.int64),
         )
 
-    def _compare(self, written: str, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
-        return compare(self.plan.parts.comparer(written), requests)
+    def _computed(self, records: Sequence[Record], gather: Gather) -> _Computed:
+        """All numbers of the records; without those that cannot be computed."""
+        try:
+            return self._together(records, gather)
+        except BaseException as error:
+            if not fails_alone(error):
+                raise
+        if len(records) == 1:
+            return self._together(records, gather, alone=True)
+        middle = len(records) // 2
+        halves = [self._computed(part, gather) for part in (records[:middle], records[middle:])]
+        return _Computed(
+            np.concatenate([half.values for half in halves]),
+            np.concatenate([half.status for half in halves]),
+            b"".join(half.lines for half in halves),
+            halves[0].agreement + halves[1].agreement,
+        )
+
+    def _together(
+        self, records: Sequence[Record], gather: Gather, alone: bool = False
+    ) -> _Computed:
+        """The numbers of these records; of a record that is `alone` what fails is left out."""
+        plan = self.plan
+        failures = [r.failure if isinstance(r, Answered) else None for r in records]
+        failed = np.array([failure is not None for failure in failures], np.bool_)
+        evidence = gather(Batch.of(_without_failed(records, failures)))
+        told = Told(len(records))
+        column = told.column_of_one if alone else told.column
+        columns = [
+            _unscored(column(spec, evidence, number < len(plan.specs)), failures, failed)
+            for number, spec in enumerate((*plan.specs, *plan.hidden))
+        ]
+        for i in np.flatnonzero(failed):
+            failure = failures[i]
+            assert failure is not None
+            told.items[i] = {key: {"reason": failure.reason} for key in plan.keys}
+        try:
+            agreement = verdict_pairs(plan, evidence, failed)
+        except BaseException as error:
+            if not (alone and fails_alone(error)):
+                raise
+            agreement = no_pairs(plan)
+        return _Computed(
+            np.column_stack([c.values for c in columns]),
+            np.column_stack([c.status for c in columns]),
+            self._lines(records, columns[: len(plan.specs)], told.items),
+            agreement,
+        )
 
     def _lines(
         self, records: Sequence[Record], columns: Sequence[Column], evidences: Evidences
@@ -131,6 +189,26 @@ class Scorer:
             }
             lines.append(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
         return b"".join(lines)
+
+
+def _gathering(plan: Plan) -> Gather:
+    """Evidence of a batch and of its parts, for which no part of the plan is asked twice."""
+    parts = plan.parts
+    made = [kind for kind in plan.kinds if kind.startswith("claims")]
+    claims = Claims(parts.decomposer, plan.spare.issuperset(made))
+    checkers = [Checker(judge, claims, plan.spare) for judge in parts.judges]
+    ratings: dict[RatingRequest, Rating] = {}
+    compared: defaultdict[str, dict[ComparisonRequest, Comparison]] = defaultdict(dict)
+
+    def rating(requests: Sequence[RatingRequest]) -> list[Rating]:
+        from trueground.judges.rating.base import rate
+
+        return no_ratings(requests) if parts.rater is None else rate(parts.rater, requests, ratings)
+
+    def comparing(written: str, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
+        return compare(parts.comparer(written), requests, compared[written])
+
+    return lambda batch: Evidence(batch, checkers, rating, comparing)
 
 
 def _without_failed(
@@ -159,45 +237,11 @@ def _unscored(
     )
 
 
-def _evidence(plan: Plan, evidence: Evidence, columns: Sequence[Column]) -> Evidences:
-    """For each item the evidence by metric; what two metrics share stands at the first of them."""
-    result: Evidences = [{} for _ in range(len(evidence.batch))]
-    told: dict[object, str] = {}
-    for spec, column in zip(plan.specs, columns, strict=True):
-        for found, note in zip(result, column.notes or (), strict=False):
-            if note:
-                found[spec.key] = dict(note)
-        if spec.metric.name == "abstained":
-            for found, phrase in zip(result, evidence.refusals, strict=True):
-                if phrase is not None:
-                    found[spec.key] = {"phrase": phrase}
-        if spec.metric.tells and told.setdefault(spec.metric.tells, spec.key) == spec.key:
-            for i, found in enumerate(result):
-                if said := spec.metric.tells(evidence, i):
-                    found.setdefault(spec.key, {}).update(said)
-        if spec.metric.totals:
-            hits, units = spec.metric.totals(evidence.of_judge(spec.judge), spec.options)
-            for i in np.flatnonzero((column.status == 0) & (units > 0)).tolist():
-                result[i].setdefault(spec.key, {})["counts"] = [_plain(hits[i]), _plain(units[i])]
-        for kind in spec.metric.checks(spec.options):
-            first = told.setdefault((spec.judge, kind), spec.key)
-            judged = evidence.of_judge(spec.judge).checks(kind)
-            for found, checked in zip(result, judged, strict=True):
-                if said := as_json(checked, kind):
-                    entry = found.setdefault(spec.key, {})
-                    entry.update(said if first == spec.key else {"see": first})
-    return result
-
-
 def _clusters(records: Sequence[Record], questions: Sequence[str] | None) -> NDArray[np.int64]:
     """Hashes of the groups; an item without one is its own, with the answers to its question."""
     names = [record.id for record in records] if questions is None else questions
     found = [_hash(record.group, name) for record, name in zip(records, names, strict=True)]
     return np.array(found, np.int64)
-
-
-def _plain(count: float) -> int | float:
-    return int(count) if count == int(count) else float(count)
 
 
 def _hash(group: str | None, id_: str) -> int:

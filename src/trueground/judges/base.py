@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from trueground.errors import ProtocolError
 from trueground.judges.once import each_once
-from trueground.types import JudgeRequest, Verdict
+from trueground.types import JudgeRequest, Status, Verdict
 
 
 @runtime_checkable
@@ -43,13 +43,21 @@ class Judge(Protocol):
         ...
 
 
-def ask(judge: Judge, requests: Sequence[JudgeRequest]) -> list[Verdict]:
+def ask(
+    judge: Judge, requests: Sequence[JudgeRequest], known: dict[JudgeRequest, Verdict] | None = None
+) -> list[Verdict]:
     """Judge every different request once and return one verdict for each request, in their order.
 
-    Equal requests share one verdict object. Raises ProtocolError where the judge gives another
-    number of verdicts, or names a text that is not there.
+    Equal requests share one verdict object; those in `known`, which takes the others, are not asked
+    again. A request on which the judge fails has the status `error`. Raises ProtocolError where the
+    judge gives another number of verdicts, or names a text that is not there.
     """
-    verdicts, different = each_once(f"the judge {judge.name!r}", "verdicts", judge.judge, requests)
+
+    def lost(reason: str) -> Verdict:
+        return Verdict(status=Status.ERROR, reasons=(reason,))
+
+    who = f"the judge {judge.name!r}"
+    verdicts, different = each_once(who, "verdicts", judge.judge, requests, lost, known)
     for request, verdict in different:
         if verdict.text is not None and not 0 <= verdict.text < len(request.texts):
             raise ProtocolError(

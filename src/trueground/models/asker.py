@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import atexit
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import wait
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -30,6 +31,7 @@ OPTIONS = ("base_url", "api_key_env", "max_connections", "rpm", "tpm", "timeout"
 _SHOWN = 2_000  # characters of a reply in which nothing could be read
 _LOOK_S = 0.05
 _ENDING_S = 5.0  # for calls to be broken off
+_HELD = 4_000  # replies
 
 
 @dataclass
@@ -117,6 +119,8 @@ class Asker:
         self._calls = Calls(model)
         self._problem: str | None = None
         self.trouble: str | None = None  # why the first call that failed gave no reply
+        self._held: dict[str, Reply] = {}  # the last ones
+        self._again = False
 
     @property
     def problem(self) -> str | None:
@@ -134,6 +138,15 @@ class Asker:
             return []
         replies = self._in_loop(self._all(unique))
         return [replies[key] for key in keys]
+
+    @contextmanager
+    def again(self) -> Iterator[None]:
+        """Within it the last replies are given once more: the caller could not use them all."""
+        before, self._again = self._again, True
+        try:
+            yield
+        finally:
+            self._again = before
 
     def forgive(self, failed: int) -> None:
         """Leave out so many failed calls: the caller had foreseen them, and has another way."""
@@ -186,14 +199,18 @@ class Asker:
         return replies
 
     async def _one(self, key: str, request: ChatRequest) -> Reply:
+        if self._again and key in self._held:
+            return self._held[key]
         cache = self._open_cache()
         kept = recall(cache, key) if cache is not None else None
         if kept is not None:
+            self._hold(key, kept)
             self.spent.cache_hits += 1
             await asyncio.sleep(0)  # many in a row must not keep an interrupt from being seen
             return kept
         with self._calls.under_way():
             reply = tidy(await self._calls.reply(request))
+        self._hold(key, reply)
         failed = reply.status is Status.ERROR
         self.spent += Spent(1, reply.usage.tokens_in, reply.usage.tokens_out, failed=int(failed))
         if failed and self.trouble is None:
@@ -204,6 +221,12 @@ class Asker:
         again = "the cause and run the same command again (`score` with --overwrite)"
         await self._calls.see_reached(reply, f"{kept_so_far} {again}")
         return reply
+
+    def _hold(self, key: str, reply: Reply) -> None:
+        self._held.pop(key, None)
+        self._held[key] = reply
+        if len(self._held) > _HELD:
+            del self._held[next(iter(self._held))]
 
     def _open_cache(self) -> ResponseCache | None:
         if self._cache is None and self._cached:
@@ -259,6 +282,10 @@ class Asks:
     def problem(self) -> str | None:
         """Why replies were no longer kept in the response cache; None where they were."""
         return self._asker.problem
+
+    def again(self) -> AbstractContextManager[None]:
+        """Within it nothing is asked, and paid for, that was answered just before."""
+        return self._asker.again()
 
     def close(self) -> None:
         """Close the model's connections."""

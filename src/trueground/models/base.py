@@ -99,26 +99,27 @@ class Reply(msgspec.Struct, omit_defaults=True, kw_only=True):
 
 
 def tidy(reply: Reply) -> Reply:
-    """The same reply without what a file cannot hold: lone surrogates, numbers that are none."""
+    """The same reply without what a file cannot hold: see `writable`, and numbers that are none."""
     clean: dict[str, Any] = {
-        name: _utf8(text)
+        name: writable(text)
         for name in ("text", "error", "reasoning", "finish_reason", "model")
-        if (text := getattr(reply, name)) and not text.isascii()
+        if (text := getattr(reply, name)) and not (text.isascii() and "\0" not in text)
     }
     if reply.logprobs is not None:
         clean["logprobs"] = [
             TokenLogprob(
-                _utf8(one.token),
+                writable(one.token),
                 max(one.logprob, _LEAST),
-                {_utf8(token): max(p, _LEAST) for token, p in one.top.items()},
+                {writable(token): max(p, _LEAST) for token, p in one.top.items()},
             )
             for one in reply.logprobs
         ]
     return msgspec.structs.replace(reply, usage=sane(reply.usage), **clean)
 
 
-def _utf8(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+def writable(text: str) -> str:
+    """The text as a file can hold it: "?" for half a surrogate pair, \\x00 for NUL."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\\x00")
 
 
 class ChatModel(Protocol):

@@ -9,15 +9,13 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from trueground.errors import TruegroundError, UnreachableError
+from trueground.errors import UnreachableError, fails_alone
 from trueground.models.base import UNREACHABLE, ChatModel, ChatRequest, Reply
-from trueground.net.failures import readable
-from trueground.net.redact import scrub
+from trueground.net.redact import raised
 from trueground.types import Status
 
 # So many calls in a row without reaching the model, and the rest would fare no better.
 _GIVE_UP_AFTER = 20
-_WORDS = 200  # characters of an exception that nobody foresaw
 
 
 class Calls:
@@ -45,11 +43,10 @@ class Calls:
         """The model's reply; a fault of its code that nobody foresaw fails this call alone."""
         try:
             return await self._model.generate(request)
-        except TruegroundError:
-            raise
-        except Exception as error:
-            words = scrub(readable(str(error).encode("utf-8", "replace"), _WORDS))
-            return Reply(status=Status.ERROR, error=f"unforeseen {type(error).__name__}: {words}")
+        except BaseException as error:
+            if not fails_alone(error):
+                raise
+            return Reply(status=Status.ERROR, error=f"unforeseen {raised(error)}")
 
     async def see_reached(self, reply: Reply, advice: str) -> None:
         """Stop where the model cannot be reached: if nothing gets through, or no longer does.

@@ -14,11 +14,12 @@ from collections.abc import Iterator
 import msgspec
 
 from trueground.errors import InputError
-from trueground.records.jsontext import decode_row
+from trueground.records.archives import LARGEST_ROW, too_large
+from trueground.records.jsontext import decode_row, too_deep
 from trueground.records.problems import Problem, describe
 
-LARGEST_ROW = 1 << 28
 _CHUNK = 1 << 18
+_DEEPEST = 200_000  # brackets; what has so many open was not written as data
 _CUT = "the file ends in the middle of a {}"
 _WHOLE = "a whole file; it may have been cut off while it was written or copied"
 
@@ -35,7 +36,7 @@ def read_lines(stream: io.BufferedReader, name: str) -> Iterator[tuple[int, byte
     while line := stream.readline(LARGEST_ROW + 1):
         number += 1
         if len(line) > LARGEST_ROW:
-            raise _too_large(name, f"line {number}")
+            raise too_large(f"{name}, line {number}")
         if line.isspace():
             continue
         yield number, line if line.endswith(b"\n") else _last_line(line)
@@ -97,6 +98,8 @@ class _ArrayScanner:
             self._at = match.end()
             if token in b"[{":
                 depth += 1
+                if depth > _DEEPEST:
+                    raise InputError(f"{self._name}, row {self.number + 1}: {too_deep().found}")
             elif depth:
                 depth -= 1
             else:
@@ -136,12 +139,5 @@ class _ArrayScanner:
         chunk = self._stream.read(max(_CHUNK, len(kept)))
         self._buffer, self._at, self._start = kept + chunk, self._at - self._start, 0
         if len(self._buffer) > LARGEST_ROW:
-            raise _too_large(self._name, f"row {self.number + 1}")
+            raise too_large(f"{self._name}, row {self.number + 1}")
         return bool(chunk)
-
-
-def _too_large(name: str, place: str) -> InputError:
-    return InputError(
-        f"{name}, {place}: one record of more than {LARGEST_ROW >> 20} MiB; a quotation mark or a "
-        "line end is probably missing there"
-    )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import msgspec
 
 from trueground.records.clean import clean
-from trueground.records.problems import Problem, describe, known_id
+from trueground.records.problems import Problem, describe, known_id, shorten
 
 _decode = msgspec.json.Decoder().decode
+_AFTER_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"[ \t\n\r]*+(:?)')
 RECORD = 'one JSON object such as {"response": "…"}'
 
 
@@ -30,12 +32,51 @@ def decode(data: bytes | str, expected: str = RECORD) -> Any:
     """Any JSON value. The slow account is only made where the fast decoder stumbles."""
     try:
         value = _decode(data)
+        _see_keys(data, value)
         nul = b"\\u0000" in data if isinstance(data, bytes) else "\\u0000" in data
         return _checked(value) if nul else value
     except RecursionError:
         raise too_deep() from None
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return _explain(data, expected)
+
+
+def _see_keys(data: bytes | str, value: Any) -> None:
+    """Problem where an object names a key twice: the decoder keeps the last of its values only.
+
+    Whatever could be the colon behind a key is counted, ever more closely; only where there are
+    more than keys the text is read again.
+    """
+    keys, inner = 0, [value]
+    while inner:
+        one = inner.pop()
+        if type(one) is dict:
+            keys += len(one)
+            inner += [v for v in one.values() if type(v) is dict or type(v) is list]
+        elif type(one) is list:
+            inner += [v for v in one if type(v) is dict or type(v) is list]
+    signs = (":", '":', " :", "\t:", "\n:", "\r:")
+    colon, *closer = signs if isinstance(data, str) else map(str.encode, signs)  # type: Any, Any
+    if data.count(colon) == keys or sum(map(data.count, closer)) == keys:
+        return
+    text = data if isinstance(data, str) else data.decode()
+    if sum(map(bool, _AFTER_STRING.findall(text))) == keys:
+        return
+    try:
+        json.loads(text, object_pairs_hook=_each_once)
+    except Problem as problem:
+        problem.row_id = known_id(value)
+        raise
+    except ValueError:
+        return  # an integer of thousands of digits, which is told of elsewhere
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise Problem(None, f'the key "{shorten(key)}" twice in one object', "every key once")
+        seen.add(key)
 
 
 def _explain(data: bytes | str, expected: str) -> Any:

@@ -22,6 +22,8 @@ from trueground.records.problems import (
 )
 from trueground.types import Answered, Choice, Failure, Passage, Record, Triple, Turn
 
+LARGEST_RESPONSE = 10_000_000
+AT_MOST = f"an answer of at most {LARGEST_RESPONSE:,} characters"
 _Label = float | bool | None
 _Value = str | int | float | bool | None
 _Property = _Value | list[_Value]
@@ -59,6 +61,8 @@ def to_record(row: dict[str, Any], displaced: dict[str, Any] | None, ordinal: in
         r = msgspec.convert(row, _Row)
     except msgspec.ValidationError as error:
         raise _explain(row, str(error)) from None
+    if len(r.response) > LARGEST_RESPONSE:
+        raise Problem("response", f"a text of {len(r.response):,} characters", AT_MOST)
     meta = r.meta
     kind: Callable[..., Record] = Record
     if displaced or not row.keys() <= FIELDS:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError
+from trueground.records.archives import LARGEST_ROW, RowLines
 from trueground.records.clean import absent, clean
-from trueground.records.jsonfiles import LARGEST_ROW
 from trueground.records.jsontext import decode
 from trueground.records.problems import Problem
 
@@ -64,8 +64,12 @@ def read_csv(
     # Broken UTF-8 must reach us as a row, to be named with its place.
     text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
     try:
-        rows = csv.reader(text, delimiter=delimiter, strict=True)
-        yield from _csv_rows(rows, _header(rows, name, delimiter), response)
+        lines = RowLines(text, name)
+        rows = csv.reader(lines, delimiter=delimiter, strict=True)
+        header = _header(rows, name, delimiter)
+        for row in _csv_rows(rows, header, response):
+            lines.size = 0
+            yield row
     finally:
         text.detach()  # the stream is closed by the one who opened it
 

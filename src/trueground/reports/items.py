@@ -6,15 +6,14 @@ the rest and are parsed by the page only when one of their items is opened.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
-import zstandard
 
 from trueground.errors import InputError
+from trueground.records.archives import opened
 from trueground.records.fields import field_text
 from trueground.reports.citations import TOLD, citation_view
 from trueground.reports.selection import Selection
@@ -86,12 +85,8 @@ def chosen_items(run_dir: Path, selection: Selection) -> Iterator[tuple[Item, Re
 
 def _record_lines(run_dir: Path) -> Iterator[bytes]:
     path = run_dir / RECORDS
-    try:
-        with path.open("rb") as raw:
-            reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-            yield from io.BufferedReader(reader)
-    except zstandard.ZstdError as error:
-        raise InputError(f"{path}: cannot be unpacked ({error})") from error
+    with opened(path, ".zst", str(path)) as lines:
+        yield from lines
 
 
 def write_items(

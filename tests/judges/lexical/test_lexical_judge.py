@@ -120,3 +120,13 @@ def test_the_month_of_may_hedges_nothing() -> None:
 )
 def test_another_month_is_not_supported(claim: str, text: str) -> None:
     assert judge(claim, text).supported is False
+
+
+@pytest.mark.parametrize("piece", ["1, ", "0 ", "-1 ", "1. ", "$1 ", "not ", "1/2 ", "2020-01-01 "])
+def test_a_long_row_of_signs_has_a_probability(piece: str) -> None:
+    """So many numbers without a match: the log-odds are beyond what `exp` takes."""
+    request = JudgeRequest(piece * 753, ("The tower is tall, 3 m.",))
+    (verdict,) = LexicalJudge().judge([request])
+    assert verdict.supported is False
+    assert verdict.probability is not None
+    assert 0 <= verdict.probability < 0.5

@@ -38,14 +38,23 @@ class Comparer(Protocol):
         ...
 
 
-def compare(comparer: Comparer, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
+def compare(
+    comparer: Comparer,
+    requests: Sequence[ComparisonRequest],
+    known: dict[ComparisonRequest, Comparison] | None = None,
+) -> list[Comparison]:
     """Ask every different request once; one comparison for each request, in their order.
 
-    Raises ProtocolError where the comparer gives another number of comparisons, or a scored one
-    with other values than it declares.
+    Those in `known`, which takes the others, are not asked again. A request on which the comparer
+    fails has the status `error`. Raises ProtocolError where the comparer gives another number of
+    comparisons, or a scored one with other values than it declares.
     """
+
+    def lost(reason: str) -> Comparison:
+        return Comparison(status=Status.ERROR, reason=reason)
+
     who = f"the comparer {comparer.name!r}"
-    comparisons, different = each_once(who, "comparisons", comparer.compare, requests)
+    comparisons, different = each_once(who, "comparisons", comparer.compare, requests, lost, known)
     for _, found in different:
         expected = set(comparer.values) if found.status is Status.SCORED else set()
         if set(found.values) != expected:

@@ -17,6 +17,7 @@ from trueground.judges.lexical.features import AGAINST, NAMES
 FILE = Path(__file__).parent / "data" / "weights.toml"
 CAP = 0.49  # what a contradicted claim cannot reach, and how far below it can still be told apart
 _SQUEEZE = 0.09
+_LEAST_ODDS = 700.0  # e to a power of some more has no place in 64 bits
 
 
 class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,7 +50,8 @@ def read_weights(table: Mapping[str, object]) -> Weights:
 
 def probability(x: NDArray[np.float64], model: Weights) -> float:
     """The probability that a claim with these features, shape (10,), is supported."""
-    return 1 / (1 + math.exp(-(float(x @ model.signed()) + model.intercept)))
+    odds = float(x @ model.signed()) + model.intercept
+    return 1 / (1 + math.exp(min(-odds, _LEAST_ODDS)))
 
 
 def capped(probability: float) -> float:

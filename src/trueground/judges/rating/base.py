@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from trueground.judges.once import each_once
 from trueground.models.asker import Spent
 from trueground.models.prompts import PromptFile
-from trueground.types import Rating, RatingRequest
+from trueground.types import Rating, RatingRequest, Status
 
 
 @runtime_checkable
@@ -36,3 +37,19 @@ class Rater(Protocol):
     def close(self) -> None:
         """Give connections back."""
         ...
+
+
+def rate(
+    rater: Rater, requests: Sequence[RatingRequest], known: dict[RatingRequest, Rating]
+) -> list[Rating]:
+    """Rate every different request once; one rating for each request, in their order.
+
+    Those in `known`, which takes the others, are not asked again. A request on which the rater
+    fails has the status `error`. Raises ProtocolError where it gives another number of ratings.
+    """
+
+    def lost(reason: str) -> Rating:
+        return Rating(status=Status.ERROR, reason=reason)
+
+    who = f"the rater {rater.name!r}"
+    return each_once(who, "ratings", rater.rate, requests, lost, known)[0]

@@ -12,6 +12,7 @@ import numpy as np
 
 from trueground.claims import Decomposer
 from trueground.errors import InputError, UsageError
+from trueground.evaluate.checks import decompose
 from trueground.judges import Judge, ask, get_judge
 from trueground.plugins import read_given
 from trueground.studies.calibrate.judged import Judged
@@ -159,7 +160,7 @@ def _claims(
 ) -> Iterator[Sequence[Claim] | Failure]:
     texts = [record.response for record in records]
     if decomposer is not None:
-        yield from decomposer.decompose(texts)
+        yield from decompose(decomposer, texts)
         return
     for text in texts:
         yield [Claim(text, 0, len(text))]

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError
-from trueground.records.archives import opened, require_readable
+from trueground.records.archives import LARGEST_ROW, RowLines, opened, require_readable
 from trueground.records.clean import clean_text
-from trueground.records.jsonfiles import LARGEST_ROW
 from trueground.records.problems import Problem
 from trueground.retrieval.corpora.formats import inner_ending, packing
 
@@ -48,9 +47,12 @@ def dpr_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _cells(text: io.TextIOWrapper, name: str) -> Iterator[list[str]]:
-    rows = csv.reader(text, delimiter="\t")
+    lines = RowLines(text, name)
+    rows = csv.reader(lines, delimiter="\t")
     try:
-        yield from rows
+        for cells in rows:
+            lines.size = 0
+            yield cells
     except csv.Error as error:
         raise InputError(
             f"{name}, line {rows.line_num}: {error}; a quotation mark is probably missing there"
