@@ -120,7 +120,10 @@ def _match(entrant: Entrant, column: Column) -> Match | None:
     if run is None:
         return None
     means: dict[str, float | None] = {}
+    # Where reasons are scored too, the headline is of the answer: all three rules of it.
+    answers = "read=answer" in column.metric
     for name in run.summary.metrics:
-        value = cell(run, name)
-        means[name.partition("(")[0]] = value.mean if value else None
+        if ("read=answer" in name) == answers:
+            value = cell(run, name)
+            means[name.partition("(")[0]] = value.mean if value else None
     return Match(entrant.name, entrant.source, means.get(STRICT), means.get(LOOSE), means.get(WORD))
