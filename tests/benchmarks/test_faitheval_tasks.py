@@ -19,6 +19,7 @@ from tests.benchmarks.faitheval_files import (
     parquet,
 )
 
+import trueground as tg
 from trueground.benchmarks.base import Question, Sources, Task
 from trueground.benchmarks.datasets import get_dataset
 from trueground.benchmarks.fetching import fetch
@@ -26,9 +27,11 @@ from trueground.benchmarks.registry import get_benchmark
 from trueground.errors import InputError, UsageError
 from trueground.metrics.registry import parse_spec
 from trueground.models.base import Params
+from trueground.reports.leaderboard.data import leaderboard_data
 from trueground.types import Choice, Passage
 
 SUBSTRING = "answer_accuracy(normalizer=faitheval,match=substring)"
+CHOICE = ("choice_accuracy", "choice_accuracy(variant=mentions)")
 WORD = "answer_accuracy(normalizer=faitheval)"
 
 
@@ -173,7 +176,7 @@ def test_counterfactual(data: Path) -> None:
     assert "Which of these is wet?\nA. water\nB. sand\nC. the sun\n\nAnswer:" in text(first)
     assert "1. grass" in text(second)
     assert "unknown" not in text(first)
-    assert (made.metrics, made.headline, made.by) == (("choice_accuracy",), "choice_accuracy", ())
+    assert (made.metrics, made.headline, made.by) == (CHOICE, "choice_accuracy", ())
 
 
 def test_appendix_b_keeps_items_by_phrase_or_by_words(data: Path, tmp_path: Path) -> None:
@@ -230,7 +233,7 @@ def test_closed_book_asks_with_the_original_key_only(data: Path, arc: str) -> No
     assert "sand is wet" not in text(first)
     assert "context" not in text(first).lower()
     assert "A. water" in text(first)
-    assert (made.metrics, made.by) == (("choice_accuracy",), ())
+    assert (made.metrics, made.by) == (CHOICE, ())
     assert [prompt.id for prompt in made.prompts] == ["faitheval/closed-book-1"]
 
 
@@ -311,8 +314,34 @@ def test_schemes(data: Path, arc: str) -> None:
     assert [prompt.id for prompt in made.prompts] == ["faitheval/closed-book-cot-1"]
 
 
+def test_replies_with_their_reasons_are_scored_by_the_answer_and_whole(
+    data: Path, mrqa: str, tmp_path: Path
+) -> None:
+    made = task("inconsistent", data, scheme="cot")
+    names = ("phrase_match_strict", "phrase_match", "phrase_match_word")
+    of_answer = [f"{name}(task=inconsistent,read=answer)" for name in names]
+    whole = [f"{name}(task=inconsistent)" for name in names]
+    assert made.metrics == (*of_answer, *whole)
+    assert made.headline == of_answer[0]
+    assert task("counterfactual", data, scheme="cot").metrics == CHOICE
+    made = task("original", data, of="inconsistent", original=mrqa, scheme="cot")
+    assert made.headline == "answer_accuracy(normalizer=faitheval,match=substring,read=answer)"
+    said = "Paris\n\nIt could be unknown, but the context says Paris."
+    done = tg.run(
+        "faitheval/unanswerable", f"fake:{said}", data=data, out=tmp_path / "run",
+        options={"scheme": "cot"},
+    )  # fmt: skip
+    assert done.summary["phrase_match_strict(read=answer)"].mean == 0
+    assert done.summary["phrase_match_strict"].mean == 1
+    told = leaderboard_data([tmp_path / "run"])
+    assert told["matches"][0]["rows"][0]["strict"] == 0
+
+
 def test_metrics_are_given_by_their_keys(data: Path, mrqa: str) -> None:
     for made in (
+        task("unanswerable", data, scheme="cot"),
+        task("inconsistent", data, scheme="cot"),
+        task("original", data, of="inconsistent", original=mrqa, scheme="cot"),
         task("unanswerable", data),
         task("inconsistent", data),
         task("counterfactual", data),

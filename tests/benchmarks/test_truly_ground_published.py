@@ -13,7 +13,7 @@ from trueground.benchmarks.published import PublishedTable, published
 TABLES: dict[str, PublishedTable] = {table.id: table for table in published("truly-ground")}
 TASKS = {"8": "original-gold", "9": "conflict-gold", "10": "original-dist", "11": "conflict-dist"}
 VERSIONS = ("original-gold", "original-dist", "conflict-gold", "conflict-dist")
-F1 = "grounding_f1(scope=gold)"
+F1 = "grounding_f1(scope=gold,variant=reference-code,abstain=as_is)"
 # Share of the 480 questions: 256 high, 220 free-form, 400 single.
 PARTS = {
     "meta.popularity": (("high", 256), ("low", 224)),

@@ -14,9 +14,11 @@ import pytest
 from tests.benchmarks.truly_ground_files import DISTRACTORS, ORIGINAL, data_folder, write
 
 import trueground as tg
-from trueground.errors import OutputError
+from trueground.errors import OutputError, TruegroundError
 
-F1, ACCURACY = "grounding_f1(scope=gold)", "answer_accuracy(match=substring,parts=each)"
+F1, RECALL = "grounding_f1(scope=gold,abstain=zero)", "grounding_recall(abstain=zero)"
+PRECISION = "grounding_precision(scope=gold,abstain=zero)"
+ACCURACY = "answer_accuracy(match=substring,parts=each)"
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -91,10 +93,12 @@ def test_an_answer_that_repeats_its_contexts(data: Path, tmp_path: Path) -> None
             out=tmp_path / task,
             prompt=write_prompt(tmp_path / "bare.txt"),
         )
-        scores[task] = {name: done.summary[name].mean for name in (F1, "grounding_recall")}
-        scores[task]["precision"] = done.summary["grounding_precision(scope=gold)"].mean
+        scores[task] = {name: done.summary[name].mean for name in (F1, RECALL)}
+        scores[task]["precision"] = done.summary[
+            "grounding_precision(scope=gold,abstain=zero)"
+        ].mean
     gold, dist = scores["original-gold"], scores["original-dist"]
-    assert gold["grounding_recall"] == dist["grounding_recall"] == 1.0
+    assert gold[RECALL] == dist[RECALL] == 1.0
     assert dist["precision"] is not None
     assert gold["precision"] is not None
     assert dist["precision"] < gold["precision"]
@@ -109,9 +113,43 @@ def test_no_context_has_recall_and_accuracy(data: Path, tmp_path: Path) -> None:
     answer = " ".join(ORIGINAL["Q10"]["atomic_texts"])
     done = tg.run("truly-ground/no-context", f"fake:{answer}", data=data, out=tmp_path / "run")
     found = done.summary
-    assert found["grounding_recall"].mean == pytest.approx(1 / 3)
+    assert found[RECALL].mean == pytest.approx(1 / 3)
     assert F1 not in found.raw["metrics"]
     assert read(tmp_path / "run/manifest.json")["benchmark"]["headline"] == ACCURACY
+
+
+@pytest.mark.parametrize("preset", ["greedy", "paper"])
+def test_declining_gains_nothing(data: Path, tmp_path: Path, preset: str) -> None:
+    """One of three answers is right; it is all the same whether the others are wrong or refuse."""
+    right = " ".join(ORIGINAL["Q2"]["atomic_texts"])
+    f1 = {}
+    for name, other in (("wrong", "Bob painted it in 1723."), ("refuses", "I don't know.")):
+        replies = tmp_path / f"{name}.jsonl"
+        lines = [{"id": q, "response": right if q == "Q2" else other} for q in ORIGINAL]
+        replies.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        done = tg.run(
+            "truly-ground/original-gold", f"replay:{replies}", data=data, out=tmp_path / name,
+            options={"preset": preset}, judge="lexical",
+        )  # fmt: skip
+        told = read(tmp_path / name / "summary.json")
+        headline = read(tmp_path / name / "manifest.json")["benchmark"]["headline"]
+        assert told["metrics"][headline]["scored"] == 3
+        assert (told["abstention_rate"] > 0) == (name == "refuses")
+        f1[name] = done.summary[headline].mean
+    assert f1["wrong"] == f1["refuses"] == pytest.approx(1 / 3)
+
+
+def test_the_papers_preset_judges_by_the_papers_judge(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its weights are not here, and so the error names it, before anything is asked."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(TruegroundError, match=r"ms-marco-MiniLM-L-12-v2|trueground\[onnx\]"):
+        tg.run(
+            "truly-ground/original-gold", "fake:no", data=data, out=tmp_path / "run",
+            options={"preset": "paper"},
+        )  # fmt: skip
+    assert not (tmp_path / "run").exists()
 
 
 def test_another_budget_is_another_run(data: Path, tmp_path: Path) -> None:

@@ -14,7 +14,11 @@ from trueground.errors import InputError, UsageError
 from trueground.models.base import Params
 from trueground.types import Passage
 
-GROUNDING = ("grounding_f1(scope=gold)", "grounding_precision(scope=gold)", "grounding_recall")
+GROUNDING = (
+    "grounding_f1(scope=gold,abstain=zero)",
+    "grounding_precision(scope=gold,abstain=zero)",
+    "grounding_recall(abstain=zero)",
+)
 ANSWER = ("answer_accuracy(match=substring,parts=each)", "answer_accuracy(parts=each)")
 
 
@@ -63,8 +67,8 @@ def test_original_gold(data: Path) -> None:
     )
     assert f"Context:\n{both}\n\nQuestion:\nHow many boats" in text(third)
     assert text(third).endswith("Answer:")
-    assert made.metrics == (*GROUNDING, *ANSWER, "context_entails(scope=gold)")
-    assert made.headline == "grounding_f1(scope=gold)"
+    assert made.metrics == (*GROUNDING, *ANSWER, "context_entails(scope=gold,abstain=zero)")
+    assert made.headline == GROUNDING[0]
     assert made.by == ("meta.popularity", "meta.contexts", "meta.answer")
     assert made.params == Params(temperature=0.0, max_tokens=2048)
     assert [prompt.id for prompt in made.prompts] == ["truly_ground/grounded-1"]
@@ -106,7 +110,7 @@ def test_no_context(data: Path) -> None:
     assert first.record.gold_facts
     assert VARN not in text(first)
     assert "context" not in text(first).lower()
-    assert made.metrics == (*ANSWER, "grounding_recall")
+    assert made.metrics == (*ANSWER, "grounding_recall(abstain=zero)")
     assert made.headline == ANSWER[0]
     assert [prompt.id for prompt in made.prompts] == ["truly_ground/closed-book-1"]
 
@@ -115,6 +119,7 @@ def test_no_context(data: Path) -> None:
     ("preset", "params"),
     [
         ("greedy", Params(temperature=0.0, max_tokens=2048)),
+        ("paper", Params(temperature=0.0, max_tokens=2048)),
         ("llama2", Params(temperature=1.0, top_k=10, max_tokens=2048)),
         ("vicuna", Params(temperature=1.0, top_k=10, max_tokens=2048)),
         ("falcon", Params(temperature=1.0, top_k=10, max_tokens=2048)),
@@ -125,6 +130,18 @@ def test_presets_of_appendix_c(data: Path, preset: str, params: Params) -> None:
     made = task("original-gold", data, preset=preset)
     assert made.params == params
     assert made.options["preset"] == preset
+
+
+def test_the_papers_preset_scores_as_its_code_does(data: Path) -> None:
+    made = task("original-gold", data, preset="paper")
+    how = "variant=reference-code,abstain=as_is"
+    assert made.headline == f"grounding_f1(scope=gold,{how})"
+    judged = [name for name in made.metrics if name not in ANSWER]
+    assert all(how in name for name in judged)
+    assert task("no-context", data, preset="paper").metrics[-1] == f"grounding_recall({how})"
+    judge = get_benchmark("truly-ground").judge
+    assert judge({"preset": "paper"}) == "cross-encoder"
+    assert judge({"preset": "tulu"}) == judge({}) == "lexical"
 
 
 def test_fluency_is_rated_where_asked(data: Path) -> None:

@@ -32,6 +32,9 @@ GOOD = {
     "line ends in a text": '{"answer": "A", "because": "one\ntwo"}',
     "a name twice, alike": '{"answer": "A", "answer": "A"}',
     "another name twice": '{"answer": "A", "x": 1, "x": 2}',
+    "after many braces": "{ I think { so " * 52 + '{"answer": "A"}',
+    "after thousands of braces": '{"x" ' * 5_000 + '{"answer": "A"}',
+    "after sets and templates": "{{name}} {a, b} {'x': 1} " * 400 + '{"answer": "A"} {done}',
     "a fence within a text": '{"answer": "A", "code": "```x```"}',
 }
 BAD = {
@@ -58,6 +61,8 @@ BAD = {
     "deep objects": ("not_json", '{"a":' * 100_000 + "1" + "}" * 100_000),
     "megabytes": ("not_json", "x" * 5_000_000),
     "braces": ("not_json", "{" * 1_000_000),
+    "open lists": ("not_json", '{"answer": [1,' * 60_000),
+    "long open lists": ("not_json", ('{"a": [' + "1," * 900) * 250),
     "fences": ("not_json", "x```a\n" * 150_000),
     "open texts": ("not_json", '{"answer": "' + '{"answer": "'.join(["a" * 10_000] * 90)),
 }

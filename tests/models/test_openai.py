@@ -495,12 +495,25 @@ def test_an_error_in_a_choice() -> None:
         ("see <think>a</think>b", False, "see <think>a</think>b", None),
         ("<think>a</think>b</think>c", False, "b</think>c", "a"),
         ("cut in the middle", True, "cut in the middle", None),
+        ("so Paris.\n</think>\n\nParis", False, "Paris", "so Paris."),
+        ("so Paris.</think> Paris", False, "Paris", "so Paris."),
+        ("The tag </think> ends it.", False, "The tag </think> ends it.", None),
+        ("Write `</think>` last.", False, "Write `</think>` last.", None),
+        ('Say "</think>".', False, 'Say "</think>".', None),
+        ("Like this:\n```\n</think>\n```\n", False, "Like this:\n```\n</think>\n```\n", None),
     ],
 )
 def test_thinking(text: str, cut: bool, answer: str, thoughts: str | None) -> None:
     reply = read({"text": text, "finish_reason": "length" if cut else "stop"})
     assert (reply.text, reply.reasoning) == (answer, thoughts)
     assert split_thinking(text) == (answer, thoughts)
+
+
+def test_where_nothing_can_be_open_a_closing_tag_is_text() -> None:
+    assert split_thinking("a\n</think>\nb", may_be_open=False) == ("a\n</think>\nb", None)
+    assert split_thinking("<think>a</think>b", may_be_open=False) == ("b", "a")
+    reply = read({"message": {"content": "x\n</think>\ny", "reasoning_content": "hm"}})
+    assert (reply.text, reply.reasoning) == ("x\n</think>\ny", "hm")
 
 
 def test_layouts() -> None:

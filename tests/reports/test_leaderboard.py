@@ -25,6 +25,7 @@ from trueground.errors import InputError, OutputError, UsageError
 from trueground.reports.leaderboard.data import leaderboard, leaderboard_data
 from trueground.reports.leaderboard.page import write_leaderboard
 from trueground.reports.leaderboard.scatter import HEIGHT, scatters, size_lines
+from trueground.reports.leaderboard.terminal import render
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +86,42 @@ def test_the_cell_is_the_average_over_datasets_where_there_is_one(
 def test_unscored_answers_are_counted_with_their_reasons(data: dict[str, Any], runs: Path) -> None:
     cell = row_of(data, "gpt-4o-mini")["cells"][column_of(data, "unanswerable")["id"]]
     assert (cell["scored"], cell["unscored"]) == (997, {"truncated": 2, "error": 1})
+
+
+def test_a_mean_over_fewer_items_is_not_ranked_as_if_over_all(tmp_path: Path) -> None:
+    declined = {"abstained": 600}
+    benchmark_run(tmp_path / "a", "some", "counterfactual", 0.9, unscored=declined)
+    benchmark_run(tmp_path / "b", "all", "counterfactual", 0.6)
+    benchmark_run(tmp_path / "c", "few", "counterfactual", 0.95, n=100)
+    benchmark_run(tmp_path / "d", "part", "counterfactual", 0.7, unscored={"not_applicable": 900})
+    found = leaderboard([tmp_path])
+    text = render(found, tmp_path / "page.html")
+    assert [row.name for row in found.rows] == ["all", "some", "few", "part"]
+    cells = [row.cells["c1"] for row in found.rows]
+    assert [cell.asked for cell in cells] == [None, 1000, 1000, 1000]
+    assert [cell.placed_by for cell in cells] == [None, *map(pytest.approx, (0.36, 0.095, 0.07))]
+    assert [row.best for row in found.rows] == [["c1"], [], [], []]
+    assert json.loads(json.dumps(leaderboard_data([tmp_path])))["rows"][1]["cells"]["c1"]["asked"]
+    some = next(line for line in text.splitlines() if line.startswith("some"))
+    assert some.endswith("400 of 1,000 † ranked by 0.3600")
+    assert found.fewer in text
+    page = write_leaderboard([tmp_path], tmp_path / "page.html").read_text()
+    assert "over fewer items than asked (1,000): ranked by" in page
+    shutil.rmtree(tmp_path / "a")
+    shutil.rmtree(tmp_path / "c")
+    shutil.rmtree(tmp_path / "d")
+    assert leaderboard([tmp_path]).fewer == ""
+
+
+def test_what_a_metric_is_not_about_is_not_missing(tmp_path: Path) -> None:
+    """And three answers to each question are no more questions."""
+    for name, mean, more in (("a", 0.5, {}), ("b", 0.6, {"repeats": 3})):
+        n = 300 if more else 100
+        benchmark_run(
+            tmp_path / name, name, "counterfactual", mean, n=n,
+            unscored={"not_applicable": 45 * n // 100}, **more,
+        )  # fmt: skip
+    assert leaderboard([tmp_path]).fewer == ""
 
 
 def test_best_of_each_column_follows_the_metrics_direction(tmp_path: Path) -> None:
@@ -181,6 +218,18 @@ def test_original_and_new_context_with_shared_ranks(tmp_path: Path) -> None:
     assert rows == {"a": (1, 3, -2), "b": (1, 1, 0), "c": (3, 1, 2), "d": (4, 4, 0)}
     differences = {row["name"]: row["difference"] for row in changes["rows"]}
     assert differences["a"] == pytest.approx(-0.5)
+
+
+def test_ranks_over_fewer_items_are_marked(tmp_path: Path) -> None:
+    for name, original, new, left in (("x", 0.7, 0.9, 700), ("y", 0.6, 0.5, 0)):
+        benchmark_run(tmp_path / f"{name}o", name, "original", original)
+        unscored = {"abstained": left} if left else {}
+        benchmark_run(tmp_path / f"{name}n", name, "unanswerable", new, unscored=unscored)
+    rows = leaderboard_data([tmp_path])["changes"][0]["rows"]
+    shown = [(r["name"], r["rank_original"], r["rank_new"], r["fewer"]) for r in rows]
+    assert shown == [("x", 1, 2, [False, True]), ("y", 2, 1, [False, False])]
+    page = write_leaderboard([tmp_path], tmp_path / "page.html").read_text()
+    assert 'data-value="2">2<span title="†' in page
 
 
 def test_originals_stand_beside_their_own_task_only(data: dict[str, Any]) -> None:

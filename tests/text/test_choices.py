@@ -1,10 +1,13 @@
 """Which option a response names."""
 
+import re
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueground.text.choices import chosen_label, right_labels
+from trueground.text.choices import answer_part, chosen_label, mentioned_labels, right_labels
 from trueground.text.normalize import get_normalizer
 from trueground.types import Choice
 
@@ -142,3 +145,110 @@ def test_a_text_that_looks_like_a_label_is_a_text_first():
 @given(st.text(max_size=60))
 def test_any_text_names_one_option_or_none(response):
     assert chosen_label(response, COLOURS, RULE) in {None, "A", "B", "C", "D"}
+
+
+PLANETS = [
+    Choice(*pair) for pair in zip("ABCD", ["Mercury", "Mars", "Venus", "Earth"], strict=True)
+]
+COUNTED = [Choice(str(i), choice.text) for i, choice in enumerate(PLANETS, 1)]
+RIGHT = [
+    "B. Mars\n\nExplanation: A. Mercury is too small. C. Venus is hotter.",
+    "Mars\n\n1. The text says that Venus is hot.\n2. So it is Mars.",
+    "**Answer:** B\n\n**Reasoning:**\n1. Mercury is small.\n2. Venus is hot.",
+    "## Answer\nB. Mars\n## Reasoning\nOptions A and C are wrong.",
+    "Brief answer: Mars.\nReasoning: the context compares Mars with Venus.",
+    "The context names Mercury and Venus.\n\nTherefore, the correct answer is B.",
+    "The context mentions Venus. Final answer: (B) Mars",
+    r"Mercury is small. $\boxed{B}$",
+    "Option A is wrong. Option B is correct.",
+    "The answer is B because A, Mercury, is too small.",
+    "B. Mars, not Venus.",
+    "B: Mars. Although in the real world the correct answer would be C.",
+    "B. Mars\nNormally, the answer is A, but the context says otherwise.",
+    "The answer is not A.\nThe answer is B.",
+    "B - Mars, since Venus is hot",
+    'The correct answer is "B".',
+    "1. Answer: B\n2. Reasoning: Venus and Mercury are mentioned.",
+    "My final answer is Mars, since Venus is too hot.",
+    '{"answer": "B", "reasoning": "A is wrong"}',
+    "A. Mercury\nB. Mars\nC. Venus\nD. Earth\nAnswer: B",
+    "Mars. Venus is hotter.",
+    "The answer is:\n\nB) Mars\n\nVenus is too hot.",
+    "So the answer should be B.\nA is wrong.",
+]
+
+
+@pytest.mark.parametrize("response", RIGHT)
+@pytest.mark.parametrize("options", [PLANETS, COUNTED], ids=["letters", "numbers"])
+def test_a_right_answer_may_discuss_the_others(response: str, options: list[Choice]) -> None:
+    if options is COUNTED:
+        response = re.sub(r"\b[A-D]\b", lambda found: str(ord(found[0]) - 64), response)
+    assert chosen_label(response, options, RULE) == options[1].label
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "A or B",
+        "B. Mercury",
+        "Not B but A",
+        "The answer is A, not B.",
+        "A. Mercury\nB. Mars\nC. Venus\nD. Earth",
+        "It is not Mars. It is Venus.",
+        "The answer is neither A nor B.\nIt is C.",
+        "Answer: unknown\nMars is not mentioned.",
+        "Answer: C\nMars would be wrong.",
+        "Final answer: A\nAnswer: B",
+        "Some say Mars. It is Venus.",
+        "(B) is wrong; (C) is right",
+        "B is not correct; A is.",
+    ],
+)
+def test_what_is_discussed_is_not_the_answer(response: str) -> None:
+    assert chosen_label(response, PLANETS, RULE) != "B"
+
+
+def test_numbers_of_steps_and_citations_are_no_labels() -> None:
+    steps = "1. The text tells of two planets.\n2. One is red.\n3. It is Mars."
+    assert chosen_label(steps, COUNTED, RULE) == "2"
+    assert chosen_label("Mars [1].", COUNTED, RULE) == "2"
+    assert mentioned_labels(steps, COUNTED, RULE) == {"2"}
+
+
+def test_mentioned_anywhere() -> None:
+    assert mentioned_labels("C\n\nMercury (A) is small, Venus hot.", PLANETS, RULE) == {"A", "C"}
+
+
+@pytest.mark.parametrize(
+    ("response", "part"),
+    [
+        ("unknown\n\nThe context says nothing.", "unknown"),
+        ("\n\n **Brief answer:** Paris \n**Reasoning:** it says so", "Paris"),
+        ("Answer:\n\nParis\nBecause", "Paris"),
+        ("Two documents disagree.\nSo the answer is conflict.", "conflict."),
+        ("One says the answer is Rome.\nOslo", "One says the answer is Rome."),
+        ("", ""),
+        (" \n ", ""),
+    ],
+)
+def test_the_part_that_answers(response: str, part: str) -> None:
+    assert answer_part(response) == part
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["\n", " ", "answer ", "answer is ", "Answer:\n", "(B)", "1. a\n", "The answer is B. ", "- ",
+     "so the answer is not ", "B is correct ", "\\boxed{", "it is \t", "Mars "],
+)  # fmt: skip
+def test_time_grows_with_the_length(piece: str) -> None:
+    def seconds(length: int) -> float:
+        response = piece * (length // len(piece)) + "x"
+        began = time.process_time()
+        for options in (PLANETS, COUNTED):
+            chosen_label(response, options, RULE)
+            mentioned_labels(response, options, RULE)
+        answer_part(response)
+        return time.process_time() - began
+
+    short = min(seconds(20_000) for _ in range(3))
+    assert seconds(160_000) < 8 * 3 * short + 0.2  # that of squares is 64 times

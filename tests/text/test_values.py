@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueground.text.values import Value, values
+from trueground.text.values import Value, same_day, values
 
 
 def only(text: str) -> Value:
@@ -35,6 +35,17 @@ def only(text: str) -> Value:
         ("US$5m", 5_000_000, "USD"),
         ("5 million dollars", 5_000_000, "USD"),
         ("£3.50", 3.5, "GBP"),
+        ("5M users", 5_000_000, None),
+        ("5m users", 5_000_000, None),
+        ("5 M active users", 5_000_000, None),
+        ("1.5k", 1500, None),
+        ("1.5K followers", 1500, None),
+        ("a 7B model", 7e9, None),
+        ("5m of rope", 5, "metre"),
+        ("300 K", 300, None),
+        ("10 k", 10, None),
+        ("a 401k", 401, None),
+        ("5MB", 5_000_000, "byte"),
         ("3 km", 3000, "metre"),
         ("5 m long", 5, "metre"),
         ("1.4 kg", 1400, "gram"),
@@ -66,6 +77,8 @@ def test_amounts(text: str, amount: float, unit: str | None) -> None:
         ("2020-05-01", (2020, 5, 1)),
         ("25/12/1999", (1999, 12, 25)),
         ("12/25/1999", (1999, 12, 25)),
+        ("25-12-1999", (1999, 12, 25)),
+        ("3.4.2020", (2020, 4, 3)),
         ("May 2020", (2020, 5, None)),
         ("in May", (None, 5, None)),
         ("Sept. 2001", (2001, 9, None)),
@@ -138,3 +151,22 @@ def test_values_are_ordered_and_inside(text: str) -> None:
 @given(st.integers(0, 10**9))
 def test_grouping_does_not_change_a_number(number: int) -> None:
     assert only(f"{number:,} cats").amount == only(f"{number}.0 cats").amount == number
+
+
+@pytest.mark.parametrize("text", ["03/04/2020", "3-4-2020"])
+def test_a_date_that_may_be_read_in_two_ways(text: str) -> None:
+    date = only(text)
+    assert date.either
+    for day in ("3 April 2020", "March 4, 2020", "2020-04-03", text):
+        assert same_day(date, only(day))
+        assert same_day(only(day), date)
+    for day in ("3 May 2020", "4 April 2020", "3 April 2021", "04/03/2020", "April 2020"):
+        assert not same_day(date, only(day))
+        assert not same_day(only(day), date)
+
+
+@pytest.mark.parametrize(
+    "text", ["04/04/2020", "13/04/2020", "04/13/2020", "3.4.2020", "2020-04-03"]
+)
+def test_a_date_that_has_one_reading(text: str) -> None:
+    assert not only(text).either

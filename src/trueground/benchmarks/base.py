@@ -112,6 +112,7 @@ class Benchmark:
     """A benchmark's declaration. `prepare(task, options, sources)` raises UsageError, InputError.
 
     `tasks` are those of `trueground run NAME` without a task first (`default_tasks`), then others.
+    `judge` names the judge under the options as given, for a user who names none.
     """
 
     name: str
@@ -121,6 +122,7 @@ class Benchmark:
     other_tasks: tuple[str, ...]
     options: tuple[BenchmarkOption, ...]
     prepare: Callable[[str, Mapping[str, Value], Sources], Task]
+    judge: Callable[[Mapping[str, Value]], str] = lambda _options: "lexical"
 
     @property
     def tasks(self) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def start(benchmark: Benchmark, tasks: Sequence[str], options: Given, **given: A
     """Run the benchmark's tasks on every model named, and print what came of it."""
     see_numbers(given)
     cache = not given["no_cache"]
-    judges = given["judge"] or "lexical"
+    judges = given["judge"] or benchmark.judge(options)  # type: ignore[arg-type]
     made = make_parts(
         judges,
         given["decomposer"],

@@ -40,7 +40,7 @@ def run(
     data: str | Path | None = None,
     prompt: str | Path | None = None,
     model_options: ModelOptions | None = None,
-    judge: JudgeName | Sequence[JudgeName] = "lexical",
+    judge: JudgeName | Sequence[JudgeName] | None = None,
     decomposer: str | Decomposer = "rules",
     rater: str | Rater | None = None,
     judge_calibration: Calibrations | None = None,
@@ -50,12 +50,14 @@ def run(
 
     `model` is a name as for `trueground run --model`, or any ChatModel. `out` is the run directory,
     where a run that was broken off goes on; without it a new one, runs/<utc-time>-<name>. `options`
-    are those of the benchmark, `settings` the fields of RunSettings. `judge`, `decomposer`,
-    `rater` and `judge_calibration` are as for `score`. May be called where an event loop runs.
+    are those of the benchmark, `settings` the fields of RunSettings. `judge` (None: the benchmark's
+    under these options), `decomposer`, `rater` and `judge_calibration` are as for `score`. May be
+    called where an event loop runs.
 
     Raises UsageError, InputError, OutputError, UnreachableError, RunInterrupted and WriteError.
     """
     cache = settings.get("cache", True)
+    judge = _judge(benchmark, options) if judge is None else judge
     made = make_parts(judge, decomposer, rater, cache=cache, calibration=judge_calibration)
     with closing(made) as parts:
         settings["parts"] = parts
@@ -72,7 +74,7 @@ async def arun(
     data: str | Path | None = None,
     prompt: str | Path | None = None,
     model_options: ModelOptions | None = None,
-    judge: JudgeName | Sequence[JudgeName] = "lexical",
+    judge: JudgeName | Sequence[JudgeName] | None = None,
     decomposer: str | Decomposer = "rules",
     rater: str | Rater | None = None,
     judge_calibration: Calibrations | None = None,
@@ -80,11 +82,17 @@ async def arun(
 ) -> Result:
     """`run` for callers that own an event loop: calls are made in it, scoring in a thread."""
     cache = settings.get("cache", True)
+    judge = _judge(benchmark, options) if judge is None else judge
     made = make_parts(judge, decomposer, rater, cache=cache, calibration=judge_calibration)
     with closing(made) as parts:
         settings["parts"] = parts
         task, chat, own = _named(benchmark, model, options, data, prompt, model_options, settings)
         return await arun_task(task, chat, _place(out, task), own)
+
+
+def _judge(benchmark: str, options: Mapping[str, Value] | None) -> str:
+    """The judge of a run in which the user names none."""
+    return get_benchmark(benchmark.partition("/")[0]).judge(options or {})
 
 
 def _place(out: str | Path | None, task: Task) -> Path:

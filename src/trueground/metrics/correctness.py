@@ -12,7 +12,7 @@ import numpy as np
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.column import Column, Floats, Options
 from trueground.metrics.evidence import Evidence, ratio
-from trueground.metrics.options import LEXICAL
+from trueground.metrics.options import LEXICAL, READ
 from trueground.metrics.overlap import Overlap
 from trueground.text.normalize import get_normalizer
 from trueground.text.phrases import contains_words
@@ -39,7 +39,7 @@ def _overlap_metric(name: str, values: PairValues, doc: str) -> Metric:
 
 def _match(evidence: Evidence, options: Options, hit: Callable[[str, str], bool]) -> Floats:
     """1 for each (item, reference) pair of normalised strings that hits."""
-    responses, references = evidence.strings(options)
+    responses, references = evidence.said(options), evidence.strings(options)[1]
     items = evidence.pair_items.tolist()
     found = [hit(responses[i], r) for i, r in zip(items, references, strict=True)]
     return np.array(found, np.float64)
@@ -55,7 +55,7 @@ def _recall_strict(evidence: Evidence, options: Options) -> Column:
 
 def _match_parts(evidence: Evidence, options: Options, hit: Callable[[str, str], bool]) -> Floats:
     """1 for each pair whose reference, "A & B", has all of its parts in the response."""
-    responses = evidence.strings(options)[0]
+    responses = evidence.said(options)
     parts = [reference.split(PART) for reference in evidence.batch.references_flat]
     normalizer = get_normalizer(options["normalizer"], options["lang"])
     plain = iter(tokenise([part for some in parts for part in some], normalizer).strings())
@@ -86,6 +86,7 @@ _ANSWER_OPTIONS = {
     "answers": Option("any", ("any", "all")),
     # each: a reference "A & B" is met where A and B are found, wherever they stand.
     "parts": Option("whole", ("whole", "each")),
+    **READ,
 }
 
 METRICS = (

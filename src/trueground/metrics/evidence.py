@@ -14,6 +14,7 @@ from trueground.errors import UsageError
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import Floats, Mask, Options
 from trueground.metrics.overlap import Overlap, overlap
+from trueground.text.choices import answer_part
 from trueground.text.intern import Ids
 from trueground.text.normalize import get_normalizer
 from trueground.text.refusal import refusal
@@ -194,6 +195,18 @@ class Evidence:
             return bundle.u.strings(), bundle.r.strings()
 
         return self.once(("strings", name, lang), make)
+
+    def said(self, o: Options) -> list[str]:
+        """Normalised responses (n); with `read=answer` of each only the part that answers."""
+        if o.get("read") != "answer":
+            return self.strings(o)[0]
+        name, lang = o["normalizer"], o["lang"]
+
+        def make() -> list[str]:
+            parts = [answer_part(response) for response in self.batch.responses]
+            return tokenise(parts, get_normalizer(name, lang)).strings()
+
+        return self.once(("said", name, lang), make)
 
     @property
     def refusals(self) -> list[str | None]:

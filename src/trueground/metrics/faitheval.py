@@ -12,26 +12,27 @@ import numpy as np
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.column import Column, Options
 from trueground.metrics.evidence import Evidence
-from trueground.text.choices import chosen_label, right_labels
+from trueground.metrics.options import READ
+from trueground.text.choices import chosen_label, mentioned_labels, right_labels
 from trueground.text.normalize import FAITHEVAL
 from trueground.text.phrases import PHRASES, has_phrase
 from trueground.types import Status
 
 SOURCE = "Ming et al. 2024 (FaithEval), section 4"
-_OPTIONS = {"task": Option("unanswerable", tuple(PHRASES))}
+_OPTIONS = {"task": Option("unanswerable", tuple(PHRASES)), **READ}
 _FIXED = {"normalizer": "faitheval", "lang": "en"}
 
 
 def _phrase_metric(name: str, phrases: str, words: bool, doc: str) -> Metric:
     def compute(evidence: Evidence, options: Options) -> Column:
         wanted = PHRASES[options["task"]][phrases]
-        responses, _ = evidence.strings(_FIXED)
+        responses = evidence.said({**_FIXED, "read": options["read"]})
         return Column.of(np.array([has_phrase(u, wanted, words) is not None for u in responses]))
 
     return Metric(name, "abstention", (), compute, doc, SOURCE, _OPTIONS, in_default_set=False)
 
 
-def _choice_accuracy(evidence: Evidence, _options: Options) -> Column:
+def _choice_accuracy(evidence: Evidence, options: Options) -> Column:
     batch = evidence.batch
     normalise: Callable[[str], str] = FAITHEVAL.rule
     values = np.zeros(len(batch))
@@ -41,7 +42,11 @@ def _choice_accuracy(evidence: Evidence, _options: Options) -> Column:
             continue
         right = right_labels(references, choices, normalise)
         undecidable[i] = not right
-        values[i] = chosen_label(batch.responses[i], choices, normalise) in right
+        response = batch.responses[i]
+        if options["variant"] == "mentions":
+            values[i] = bool(mentioned_labels(response, choices, normalise) & right)
+        else:
+            values[i] = chosen_label(response, choices, normalise) in right
     return Column.of(values).without(undecidable, Status.NOT_APPLICABLE)
 
 
@@ -58,5 +63,7 @@ METRICS = (
         _choice_accuracy,
         "1 if the response picks the right option, by label or by text",
         SOURCE,
+        {"variant": Option("answer", ("answer", "mentions"))},
+        version=2,
     ),
 )

@@ -10,6 +10,8 @@ from trueground.text.normalize import NORMALIZERS
 from trueground.types import Status
 
 LEXICAL = {"normalizer": Option("squad", NORMALIZERS), "lang": Option("en")}
+# answer: only the part of a response that answers, for replies that give their reasons too.
+READ = {"read": Option("whole", ("whole", "answer"))}
 ABSTAIN = ("as_is", "exclude", "one", "zero")
 
 

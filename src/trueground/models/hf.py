@@ -113,7 +113,7 @@ class HFModel:
         if output.error is not None:
             return Reply(status=Status.ERROR, error=output.error, model=self.signature, usage=usage)
         cut = output.finish == "length"
-        text, reasoning = split_thinking("<think>" * opened + output.text)
+        text, reasoning = split_thinking("<think>" * opened + output.text, may_be_open=False)
         return Reply(
             text=text,
             reasoning=reasoning,

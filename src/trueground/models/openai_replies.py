@@ -76,8 +76,9 @@ def _answer(choice: _Choice) -> Reply:
         finish = f"{UNREACHABLE} (endpoint)"
     cut = finish in _CUT
     content, thoughts = _parts(message.content)
-    text, aloud = split_thinking(content)
     field = message.reasoning_content or message.reasoning
+    # An endpoint that gives the thoughts apart has left none in the text.
+    text, aloud = split_thinking(content, may_be_open=not (field or thoughts))
     said = [t for t in (field, thoughts, aloud) if t and isinstance(t, str)]
     refusal = message.refusal if isinstance(message.refusal, str) else ""
     return Reply(

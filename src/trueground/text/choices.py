@@ -1,51 +1,103 @@
-"""Which option of a multiple-choice question does a response name?
+"""Which option of a multiple-choice question does a response name, and which part of it answers?
 
 Labels are looked for in the raw text, option texts in the normalised text (FaithEval accuracy).
+No pattern looks at a character more than a few times, however long the white space in a response.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from trueground.text.phrases import contains_words
 from trueground.types import Choice
 
+Normalise = Callable[[str], str]
+
+_IS = r"(?:is|are|would\s++be|must\s++be|should\s++be|has\s++to\s++be)"
 _SAID = (
-    r"(?:(?:answer|option|choice|solution)(?:\s+(?:is|are|would\s+be|must\s+be|should\s+be))?"
-    r"|(?:i|we)(?:\s+would|'d)?\s+(?:choose|pick|select|go\s+with)|it(?:\s+is|['’]s))"
-    r"\s*:?\s*(?:(?:the\s+)?(?:option|choice|letter)\s*:?\s*)?"
+    rf"(?:(?:answer|option|choice|solution)(?:\s++{_IS})?"
+    r"|(?:i|we)(?:\s++would|'d)?\s++(?:choose|pick|select|go\s++with)|it(?:\s++is|['’]s))"
+    r"\s*+:?\s*+(?:(?:the\s++)?(?:option|choice|letter)\s*+:?\s*+)?"
 )
 _ORDINARY_WORDS = ("a", "i")
 # What follows a label and not an article: "the answer is A because".
 _GOES_ON = "according|as|based|because|due|for|from|given|in|is|since|so|which"
 _EMPHASIS = str.maketrans(dict.fromkeys("*`"))
+_KIND = r"(?:(?:my|the|a|brief|short|correct|right|best|exact|final)[ \t]++)*+"
+# The marks of a final answer: "Final answer: B", "Answer: B" on a line of its own, "So the answer
+# is B". What is said in passing ("the answer is B") marks an option only.
+_MARKS = (
+    re.compile(r"(?=\\boxed\{)|\bfinal[ \t]++(?:answer|choice)\b[ \t]*+(?:is\b)?[ \t]*+:?", re.I),
+    re.compile(
+        rf"^[ \t>#_{{\"-]*+(?:\d{{1,2}}[.)][ \t]++)?{_KIND}(?:answer|choice|option)[_\"]*+[ \t]*+"
+        r"(?:is\b[ \t]*+)?(?:[:=]|[-–—](?=[ \t])|$)"
+        rf"|\b(?:so|thus|hence|therefore|consequently|in[ \t]conclusion)[ \t,]++{_KIND}"
+        rf"(?:answer|choice|option)[ \t]++{_IS}\b[ \t]*+:?",
+        re.I | re.M,
+    ),
+)
+_IN_PASSING = re.compile(
+    rf"\b(?:answer|option|choice|solution)[ \t]++{_IS}\b[ \t]*+:?"
+    r"|\b(?:i|we)(?:[ \t]++would|['’]d)?[ \t]++(?:choose|pick|select|go[ \t]++with)\b",
+    re.I,
+)
+# Before a mark in its sentence: what follows is not what the response holds to be right.
+_SUPPOSED = re.compile(
+    r"\b(?:if|unless|although|though|while|whereas|normally|usually|typically|reality|real|without"
+    r"|might|may|could|otherwise|some|many)\b",
+    re.I,
+)
+_DENIED = re.compile(r"\b(?:not|neither|nor|never|cannot|wrong|incorrect|false)\b|n['’]t\b", re.I)
+# Where the answer ends and talk about it begins; "B." and "4." end nothing.
+_END = r"(?<=\w\w)[.!?;](?=\s|$)"
+_TALK = re.compile(
+    rf"{_END}|\s(?=(?:because|since|as|which|while|whereas|unlike|rather|instead|although|though)\b)"
+    r"|[,(–—](?=\s*+(?:not|but)\b)",
+    re.I,
+)
+_SENTENCE = re.compile(_END)
+_MOST_MARKS = 50  # in passing, from the last one
+_NEAR = 300  # characters around a mark in which its sentence begins and ends
 
 
-def chosen_label(
-    response: str, choices: Sequence[Choice], normalise: Callable[[str], str]
-) -> str | None:
-    """The label of the one option that the response names; None for no option or several.
+def answer_part(response: str) -> str:
+    """The part of a response that answers: behind the mark of a final answer, else the first line.
 
-    A label counts alone ("B"), in brackets ("(b)"), with its sign ("B.", "B) text") and after words
-    such as "the answer is"; an article ("A dog is") is no label. Option texts count on word
-    boundaries, longest first, so that a text inside a longer one is not named with it. Without
-    labels only texts can be named.
+    "" for a response without any text.
     """
-    labels = tuple(choice.label.strip() for choice in choices)
-    texts = tuple(choice.text.strip().lower() for choice in choices)
-    named = _labels_in(response.translate(_EMPHASIS), labels, texts)
-    left = normalise(response)
-    for text, place in sorted(_texts(choices, normalise), key=lambda t: -len(t[0])):
-        if contains_words(left, text):
-            named.add(place)
-            left = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", "\n", left)
-    return choices[named.pop()].label if len(named) == 1 else None
+    text = response.translate(_EMPHASIS)
+    marked = _marked(text)
+    return _line(text, 0) if marked is None else marked
+
+
+def chosen_label(response: str, choices: Sequence[Choice], normalise: Normalise) -> str | None:
+    """The label of the one option that the answer of the response names; None for none or several.
+
+    The answer is what a mark of a final answer has behind it ("Answer: B", "the answer is B"), else
+    the first line, else, where that names no option, the whole. A label counts alone ("B"), in
+    brackets ("(b)"), with its sign ("B.", "B) text") and after words such as "the answer is"; an
+    article ("A dog is") is no label, and neither is the number of a step in a list. Option texts
+    count on word boundaries, longest first, so that a text inside a longer one is not named with
+    it. Without labels only texts can be named.
+    """
+    options = _Options(choices, normalise, response)
+    for part, decides in _answers(options.response, options):
+        named = options.named(part)
+        if named or decides:
+            return choices[named.pop()].label if len(named) == 1 else None
+    return None
+
+
+def mentioned_labels(response: str, choices: Sequence[Choice], normalise: Normalise) -> set[str]:
+    """The labels of all options that the response names anywhere."""
+    options = _Options(choices, normalise, response)
+    return {choices[place].label for place in options.named(options.response)}
 
 
 def right_labels(
-    references: Sequence[str], choices: Sequence[Choice], normalise: Callable[[str], str]
+    references: Sequence[str], choices: Sequence[Choice], normalise: Normalise
 ) -> set[str]:
     """The labels that `references` give: each is an option's text, its label, or names one option.
 
@@ -60,33 +112,148 @@ def right_labels(
     return right
 
 
-def _texts(choices: Sequence[Choice], normalise: Callable[[str], str]) -> list[tuple[str, int]]:
-    normalised = ((normalise(choice.text), place) for place, choice in enumerate(choices))
-    return [(text, place) for text, place in normalised if text]
+class _Options:
+    """The options of a question, as they are looked for in the parts of one response."""
 
+    def __init__(self, choices: Sequence[Choice], normalise: Normalise, response: str) -> None:
+        self.response = response.translate(_EMPHASIS)
+        self._normalise = normalise
+        self._labels = tuple(choice.label.strip() for choice in choices)
+        self._raw = tuple(choice.text.strip().lower() for choice in choices)
+        normalised = ((normalise(choice.text), place) for place, choice in enumerate(choices))
+        self._texts = sorted((pair for pair in normalised if pair[0]), key=lambda t: -len(t[0]))
+        self._places = {label.lower(): place for place, label in enumerate(self._labels)}
+        self._alone, self._marked, self._held = _patterns(self._labels)
+        self._longest = max(map(len, (*self._raw, *self._labels, "")))
+        numbers = {found[1] for found in _STEP.finditer(self.response)}
+        self._steps = len(numbers) > 1
 
-def _labels_in(response: str, labels: tuple[str, ...], texts: tuple[str, ...]) -> set[int]:
-    """The places of the labels that stand as labels in the raw text.
+    def named(self, part: str) -> set[int]:
+        """The places of the options that a part of the response names by label or text."""
+        found = self._by_label(part)
+        left = self._normalise(part)
+        for text, place in self._texts:
+            if contains_words(left, text):
+                found.add(place)
+                left = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", "\n", left)
+        return found
 
-    Where an option's text begins with a label ("4" and "4 metres"), the text is meant.
-    """
-    alone, marked = _patterns(labels)
-    places = {label.lower(): place for place, label in enumerate(labels)}
-    whole = alone.fullmatch(response)
-    if whole:
-        return {places[whole.group(1).lower()]}
-    found = set()
-    for match in marked.finditer(response):
+    def leads(self, line: str) -> bool:
+        """Whether a label with its sign begins the line."""
+        match = self._marked.match(line)
+        return match is not None and self._label_of(match, line) is not None
+
+    def held(self, text: str) -> Iterator[re.Match[str]]:
+        """Where a label is said to be right: "B is correct"."""
+        return self._held.finditer(text)
+
+    def repeated(self, text: str) -> bool:
+        """Whether the first two lines are the first two options, as the question lists them."""
+        pairs = zip(self._labels[:2], self._raw, strict=False)
+        listed = [self._normalise(f"{label} {own}") for label, own in pairs]
+        lines = text.split("\n", 2)[:2]
+        longest = 2 * self._longest + 9
+        return listed == [self._normalise(line) for line in lines if len(line) < longest]
+
+    def _by_label(self, part: str) -> set[int]:
+        whole = self._alone.fullmatch(part)
+        if whole:
+            return {self._places[whole[1].lower()]}
+        matches = self._marked.finditer(part)
+        return {p for match in matches if (p := self._label_of(match, part)) is not None}
+
+    def _label_of(self, match: re.Match[str], part: str) -> int | None:
+        """The option of a label that stands as one in the raw text.
+
+        Where an option's text begins with a label ("4" and "4 metres"), the text is meant. A number
+        is none where it counts steps, and "[1]" is a citation.
+        """
         number = next(i for i, group in enumerate(match.groups(), 1) if group)
-        label, rest = match[number], response[match.start(number) :].lower()
-        if not any(len(text) > len(label) and rest.startswith(text) for text in texts):
-            found.add(places[label.lower()])
-    return found
+        label, at = match[number], match.start(number)
+        rest = part[at : at + self._longest + 1].lower()
+        if any(len(text) > len(label) and rest.startswith(text) for text in self._raw):
+            return None
+        place = self._places[label.lower()]
+        if label.isdigit() and not match["said"] and match["boxed"] is None:
+            behind = part[match.end() : match.end() + self._longest + 9].lstrip(" \t:.)").lower()
+            own = self._raw[place] and behind.startswith(self._raw[place])
+            listed = self._steps or "\n" in part.strip()
+            if part[match.start()] == "[" or (listed and behind.strip() and not own):
+                return None
+        return place
+
+
+# A number that may count a step: at the start of a line, or in brackets.
+_STEP = re.compile(r"^[ \t]*+(\d{1,2})[.):](?=\s)|\((\d{1,2})\)", re.M)
+
+
+def _answers(text: str, options: _Options) -> Iterator[tuple[str, bool]]:
+    """The parts that may hold the answer, and whether a part decides even if it names no option."""
+    marked = _marked(text)
+    if marked is not None:
+        yield _answer_in(marked, options, True), True
+    if passing := _said_in_passing(text, options):
+        yield passing, False
+    if not options.repeated(text.lstrip()):
+        yield _answer_in(_line(text, 0), options), False
+    yield text, True
+
+
+def _marked(text: str) -> str | None:
+    """What the last mark of the strongest kind has behind it, on its line or the next; None: none.
+
+    "The final answer is not A" marks nothing.
+    """
+    for mark in _MARKS:
+        ends = [match.end() for match in mark.finditer(text)]
+        if ends:
+            found = _line(text, ends[-1])
+            if found and not _DENIED.match(found):
+                return found
+    return None
+
+
+def _said_in_passing(text: str, options: _Options) -> str | None:
+    """The last "the answer is B", or "B is correct", that names an option and is no supposition."""
+    places = [match.span() for match in (*_IN_PASSING.finditer(text), *options.held(text))]
+    for start, end in sorted(places, reverse=True)[:_MOST_MARKS]:
+        lead = _SENTENCE.split(text[max(0, start - _NEAR) : start].rpartition("\n")[2])[-1]
+        behind = text[end : end + _NEAR].partition("\n")[0]
+        if not _SUPPOSED.search(lead) and not _DENIED.match(behind.lstrip()):
+            clause = f"it is {text[start:end]}{_before(_TALK, behind)}"
+            if options.named(clause):
+                return clause
+    return None
+
+
+def _answer_in(line: str, options: _Options, marked: bool = False) -> str:
+    """Of a line that names several options, the answer before the talk about the others."""
+    if len(options.named(line)) < 2:
+        return line
+    answer = _before(_TALK if marked or options.leads(line) else _SENTENCE, line)
+    return line if _DENIED.search(answer) or _SUPPOSED.search(answer) else answer
+
+
+def _before(end: re.Pattern[str], line: str) -> str:
+    """The line up to there; all of it where nothing would be left."""
+    found = end.search(line)
+    return line[: found.start()] if found and line[: found.start()].strip() else line
+
+
+def _line(text: str, at: int) -> str:
+    """What stands from there to the end of the line, or on the next line that is not blank."""
+    rest = _BLANK.match(text, at)
+    start = rest.end() if rest else at
+    end = text.find("\n", start)
+    return text[start : len(text) if end < 0 else end].strip()
+
+
+_BLANK = re.compile(r"\s*+")
 
 
 @lru_cache(maxsize=256)
-def _patterns(labels: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """One for a response that is nothing but a label, one for labels inside a text.
+def _patterns(labels: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    """One for a response that is nothing but a label, for labels inside a text, for "B is correct".
 
     Lower case counts alone and in brackets; elsewhere the label must be written as given, and one
     that is also a word ("A", "I") must be followed by a sign or the end.
@@ -95,11 +262,15 @@ def _patterns(labels: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]
     given = given or r"(?!)"
     wordy = [label for label in labels if label.lower() in _ORDINARY_WORDS]
     words = "|".join(re.escape(label) for label in wordy) or r"(?!)"
-    own = rf"(?!(?:{words})[ \t]+(?!(?:{_GOES_ON})\b)\w)(?:{given})"
+    own = rf"(?!(?:{words})[ \t]++(?!(?:{_GOES_ON})\b)\w)(?:{given})"
     alone = rf"\W*({given})\W*"
     marked = (
-        rf"[(\[](?i:({given}))[)\]]|\\boxed\{{\s*(?:\\text\{{)?(?i:({given}))\}}"
-        rf"|^\s*({given})[.):](?=\s|$)|(?<![\w.(\[])({given})\)(?=\s|$)"
-        rf"|\b(?i:{_SAID})[\"']?({own})(?![\w'’.-]*\w)"
+        rf"[(\[\"](?i:({given}))[)\]\"]|\\boxed\{{\s*+(?:\\text\{{)?(?i:(?P<boxed>{given}))\}}"
+        rf"|^[ \t]*+({given})(?:(?:[.):]|(?<!\d),)(?=\s|$)|[ \t]++[-–—]|[ \t\r]*+$)"
+        rf"|(?<![\w.(\[])({given})\)(?=\s|$)"
+        rf"|\b(?i:{_SAID})[\"']?(?P<said>{own})(?![\w'’.-]*\w)"
     )
-    return re.compile(alone, re.IGNORECASE), re.compile(marked, re.MULTILINE)
+    held = rf"(?<![\w'’-])(?:{own})\)?[ \t]++is[ \t]++(?:the[ \t]++)?(?:correct|right|best)\b"
+    flags = (re.IGNORECASE, re.MULTILINE, 0)
+    patterns = zip((alone, marked, held), flags, strict=True)
+    return tuple(re.compile(pattern, flag) for pattern, flag in patterns)

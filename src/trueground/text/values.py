@@ -1,7 +1,8 @@
 """Numbers, dates and amounts in English text as values that can be compared.
 
 "1.2 million" is 1,200,000; "four" is 4; "1 May 2020", "May 1, 2020" and "2020-05-01" are one day,
-"November 1871" and "1871-11" one month; "3 km" and "3,000 metres" are one length.
+"November 1871" and "1871-11" one month; "3 km" and "3,000 metres" are one length. "5M users" are
+5,000,000 and "1.5k" is 1,500; "03/04/2020" is 4 March or 3 April.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ class Value(msgspec.Struct, frozen=True, gc=False):
 
     `kind` is "number", "ordinal" or "date". A number has `amount` in the base of its `unit` (None:
     a bare count). A date has the parts that were written (`year` is negative before our era);
-    `years` is 10 for a decade and 100 for a century that begins at `year`.
+    `years` is 10 for a decade and 100 for a century that begins at `year`. `either`: `day` and
+    `month` may be the other way round, since countries differ in which they write first.
     """
 
     start: int
@@ -32,6 +34,18 @@ class Value(msgspec.Struct, frozen=True, gc=False):
     month: int | None = None
     day: int | None = None
     years: int = 1
+    either: bool = False
+
+
+def same_day(one: Value, other: Value) -> bool:
+    """Whether two dates may be the same, part by part; a missing part equals only a missing one.
+
+    Two that may each be read in two ways are taken to be written in the same way.
+    """
+    return (one.year, one.month, one.day) == (other.year, other.month, other.day) or (
+        one.either != other.either
+        and (one.year, one.month, one.day) == (other.year, other.day, other.month)
+    )
 
 
 _MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
@@ -40,7 +54,7 @@ _YEAR = r"(?P<y>[12]\d{3})(?![\d,.]\d)"
 _ERA = r"(?:\s?(?P<era>BCE?|B\.C\.(?:E\.)?|CE|AD)\b)?"
 _DATES = (
     re.compile(r"(?P<y>\d{4})[-/](?P<m>[01]?\d)[-/](?P<d>[0-3]?\d)\b"),
-    re.compile(r"(?P<a>\d{1,2})[./](?P<b>\d{1,2})[./](?P<y>\d{4})\b"),
+    re.compile(r"(?P<a>\d{1,2})(?P<sep>[./-])(?P<b>\d{1,2})(?P=sep)(?P<y>\d{4})\b"),
     re.compile(rf"{_DAY}(?:\s+of)?[\s-]+(?P<mon>{_MONTH})(?:,?[\s-]+{_YEAR})?", re.I),
     re.compile(r"(?P<y>\d{3}0)['’]?s\b"),
     re.compile(rf"(?P<c>\d{{1,2}})(?:st|nd|rd|th)[\s-]+centur(?:y|ies)\b{_ERA}", re.I),
@@ -58,6 +72,12 @@ _NUMBER = re.compile(
     r"(?P<int>\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?!\d)|\d{1,100}(?!\d))"
     r"(?P<frac>\.\d+)?(?P<ord>st\b|nd\b|rd\b|th\b)?"
     r"(?:[\s-]?(?P<scale>hundred|thousand|million|billion|trillion|mn|bn|[mkKMB](?=\b))\b)?"
+)
+# People and what they do is counted in millions, and measured in neither metres nor kelvins.
+_COUNTED = re.compile(
+    r" (?:(?:active|daily|monthly|new|unique) )*(?:people|users|views|viewers|visitors|customers"
+    r"|subscribers|followers|members|workers|voters|votes|residents|inhabitants|downloads|copies"
+    r"|jobs|homes|deaths|cases)\b"
 )
 _CLOCK = re.compile(
     r"(?P<h>[0-2]?\d):(?P<min>[0-5]\d)(?::\d\d)?\b(?:\s?(?P<half>[ap])\.?m\b)?", re.I
@@ -156,9 +176,12 @@ def _date(match: re.Match[str]) -> Value | None:
     number = int(year) if year else None
     if "mon" not in part and "m" not in part and "a" not in part:
         return Value(start, end, "date", year=number, years=10)
+    either = False
     if part.get("a"):
         first, second = int(part["a"]), int(part["b"])
-        day, month = (first, second) if first > 12 else (second, first)
+        dotted = part["sep"] == "."  # 3.4.2020: nobody who writes dots puts the month first
+        day, month = (first, second) if first > 12 or (dotted and second < 13) else (second, first)
+        either = day < 13 and day != month and not dotted
     else:
         name = part.get("mon")
         if name in ("may", "march"):
@@ -167,7 +190,7 @@ def _date(match: re.Match[str]) -> Value | None:
         day = int(part.get("d") or 0)
     if not 1 <= month <= 12 or day > 31:
         return None
-    return Value(start, end, "date", year=number, month=month, day=day or None)
+    return Value(start, end, "date", year=number, month=month, day=day or None, either=either)
 
 
 def _century(start: int, end: int, ordinal: int, era: str | None) -> Value:
@@ -196,7 +219,7 @@ def _number_at(text: str, at: int) -> Value | None:
     if match["ord"]:
         return Value(at, end, "ordinal", amount=amount)
     scale, currency = match["scale"], match["cur"]
-    if scale in ("m", "k", "K", "M", "B") and not currency:  # "5 m" is a length
+    if scale in ("m", "k", "K", "M", "B") and not currency and not _scales(text, match):
         end, scale = match.start("scale"), None
         end = len(text[:end].rstrip(" -"))
     if scale:
@@ -208,6 +231,17 @@ def _number_at(text: str, at: int) -> Value | None:
     if not scale and not match["frac"] and (year := _year(text, at, end, digits)):
         return year
     return _with_unit(text, at, end, amount)
+
+
+def _scales(text: str, match: re.Match[str]) -> bool:
+    """Whether a lone letter behind a number is a scale: "5M users", "1.5k"; "5 m" is a length.
+
+    With a blank between, and where "5m" may be metres, things that are counted must follow.
+    """
+    glued = match.start("scale") == match.end("frac" if match["frac"] else "int")
+    if glued and match["scale"] != "m":
+        return match["int"] != "401"  # an American pension, also written 401(k)
+    return _COUNTED.match(text, match.end()) is not None
 
 
 def _year(text: str, at: int, end: int, digits: str) -> Value | None:

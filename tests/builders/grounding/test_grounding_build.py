@@ -121,7 +121,8 @@ def test_it_runs_and_scores_as_expected(
     result = tg.run(
         f"truly-ground/{task}", stating(facts), data=data, out=tmp_path / "run", cache=False
     )
-    for name in ("grounding_f1(scope=gold)", "grounding_recall", "answer_accuracy(parts=each)"):
+    recall = "grounding_recall(abstain=zero)"
+    for name in ("grounding_f1(scope=gold,abstain=zero)", recall, "answer_accuracy(parts=each)"):
         assert result.summary[name].mean == 1.0, name
 
 

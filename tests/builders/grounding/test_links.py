@@ -29,6 +29,11 @@ from trueground.builders.grounding.documents.links import (
         ("if [[ -f x ]]; then [[ ]] [[]]", "if [[ -f x ]]; then [[ ]] [[]]", []),
         ("[T](Low_Fen_(company))!", "T!", ["Low_Fen_(company)"]),
         ("a [b] (c)", "a [b] (c)", []),
+        ("Call handlers[name](event) now.", "Call handlers[name](event) now.", []),
+        ("rows[[0]] and f(x)[i](y)", "rows[[0]] and f(x)[i](y)", []),
+        ("`[a](b.md)` and ``` [[x]]\n[a](b) ```", "`[a](b.md)` and ``` [[x]]\n[a](b) ```", []),
+        ("参见[页](x.md)和[[巴黎]]", "参见页和巴黎", ["x.md", "巴黎"]),
+        ("([T](t.md)), *[U](u.md)*", "(T), *U*", ["t.md", "u.md"]),
     ],
 )
 def test_links_in_text(text: str, plain: str, targets: list[str] | None) -> None:

@@ -23,6 +23,7 @@ _ANSWER = (
     "answer_accuracy(normalizer=faitheval,match=substring)",  # the paper's rule
     "answer_accuracy(normalizer=faitheval)",  # on word boundaries
 )
+_PHRASES = ("phrase_match_strict", "phrase_match", "phrase_match_word")
 _TASK = {"unanswerable": "", "inconsistent": "(task=inconsistent)"}
 Originals = Mapping[str, Original]
 
@@ -54,15 +55,21 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
 
 def _metrics(settings: Settings) -> tuple[str, ...]:
     """The metrics by their keys, the headline first; the paper's rule and the word rule."""
-    if settings.choices:
-        return ("choice_accuracy",)
-    phrase = _TASK[settings.of]
+    if settings.choices:  # the answer, and as section 3.3 has it: named anywhere
+        return ("choice_accuracy", "choice_accuracy(variant=mentions)")
+    found = [name + _TASK[settings.of] for name in _PHRASES]
     if settings.task == "original" or settings.single:
-        return (*_ANSWER, f"phrase_match_strict{phrase}") if settings.instruction else _ANSWER
-    names = ("phrase_match_strict", "phrase_match", "phrase_match_word")
+        found = [*_ANSWER, *found[:1]] if settings.instruction else [*_ANSWER]
+    if settings.scheme == "cot":  # the brief answer, and the whole with its reasons
+        found = [*map(_of_the_answer, found), *found]
     # Beside the phrases, whether the model declines at all, by the rules of `abstained`.
-    declines = ("p_ir",) if settings.of == "unanswerable" else ()
-    return (*(name + phrase for name in names), *declines)
+    declines = settings.task == "unanswerable"
+    return (*found, *(("p_ir",) if declines else ()))
+
+
+def _of_the_answer(metric: str) -> str:
+    name, _, options = metric.removesuffix(")").partition("(")
+    return f"{name}({options}{',' if options else ''}read=answer)"
 
 
 class _Questions:

@@ -14,9 +14,10 @@ _OPTIONS = (
     BenchmarkOption(
         "preset",
         "greedy",
-        "greedy: temperature 0; llama2, vicuna, falcon: top-k 10 at temperature 1; tulu: "
+        "greedy: temperature 0; paper: the same, scored as the paper's code does, by its judge "
+        "where none is named; llama2, vicuna, falcon: top-k 10 at temperature 1; tulu: "
         "temperature 0.6; each with at most 2,048 new tokens",
-        ("greedy", "llama2", "vicuna", "falcon", "tulu"),
+        ("greedy", "paper", "llama2", "vicuna", "falcon", "tulu"),
     ),
     BenchmarkOption(
         "distractors",
@@ -64,6 +65,10 @@ def _prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
     return prepare(task, settled(BENCHMARK, task, options), sources)
 
 
+def _judge(options: Mapping[str, Value]) -> str:
+    return "cross-encoder" if options.get("preset") == "paper" else "lexical"
+
+
 BENCHMARK = Benchmark(
     name="truly-ground",
     doc="strict grounding: all necessary knowledge of the contexts, and nothing else",
@@ -72,4 +77,5 @@ BENCHMARK = Benchmark(
     other_tasks=("no-context",),
     options=_OPTIONS,
     prepare=_prepare,
+    judge=_judge,
 )

@@ -20,6 +20,7 @@ MINED_BUDGET = 2048
 # Appendix C. Sampling is written out: without a temperature, local models answer greedily.
 _PRESETS = {
     "greedy": Params(temperature=0.0, max_tokens=OUTPUT_CAP),
+    "paper": Params(temperature=0.0, max_tokens=OUTPUT_CAP),
     "tulu": Params(temperature=0.6, max_tokens=OUTPUT_CAP),
 } | {
     name: Params(temperature=1.0, top_k=10, max_tokens=OUTPUT_CAP)

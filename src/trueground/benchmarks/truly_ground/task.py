@@ -20,12 +20,10 @@ from trueground.models.prompts import Prompt
 from trueground.records import FileInfo
 from trueground.types import Passage, Record
 
-# The strict definition (section 3.3); the gold contexts are what an answer may draw on.
-_GROUNDING = (
-    "grounding_f1(scope=gold)",
-    "grounding_precision(scope=gold)",
-    "grounding_recall",
-)
+# The strict definition (section 3.3); the gold contexts are what an answer may draw on. Every item
+# counts, or a model would gain by declining what it would get wrong.
+_EVERY = "abstain=zero"
+_PAPER = "variant=reference-code,abstain=as_is"  # the paper's code, which knows no refusals
 _ANSWER = ("answer_accuracy(match=substring,parts=each)", "answer_accuracy(parts=each)")
 _BY = ("meta.popularity", "meta.contexts", "meta.answer")
 
@@ -58,9 +56,15 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
 def _metrics(settings: Settings) -> tuple[str, ...]:
     """The metrics by their keys, the headline first; the earlier definitions last."""
     fluency = ("fluency(items=free-form)",) if settings.fluency else ()
+    how = _PAPER if settings.preset == "paper" else _EVERY
+    recall = f"grounding_recall({how})"
     if settings.closed_book:  # no context, so nothing that an answer could stay within
-        return (*_ANSWER, "grounding_recall", *fluency)
-    return (*_GROUNDING, *_ANSWER, "context_entails(scope=gold)", *fluency)
+        return (*_ANSWER, recall, *fluency)
+    f1, precision, entails = (
+        f"{name}(scope=gold,{how})"
+        for name in ("grounding_f1", "grounding_precision", "context_entails")
+    )
+    return (f1, precision, recall, *_ANSWER, entails, *fluency)
 
 
 def _options(

@@ -15,7 +15,9 @@ from trueground.records.problems import shorten
 T = TypeVar("T")
 _FENCE = "```"
 _MOST_FENCES = 20
-_MOST_STARTS = 50  # braces at which an object is looked for
+_MOST_STARTS = 20_000  # braces at which an object is looked for
+_MOST_READ = 1 << 19  # characters, of what turned out to be no object
+_DEEP = 1 << 12  # what a nest too deep to be read counts as
 _LONGEST = 1 << 20  # characters; no object that is asked for comes near
 _LARGEST = 2**63 - 1  # what files and other readers take
 _SHOWN = 120
@@ -98,14 +100,20 @@ def _fenced(reply: str) -> list[str]:
 
 def _in_prose(reply: str) -> Iterator[dict[str, Any]]:
     """The outermost objects anywhere in the reply."""
-    end = 0
-    starts = (match.start() for match in re.finditer(r"\{", reply))
+    end = read = 0
+    starts = (match.start() for match in re.finditer(r"\{(?=\s*+[\"}])", reply))
     for _, start in zip(range(_MOST_STARTS), starts, strict=False):
+        if read > _MOST_READ:
+            return
         if start < end:
             continue
         try:
             value, end = _DECODER.raw_decode(reply, start)
+        except json.JSONDecodeError as error:
+            read += error.pos - start
+            continue
         except (ValueError, RecursionError):
+            read += _DEEP
             continue
         if isinstance(value, dict):
             yield value

@@ -53,5 +53,11 @@ def _date_agrees(claimed: Value, found: Value) -> bool:
         )
     if found.years > 1 and claimed.year is not None:
         return False
-    pairs = ((claimed.year, found.year), (claimed.month, found.month), (claimed.day, found.day))
-    return all(mine is None or mine == theirs for mine, theirs in pairs)
+    mine = (claimed.year, claimed.month, claimed.day)
+    readings = [(found.year, found.month, found.day)]
+    if claimed.either != found.either:  # two that may be read in two ways are written alike
+        readings.append((found.year, found.day, found.month))
+    return any(
+        all(one is None or one == other for one, other in zip(mine, theirs, strict=True))
+        for theirs in readings
+    )

@@ -24,7 +24,7 @@ class LexicalJudge:
 
     name = "lexical"
     threshold = 0.5
-    signature = basis = "lexical-3"
+    signature = basis = "lexical-4"
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
         """Return one verdict for each request; every text is read once."""

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -16,6 +16,7 @@ from trueground.metrics.registry import parse_spec
 from trueground.reports.leaderboard.prompt_names import prompt_of
 from trueground.reports.leaderboard.runs import Entry, Run
 from trueground.reports.leaderboard.short import short_names
+from trueground.types import Status
 
 # The paper's order; tasks of other benchmarks follow by name, `original` after all of them.
 TASK_ORDER = ("unanswerable", "inconsistent", "counterfactual")
@@ -25,6 +26,8 @@ _ORDER = (
     "nq", "hotpotqa", "topiocqa",
 )  # fmt: skip
 _DIGITS = re.compile(r"\d+")
+# Statuses that the question has, whatever the answer.
+_NOT_ASKED = (Status.NOT_APPLICABLE, Status.MISSING_FIELD)
 _MICRO = re.compile(r"_micro(?=\(|$)")
 _OF_PROMPT = "task-instruction"  # of FaithEval: what of it is in the prompt, not what is asked
 # Options that go with the tested model: its own sampling, its own tokens that a budget counts.
@@ -35,7 +38,8 @@ _OF_MODEL = {"truly-ground": {"preset", "tokenizer"}}
 class Column:
     """One measurement: a task with its options and headline metric, or one metric of `score`.
 
-    `higher_is_better` is None where the metric is not known here.
+    `higher_is_better` is None where the metric is not known here. `asked` is the most questions of
+    a run to which the metric applies; 0 for `score`, whose runs have questions of their own.
     """
 
     id: str
@@ -45,6 +49,7 @@ class Column:
     metric: str
     options: dict[str, Any]
     higher_is_better: bool | None
+    asked: int = 0
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,11 @@ class Cell:
 
     `run` is the run's label, or `place` says where a paper has printed the number. `sd` is the
     standard deviation over `repeats` answers to each question; a paper need not say over how many.
+
+    Where the mean is over fewer items than were asked of it, or of another run in the column,
+    `asked` is how many it should be over, and `placed_by` the mean with 0 for those that are
+    missing (1 where lower is better), by which it is ranked: what a model leaves out, or declines,
+    must not lift it above others.
     """
 
     mean: float | None
@@ -66,6 +76,13 @@ class Cell:
     place: str | None = None
     sd: float | None = None
     repeats: int | None = None
+    asked: int | None = None
+    placed_by: float | None = None
+
+    @property
+    def place_value(self) -> float | None:
+        """What the cell is ranked by."""
+        return self.mean if self.placed_by is None else self.placed_by
 
 
 @dataclass(frozen=True)
@@ -83,7 +100,15 @@ class Entrant:
     def cell(self, column: Column) -> Cell | None:
         """The column's headline number for this model."""
         run = self.runs.get(column.id)
-        return None if run is None else cell(run, column.metric)
+        found = None if run is None else cell(run, column.metric)
+        if run is None or found is None or found.mean is None or not found.scored:
+            return found
+        asked = max(column.asked * run.manifest.repeats, _asked(found))
+        if found.scored >= asked:
+            return found
+        share = found.scored / asked
+        missing = 1 - share if column.higher_is_better is False else 0.0
+        return replace(found, asked=asked, placed_by=share * found.mean + missing)
 
 
 @dataclass(frozen=True)
@@ -124,7 +149,10 @@ def lay_out(runs: Sequence[Run]) -> Board:
         for key in _keys(run):
             keys[key].append(run)
     ordered = sorted(keys, key=_order)
-    columns = [_column(number, key, keys) for number, key in enumerate(ordered, 1)]
+    columns = [
+        replace(_column(number, key, keys), asked=_most_asked(key, keys[key]))
+        for number, key in enumerate(ordered, 1)
+    ]
     entrants = _entrants({c.id: keys[key] for c, key in zip(columns, ordered, strict=True)})
     if columns:
         first = columns[0]
@@ -192,6 +220,19 @@ def _column(number: int, key: _Key, keys: Iterable[_Key]) -> Column:
         options=settings,
         higher_is_better=_direction(key.metric),
     )
+
+
+def _most_asked(key: _Key, runs: Sequence[Run]) -> int:
+    """The most questions of a run to which the metric applies, each counted once."""
+    if key.benchmark is None:
+        return 0
+    asked = [(cell(run, key.metric), run.manifest.repeats) for run in runs]
+    return max((_asked(found) // repeats for found, repeats in asked if found), default=0)
+
+
+def _asked(found: Cell) -> int:
+    """How many answers the mean should be over: all but those that the metric is not about."""
+    return (found.n or 0) - sum(found.unscored.get(status, 0) for status in _NOT_ASKED)
 
 
 def _shown(name: str, value: object, keys: Iterable[_Key]) -> str:
@@ -266,4 +307,5 @@ def _rank_value(entrant: Entrant, column: Column) -> float:
     found = entrant.cell(column)
     if found is None or found.mean is None:
         return float("inf")
-    return found.mean if column.higher_is_better is False else -found.mean
+    assert found.place_value is not None
+    return found.place_value if column.higher_is_better is False else -found.place_value

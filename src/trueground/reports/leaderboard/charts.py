@@ -58,6 +58,7 @@ def _interval(cell: Cell, scale: Scale) -> Interval | None:
 
 
 def _order(cell: Cell, column: Column) -> float:
-    if cell.mean is None:
+    value = cell.place_value
+    if value is None:
         return math.inf
-    return cell.mean if column.higher_is_better is False else -cell.mean
+    return value if column.higher_is_better is False else -value

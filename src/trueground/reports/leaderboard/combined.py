@@ -16,6 +16,7 @@ BENCHMARK = "faitheval"
 class Combined:
     """An organisation's best model. `parts` are its accuracies, one a task, and `score` their mean.
 
+    `placed_by` is what it is ranked by where a part is over fewer items (see `Cell`).
     `organisation` is None for a model that the models table does not have: it stands alone.
     """
 
@@ -24,6 +25,12 @@ class Combined:
     source: str | None
     parts: list[float]
     score: float
+    placed_by: float | None = None
+
+    @property
+    def place_value(self) -> float:
+        """What the row is ranked by."""
+        return self.score if self.placed_by is None else self.placed_by
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ def combined_scores(board: Board, facts: Mapping[str, Facts]) -> list[CombinedSc
         for entry in filter(None, entries):
             # A model of unknown origin competes with nobody.
             key = ("", entry.organisation) if entry.organisation else (entry.name, "")
-            if key not in best or entry.score > best[key].score:
+            if key not in best or entry.place_value > best[key].place_value:
                 best[key] = entry
         ids = {column.id for column in columns}
         missing = [
@@ -53,7 +60,7 @@ def combined_scores(board: Board, facts: Mapping[str, Facts]) -> list[CombinedSc
             for entrant, entry in zip(board.entrants, entries, strict=True)
             if entry is None and entrant.source is None and ids & entrant.runs.keys()
         ]
-        rows = sorted(best.values(), key=lambda row: (-row.score, row.name))
+        rows = sorted(best.values(), key=lambda row: (-row.place_value, row.name))
         if rows:
             titles = [column.title for column in columns]
             found.append(CombinedScores([c.id for c in columns], titles, rows, missing))
@@ -78,12 +85,12 @@ def _triples(board: Board) -> list[list[Column]]:
 def _combined(
     entrant: Entrant, columns: list[Column], facts: Mapping[str, Facts]
 ) -> Combined | None:
-    parts = []
-    for column in columns:
-        found = entrant.cell(column)
-        if found is None or found.mean is None:
-            return None
-        parts.append(found.mean)
+    found = [entrant.cell(column) for column in columns]
+    parts = [cell.mean for cell in found if cell and cell.mean is not None]
+    if len(parts) < len(columns):
+        return None
+    placed = [cell.place_value or 0.0 for cell in found if cell]
+    fewer = any(cell.placed_by is not None for cell in found if cell)
     known = facts.get(entrant.model)
     return Combined(
         name=entrant.name,
@@ -91,4 +98,5 @@ def _combined(
         source=entrant.source,
         parts=parts,
         score=sum(parts) / len(parts),
+        placed_by=sum(placed) / len(placed) if fewer else None,
     )

@@ -25,6 +25,11 @@ from trueground.reports.leaderboard.qa.warnings import warnings as qa_warnings
 from trueground.reports.leaderboard.runs import Run, find_runs, read_runs
 from trueground.reports.terminal import shown_name
 
+_FEWER = (
+    "† over fewer items than were asked: ranked not by this mean, but with 0 (1 where lower is "
+    "better) for each item that is missing."
+)
+
 
 @dataclass(frozen=True)
 class Row:
@@ -59,6 +64,12 @@ class Leaderboard:
     runs: list[RunFacts]
     notices: dict[str, list[str]]
     warnings: list[str]
+
+    @property
+    def fewer(self) -> str:
+        """What the mark † beside a mean says; empty where there is none."""
+        cells = [cell for row in self.rows for cell in row.cells.values()]
+        return _FEWER if any(cell.placed_by is not None for cell in cells) else ""
 
 
 def leaderboard(
@@ -178,15 +189,15 @@ def _rows(board: Board, facts: dict[str, Facts]) -> list[Row]:
 
 
 def _best(column: Column, entrants: Sequence[Entrant]) -> list[Entrant]:
-    """Those with the best mean of a column; none where all are the same, or without a direction.
+    """Those who rank first in a column; none where all are the same, or without a direction.
 
     Published ones take no part where their numbers rest on other minimum knowledge sets.
     """
     alone = sets_by_chance(column)
     means = {
-        at: cell.mean
+        at: cell.place_value
         for at, entrant in enumerate(entrants)
-        if (cell := entrant.cell(column)) and cell.mean is not None
+        if (cell := entrant.cell(column)) and cell.place_value is not None
         if not (alone and entrant.source)
     }
     if len(set(means.values())) < 2 or column.higher_is_better is None:

@@ -95,6 +95,7 @@ def render(board: Leaderboard, prompts: Sequence[Mapping[str, Any]] = ()) -> str
     lines = size_lines(board)
     view: dict[str, Any] = {
         "board": board,
+        "fewer": board.fewer,
         "mark": MARK,
         "benchmarks": sorted({c.benchmark for c in board.columns if c.benchmark}),
         "models": _models(board),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trueground.reports.leaderboard.board import ORIGINAL, Board, Column, Entrant, cell
+from trueground.reports.leaderboard.board import ORIGINAL, Board, Cell, Column, Entrant, cell
 from trueground.stats.ranks import rank_differences
 
 # Options of the original task that say which context was shown, not how the model was asked.
@@ -17,6 +17,7 @@ class Change:
     """A model's means on the original and on the new context; rank 1 is the best, ties share it.
 
     `rank_difference` is the original rank minus the new one: below 0, the model lost places.
+    `fewer` tells of each of the two whether it is over fewer items, and ranked by `Cell.placed_by`.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Change:
     rank_original: int
     rank_new: int
     rank_difference: int
+    fewer: tuple[bool, bool] = (False, False)
 
 
 @dataclass(frozen=True)
@@ -80,22 +82,23 @@ def _belongs(original: Column, new: Column) -> bool:
 
 
 def _changes(board: Board, original: Column, new: Column) -> list[Change]:
-    means: dict[str, tuple[Entrant, float, float]] = {}
+    found: dict[str, tuple[Entrant, Cell, Cell]] = {}
     for entrant in board.entrants:
         before, after = entrant.cell(original), entrant.cell(new)
         if before and after and before.mean is not None and after.mean is not None:
             key = f"{entrant.name}\n{entrant.source or ''}"  # a paper may have the same model
-            means[key] = (entrant, before.mean, after.mean)
+            found[key] = (entrant, before, after)
     rows = []
     for r in rank_differences(
-        {key: mean for key, (_, mean, _) in means.items()},
-        {key: mean for key, (_, _, mean) in means.items()},
+        {key: before.place_value or 0.0 for key, (_, before, _) in found.items()},
+        {key: after.place_value or 0.0 for key, (_, _, after) in found.items()},
     ):
         assert r.rank_a and r.rank_b and r.difference is not None  # noqa: PT018 - both are there
-        entrant, a, b = means[r.name]
-        rows.append(
-            Change(entrant.name, entrant.source, a, b, b - a, r.rank_a, r.rank_b, r.difference)
-        )
+        entrant, before, after = found[r.name]
+        a, b = before.mean or 0.0, after.mean or 0.0
+        fewer = (before.placed_by is not None, after.placed_by is not None)
+        ranks = (r.rank_a, r.rank_b, r.difference)
+        rows.append(Change(entrant.name, entrant.source, a, b, b - a, *ranks, fewer))
     return rows
 
 
@@ -117,7 +120,10 @@ def _match(entrant: Entrant, column: Column) -> Match | None:
     if run is None:
         return None
     means: dict[str, float | None] = {}
+    # Where reasons are scored too, the headline is of the answer: all three rules of it.
+    answers = "read=answer" in column.metric
     for name in run.summary.metrics:
-        value = cell(run, name)
-        means[name.partition("(")[0]] = value.mean if value else None
+        if ("read=answer" in name) == answers:
+            value = cell(run, name)
+            means[name.partition("(")[0]] = value.mean if value else None
     return Match(entrant.name, entrant.source, means.get(STRICT), means.get(LOOSE), means.get(WORD))

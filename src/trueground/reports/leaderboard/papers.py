@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from trueground.benchmarks.published import PublishedScore, PublishedTable, published
 from trueground.errors import UsageError
+from trueground.metrics.base import make_spec
 from trueground.metrics.registry import parse_spec
 from trueground.reports.leaderboard.board import Board, Column
 from trueground.reports.leaderboard.runs import (
@@ -47,8 +48,9 @@ class PaperRanks:
 def paper_runs(board: Board) -> list[Run]:
     """The published models of every column with which the paper's numbers can be compared.
 
-    Comparable is the same task with the same options and the same metric; of instruct-qa and
-    KaLMA, any metric. Raises UsageError where there is none.
+    Comparable is the same task with the same options and the same metric, of Truly-Ground however
+    refusals count and texts are cut for the judge; of instruct-qa and KaLMA, any metric. Raises
+    UsageError where there is none.
     """
     found = [run for column in board.columns for run in _column_runs(column)]
     if not found:
@@ -172,9 +174,16 @@ def _place(
 
 
 def _key(metric: str) -> str:
-    """The canonical spelling of a metric with its options, without the judge."""
+    """The canonical spelling of a metric with its options, without the judge.
+
+    Of a strict grounding metric without those by which the paper's code differs from ours.
+    """
     metric = metric.partition("@")[0]
     try:
-        return parse_spec(metric).key
+        spec = parse_spec(metric)
     except UsageError:
         return metric
+    if spec.metric.family != "grounding":
+        return spec.key
+    kept = {name: v for name, v in spec.options.items() if name not in ("variant", "abstain")}
+    return make_spec(spec.metric, kept).key

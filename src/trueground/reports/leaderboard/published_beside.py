@@ -47,7 +47,7 @@ def beside_published(board: Board) -> list[str]:
     found = _limited(board)
     for paper in PAPER_JUDGES:
         found += _other_judges(board, paper)
-    return found
+    return found + _other_code(board)
 
 
 def _columns(board: Board) -> Iterator[tuple[Column, list[Run], list[Run]]]:
@@ -71,6 +71,21 @@ def _limited(board: Board) -> list[str]:
     return [
         f"{few(titles)}: {few(cut)} ran with a limit; the published numbers are over the whole "
         "task."
+    ]
+
+
+def _other_code(board: Board) -> list[str]:
+    """Truly-Ground's numbers are those of the paper's code, which cuts texts for the judge."""
+    titles = [
+        column.title
+        for column, *_ in _columns(board)
+        if column.metric.startswith("grounding_") and "variant=reference-code" not in column.metric
+    ]
+    if not titles:
+        return []
+    return [
+        f"{few(titles)}: the published numbers are over all questions by the paper's own code, the "
+        "runs are not. For numbers made in its way: trueground run truly-ground --preset paper."
     ]
 
 

@@ -22,10 +22,14 @@ def render(board: Leaderboard, path: Path) -> str:
     blocks = _scores(board)
     for scores in board.combined:
         best = [
-            [f"{row.name} (published)" if row.source else row.name, number(row.score)]
+            [
+                f"{row.name} (published)" if row.source else row.name,
+                number(row.score) + _mark(row.placed_by),
+            ]
             for row in scores.rows
         ]
         blocks.append(_aligned([["best of each organisation", "combined"], *best]))
+    blocks += [board.fewer] * bool(board.fewer)
     blocks += [_aligned(rows) for rows in tables(board.qa)]
     blocks.append(f"page   {path}")
     return "\n\n".join(blocks)
@@ -66,7 +70,12 @@ def _cell(cell: Cell | None) -> str:
         shown += f" ({number(cell.ci[0])} … {number(cell.ci[1])})"
     if cell.unscored:
         shown += f" {cell.scored:,} of {cell.n:,}"
-    return shown
+    return shown + _mark(cell.placed_by)
+
+
+def _mark(placed_by: float | None) -> str:
+    """Beside a mean over fewer items: what it is ranked by."""
+    return "" if placed_by is None else f" † ranked by {number(placed_by)}"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from trueground.text.normalize import get_normalizer
-from trueground.text.values import Value, values
+from trueground.text.values import Value, same_day, values
 
 _WORD = re.compile(r"\w+(?:['’.,/-]\w+)*")
 _PARTICLES = "of|de|del|van|von|der|den|la|le|the|di|da|du|bin|al|for|on|in|to|a"
@@ -156,7 +156,7 @@ def same_value(a: Value, b: Value) -> bool:
     if "date" in (a.kind, b.kind):
         if a.kind != b.kind:
             return False
-        return (a.year, a.month, a.day, a.years) == (b.year, b.month, b.day, b.years)
+        return a.years == b.years and same_day(a, b)
     if a.amount is None or b.amount is None or a.kind != b.kind:
         return False
     close = abs(a.amount - b.amount) <= 1e-9 * max(abs(a.amount), abs(b.amount))

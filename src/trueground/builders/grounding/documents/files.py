@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 from trueground.builders.base import Dropped
@@ -18,6 +20,7 @@ from trueground.retrieval.corpora.documents.base import Document, read_bytes, re
 _LARGEST = 100 << 20  # bytes
 _BINARY = ("NUL", "invalid UTF", "bytes that are no text")
 _HTML, _MARKDOWN = (".html", ".htm"), (".md", ".markdown")
+_NAME = re.compile(r"[A-Za-z0-9_\])]\Z")
 _ASIDE = ("nav", "footer", "aside")
 
 
@@ -73,8 +76,13 @@ def _markdown(text: str) -> list[str]:
     from markdown_it import MarkdownIt
 
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
-    parts = [part for token in tokens for part in token.children or ()]
-    return [str(part.attrs["href"]) for part in parts if part.type == "link_open"]
+    parts = [[None, *(token.children or ())] for token in tokens]
+    return [
+        str(part.attrs["href"])
+        for before, part in pairwise(one for some in parts for one in some)
+        if part is not None and part.type == "link_open"
+        if before is None or not _NAME.search(before.content)  # handlers[name](event)
+    ]
 
 
 def _html(data: bytes) -> list[str]:

@@ -10,22 +10,27 @@ from urllib.parse import unquote, urlsplit
 from trueground.builders.grounding.documents.document import Document, Raw
 from trueground.retrieval.corpora.corpus import page_key
 
+# Between backticks, and where a name stands before the brackets ("rows[[0]]", "handlers[name](x)"),
+# it is code that is meant.
+_CODE = r"```.*?```|`[^`\n]*`"
+_BARE = r"(?<![A-Za-z0-9_\])])"
 # [[Title]], [[Title|words shown]]; no blank behind the brackets, so that no shell test is meant.
-_WIKI = re.compile(r"\[\[(?=\S)([^\[\]|\n]+)(?:\|([^\[\]\n]*))?\]\]")
-_MARKDOWN = re.compile(r"(?<!!)\[([^\[\]\n]+)\]\(<?([^()<>\s]+(?:\([^()\s]*\)[^()<>\s]*)?)>?\)")
+_WIKI = re.compile(rf"{_CODE}|{_BARE}\[\[(?=\S)([^\[\]|\n]+)(?:\|([^\[\]\n]*))?\]\]", re.DOTALL)
+_TARGET = r"<?([^()<>\s]+(?:\([^()\s]*\)[^()<>\s]*)?)>?"
+_MARKDOWN = re.compile(rf"{_CODE}|{_BARE}(?<!!)\[([^\[\]\n]+)\]\({_TARGET}\)", re.DOTALL)
 
 
 def wiki_links(text: str) -> tuple[str, list[str]]:
     """(the text as a reader sees it, targets of its links [[Title]] and [[Title|shown]])."""
-    targets = [match[1].strip() for match in _WIKI.finditer(text)]
-    return _WIKI.sub(lambda match: (match[2] or match[1]).strip(), text), targets
+    targets = [match[1].strip() for match in _WIKI.finditer(text) if match[1]]
+    return _WIKI.sub(lambda match: (match[2] or match[1] or match[0]).strip(), text), targets
 
 
 def text_links(text: str) -> tuple[str, list[str]]:
     """The same for a text that may also have links of the form [shown](target)."""
-    found = [(m.start(), m[1].strip()) for m in _WIKI.finditer(text)]
-    found += [(m.start(), m[2]) for m in _MARKDOWN.finditer(text)]
-    plain = _MARKDOWN.sub(lambda match: match[1], wiki_links(text)[0])
+    found = [(m.start(), m[1].strip()) for m in _WIKI.finditer(text) if m[1]]
+    found += [(m.start(), m[2]) for m in _MARKDOWN.finditer(text) if m[1]]
+    plain = _MARKDOWN.sub(lambda match: match[1] or match[0], wiki_links(text)[0])
     return plain, [target for _, target in sorted(found)]
 
 
