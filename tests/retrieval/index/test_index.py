@@ -474,6 +474,50 @@ def test_another_process_is_waited_for(
     ]
 
 
+RACE = """
+import sys, pathlib
+from trueground.retrieval.index import build_index
+print('ready', flush=True)
+sys.stdin.readline()
+for number in range(int(sys.argv[3])):
+    out = pathlib.Path(f'{sys.argv[2]}-{number}')
+    made = build_index(pathlib.Path(sys.argv[1]), out, ['bm25'])
+    print(len(made.passages), *made.retrievers, flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_builders_that_begin_at_once_all_have_the_index(corpus: Path, tmp_path: Path) -> None:
+    pytest.importorskip("bm25s", reason="the retrieval extra is not installed")
+    rounds = 12
+    command = [sys.executable, "-c", RACE, str(corpus), str(tmp_path / "i"), str(rounds)]
+    pipe = subprocess.PIPE
+    all_ = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(3)]
+    try:
+        heard = [process.stdout.readline() for process in all_ if process.stdout]
+        for _ in range(rounds):
+            for process in all_:
+                assert process.stdin is not None
+                process.stdin.write("go\n")
+                process.stdin.flush()
+            heard += [process.stdout.readline() for process in all_ if process.stdout]
+    finally:
+        for process in all_:
+            process.kill()
+            process.communicate()
+    assert heard == ["ready\n"] * 3 + ["4 bm25\n"] * 3 * rounds
+    for number in range(rounds):
+        assert open_index(tmp_path / f"i-{number}").damaged() == []
+
+
+def test_what_a_killed_process_began_is_gone_on_with(corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "i"
+    out.mkdir()
+    (out / ".index.json.part").write_text('{"trueground_in')
+    assert len(build_index(corpus, out, []).passages) == len(ROWS)
+    assert not (out / ".index.json.part").exists()
+
+
 WAIT = """
 import sys, pathlib
 from trueground.retrieval.index import build_index

@@ -14,6 +14,7 @@ import msgspec
 
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
 from trueground.net.locks import LOCK, locked
+from trueground.net.state import unfinished
 from trueground.plugins import read_given
 from trueground.retrieval.base import Progress, no_progress
 from trueground.retrieval.corpora.corpus import Entry
@@ -51,10 +52,13 @@ def see_usable(source: Path, out: Path) -> None:
             f"{out} lies in the corpus {source}, and would be read as a part of it; choose another "
             "--out"
         )
-    if out.is_dir() and not is_index(out):
-        names = {entry.name for entry in out.iterdir()} - {LOCK}
-        if any(not name.startswith((_GONE, _UNFINISHED)) for name in names):
-            raise OutputError(f"{out} holds files but no index; choose another --out")
+    names = (
+        {entry.name for entry in out.iterdir()} - {LOCK, unfinished(INDEX)} if out.is_dir() else ()
+    )
+    foreign = any(not name.startswith((_GONE, _UNFINISHED)) for name in names)
+    # Asked last: another process may just be beginning an index there.
+    if foreign and not is_index(out):
+        raise OutputError(f"{out} holds files but no index; choose another --out")
 
 
 @contextmanager
