@@ -295,6 +295,23 @@ def test_what_a_user_says_of_answerability_stays(tmp_path: Path) -> None:
     assert ask(data, setting="closed-book")["0"].record.answerable is False
 
 
+def test_what_cannot_be_answered_stays_so_with_its_gold_passage(tmp_path: Path) -> None:
+    _, corpus = world(tmp_path)
+    data = jsonl(tmp_path / "mine.jsonl", [{**single(1), "answerable": False}])
+    for setting in ("gold", "retrieved"):
+        record = ask(data, corpus=str(corpus), setting=setting)["s1"].record
+        assert record.answerable is False
+    rows = topiocqa(True)
+    for number, answer in enumerate(["UNANSWERABLE", " Unanswerable\n", "It is unanswerable"]):
+        rows[number]["Answer"] = answer
+    data = jsonl(tmp_path / "topiocqa_dev.jsonl", rows)
+    for setting, known in (("gold", True), ("retrieved", True), ("closed-book", None)):
+        options = {} if setting == "closed-book" else {"corpus": str(corpus)}
+        asked = ask(data, "topiocqa", setting=setting, **options)
+        said = [question.record.answerable for question in asked.values()]
+        assert said == [False, False, known]
+
+
 def test_what_a_user_notes_of_a_question_stays(tmp_path: Path) -> None:
     """`meta` is the user's; a name under which the run tells what it found cannot be shared."""
     meta = {"dataset": "staff", "setting": "morning", "note": [1]}

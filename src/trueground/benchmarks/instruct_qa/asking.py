@@ -104,14 +104,15 @@ class Questions:
         answerable = item.answerable
         if settings.setting == "gold":
             contexts, more = self._gold(item), dict[str, Any]()
-            answerable = True
+            answerable = item.answerable is not False
         elif settings.setting == "irrelevant":
             contexts = self._passages(found, [[]])
             more = {"irrelevant_rank": found.rank, "irrelevant_found": found.rank is not None}
             answerable = False
         elif settings.setting == "retrieved":
             contexts, more = self._retrieved(item, found)
-            if item.gold:  # a passage that is not gold may hold the answer too
+            # A passage that is not gold may hold the answer too.
+            if item.gold and item.answerable is not False:
                 answerable = True if more["gold_retrieved"] else None
         else:
             contexts, more = [], {}

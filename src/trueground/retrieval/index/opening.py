@@ -16,7 +16,7 @@ from trueground.retrieval.corpora.store_files import TornError
 from trueground.retrieval.index.file import PASSAGES, IndexFile, read_index_file
 from trueground.retrieval.index.sources import difference
 from trueground.retrieval.kept import Kept
-from trueground.retrieval.kinds import Shown, bases, compose, kind_of
+from trueground.retrieval.kinds import bases, compose, kind_of
 from trueground.retrieval.written import as_written
 
 
@@ -127,8 +127,7 @@ class Index:
                 wrapped = Kept(inner, sha256, kept, label=label, progress=progress)
                 return Opened(wrapped, opened.close)
 
-            shown = Shown(self.passages.texts, self.passages.searched)
-            made = compose(written, open_base, shown)
+            made = compose(written, open_base, self.passages)
             stack.callback(made.close)
             return Opened(made.retriever, stack.pop_all().close)
 
