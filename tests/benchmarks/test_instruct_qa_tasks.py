@@ -27,6 +27,7 @@ from tests.benchmarks.instruct_qa_files import (
     parquet,
     river,
     single,
+    talk,
     topiocqa,
     whole,
     world,
@@ -251,6 +252,29 @@ def test_gold_texts_need_no_corpus(tmp_path: Path) -> None:
     _, corpus = world(tmp_path)
     record = ask(data, corpus=str(corpus), passages="4")["s7"].record
     assert [one.title for one in record.contexts or () if one.gold] == [TOWNS[7]]
+
+
+def test_what_is_searched_for_where_there_is_a_history(tmp_path: Path) -> None:
+    """All turns, and never a sign between them that a corpus may have as a word."""
+    person = PEOPLE[founder(4)]
+    turns = ["Hello.", "Hi.", "Thanks.", "Sure."] * 2
+    row = {**talk(4), "history": [*turns, f"Tell me of {person}.", "Gladly."]}
+    other = {**row, "id": "mine", "retrieval_query": f"{TOWNS[30]} market town"}
+    dates = [{"id": f"d{n}", "text": f"Sep 2021, page {n}. Sep! Sep!"} for n in range(9)]
+    both = jsonl(tmp_path / "both.jsonl", [*PASSAGES, *dates])
+    data = jsonl(tmp_path / "talks.jsonl", [row, other])
+    found = {
+        form: {key: titles(one)[:1] for key, one in ask(
+            data, corpus=str(both), passages="4", retrieval_query=form).items()}
+        for form in ("auto", "all", "last")
+    }  # fmt: skip
+    assert found["auto"] == {"t4": [person], "mine": [TOWNS[30]]}
+    assert found["all"] == {"t4": [person], "mine": [person]}
+    assert found["last"]["t4"] == found["last"]["mine"] != [person]
+    made = task(data, corpus=str(both))
+    assert made.options["retrieval-query"] == "auto"
+    assert "retrieval-query" not in task(data, corpus=str(both), setting="gold").options
+    assert task(data, setting="closed-book", retrieval_query="last").unused == ("retrieval-query",)
 
 
 def test_a_gold_passage_is_shown_once(tmp_path: Path) -> None:

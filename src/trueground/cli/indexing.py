@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,6 +29,24 @@ Retrievers = Annotated[
         "--retriever",
         help='bm25, dense:MODEL, hybrid:"A + B" or multi-hop:"A", with options behind: '
         "bm25(k1=0.9). Repeatable.",
+    ),
+]
+
+
+class Form(StrEnum):
+    """What of a conversation is searched for."""
+
+    AUTO = "auto"
+    ALL = "all"
+    LAST = "last"
+
+
+QueryForm = Annotated[
+    Form,
+    typer.Option(
+        "--retrieval-query",
+        help="What is searched for where a row has a history: auto (its retrieval_query, or else "
+        "all turns), all (turns), last (the question alone).",
     ),
 ]
 NoCache = Annotated[
@@ -108,6 +127,7 @@ def search(
     retriever: Annotated[
         str | None, typer.Option(help="One whose files the index has. Default: its first.")
     ] = None,
+    retrieval_query: QueryForm = Form.AUTO,
     top: Annotated[int, typer.Option(min=1, help="Hits for each query.")] = 8,
     no_cache: NoCache = False,
     format_: FormatOption = Format.TEXT,
@@ -117,7 +137,7 @@ def search(
     """Show the passages that are nearest to each query; json: one line for each query."""
     from trueground.retrieval.index import open_index
 
-    asked = _queries(query, queries)
+    asked = _queries(query, queries, retrieval_query)
     opened = open_index(index)
     with progress_bar(quiet or no_progress) as progress:
         found = opened.open(_named(opened, retriever), cache=not no_cache, progress=progress)
@@ -142,6 +162,7 @@ def evaluate(
         Path, typer.Option(help="Questions with their gold passages: ids, titles or texts.")
     ],
     retriever: Retrievers = None,
+    retrieval_query: QueryForm = Form.AUTO,
     top: Annotated[int, typer.Option(min=1, help="Hits that are searched for.")] = 100,
     k: Annotated[
         list[int] | None,
@@ -166,7 +187,7 @@ def evaluate(
     wanted = list(dict.fromkeys(retriever or opened.retrievers))
     for written in wanted:
         opened.see(written)
-    asked = read_questions(queries)
+    asked = read_questions(queries, retrieval_query)
     gold, absent = gold_numbers(opened.passages, asked)
     if not any(gold):
         raise InputError(_no_gold(index, queries, absent))
@@ -205,15 +226,16 @@ def _see_only_added(index: Path, read_anew: bool) -> None:
         )
 
 
-def _queries(query: list[str] | None, queries: Path | None) -> list[Question]:
+def _queries(query: list[str] | None, queries: Path | None, form: str) -> list[Question]:
     from trueground.errors import UsageError
+    from trueground.retrieval.base import Query
     from trueground.retrieval.questions import Question, read_questions
 
     if (queries is None) == (not query):
         raise UsageError("name what to search for: queries behind INDEX, or --queries FILE")
     if queries is not None:
-        return read_questions(queries)
-    return [Question(str(number), text, "") for number, text in enumerate(query or ())]
+        return read_questions(queries, form)
+    return [Question(str(number), Query(text), "") for number, text in enumerate(query or ())]
 
 
 def _named(opened: Index, retriever: str | None) -> str:

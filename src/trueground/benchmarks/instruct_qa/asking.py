@@ -95,7 +95,7 @@ class Questions:
             return [Found(())] * len(block)
         if start not in self._found:
             plain = settings.task == "topiocqa"
-            queries = [query(item.question, item.history, plain=plain) for item in block]
+            queries = [query(item, settings.retrieval_query, plain=plain) for item in block]
             self._found[start] = library.find(block, queries, settings)
         return self._found[start]
 

@@ -11,6 +11,7 @@ from typing import Any
 from trueground.benchmarks.instruct_qa.fields import Fields
 from trueground.benchmarks.instruct_qa.items import Gold, Item
 from trueground.records.problems import describe
+from trueground.retrieval.questions import own_query
 from trueground.types import Turn
 
 Rows = Iterable[tuple[str, dict[str, Any]]]
@@ -65,6 +66,7 @@ def read_topiocqa(rows: Rows) -> Iterator[Item]:
             _gold_passage(fields),
             group=conversation,
             answerable=False if answer.strip().upper() == _UNANSWERABLE else None,
+            retrieval_query=own_query(place, row),
             meta={"turn": int(turn) if turn.isdecimal() else turn, "topic": fields.maybe("Topic")},
         )
 

@@ -27,11 +27,12 @@ _SPECIAL: dict[str, tuple[Value, str]] = {
 # The options that have no say in a setting, or in a task whose questions have no history.
 _NO_SAY: dict[str, tuple[str, ...]] = {
     "retrieved": ("irrelevant-rank", "without-gold"),
-    "gold": ("retriever", "passages", "irrelevant-rank", "gold-needed"),
+    "gold": ("retriever", "retrieval-query", "passages", "irrelevant-rank", "gold-needed"),
     "irrelevant": ("passages", "gold-needed", "without-gold"),
     "closed-book": (
         "instruction",
         "retriever",
+        "retrieval-query",
         "corpus",
         "passages",
         "irrelevant-rank",
@@ -39,8 +40,8 @@ _NO_SAY: dict[str, tuple[str, ...]] = {
         "without-gold",
         "passage-words",
     ),
-    "nq": ("history-turns",),
-    "hotpotqa": ("history-turns",),
+    "nq": ("history-turns", "retrieval-query"),
+    "hotpotqa": ("history-turns", "retrieval-query"),
 }
 
 
@@ -52,6 +53,7 @@ class Settings:
     setting: str
     instruction: str
     retriever: str
+    retrieval_query: str
     corpus: Path | None
     passages: int
     irrelevant_rank: int
@@ -100,6 +102,7 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
         setting=setting,
         instruction=str(options["instruction"]),
         retriever=text_of(options, "retriever") or "bm25",
+        retrieval_query=str(options["retrieval-query"]),
         corpus=corpus,
         passages=number_of(options, "passages", 1) or _PASSAGES.get(task, 8),
         irrelevant_rank=number_of(options, "irrelevant-rank", 1) or 0,
