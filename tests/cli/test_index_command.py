@@ -197,6 +197,26 @@ def test_what_is_no_history(
     assert re.search(f"line 1, {words}", refused(InputError, "evaluate", built, "--queries", file))
 
 
+def test_links_out_of_a_corpus(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.txt").write_text("A text.")
+    (tmp_path / "b.txt").write_text("Another text.")
+    (docs / "b.txt").symlink_to(tmp_path / "b.txt")
+    done = run("build", docs, "--out", tmp_path / "i")
+    assert "\n1 passages" in done.stdout
+    assert "links that lead out of" in done.stderr
+    # What lies behind such a link is no part of the corpus: it may change.
+    (tmp_path / "b.txt").write_text("Something else.")
+    assert run("search", tmp_path / "i", "text").exit_code == 0
+    done = run("build", docs, "--out", tmp_path / "j", "--follow-links")
+    assert "\n2 passages" in done.stdout
+    assert done.stderr == ""
+    assert run("search", tmp_path / "j", "text").exit_code == 0
+    (tmp_path / "b.txt").write_text("Something else again.")
+    assert "b.txt has changed" in refused(InputError, "search", tmp_path / "j", "text")
+
+
 def test_retrievers_that_are_put_together_need_no_files_of_their_own(built: Path) -> None:
     done = run(
         "search", built, "Anna Ruck", "--top", 2, "--retriever", 'multi-hop:"bm25"', "--format=json"

@@ -73,6 +73,10 @@ def build(
     skip_unreadable: Annotated[
         bool, typer.Option("--skip-unreadable", help="Leave out documents that cannot be read.")
     ] = False,
+    follow_links: Annotated[
+        bool,
+        typer.Option("--follow-links", help="Read also what links lead to out of the folder."),
+    ] = False,
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Make an index that is there anew.")
     ] = False,
@@ -84,7 +88,7 @@ def build(
     from trueground.retrieval.corpora.reading import Reading
     from trueground.retrieval.index import add_retrievers, build_index, is_index
 
-    reading = Reading(passage_words, passage_overlap, skip_unreadable)
+    reading = Reading(passage_words, passage_overlap, skip_unreadable, follow_links)
     wanted = retriever or ["bm25"]
 
     def note(said: str) -> None:

@@ -11,6 +11,7 @@ from trueground.errors import InputError, MissingExtraError, UsageError
 from trueground.net.cache import ResponseCache, searches_path
 from trueground.plugins import Given, read_given
 from trueground.retrieval.base import Kind, Opened, Progress, no_progress
+from trueground.retrieval.corpora.reading import reading_of
 from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.corpora.store_files import TornError
 from trueground.retrieval.index.file import PASSAGES, IndexFile, read_index_file
@@ -165,7 +166,7 @@ def open_index(path: Path) -> Index:
 def see_current(path: Path) -> IndexFile:
     """What index.json says. InputError: no index, or its corpus has changed since."""
     state = read_index_file(path)
-    changed = difference(Path(state.corpus), state.files)
+    changed = difference(Path(state.corpus), state.files, reading_of(state.reading))
     if changed is not None:
         raise InputError(
             f"the index {path} is out of date: {changed}. Make it anew with: trueground index "
