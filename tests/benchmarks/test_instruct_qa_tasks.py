@@ -277,6 +277,50 @@ def test_what_is_searched_for_where_there_is_a_history(tmp_path: Path) -> None:
     assert task(data, setting="closed-book", retrieval_query="last").unused == ("retrieval-query",)
 
 
+def test_passages_that_were_retrieved_elsewhere(tmp_path: Path) -> None:
+    """With a corpus, and without one where the results hold the passages."""
+    _, corpus = world(tmp_path)
+    rows = [single(0), {**talk(4), "gold": [{"text": TEXT[PEOPLE[founder(4)]]}]}]
+    rows[0]["gold"] = [{"text": TEXT[TOWNS[0]]}]
+    data = jsonl(tmp_path / "mine.jsonl", rows)
+    found = {"s0": [TOWNS[3], TOWNS[0]], "t4": [PEOPLE[founder(4)], TOWNS[3]]}
+    said = [rows[0]["question"], " [SEP] ".join([*rows[1]["history"], rows[1]["question"]])]
+    passages = {name: {"id": ID[name], "title": name, "text": TEXT[name]} for name in TEXT}
+    results = [
+        {
+            "question": question,
+            "answers": [],
+            "ctxs": [passages[name] for name in found[str(row["id"])]],
+        }
+        for question, row in zip(said, rows, strict=True)
+    ]
+    dpr = whole(tmp_path / "dpr.json", results)
+    trec = tmp_path / "run.trec"
+    lines = [
+        f"{key} Q0 {ID[name]} {rank} {-rank} x\n"
+        for key, names in found.items()
+        for rank, name in enumerate(names)
+    ]
+    trec.write_text("".join(lines))
+    for path, options in (
+        (dpr, {}),
+        (dpr, {"corpus": str(corpus)}),
+        (trec, {"corpus": str(corpus)}),
+    ):
+        asked = ask(data, retriever=f"file:{path}", **options)
+        assert {key: titles(one) for key, one in asked.items()} == found
+        ranks = [(one.record.meta or {})["gold_rank"] for one in asked.values()]
+        assert ranks == [2, 1]
+    made = task(data, retriever=f"file:{dpr}", passages="1")
+    assert str(made.options["retriever"]).startswith("file:")
+    assert [titles(one) for one in made.questions()] == [names[:1] for names in found.values()]
+    with pytest.raises(UsageError, match=r"needs passages to search.*file:RESULTS"):
+        task(data, retriever=f"file:{trec}")
+    torn = [*results, {"question": "Why?", "ctxs": [{**passages[TOWNS[0]], "text": "Another."}]}]
+    with pytest.raises(InputError, match="another text than before with the id"):
+        task(data, retriever=f"file:{whole(tmp_path / 'torn.json', torn)}")
+
+
 def test_a_gold_passage_is_shown_once(tmp_path: Path) -> None:
     """By its text, its id and its title: as the corpus has it, at its first place."""
     texts = [TEXT[TOWNS[8]], TEXT[TOWNS[7]].upper()]

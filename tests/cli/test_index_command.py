@@ -217,6 +217,29 @@ def test_links_out_of_a_corpus(tmp_path: Path) -> None:
     assert "b.txt has changed" in refused(InputError, "search", tmp_path / "j", "text")
 
 
+def test_results_that_were_found_elsewhere(built: Path, questions: Path, tmp_path: Path) -> None:
+    """A TREC run goes by the questions' ids, DPR's results by their words."""
+    trec = "q1 Q0 ruck 1 9 x\nq2 Q0 bees 1 9 x\nq2 Q0 korvik 2 8 x\nq3 Q0 korvik 1 1 x\n"
+    (tmp_path / "run.trec").write_text(trec)
+    found = {"q1": ["ruck"], "q2": ["bees", "korvik"], "q3": ["korvik"], "q4": []}
+    dpr = [{"question": row["question"], "ctxs": [{"id": id_} for id_ in found[str(row["id"])]]}
+           for row in QUESTIONS]  # fmt: skip
+    (tmp_path / "dpr.json").write_text(json.dumps(dpr))
+    written = [f"file:{tmp_path / name}" for name in ("run.trec", "dpr.json")]
+    written.append(f'hybrid:"{written[0]} + {written[1]}"')
+    command = ("--queries", questions, "-k", 1, "-k", 2, "--format", "json")
+    for retriever in written:
+        done = run("evaluate", built, *command, "--retriever", retriever)
+        [result] = json.loads(done.stdout)["retrievers"].values()
+        means = {
+            name: result["metrics"][name]["mean"] for name in ("success@1", "success@2", "mrr@2")
+        }
+        assert means == {"success@1": 1 / 3, "success@2": 2 / 3, "mrr@2": 0.5}
+        assert result["signature"].startswith(("file:", "hybrid:"))
+    words = refused(InputError, "search", built, "Who?", "--retriever", written[0])
+    assert "no results for the question 'Who?'" in words
+
+
 def test_retrievers_that_are_put_together_need_no_files_of_their_own(built: Path) -> None:
     done = run(
         "search", built, "Anna Ruck", "--top", 2, "--retriever", 'multi-hop:"bm25"', "--format=json"

@@ -28,7 +28,7 @@ Retrievers = Annotated[
     typer.Option(
         "--retriever",
         help='bm25, dense:MODEL, hybrid:"A + B" or multi-hop:"A", with options behind: '
-        "bm25(k1=0.9). Repeatable.",
+        "bm25(k1=0.9); file:RESULTS, found elsewhere. Repeatable.",
     ),
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ def data_files(path: Path, out: Out = _files_only) -> list[Path]:
     return found
 
 
-def plain_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def plain_rows(path: Path) -> Generator[tuple[str, dict[str, Any]], None, None]:
     """(place such as `a.jsonl, line 3`, row) of a file, or of all data files of a folder.
 
     JSON lines, a JSON array, CSV or Parquet, also packed. Empty cells are left out. InputError: a

@@ -15,6 +15,7 @@ from trueground.encoders import text_encoder
 from trueground.encoders.options import encoder_options
 from trueground.errors import UsageError, unknown_name
 from trueground.plugins import Given, add, load_plugins, read_given
+from trueground.retrieval import results
 from trueground.retrieval.base import Kind, Opened, Passages, Retriever
 from trueground.retrieval.bm25.about import options_of
 from trueground.retrieval.bm25.memory import BM25
@@ -75,6 +76,7 @@ _SHOWN: dict[str, dict[str, Any]] = {
     "dense": {"name": "dense:MODEL", "extra": "onnx or hf; retrieval for hnsw and ivf"},
     "hybrid": {"name": 'hybrid:"A + B"'},
     "multi-hop": {"name": 'multi-hop:"A"'},
+    results.NAME: {"name": f"{results.NAME}:RESULTS"},
 }
 
 
@@ -86,7 +88,7 @@ def retriever(name: str) -> Callable[[Factory], Factory]:
     """
 
     def register(factory: Factory) -> Factory:
-        if name in _COMPOUNDS:
+        if name in (*_COMPOUNDS, results.NAME):
             raise UsageError(f"a retriever named {name!r} exists already; choose another name")
         add("retriever", retrievers, name, factory)
         return factory
@@ -98,6 +100,7 @@ def kinds() -> list[dict[str, Any]]:
     """Every kind of retriever: `name` as a user writes it, `doc` in one line, `extra` or None."""
     load_plugins()
     docs = {name: made.__doc__ for name, made in (*retrievers.items(), *_COMPOUNDS.items())}
+    docs[results.NAME] = "Results that were found elsewhere: DPR's ctxs, a TREC run"
     return [
         {"name": name, "doc": (doc or "").strip().partition("\n")[0], "extra": None}
         | _SHOWN.get(name, {})
@@ -126,7 +129,7 @@ def kind_of(given: Given) -> Kind:
     if given.name not in retrievers:
         load_plugins()
     if given.name not in retrievers:
-        raise unknown_name("retriever", given.name, (*retrievers, *_COMPOUNDS))
+        raise unknown_name("retriever", given.name, (*retrievers, *_COMPOUNDS, results.NAME))
     return retrievers[given.name]()
 
 
@@ -136,6 +139,8 @@ def compose(written: str, open_base: OpenBase, passages: Passages) -> Opened:
     UsageError: what cannot be read, an unknown name or option.
     """
     given = read_given("retriever", written)
+    if given.name == results.NAME:
+        return Opened(results.Results(given, passages), lambda: None)
     if given.name not in _COMPOUNDS:
         return open_base(given)
     inner = parts_of(given, _EXAMPLES[given.name])

@@ -25,7 +25,7 @@ OPTIONS = (
     BenchmarkOption(
         "retriever",
         "bm25",
-        'bm25, dense:MODEL, hybrid:"bm25 + dense:MODEL", multi-hop:"dense:MODEL"',
+        'bm25, dense:MODEL, hybrid:"bm25 + dense:MODEL", multi-hop:"dense:MODEL", file:RESULTS',
         varied=True,
     ),
     BenchmarkOption(

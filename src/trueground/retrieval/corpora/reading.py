@@ -14,7 +14,7 @@ from trueground.records.plainrows import data_files, files_below, plain_rows
 from trueground.retrieval.corpora.corpus import Entry, row_entries
 from trueground.retrieval.corpora.documents import ENDINGS, read_document
 from trueground.retrieval.corpora.documents.cutting import cut
-from trueground.retrieval.corpora.formats.dpr import dpr_rows, is_dpr
+from trueground.retrieval.corpora.formats.dpr import dpr_rows, found_rows, is_dpr, is_results
 from trueground.retrieval.corpora.formats.wikipedia import bz2_rows, is_map, map_rows
 
 _BZ2 = ".bz2"
@@ -175,6 +175,8 @@ class _Bare:
                 yield from self._with_text(bz2_rows(file))
             elif is_dpr(file):
                 yield from dpr_rows(file)
+            elif is_results(file):
+                yield from found_rows(file)
             elif is_map(file):
                 yield from self._with_text(map_rows(file))
             else:
