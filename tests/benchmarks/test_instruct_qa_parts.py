@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from trueground.benchmarks.instruct_qa.history import cut, query, written
+from trueground.benchmarks.instruct_qa.items import Item
 from trueground.benchmarks.instruct_qa.prompting import listed
 from trueground.benchmarks.instruct_qa.trimming import first_line, own_turn, trimmer
 from trueground.retrieval.gold import same_text
@@ -51,10 +54,20 @@ def test_turns_are_written_with_their_speakers() -> None:
 
 
 def test_queries_join_all_turns() -> None:
-    turns = [Turn("Who’s There?"), Turn("Nobody (?)")]
-    assert query("Why??", turns, plain=True) == "who's there [SEP] nobody (?) [SEP] why"
-    assert query(" Why? ", turns, plain=False) == "Who’s There? [SEP] Nobody (?) [SEP] Why?"
-    assert query("Why?", [], plain=False) == "Why?"
+    said = (Turn("Who’s There?"), Turn(" "), Turn("Nobody (?)"))
+    item = Item("line 1", "q7", " Why?? ", (), said)
+    assert query(item, "auto", plain=True) == "who's there nobody (?) why"
+    found = query(item, "auto", plain=False)
+    assert (found, found.turns) == (
+        "Who’s There? Nobody (?) Why??",
+        ("Who’s There?", "Nobody (?)", "Why??"),
+    )
+    assert found.id == "q7"
+    assert query(item, "last", plain=False).turns == ("Why??",)
+    rewritten = replace(item, retrieval_query="Why is Nobody there?")
+    assert query(rewritten, "auto", plain=False).turns == ("Why is Nobody there?",)
+    assert query(rewritten, "all", plain=False) == found
+    assert query(rewritten, "last", plain=False) == "Why??"
 
 
 @pytest.mark.parametrize(

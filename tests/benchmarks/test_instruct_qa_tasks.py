@@ -27,6 +27,7 @@ from tests.benchmarks.instruct_qa_files import (
     parquet,
     river,
     single,
+    talk,
     topiocqa,
     whole,
     world,
@@ -253,6 +254,73 @@ def test_gold_texts_need_no_corpus(tmp_path: Path) -> None:
     assert [one.title for one in record.contexts or () if one.gold] == [TOWNS[7]]
 
 
+def test_what_is_searched_for_where_there_is_a_history(tmp_path: Path) -> None:
+    """All turns, and never a sign between them that a corpus may have as a word."""
+    person = PEOPLE[founder(4)]
+    turns = ["Hello.", "Hi.", "Thanks.", "Sure."] * 2
+    row = {**talk(4), "history": [*turns, f"Tell me of {person}.", "Gladly."]}
+    other = {**row, "id": "mine", "retrieval_query": f"{TOWNS[30]} market town"}
+    dates = [{"id": f"d{n}", "text": f"Sep 2021, page {n}. Sep! Sep!"} for n in range(9)]
+    both = jsonl(tmp_path / "both.jsonl", [*PASSAGES, *dates])
+    data = jsonl(tmp_path / "talks.jsonl", [row, other])
+    found = {
+        form: {key: titles(one)[:1] for key, one in ask(
+            data, corpus=str(both), passages="4", retrieval_query=form).items()}
+        for form in ("auto", "all", "last")
+    }  # fmt: skip
+    assert found["auto"] == {"t4": [person], "mine": [TOWNS[30]]}
+    assert found["all"] == {"t4": [person], "mine": [person]}
+    assert found["last"]["t4"] == found["last"]["mine"] != [person]
+    made = task(data, corpus=str(both))
+    assert made.options["retrieval-query"] == "auto"
+    assert "retrieval-query" not in task(data, corpus=str(both), setting="gold").options
+    assert task(data, setting="closed-book", retrieval_query="last").unused == ("retrieval-query",)
+
+
+def test_passages_that_were_retrieved_elsewhere(tmp_path: Path) -> None:
+    """With a corpus, and without one where the results hold the passages."""
+    _, corpus = world(tmp_path)
+    rows = [single(0), {**talk(4), "gold": [{"text": TEXT[PEOPLE[founder(4)]]}]}]
+    rows[0]["gold"] = [{"text": TEXT[TOWNS[0]]}]
+    data = jsonl(tmp_path / "mine.jsonl", rows)
+    found = {"s0": [TOWNS[3], TOWNS[0]], "t4": [PEOPLE[founder(4)], TOWNS[3]]}
+    said = [rows[0]["question"], " [SEP] ".join([*rows[1]["history"], rows[1]["question"]])]
+    passages = {name: {"id": ID[name], "title": name, "text": TEXT[name]} for name in TEXT}
+    results = [
+        {
+            "question": question,
+            "answers": [],
+            "ctxs": [passages[name] for name in found[str(row["id"])]],
+        }
+        for question, row in zip(said, rows, strict=True)
+    ]
+    dpr = whole(tmp_path / "dpr.json", results)
+    trec = tmp_path / "run.trec"
+    lines = [
+        f"{key} Q0 {ID[name]} {rank} {-rank} x\n"
+        for key, names in found.items()
+        for rank, name in enumerate(names)
+    ]
+    trec.write_text("".join(lines))
+    for path, options in (
+        (dpr, {}),
+        (dpr, {"corpus": str(corpus)}),
+        (trec, {"corpus": str(corpus)}),
+    ):
+        asked = ask(data, retriever=f"file:{path}", **options)
+        assert {key: titles(one) for key, one in asked.items()} == found
+        ranks = [(one.record.meta or {})["gold_rank"] for one in asked.values()]
+        assert ranks == [2, 1]
+    made = task(data, retriever=f"file:{dpr}", passages="1")
+    assert str(made.options["retriever"]).startswith("file:")
+    assert [titles(one) for one in made.questions()] == [names[:1] for names in found.values()]
+    with pytest.raises(UsageError, match=r"needs passages to search.*file:RESULTS"):
+        task(data, retriever=f"file:{trec}")
+    torn = [*results, {"question": "Why?", "ctxs": [{**passages[TOWNS[0]], "text": "Another."}]}]
+    with pytest.raises(InputError, match="another text than before with the id"):
+        task(data, retriever=f"file:{whole(tmp_path / 'torn.json', torn)}")
+
+
 def test_a_gold_passage_is_shown_once(tmp_path: Path) -> None:
     """By its text, its id and its title: as the corpus has it, at its first place."""
     texts = [TEXT[TOWNS[8]], TEXT[TOWNS[7]].upper()]
@@ -293,6 +361,23 @@ def test_what_a_user_says_of_answerability_stays(tmp_path: Path) -> None:
     data = jsonl(tmp_path / "mine.jsonl", rows)
     assert ask(data, corpus=str(corpus))["0"].record.answerable is False
     assert ask(data, setting="closed-book")["0"].record.answerable is False
+
+
+def test_what_cannot_be_answered_stays_so_with_its_gold_passage(tmp_path: Path) -> None:
+    _, corpus = world(tmp_path)
+    data = jsonl(tmp_path / "mine.jsonl", [{**single(1), "answerable": False}])
+    for setting in ("gold", "retrieved"):
+        record = ask(data, corpus=str(corpus), setting=setting)["s1"].record
+        assert record.answerable is False
+    rows = topiocqa(True)
+    for number, answer in enumerate(["UNANSWERABLE", " Unanswerable\n", "It is unanswerable"]):
+        rows[number]["Answer"] = answer
+    data = jsonl(tmp_path / "topiocqa_dev.jsonl", rows)
+    for setting, known in (("gold", True), ("retrieved", True), ("closed-book", None)):
+        options = {} if setting == "closed-book" else {"corpus": str(corpus)}
+        asked = ask(data, "topiocqa", setting=setting, **options)
+        said = [question.record.answerable for question in asked.values()]
+        assert said == [False, False, known]
 
 
 def test_what_a_user_notes_of_a_question_stays(tmp_path: Path) -> None:

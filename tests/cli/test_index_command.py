@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -141,6 +142,102 @@ def test_search_in_json_has_a_line_for_each_query(
         "Where is Korvik?",
         "honey",
     ]
+
+
+TALK = ["Who led it?", "Anna Ruck.", "When?", "In May.", "With whom?", "Alone.", "Why?", "For fun."]
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> tuple[Path, Path]:
+    """An index in which "Sep" stands, and a question that is nothing without its eight turns."""
+    dates = [{"id": f"d{n}", "text": f"Sep 2021, page {n} of the diary. Sep!"} for n in range(5)]
+    corpus = lines(tmp_path / "talk.jsonl", [*ROWS, *dates])
+    assert run("build", corpus, "--out", tmp_path / "talk").exit_code == 0
+    row = {"question": "And then?", "history": TALK, "gold": "ruck", "id": "t"}
+    turns = [{"role": "user", "content": text} for text in TALK]
+    rows = [
+        row,
+        {**row, "id": "u", "history": turns},
+        {**row, "id": "v", "history": None, "retrieval_query": "Anna Ruck"},
+    ]
+    return tmp_path / "talk", lines(tmp_path / "talks.jsonl", rows)
+
+
+def test_a_history_is_searched_for_as_it_was_said(talk: tuple[Path, Path]) -> None:
+    index, questions = talk
+    command = ("--queries", questions, "--format", "json")
+    found = [json.loads(line) for line in run("search", index, *command).stdout.splitlines()]
+    assert found[0]["query"] == " ".join([*TALK, "And then?"])
+    assert [one["hits"][0]["id"] for one in found] == ["ruck"] * 3
+    assert not any(hit["id"].startswith("d") for one in found for hit in one["hits"])
+
+    def success(form: str) -> float:
+        done = run("evaluate", index, *command, "-k", 1, "--retrieval-query", form)
+        [result] = json.loads(done.stdout)["retrievers"].values()
+        return float(result["metrics"]["success@1"]["mean"])
+
+    # Without history "v" has nothing but its own query, and "last" is for all the bare question.
+    assert [success(form) for form in ("auto", "all", "last")] == [1.0, 2 / 3, 0.0]
+    assert run("evaluate", index, *command, "--retrieval-query", "some").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"history": "Who?"}, "field 'history': found str .Who.*; expected a list"),
+        ({"history": ["Who?", 3]}, "field 'history\\[1\\]': found int 3"),
+        ({"retrieval_query": " "}, "field 'retrieval_query': found str \" \"; expected"),
+        ({"retrieval_query": ["Who?"]}, "field 'retrieval_query': found list"),
+    ],
+)
+def test_what_is_no_history(
+    row: dict[str, object], words: str, built: Path, tmp_path: Path
+) -> None:
+    file = lines(tmp_path / "odd.jsonl", [{"question": "And?", "gold": "ruck", **row}])
+    assert re.search(f"line 1, {words}", refused(InputError, "evaluate", built, "--queries", file))
+
+
+def test_links_out_of_a_corpus(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.txt").write_text("A text.")
+    (tmp_path / "b.txt").write_text("Another text.")
+    (docs / "b.txt").symlink_to(tmp_path / "b.txt")
+    done = run("build", docs, "--out", tmp_path / "i")
+    assert "\n1 passages" in done.stdout
+    assert "links that lead out of" in done.stderr
+    # What lies behind such a link is no part of the corpus: it may change.
+    (tmp_path / "b.txt").write_text("Something else.")
+    assert run("search", tmp_path / "i", "text").exit_code == 0
+    done = run("build", docs, "--out", tmp_path / "j", "--follow-links")
+    assert "\n2 passages" in done.stdout
+    assert done.stderr == ""
+    assert run("search", tmp_path / "j", "text").exit_code == 0
+    (tmp_path / "b.txt").write_text("Something else again.")
+    assert "b.txt has changed" in refused(InputError, "search", tmp_path / "j", "text")
+
+
+def test_results_that_were_found_elsewhere(built: Path, questions: Path, tmp_path: Path) -> None:
+    """A TREC run goes by the questions' ids, DPR's results by their words."""
+    trec = "q1 Q0 ruck 1 9 x\nq2 Q0 bees 1 9 x\nq2 Q0 korvik 2 8 x\nq3 Q0 korvik 1 1 x\n"
+    (tmp_path / "run.trec").write_text(trec)
+    found = {"q1": ["ruck"], "q2": ["bees", "korvik"], "q3": ["korvik"], "q4": []}
+    dpr = [{"question": row["question"], "ctxs": [{"id": id_} for id_ in found[str(row["id"])]]}
+           for row in QUESTIONS]  # fmt: skip
+    (tmp_path / "dpr.json").write_text(json.dumps(dpr))
+    written = [f"file:{tmp_path / name}" for name in ("run.trec", "dpr.json")]
+    written.append(f'hybrid:"{written[0]} + {written[1]}"')
+    command = ("--queries", questions, "-k", 1, "-k", 2, "--format", "json")
+    for retriever in written:
+        done = run("evaluate", built, *command, "--retriever", retriever)
+        [result] = json.loads(done.stdout)["retrievers"].values()
+        means = {
+            name: result["metrics"][name]["mean"] for name in ("success@1", "success@2", "mrr@2")
+        }
+        assert means == {"success@1": 1 / 3, "success@2": 2 / 3, "mrr@2": 0.5}
+        assert result["signature"].startswith(("file:", "hybrid:"))
+    words = refused(InputError, "search", built, "Who?", "--retriever", written[0])
+    assert "no results for the question 'Who?'" in words
 
 
 def test_retrievers_that_are_put_together_need_no_files_of_their_own(built: Path) -> None:

@@ -70,3 +70,54 @@ def test_a_special_token_that_cannot_be_spelt_is_left_out(tmp_path: Path) -> Non
     made.save(str(tmp_path / "tokenizer.json"))
     tokenizer = read_tokenizer("m", tmp_path)
     assert [found.tokens for found in plain(tokenizer, ["cabc", "cdc"])] == [["c", "c"]] * 2
+
+
+def bert(folder: Path, single: str = "[CLS] $A [SEP]") -> Tokeniser:
+    """As BERT's, with words for tokens and a window of 8; `single` as of another model."""
+    from tokenizers import models, pre_tokenizers, processors
+
+    special = [(piece, number) for number, piece in enumerate(("[PAD]", "[CLS]", "[SEP]"))]
+    words = ["[UNK]", *"abcdefghijk", "sep", "[", "]"]
+    vocabulary = dict(special) | {word: 3 + number for number, word in enumerate(words)}
+    made = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    made.add_special_tokens([piece for piece, _ in special])
+    made.post_processor = processors.TemplateProcessing(single=single, special_tokens=special)
+    made.save(str(folder / "tokenizer.json"))
+    return Tokeniser("m", folder, 8, pairs=False)
+
+
+def test_between_turns_stands_the_models_own_separator(tmp_path: Path) -> None:
+    tokeniser = bert(tmp_path)
+    spelt = {number: token for token, number in tokeniser._tokenizer.get_vocab().items()}
+
+    def read(*turns: str) -> str:
+        (row,) = tokeniser.turns([turns])
+        assert not row.types.any()
+        return " ".join(spelt[number] for number in row.ids.tolist())
+
+    assert read("a b") == "[CLS] a b [SEP]"
+    assert read("a", "b c", "d") == "[CLS] a [SEP] b c [SEP] d [SEP]"
+    # What a user writes stays text, a question that is too long loses its end, and a conversation
+    # its beginning: the question stands last.
+    assert read("a [sep]", "b") == "[CLS] a [ sep ] [SEP] b [SEP]"
+    assert read("a b c d e f g h") == "[CLS] a b c d e f [SEP]"
+    assert read("a b c d e", "f", "g h") == "[CLS] e [SEP] f [SEP] g h [SEP]"
+    rows = [["a"], ["b", "c"]]
+    together = [row.ids.tolist() for row in tokeniser.turns(rows)]
+    assert together == [tokeniser.turns([one])[0].ids.tolist() for one in rows]
+    assert (
+        tokeniser.turns([["a", "b"]])[0].ids.tolist()
+        == tokeniser.turns([("a", "b")])[0].ids.tolist()
+    )
+
+
+@pytest.mark.parametrize("single", ["$A", "[CLS] $A"])
+def test_turns_stand_behind_each_other_where_nothing_ends_a_text(
+    single: str, tmp_path: Path
+) -> None:
+    tokeniser = bert(tmp_path, single)
+    assert (
+        tokeniser.turns([["a", "b c"]])[0].ids.tolist()
+        == tokeniser.singles(["a b c"])[0].ids.tolist()
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -174,3 +175,40 @@ def test_texts_are_not_kept_in_memory(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert replies == [str(n) for n in range(0, 20_000, 999)]
     assert used < 10_000_000 < file.stat().st_size
+
+
+ROWS = [{"id_": 1, "question": "?", "answer": "Paris", "prompt": "p", "indices": [3]}]
+OUTPUTS = {"1": {"input": "p", "output": "Paris"}, "Q2": {"input": "q", "output": ""}}
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("value", [ROWS, OUTPUTS, [{"id": "1", "response": "Paris"}], ROWS[0]])
+def test_answers_as_their_authors_publish_them(
+    value: Any, indent: int | None, tmp_path: Path
+) -> None:
+    file = tmp_path / "results.json"
+    if isinstance(value, dict) and "answer" in value:
+        indent = None  # a row of JSON lines
+    file.write_text(json.dumps(value, indent=indent) + "\n")
+    model = ReplayModel(str(file))
+    assert model.reply_for("1") == Reply(text="Paris")
+    assert model.reply_for("Q2") == (Reply(text="") if value is OUTPUTS else None)
+    before = model.signature
+    file.write_text(file.read_text() + " ")
+    assert ReplayModel(str(file)).signature != before
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ([{"id": 1}], "entry 1: Object missing required field `response`"),
+        ([{"answer": "a"}], "entry 1: neither `id` nor `prompt_sha256`"),
+        ({"Q0": {"output": 5}}, "Expected `str | null`"),
+        ([3], "Expected `object`, got `int`"),
+    ],
+)
+def test_what_is_no_answer(value: Any, found: str, tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(value))
+    with pytest.raises(InputError, match=re.escape(found)):
+        ReplayModel(str(file))

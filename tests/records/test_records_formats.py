@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,6 +20,7 @@ from tests.records.record_files import (
     read,
 )
 
+from trueground.errors import BadRowsError
 from trueground.records import open_records
 from trueground.types import Choice, Passage, Record, Turn
 
@@ -44,6 +46,52 @@ def test_byte_order_mark_is_skipped(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"a{ending}"
     path.write_bytes(b"\xef\xbb\xbf" + WRITERS[ending]([FULL]))
     assert read(path) == [FULL]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("packing", PACKERS)
+def test_answers_as_their_authors_publish_them(
+    indent: int | None, packing: str, tmp_path: Path
+) -> None:
+    """Instruct-QA's result rows, and Truly-Ground's object of answers."""
+    rows = [{"id_": "q_1", "answer": "Paris", "prompt": "p", "indices": [3, 4]}]
+    answers = {"Q0": {"input": "p", "output": "Paris"}, "Q10": {"input": "q", "output": ""}}
+    for name, value in (("rows", rows), ("answers", answers)):
+        path = tmp_path / f"{name}.json{packing}"
+        path.write_bytes(PACKERS[packing](json.dumps(value, indent=indent).encode()))
+        found = read(path)
+        if name == "rows":
+            meta = {"prompt": "p", "indices": [3, 4]}
+            assert found == [Record(id="q_1", response="Paris", meta=meta)]
+        else:
+            assert [(one.id, one.response) for one in found] == [("Q0", "Paris"), ("Q10", "")]
+            assert found[0].meta == {"input": "p"}
+    lines = tmp_path / "rows.jsonl"
+    lines.write_text(json.dumps(rows[0]) + "\n")
+    assert read(lines)[0].response == "Paris"
+    nested = tmp_path / "nested.json"
+    nested.write_text(json.dumps({"raw": {"output": "x"}, "response": "Paris"}) + "\n")
+    assert [one.response for one in read(nested)] == ["Paris"]
+    torn = tmp_path / "torn.json"
+    torn.write_text(json.dumps({**answers, "Q3": ["x"]}))
+    with pytest.raises(BadRowsError, match=r"row 3.*under 'Q3'; expected input and output"):
+        read(torn)
+
+
+def test_facts_of_sentences(tmp_path: Path) -> None:
+    """FActScore's [sentence, [fact, …]], also beside plain facts and in a cell."""
+    facts = [["It is tall and old.", ["It is tall.", "It is old."]], ["Hm.", []], "It is red."]
+    row = {"response": "It is tall and old. Hm.", "response_facts": facts}
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps(row))
+    assert read(path)[0].response_facts == ["It is tall.", "It is old.", "It is red."]
+    table = tmp_path / "a.csv"
+    table.write_text('response,response_facts\nx,"' + json.dumps(facts).replace('"', '""') + '"\n')
+    assert read(table)[0].response_facts == ["It is tall.", "It is old.", "It is red."]
+    for wrong in (["a", "b", 3], [["a", "b"]], [["a", ["b", 3]]], [["a"]]):
+        path.write_text(json.dumps({**row, "response_facts": wrong}))
+        with pytest.raises(BadRowsError, match="response_facts"):
+            read(path)
 
 
 def test_lines_may_be_blank_end_in_crlf_or_not_at_all(tmp_path: Path) -> None:

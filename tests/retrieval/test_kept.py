@@ -11,7 +11,7 @@ import pytest
 from trueground.errors import ProtocolError
 from trueground.net.cache import ResponseCache
 from trueground.retrieval import kept
-from trueground.retrieval.base import Hit
+from trueground.retrieval.base import Hit, Query
 from trueground.retrieval.kept import Kept
 
 
@@ -48,6 +48,17 @@ def test_what_was_found_once_is_not_searched_again(cache: ResponseCache) -> None
     assert inner.asked[1:] == [(["ccc"], 3)]
     assert first == Counted().search(["a", "bb", "a"], 3)
     assert (again.name, again.signature) == ("counted", "counted")
+
+
+def test_a_conversation_is_no_plain_text_of_the_same_words(cache: ResponseCache) -> None:
+    """A model's separator may stand between its turns; its id makes no difference."""
+    inner = Counted()
+    made = Kept(inner, "p", cache)
+    asked = [Query("a", "b"), "a b", Query("a b", id="7"), Query("a", "b", id="8")]
+    assert made.search(asked, 1) == [[Hit(0, 1.0)]] * 4
+    assert inner.asked == [(["a b", "a b"], 1)]
+    assert made.search([Query("a b", id="9"), Query("a", "b")], 1) == [[Hit(0, 1.0)]] * 2
+    assert len(inner.asked) == 1
 
 
 def test_more_hits_serve_a_search_for_fewer(cache: ResponseCache) -> None:

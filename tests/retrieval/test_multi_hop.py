@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from trueground.errors import UsageError
-from trueground.retrieval.base import Hit
+from trueground.retrieval.base import Hit, Query, turns_of
 from trueground.retrieval.bm25.memory import BM25
 from trueground.retrieval.multi_hop import MultiHop
 
@@ -47,6 +47,13 @@ def test_paths_are_ranked_by_the_sum_of_their_hops() -> None:
     # Paths: b→e 5.0, a→d 4.5, a→e 4.0, b→d 4.0. Passage a is not visited twice.
     assert made.search(["q"], 4) == [[Hit(1, 5.0), Hit(4, 5.0), Hit(0, 4.5), Hit(3, 4.5)]]
     assert base.calls == [(["q"], 4), (["q a", "q b"], 3)]
+
+
+def test_the_turns_of_a_conversation_stay_apart() -> None:
+    base = Table({"p q": [(0, 1.0)]})
+    MultiHop(base, ["a"]).search([Query("p", "q", id="7")], 1)
+    asked = [query for queries, _ in base.calls for query in queries]
+    assert [turns_of(query) for query in asked] == [("p", "q"), ("p", "q a")]
 
 
 def test_what_the_paths_do_not_hold_follows_from_the_first_hop() -> None:

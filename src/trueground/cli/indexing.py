@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,7 +28,25 @@ Retrievers = Annotated[
     typer.Option(
         "--retriever",
         help='bm25, dense:MODEL, hybrid:"A + B" or multi-hop:"A", with options behind: '
-        "bm25(k1=0.9). Repeatable.",
+        "bm25(k1=0.9); file:RESULTS, found elsewhere. Repeatable.",
+    ),
+]
+
+
+class Form(StrEnum):
+    """What of a conversation is searched for."""
+
+    AUTO = "auto"
+    ALL = "all"
+    LAST = "last"
+
+
+QueryForm = Annotated[
+    Form,
+    typer.Option(
+        "--retrieval-query",
+        help="What is searched for where a row has a history: auto (its retrieval_query, or else "
+        "all turns), all (turns), last (the question alone).",
     ),
 ]
 NoCache = Annotated[
@@ -54,6 +73,10 @@ def build(
     skip_unreadable: Annotated[
         bool, typer.Option("--skip-unreadable", help="Leave out documents that cannot be read.")
     ] = False,
+    follow_links: Annotated[
+        bool,
+        typer.Option("--follow-links", help="Read also what links lead to out of the folder."),
+    ] = False,
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Make an index that is there anew.")
     ] = False,
@@ -65,7 +88,7 @@ def build(
     from trueground.retrieval.corpora.reading import Reading
     from trueground.retrieval.index import add_retrievers, build_index, is_index
 
-    reading = Reading(passage_words, passage_overlap, skip_unreadable)
+    reading = Reading(passage_words, passage_overlap, skip_unreadable, follow_links)
     wanted = retriever or ["bm25"]
 
     def note(said: str) -> None:
@@ -108,6 +131,7 @@ def search(
     retriever: Annotated[
         str | None, typer.Option(help="One whose files the index has. Default: its first.")
     ] = None,
+    retrieval_query: QueryForm = Form.AUTO,
     top: Annotated[int, typer.Option(min=1, help="Hits for each query.")] = 8,
     no_cache: NoCache = False,
     format_: FormatOption = Format.TEXT,
@@ -117,7 +141,7 @@ def search(
     """Show the passages that are nearest to each query; json: one line for each query."""
     from trueground.retrieval.index import open_index
 
-    asked = _queries(query, queries)
+    asked = _queries(query, queries, retrieval_query)
     opened = open_index(index)
     with progress_bar(quiet or no_progress) as progress:
         found = opened.open(_named(opened, retriever), cache=not no_cache, progress=progress)
@@ -142,6 +166,7 @@ def evaluate(
         Path, typer.Option(help="Questions with their gold passages: ids, titles or texts.")
     ],
     retriever: Retrievers = None,
+    retrieval_query: QueryForm = Form.AUTO,
     top: Annotated[int, typer.Option(min=1, help="Hits that are searched for.")] = 100,
     k: Annotated[
         list[int] | None,
@@ -166,7 +191,7 @@ def evaluate(
     wanted = list(dict.fromkeys(retriever or opened.retrievers))
     for written in wanted:
         opened.see(written)
-    asked = read_questions(queries)
+    asked = read_questions(queries, retrieval_query)
     gold, absent = gold_numbers(opened.passages, asked)
     if not any(gold):
         raise InputError(_no_gold(index, queries, absent))
@@ -205,15 +230,16 @@ def _see_only_added(index: Path, read_anew: bool) -> None:
         )
 
 
-def _queries(query: list[str] | None, queries: Path | None) -> list[Question]:
+def _queries(query: list[str] | None, queries: Path | None, form: str) -> list[Question]:
     from trueground.errors import UsageError
+    from trueground.retrieval.base import Query
     from trueground.retrieval.questions import Question, read_questions
 
     if (queries is None) == (not query):
         raise UsageError("name what to search for: queries behind INDEX, or --queries FILE")
     if queries is not None:
-        return read_questions(queries)
-    return [Question(str(number), text, "") for number, text in enumerate(query or ())]
+        return read_questions(queries, form)
+    return [Question(str(number), Query(text), "") for number, text in enumerate(query or ())]
 
 
 def _named(opened: Index, retriever: str | None) -> str:

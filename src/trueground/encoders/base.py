@@ -71,6 +71,14 @@ class PassageEncoder(TextEncoder, Protocol):
     width: int
     only: str | None
 
+    def encode_queries(self, queries: Sequence[Sequence[str]]) -> Floats:
+        """Vectors of questions, each the last of its turns, shape (n, d).
+
+        Between turns stands the token that ends a text for this model ([SEP], </s>), or a space
+        where it has none. Beyond the window the beginning is cut off, so that the question stays.
+        """
+        ...
+
     def encode_passages(self, passages: Sequence[Pair]) -> Floats:
         """Vectors of (title, text), shape (n, d); the title may be empty.
 

@@ -30,6 +30,13 @@ class _PassageEncoder(CachedTextEncoder):
         self._paired = is_dpr(config)
         self.only = only_dpr(config)
 
+    def encode_queries(self, queries: Sequence[Sequence[str]]) -> Floats:
+        def compute(places: list[int]) -> Floats:
+            return self._encoder.pooled(tokeniser.turns([queries[place] for place in places]))
+
+        tokeniser = self._encoder.tokeniser
+        return self.store.rows(queries, self.width, compute)
+
     def encode_passages(self, passages: Sequence[Pair]) -> Floats:
         tokeniser = self._encoder.tokeniser
         if self._paired:

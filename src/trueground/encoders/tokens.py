@@ -126,9 +126,32 @@ class Tokeniser:
 
     def _merged(self, texts: list[Any]) -> Any:
         """The texts as one, with the token between them that ends a text."""
+        end = self._end()
+        return type(end).merge([e for text in texts for e in (end, text)][1:], False)
+
+    def turns(self, conversations: Sequence[Sequence[str]]) -> list[Row]:
+        """Each conversation as one text, with the token that ends a text between its turns.
+
+        Beyond the window the oldest tokens are cut off; of a single turn the last ones, as in
+        `singles`.
+        """
+        ended = self._tokenizer.encode("a", add_special_tokens=True).special_tokens_mask[-1]
+        texts = [turns if ended else (" ".join(turns),) for turns in conversations]
+        known = self._plain([text for turns in texts for text in turns])
+        return [self._turns([next(known) for _ in turns]) for turns in texts]
+
+    def _turns(self, turns: list[Any]) -> Row:
+        if len(turns) > 1:
+            whole = type(turns[0]).merge([e for t in turns for e in (self._end(), t)][1:], False)
+            whole.truncate(self._window - self.specials, direction="left")
+            turns = [whole]
+        return self._single(turns[0])
+
+    def _end(self) -> Any:
+        """The token that ends a text for this model."""
         end = self._tokenizer.encode("", add_special_tokens=True)
         end.truncate(1, direction="left")
-        return type(end).merge([e for text in texts for e in (end, text)][1:], False)
+        return end
 
     def titled(self, passages: Sequence[Pair]) -> list[Row]:
         """Each (title, text) with special tokens between too, and as one text for the types.

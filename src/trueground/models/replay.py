@@ -1,12 +1,14 @@
 """Answers that were given before: a run's responses.jsonl, or any JSON lines of responses.
 
-Only the place of every line is kept in memory; its text is read when it is asked for.
+Only the place of every line is kept in memory; its text is read when it is asked for. A file that
+is one JSON array or object, as authors publish their models' answers, is kept as a whole.
 """
 
 from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -17,10 +19,23 @@ from trueground.types import Status
 _STATUSES = (None, Status.TRUNCATED, Status.TOO_LONG, Status.ERROR)
 
 
-class _Line(msgspec.Struct):
-    """One line of the file; what else stands in it is not read."""
+_EXPECTED = (
+    "Expected one JSON object a line with `id` and `response` (text, or null for a call that "
+    "failed). Mend or remove the line."
+)
 
-    response: str | None
+
+class _Line(msgspec.Struct):
+    """One line of the file; what else stands in it is not read.
+
+    Instruct-QA's authors call the response `answer` and the id `id_`, Truly-Ground's the response
+    `output`.
+    """
+
+    response: str | msgspec.UnsetType | None = msgspec.UNSET
+    answer: str | msgspec.UnsetType | None = msgspec.UNSET
+    output: str | msgspec.UnsetType | None = msgspec.UNSET
+    id_: str | int | None = None
     id: str | int | None = None
     prompt_sha256: str | None = None
     finish_reason: str | None = None
@@ -32,6 +47,12 @@ class _Line(msgspec.Struct):
     usage: Usage | None = None
     model: str | None = None
     logprobs: list[TokenLogprob] | None = None
+
+    @property
+    def text(self) -> str | msgspec.UnsetType | None:
+        """The response, under whichever name."""
+        names = (self.response, self.answer, self.output)
+        return next((text for text in names if text is not msgspec.UNSET), msgspec.UNSET)
 
 
 class ReplayModel:
@@ -46,6 +67,7 @@ class ReplayModel:
         self.cacheable = False
         self.concurrency = 64
         self._path = Path(file)
+        self._whole: list[_Line] = []
         self._ids: dict[str, int] = {}
         self._prompts: dict[str, int] = {}
         self.signature = f"replay:{self._index()[:16]}"
@@ -74,6 +96,8 @@ class ReplayModel:
         offset = 0
         try:
             with self._path.open("rb") as file:
+                if self._is_whole(file):
+                    return self._keep(file.read())
                 for number, text in enumerate(file, start=1):
                     digest.update(text)
                     if not text.isspace():
@@ -83,16 +107,55 @@ class ReplayModel:
             raise _unreadable(self._path, error) from error
         return digest.hexdigest()
 
+    def _is_whole(self, file: BinaryIO) -> bool:
+        """Whether it is one array, or one object of objects; both begin otherwise than a line."""
+        first = next((text for text in file if not text.isspace()), b"").lstrip()
+        file.seek(0)
+        try:
+            line = msgspec.json.decode(first)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            # Broken off where the line ends: it is spread over several.
+            return first[:1] == b"[" or first.rstrip() == b"{"
+        return isinstance(line, list) or (
+            isinstance(line, dict)
+            and bool(line)
+            and all(isinstance(value, dict) and "output" in value for value in line.values())
+        )
+
+    def _keep(self, content: bytes) -> str:
+        """Keep the answers of the whole file; its SHA-256. InputError."""
+        expected: Any = list[_Line] if content.lstrip()[:1] == b"[" else dict[str, _Line]
+        try:
+            found = msgspec.json.decode(content, type=expected)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise InputError(
+                f"{self._path}: {error}. Expected JSON lines, a JSON array of them, or one object "
+                'from id to {"output": …}'
+            ) from error
+        if isinstance(found, dict):
+            for id_, line in found.items():
+                line.id = id_
+            found = list(found.values())
+        self._whole = found
+        for number, line in enumerate(found):
+            self._know(f"{self._path}, entry {number + 1}", line, number)
+        return hashlib.sha256(content).hexdigest()
+
     def _note(self, number: int, offset: int, text: bytes) -> None:
         place = f"{self._path}, line {number}"
         try:
             line = msgspec.json.decode(text, type=_Line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             cut = "" if text.endswith(b"\n") else " The file ends in it: it may have been cut off."
-            raise InputError(
-                f"{place}: {error}.{cut} Expected one JSON object a line with `id` and `response` "
-                "(text, or null for a call that failed). Mend or remove the line."
-            ) from error
+            raise InputError(f"{place}: {error}.{cut} {_EXPECTED}") from error
+        self._know(place, line, offset)
+
+    def _know(self, place: str, line: _Line, offset: int) -> None:
+        """Note where the item of a line finds it. InputError for a line that is no response."""
+        if line.text is msgspec.UNSET:
+            raise InputError(f"{place}: Object missing required field `response`. {_EXPECTED}")
+        if line.id is None:
+            line.id = line.id_
         if line.status not in _STATUSES:
             allowed = ", ".join(status for status in _STATUSES if status)
             raise InputError(f"{place}: status {line.status!r}; expected {allowed}, or null")
@@ -107,6 +170,8 @@ class ReplayModel:
         """The reply at that place of the file. InputError if the file has changed since."""
         if offset is None:
             return None
+        if self._whole:
+            return _reply(self._whole[offset])
         try:
             with self._path.open("rb") as file:
                 file.seek(offset)
@@ -121,13 +186,14 @@ class ReplayModel:
 
 def _reply(line: _Line) -> Reply:
     status, error = line.status, line.error
-    if line.response is None:
+    response = None if line.text is msgspec.UNSET else line.text
+    if response is None:
         status = status or Status.ERROR
         error = error or "the response on file is null"
     elif status is None and (line.truncated or line.finish_reason == "length"):
         status = Status.TRUNCATED
     return Reply(
-        text=line.response or "",
+        text=response or "",
         # Which means: now. The file can be reached.
         finish_reason=None if line.finish_reason == UNREACHABLE else line.finish_reason,
         status=status,

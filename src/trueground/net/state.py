@@ -10,18 +10,23 @@ from typing import Any
 import msgspec
 
 
+def unfinished(name: str) -> str:
+    """What the state file of that name is called while it is written."""
+    return f".{name}.part"
+
+
 def write_state(path: Path, state: Any) -> None:
     """Replace the file by this state, on the disk when the call returns. OSError."""
-    unfinished = path.with_name(f".{path.name}.part")
+    part = path.with_name(unfinished(path.name))
     try:
-        with unfinished.open("wb") as out:
+        with part.open("wb") as out:
             out.write(msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n")
             out.flush()
             os.fsync(out.fileno())
-        unfinished.replace(path)
+        part.replace(path)
     finally:
         with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
 
 
 def is_state(path: Path, key: str) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
@@ -65,6 +66,44 @@ def read_array(stream: io.BufferedReader, name: str) -> Iterator[tuple[int, byte
             f"{name}: found {describe(rest.decode(errors='replace'))} after the end of the array; "
             "expected one JSON array, or JSON lines in a file that ends in .jsonl"
         )
+
+
+def read_members(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, Any]]:
+    """(key, value) of each member of the file's one object. InputError."""
+    # They are cut apart as the elements of an array are.
+    as_array: io.BufferedReader = io.BufferedReader(_AsArray(stream), _CHUNK)
+    for number, member in read_array(as_array, name):
+        place = f"{name}, entry {number}"
+        try:
+            if isinstance(member, Problem):
+                raise member
+            yield from decode_row(b"{" + member + b"}").items()
+        except Problem as problem:
+            raise InputError(
+                f"{place}: found {problem.found.replace(']', '}')}; expected {problem.expected}"
+            ) from None
+
+
+class _AsArray(io.RawIOBase):
+    """A stream whose first brace is a bracket, for the reader of arrays.
+
+    That reader ends at any closing bracket, also at the object's brace.
+    """
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream = stream
+        self._begun = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._stream.read1(len(buffer))
+        if not self._begun and b"{" in data:
+            self._begun = True
+            data = data.replace(b"{", b"[", 1)
+        buffer[: len(data)] = data
+        return len(data)
 
 
 class _ArrayScanner:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,8 +15,9 @@ from urllib.parse import urlsplit
 from trueground.errors import InputError
 from trueground.records.archives import opened, require_readable
 from trueground.records.clean import clean
-from trueground.records.jsonfiles import read_array, read_lines
+from trueground.records.jsonfiles import read_array, read_lines, read_members
 from trueground.records.objects import read_objects, read_spooled, write_objects
+from trueground.records.problems import Problem, describe
 from trueground.records.spool import STDIN, Spool, is_remote, shown
 from trueground.records.tables import clean_cells, read_cells, read_csv, read_frame, read_parquet
 
@@ -60,6 +64,8 @@ def file_part(name: str, spool: Spool, mapping: Mapping[str, str], limit: int | 
         with opened(path, packing, label) as stream:
             if kind == "lines":
                 yield from read_lines(stream, label)
+            elif kind == "members":
+                yield from _answers(stream, label)
             elif kind == "array":
                 yield from read_array(stream, label)
             else:
@@ -117,8 +123,25 @@ def _kind(name: str) -> tuple[str, str]:
     return KINDS.get(ending, "sniff"), packing
 
 
+def _answers(stream: io.BufferedReader, name: str) -> Rows:
+    """Truly-Ground's answers, {qId: {"input": …, "output": …}}, as rows of id and response."""
+    for number, (key, value) in enumerate(read_members(stream, name), start=1):
+        if isinstance(value, dict) and "output" in value:
+            yield number, {"id": key, "response": value.pop("output")} | value
+        else:
+            yield number, Problem(None, f"{describe(value)} under {key!r}", "input and output")
+
+
+def _are_answers(path: Path, packing: str, name: str) -> bool:
+    with opened(path, packing, name) as stream, suppress(InputError):
+        # Two, since a row of JSON lines may begin with an object.
+        first = [value for _, value in islice(read_members(stream, name), 2)]
+        return all(isinstance(value, dict) and "output" in value for value in first)
+    return False
+
+
 def _sniff(path: Path, packing: str, name: str) -> str:
-    """`array` or `lines`, by the first byte that is not blank."""
+    """`array`, `members` or `lines`, by the first byte that is not blank, and the first member."""
     with opened(path, packing, name) as stream:
         start = b""
         while not start and (chunk := stream.read(1 << 16)):
@@ -132,4 +155,4 @@ def _sniff(path: Path, packing: str, name: str) -> str:
             f"{name}: cannot tell its format: it begins neither with [ nor with {{. Known endings: "
             f"{endings}, each also with {' or '.join(PACKINGS)}"
         )
-    return kind
+    return "members" if kind == "lines" and _are_answers(path, packing, name) else kind

@@ -40,7 +40,7 @@ class _Row(msgspec.Struct, kw_only=True):
     contexts: str | list[str | Passage] | None = None
     references: str | list[str] | None = None
     gold_facts: list[str] | None = None
-    response_facts: list[str] | None = None
+    response_facts: list[str | tuple[str, list[str]]] | None = None
     choices: list[Choice] | None = None
     answerable: bool | None = None
     knowledge: list[dict[str, _Property]] | None = None
@@ -55,8 +55,12 @@ class _Row(msgspec.Struct, kw_only=True):
 def to_record(row: dict[str, Any], displaced: dict[str, Any] | None, ordinal: int) -> Record:
     """The record of a row; `ordinal` is its 0-based number, the id of a row that has none.
 
-    Unknown fields and `displaced` ones go to `meta`, where what the row's own `meta` says wins.
+    Unknown fields and `displaced` ones go to `meta`, where what the row's own `meta` says wins. A
+    result row of Instruct-QA's authors, `id_`, `answer` and `prompt`, is read as what it is.
     """
+    if "response" not in row and row.keys() >= {"id_", "answer", "prompt"}:
+        row = {"id": row["id_"], "response": row["answer"]} | row
+        del row["id_"], row["answer"]
     try:
         r = msgspec.convert(row, _Row)
     except msgspec.ValidationError as error:
@@ -80,7 +84,7 @@ def to_record(row: dict[str, Any], displaced: dict[str, Any] | None, ordinal: in
         contexts=None if r.contexts is None else _passages(r.contexts),
         references=[r.references] if isinstance(r.references, str) else r.references,
         gold_facts=r.gold_facts,
-        response_facts=r.response_facts,
+        response_facts=None if r.response_facts is None else _facts(r.response_facts),
         choices=r.choices,
         answerable=r.answerable,
         knowledge=None if r.knowledge is None else _graphs(r.knowledge),
@@ -114,6 +118,11 @@ def _passages(contexts: str | list[str | Passage]) -> list[Passage]:
     if isinstance(contexts, str):
         return [Passage(contexts)]
     return [Passage(c) if isinstance(c, str) else c for c in contexts]
+
+
+def _facts(facts: list[str | tuple[str, list[str]]]) -> list[str]:
+    """As they are, or FActScore's [sentence, [fact, …]] one after the other."""
+    return [one for fact in facts for one in ([fact] if isinstance(fact, str) else fact[1])]
 
 
 def _graphs(knowledge: list[dict[str, _Property]]) -> list[dict[str, Any]]:
@@ -154,7 +163,9 @@ _EXPECTED = {
     "contexts[].gold": ("true, false or null", as_value),
     "references": ("a list of str, or one str", as_list),
     "gold_facts": ("a list of str", as_list),
-    "response_facts": ("a list of str", as_list),
+    "response_facts": ("a list of str, or of [sentence, [fact, …]]", as_list),
+    "response_facts[]": ("a str, or [sentence, [fact, …]]", as_text),
+    "response_facts[][]": ("[sentence, [fact, …]]", no_remedy),
     "choices": ('a list of {"label": …, "text": …}', as_list),
     "choices[]": ('{"label": …, "text": …}', as_text),
     "answerable": ("true or false", as_value),

@@ -12,6 +12,9 @@ from trueground.types import Passage
 
 # progress(what, done, total); total is None if unknown.
 Progress = Callable[[str, int, int | None], None]
+# What of a conversation is searched for: the row's `retrieval_query` or else all turns; all turns;
+# the last one.
+FORMS = ("auto", "all", "last")
 
 
 def no_progress(_what: str, _done: int, _total: int | None) -> None:
@@ -23,6 +26,28 @@ class Hit(NamedTuple):
 
     index: int  # type: ignore[assignment]  # hides tuple.index
     score: float
+
+
+class Query(str):
+    """What is searched for: a question behind the turns before it, and the id of its row.
+
+    As a text it is the turns with a space between, which is all that most retrievers look at.
+    `turns` are for those whose model has a separator of its own, the question last; `id` is for
+    results that were found elsewhere.
+    """
+
+    turns: tuple[str, ...]
+    id: str | None
+
+    def __new__(cls, *turns: str, id: str | None = None) -> Query:  # noqa: A002 - the field's name
+        made = super().__new__(cls, " ".join(turns))
+        made.turns, made.id = turns, id
+        return made
+
+
+def turns_of(query: str) -> tuple[str, ...]:
+    """The turns of a query, the question last; a plain text is a question alone."""
+    return query.turns if isinstance(query, Query) else (query,)
 
 
 class Passages(Protocol):
@@ -60,7 +85,7 @@ class Retriever(Protocol):
     signature: str
 
     def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
-        """For each query at most `top` hits, best first.
+        """For each query, which may be a `Query`, at most `top` hits, best first.
 
         Equal scores stand in corpus order, but for multi-hop retrieval: there in that of the hops.
         """

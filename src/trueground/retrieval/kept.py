@@ -14,7 +14,7 @@ import numpy as np
 
 from trueground.errors import ProtocolError
 from trueground.net.cache import ResponseCache
-from trueground.retrieval.base import Hit, Progress, Retriever, no_progress
+from trueground.retrieval.base import Hit, Progress, Retriever, no_progress, turns_of
 
 # Part of every key: a change of what is kept must not meet older entries.
 _VERSION = "1"
@@ -68,15 +68,15 @@ class Kept:
         """
         if top < 1:
             return [[] for _ in queries]
-        places: dict[str, list[int]] = {}
+        places: dict[tuple[str, ...], list[int]] = {}
         for place, query in enumerate(queries):
-            places.setdefault(query, []).append(place)
+            places.setdefault(turns_of(query), []).append(place)
         out: list[list[Hit]] = [[] for _ in queries]
         missing = []
-        for query, where in places.items():
-            found = self._get(query, top)
+        for turns, where in places.items():
+            found = self._get(turns, top)
             if found is None:
-                missing.append(query)
+                missing.append(turns)
             else:
                 for place in where:
                     out[place] = found
@@ -86,9 +86,10 @@ class Kept:
         for start in range(0, len(missing), size):
             self._progress("search", start, len(missing))
             batch = missing[start : start + size]
-            for query, hits in zip(batch, self._search(batch, top), strict=True):
-                self._put(query, top, hits)
-                for place in places[query]:
+            asked = [queries[places[turns][0]] for turns in batch]
+            for turns, hits in zip(batch, self._search(asked, top), strict=True):
+                self._put(turns, top, hits)
+                for place in places[turns]:
                     out[place] = hits
         if missing:
             self._progress("search", len(missing), len(missing))
@@ -103,21 +104,21 @@ class Kept:
             )
         return found
 
-    def _key(self, query: str, top: int) -> str:
+    def _key(self, turns: Sequence[str], top: int) -> str:
         digest = self._start.copy()
         # Where a smaller top gives other hits, each top has results of its own.
         digest.update(b"all\0" if self._nested else b"%d\0" % top)
-        digest.update(query.encode("utf-8", "surrogatepass"))
+        digest.update("\0".join(turns).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
-    def _get(self, query: str, top: int) -> list[Hit] | None:
-        value = None if self._cache is None else self._cache.get(self._key(query, top))
+    def _get(self, turns: Sequence[str], top: int) -> list[Hit] | None:
+        value = None if self._cache is None else self._cache.get(self._key(turns, top))
         found = None if value is None else _unpacked(value)
         return found.hits[:top] if found is not None and found.serves(top) else None
 
-    def _put(self, query: str, top: int, hits: Sequence[Hit]) -> None:
+    def _put(self, turns: Sequence[str], top: int, hits: Sequence[Hit]) -> None:
         if self._cache is not None:
-            self._cache.put(self._key(query, top), _packed(top, hits), model=self._label)
+            self._cache.put(self._key(turns, top), _packed(top, hits), model=self._label)
 
 
 def _packed(top: int, hits: Sequence[Hit]) -> bytes:

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
 from trueground.encoders import text_encoder
 from trueground.encoders.options import encoder_options
 from trueground.errors import UsageError, unknown_name
 from trueground.plugins import Given, add, load_plugins, read_given
-from trueground.retrieval.base import Kind, Opened, Retriever
+from trueground.retrieval import results
+from trueground.retrieval.base import Kind, Opened, Passages, Retriever
 from trueground.retrieval.bm25.about import options_of
 from trueground.retrieval.bm25.memory import BM25
+from trueground.retrieval.corpora.corpus import Corpus
 from trueground.retrieval.dense.memory import Dense
 from trueground.retrieval.hybrid import DEPTH, Hybrid, K
 from trueground.retrieval.multi_hop import BEAM, HOPS, MultiHop
@@ -26,14 +27,6 @@ from trueground.retrieval.written import as_written, parts_of
 
 Factory = Callable[[], Kind]
 OpenBase = Callable[[Given], Opened]
-
-
-@dataclass(frozen=True)
-class Shown:
-    """The texts of passages by number: alone, and as retrievers compare them, with their title."""
-
-    texts: Sequence[str]
-    searched: Sequence[str]
 
 
 def _bm25() -> Kind:
@@ -53,13 +46,13 @@ def _dense() -> Kind:
 retrievers: dict[str, Factory] = {"bm25": _bm25, "dense": _dense}
 
 
-def _hybrid(given: Given, parts: Sequence[Retriever], _shown: Shown) -> Retriever:
+def _hybrid(given: Given, parts: Sequence[Retriever], _passages: Passages) -> Retriever:
     """Several retrievers' lists in one, by reciprocal rank."""
     given.see(("k", "depth"))
     return Hybrid(parts, k=given.number("k", K, 0) or 0.0, depth=given.whole("depth", DEPTH))
 
 
-def _multi_hop(given: Given, parts: Sequence[Retriever], shown: Shown) -> Retriever:
+def _multi_hop(given: Given, parts: Sequence[Retriever], passages: Passages) -> Retriever:
     """Searches again with the question and what was found: chains of passages."""
     given.see(("hops", "beam", "passages"))
     if len(parts) > 1:
@@ -69,11 +62,11 @@ def _multi_hop(given: Given, parts: Sequence[Retriever], shown: Shown) -> Retrie
         )
     titled = given.text("passages", "text", ("text", "titled")) == "titled"
     hops, beam = given.whole("hops", HOPS), given.whole("beam", BEAM)
-    texts = shown.searched if titled else shown.texts
+    texts = passages.searched if titled else passages.texts
     return MultiHop(parts[0], texts, shown="titled" if titled else "text", hops=hops, beam=beam)
 
 
-_COMPOUNDS: dict[str, Callable[[Given, Sequence[Retriever], Shown], Retriever]] = {
+_COMPOUNDS: dict[str, Callable[[Given, Sequence[Retriever], Passages], Retriever]] = {
     "hybrid": _hybrid,
     "multi-hop": _multi_hop,
 }
@@ -83,6 +76,7 @@ _SHOWN: dict[str, dict[str, Any]] = {
     "dense": {"name": "dense:MODEL", "extra": "onnx or hf; retrieval for hnsw and ivf"},
     "hybrid": {"name": 'hybrid:"A + B"'},
     "multi-hop": {"name": 'multi-hop:"A"'},
+    results.NAME: {"name": f"{results.NAME}:RESULTS"},
 }
 
 
@@ -94,7 +88,7 @@ def retriever(name: str) -> Callable[[Factory], Factory]:
     """
 
     def register(factory: Factory) -> Factory:
-        if name in _COMPOUNDS:
+        if name in (*_COMPOUNDS, results.NAME):
             raise UsageError(f"a retriever named {name!r} exists already; choose another name")
         add("retriever", retrievers, name, factory)
         return factory
@@ -106,6 +100,7 @@ def kinds() -> list[dict[str, Any]]:
     """Every kind of retriever: `name` as a user writes it, `doc` in one line, `extra` or None."""
     load_plugins()
     docs = {name: made.__doc__ for name, made in (*retrievers.items(), *_COMPOUNDS.items())}
+    docs[results.NAME] = "Results that were found elsewhere: DPR's ctxs, a TREC run"
     return [
         {"name": name, "doc": (doc or "").strip().partition("\n")[0], "extra": None}
         | _SHOWN.get(name, {})
@@ -125,7 +120,7 @@ def bases(written: str) -> list[str]:
         kind_of(given).folder(given)
         return Opened(_Named(given.name), lambda: None)
 
-    compose(written, note, Shown((), ()))
+    compose(written, note, Corpus(()))
     return list(dict.fromkeys(found))
 
 
@@ -134,45 +129,48 @@ def kind_of(given: Given) -> Kind:
     if given.name not in retrievers:
         load_plugins()
     if given.name not in retrievers:
-        raise unknown_name("retriever", given.name, (*retrievers, *_COMPOUNDS))
+        raise unknown_name("retriever", given.name, (*retrievers, *_COMPOUNDS, results.NAME))
     return retrievers[given.name]()
 
 
-def compose(written: str, open_base: OpenBase, shown: Shown) -> Opened:
-    """The retriever as written; `open_base` opens its parts that keep files.
+def compose(written: str, open_base: OpenBase, passages: Passages) -> Opened:
+    """The retriever as written, over these passages; `open_base` opens its parts that keep files.
 
     UsageError: what cannot be read, an unknown name or option.
     """
     given = read_given("retriever", written)
+    if given.name == results.NAME:
+        return Opened(results.Results(given, passages), lambda: None)
     if given.name not in _COMPOUNDS:
         return open_base(given)
     inner = parts_of(given, _EXAMPLES[given.name])
     with ExitStack() as stack:
         parts = []
         for part in inner:
-            opened = compose(part, open_base, shown)
+            opened = compose(part, open_base, passages)
             stack.callback(opened.close)
             parts.append(opened.retriever)
-        made = _COMPOUNDS[given.name](given, parts, shown)
+        made = _COMPOUNDS[given.name](given, parts, passages)
         return Opened(made, stack.pop_all().close)
 
 
-def open_over(written: str, texts: Sequence[str]) -> Opened:
-    """The retriever as written, over texts in memory and without files.
+def open_over(written: str, passages: Passages) -> Opened:
+    """The retriever as written, over passages in memory and without files.
 
-    Indexes and vectors are made with the first search. UsageError, InputError, MissingExtraError.
+    Titles are searched too, as in an index. Indexes and vectors are made with the first search.
+    UsageError, InputError, MissingExtraError.
     """
 
     def open_base(given: Given) -> Opened:
         if given.name in _IN_MEMORY:
-            return _IN_MEMORY[given.name](given, texts)
+            return _IN_MEMORY[given.name](given, passages)
         kind_of(given)
         raise UsageError(
             f"the retriever {given.name} keeps files, and here passages are searched in memory; "
             f"expected one of {', '.join((*_IN_MEMORY, *_COMPOUNDS))}"
         )
 
-    return compose(written, open_base, Shown(texts, texts))
+    return compose(written, open_base, passages)
 
 
 class _Named:
@@ -185,22 +183,23 @@ class _Named:
         return [[] for _ in queries]
 
 
-def _bm25_over(given: Given, texts: Sequence[str]) -> Opened:
+def _bm25_over(given: Given, passages: Passages) -> Opened:
     options = options_of(given)
-    return Opened(BM25(texts, stem=options.stem, k1=options.k1, b=options.b), lambda: None)
+    stem, k1, b = options.stem, options.k1, options.b
+    return Opened(BM25(passages.searched, stem=stem, k1=k1, b=b, titled=True), lambda: None)
 
 
-def _dense_over(given: Given, texts: Sequence[str]) -> Opened:
+def _dense_over(given: Given, passages: Passages) -> Opened:
     given.see(("backend", "dtype", "device", "file", "revision", "batch_rows", "window"))
     if given.model is None:
         raise UsageError(
             "the retriever dense needs a model, a bi-encoder's folder or name: dense:MODEL"
         )
     encoder = text_encoder(given.model, encoder_options(given))
-    return Opened(Dense(texts, encoder), encoder.close)
+    return Opened(Dense(passages.searched, encoder, titled=True), encoder.close)
 
 
-_IN_MEMORY: dict[str, Callable[[Given, Sequence[str]], Opened]] = {
+_IN_MEMORY: dict[str, Callable[[Given, Passages], Opened]] = {
     "bm25": _bm25_over,
     "dense": _dense_over,
 }

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from trueground.errors import UsageError
-from trueground.retrieval.base import Hit, Retriever
+from trueground.retrieval.base import Hit, Query, Retriever, turns_of
 
 HOPS = 2
 BEAM = 5
@@ -81,7 +81,7 @@ class MultiHop:
         """The paths of each query with one more hop; those with fewer than `hop` have ended."""
         kept = [_ranked(some)[: self._beam] for some in paths]
         asked = [
-            " ".join((query, *(self._texts[passage] for passage in path.passages)))
+            self._further(query, path)
             for query, some in zip(queries, kept, strict=True)
             for path in some
             if len(path.passages) == hop
@@ -99,6 +99,11 @@ class MultiHop:
             ]
             for some in kept
         ]
+
+    def _further(self, query: str, path: _Path) -> Query:
+        *before, question = turns_of(query)
+        found = (self._texts[passage] for passage in path.passages)
+        return Query(*before, " ".join((question, *found)))
 
     def _grown(self, path: _Path, hits: Sequence[Hit]) -> list[_Path]:
         new = [hit for hit in hits if hit.index not in path.passages][: self._beam]

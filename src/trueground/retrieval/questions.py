@@ -9,7 +9,9 @@ from typing import Any
 
 from trueground.errors import InputError
 from trueground.records.plainrows import plain_rows
-from trueground.records.problems import describe
+from trueground.records.problems import Problem, describe
+from trueground.records.shape import to_record
+from trueground.retrieval.base import Query
 from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.gold import GoldPassage, find_gold, read_gold
 
@@ -19,20 +21,43 @@ class Question:
     """`place` is where it stands in its file; `gold` is empty where the file names none."""
 
     id: str
-    query: str
+    query: Query
     place: str
     gold: tuple[GoldPassage, ...] = ()
 
 
-def read_questions(path: Path) -> list[Question]:
-    """Rows of question (or query), id?, gold? and contexts?; a .txt file has one query a line.
+def make_query(turns: Sequence[str], own: str | None, form: str, id_: str | None = None) -> Query:
+    """The query of a question, the last of its turns; `own` is its row's `retrieval_query`.
 
-    JSON lines, a JSON array, CSV or Parquet, also packed. Gold passages are read by `read_gold`. A
-    row without an id has its number (from 0). InputError names the place: no question, a field of
-    another type.
+    How the turns are joined is the retriever's to say.
+    """
+    if own is not None and form == "auto":
+        turns = (own,)
+    elif form == "last":
+        turns = turns[-1:]
+    return Query(*(turn for turn in map(str.strip, turns) if turn), id=id_)
+
+
+def own_query(place: str, row: Mapping[str, Any]) -> str | None:
+    """The `retrieval_query` of a row. InputError where it is no text, or blank."""
+    own = row.get("retrieval_query")
+    if own is None or (isinstance(own, str) and own.strip()):
+        return own
+    raise InputError(
+        f"{place}, field 'retrieval_query': found {describe(own)}; expected what is searched for, "
+        "as text"
+    )
+
+
+def read_questions(path: Path, form: str = "auto") -> list[Question]:
+    """Rows of question (or query), history?, retrieval_query?, id?, gold? and contexts?.
+
+    JSON lines, a JSON array, CSV or Parquet, also packed; a .txt file has one query a line. `form`
+    is one of `base.FORMS`. Gold passages are read by `read_gold`. A row without an id has its
+    number (from 0). InputError names the place: no question, a field of another type.
     """
     rows = _lines(path) if path.suffix.lower() == ".txt" else plain_rows(path)
-    found = [_question(number, place, row) for number, (place, row) in enumerate(rows)]
+    found = [_question(number, place, row, form) for number, (place, row) in enumerate(rows)]
     if not found:
         raise InputError(f"{path} holds no question; expected one a row, in the field 'question'")
     return found
@@ -77,7 +102,7 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{path}, line {number}", {"question": line.strip()}
 
 
-def _question(number: int, place: str, row: Mapping[str, Any]) -> Question:
+def _question(number: int, place: str, row: Mapping[str, Any], form: str) -> Question:
     name = "question" if "question" in row or "query" not in row else "query"
     query = row.get(name)
     if not isinstance(query, str) or not query.strip():
@@ -88,4 +113,16 @@ def _question(number: int, place: str, row: Mapping[str, Any]) -> Question:
         raise InputError(
             f"{place}, field 'id': found {describe(id_)}; expected a text or a whole number"
         )
-    return Question(str(number if id_ is None else id_), query, place, read_gold(place, row))
+    id_ = str(number if id_ is None else id_)
+    asked = make_query([*_history(place, row), query], own_query(place, row), form, id_)
+    return Question(id_, asked, place, read_gold(place, row))
+
+
+def _history(place: str, row: Mapping[str, Any]) -> list[str]:
+    try:
+        record = to_record({"response": "", "history": row.get("history")}, None, 0)
+    except Problem as problem:
+        raise InputError(
+            f"{place}, field {problem.field!r}: found {problem.found}; expected {problem.expected}"
+        ) from None
+    return [turn.content for turn in record.history or ()]

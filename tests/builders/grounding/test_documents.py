@@ -310,15 +310,19 @@ def test_a_long_title_is_cut_and_still_linked_to(tmp_path: Path) -> None:
 
 
 def test_links_of_the_file_system(tmp_path: Path) -> None:
-    """A link to a file is that file; one to a folder is named, and not followed."""
+    """A link to a file there is that file; one out of the folder, or to a folder, is only named."""
     root = _folder(tmp_path / "docs")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "far.txt").write_text("A text from afar.")
-    (root / "near.txt").symlink_to(tmp_path / "other" / "far.txt")
+    (root / "far.txt").symlink_to(tmp_path / "other" / "far.txt")
     (root / "others").symlink_to(tmp_path / "other")
+    (root / "hidden").mkdir()
+    (root / "hidden" / ".text").write_text("A text from near.")
+    (root / "near.txt").symlink_to("hidden/.text")
     kept, reasons = _read(_library(root, popularity_field="links"))
-    assert kept["near.txt"].text == "A text from afar."
-    assert reasons == {"others": "other_kind"}
+    assert kept["near.txt"].text == "A text from near."
+    assert "far.txt" not in kept
+    assert reasons == {"far.txt": "other_kind", "others": "other_kind"}
 
 
 def test_the_source_is_the_plans(tmp_path: Path) -> None:

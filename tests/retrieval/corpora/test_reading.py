@@ -14,7 +14,8 @@ import zstandard
 from tests.retrieval.corpora.corpus_files import write_bz2, write_tsv
 
 from trueground.errors import InputError, UsageError
-from trueground.retrieval.corpora.corpus import Entry
+from trueground.records.plainrows import data_files
+from trueground.retrieval.corpora.corpus import Entry, read_corpus
 from trueground.retrieval.corpora.reading import Reading, corpus_files, read_entries
 from trueground.retrieval.corpora.store import PassageStore
 
@@ -38,6 +39,70 @@ def read(path: Path, reading: Reading = USUAL) -> list[Entry]:
 def noted(path: Path, reading: Reading = USUAL) -> tuple[list[Entry], list[str]]:
     notes: list[str] = []
     return list(read_entries(path, reading, notes.append)), notes
+
+
+@pytest.fixture
+def linked(tmp_path: Path) -> Path:
+    """A folder of documents with links of all kinds, within it and out of it."""
+    docs, outside = tmp_path / "docs", tmp_path / "outside"
+    (docs / "sub").mkdir(parents=True)
+    (outside / "deep").mkdir(parents=True)
+    (docs / "a.md").write_text("# A\n\nA text.")
+    (docs / "sub" / "b.md").write_text("# B\n\nB text.")
+    for name in ("secret.md", "deep/key.md", "deep/key.bin"):
+        (outside / name).write_text(f"# Secret\n\nThe text of {name}.")
+    (docs / "same.md").symlink_to("a.md")
+    (docs / "around.md").symlink_to(outside / ".." / "docs" / "a.md")
+    (docs / "within").symlink_to("sub")
+    (docs / "loop").symlink_to(".")
+    (docs / "self.md").symlink_to("self.md")
+    (docs / "gone.md").symlink_to(outside / "gone.md")
+    (docs / "odd.bin").symlink_to(outside / "deep" / "key.bin")
+    (docs / "leak.md").symlink_to("../outside/secret.md")
+    (docs / "twice.md").symlink_to("leak.md")
+    (docs / "deep").symlink_to(outside / "deep")
+    (docs / "up").symlink_to(tmp_path)
+    return docs
+
+
+def test_links_out_of_a_folder_are_followed_only_where_that_is_asked(linked: Path) -> None:
+    inside = ["a.md", "around.md", "same.md", "sub/b.md"]
+
+    def names(files: list[Path]) -> list[str]:
+        return [file.relative_to(linked).as_posix() for file in files]
+
+    assert names(corpus_files(linked)) == inside
+    entries, [told] = noted(linked)
+    assert {entry.page for entry in entries} == set(inside)
+    assert told.startswith(
+        f"links that lead out of {linked} were left out: 4, first {linked}/deep;"
+    )
+    assert "--follow-links" in told
+    followed = Reading(follow_links=True)
+    entries, notes = noted(linked, followed)
+    pages = {entry.page for entry in entries}
+    assert {"leak.md", "twice.md", "deep/key.md", *inside} <= pages
+    assert notes == []
+    # Each folder once, whichever way leads there.
+    assert names(corpus_files(linked, followed)).count("sub/b.md") == 1
+    assert sum("key.md" in page for page in pages if page) == 1
+    # What the user names is meant, be it a link.
+    (linked.parent / "shelf").symlink_to(linked / "deep")
+    assert [entry.page for entry in read(linked.parent / "shelf")] == ["key.md"]
+    assert [entry.page for entry in read(linked / "leak.md")] == ["leak.md"]
+
+
+def test_a_folder_of_links_alone_says_so(tmp_path: Path) -> None:
+    (tmp_path / "snapshot").mkdir()
+    (tmp_path / "blob").write_text('{"text": "A text."}\n')
+    (tmp_path / "snapshot" / "rows.jsonl").symlink_to(tmp_path / "blob")
+    with pytest.raises(InputError, match=r"no file of a corpus.*links.*: 1, first.*--follow-links"):
+        read(tmp_path / "snapshot")
+    assert len(read(tmp_path / "snapshot", Reading(follow_links=True))) == 1
+    with pytest.raises(InputError, match=r"rows.jsonl is a link that leads out of the folder"):
+        read_corpus(tmp_path / "snapshot")
+    # Copies of data, such as those of a hub, are made of links.
+    assert len(data_files(tmp_path / "snapshot")) == 1
 
 
 @pytest.mark.parametrize("packing", ["", ".gz", ".zst"])

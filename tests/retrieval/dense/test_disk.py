@@ -16,7 +16,7 @@ from tests.retrieval.dense.vectors import Clusters, Shelf, numbered
 
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
 from trueground.plugins import read_given
-from trueground.retrieval.base import Hit, no_progress
+from trueground.retrieval.base import Hit, Query, no_progress
 from trueground.retrieval.dense import disk as dense_disk
 from trueground.retrieval.dense import faiss_files, vectors_file
 from trueground.retrieval.dense.disk import DENSE_KIND
@@ -392,6 +392,24 @@ def test_an_encoder_that_breaks_its_promise(
     monkeypatch.setattr(encoders["m"], "encode_passages", lambda given: np.ones((1, 24)))
     with pytest.raises(ProtocolError, match=r"shape \(1, 24\) for 11 passages"):
         built(tmp_path, numbered(11))
+
+
+def test_the_turns_of_a_conversation_reach_the_encoder(
+    tmp_path: Path, encoders: dict[str, Clusters]
+) -> None:
+    asked: list[Any] = []
+
+    class Heard(Clusters):
+        def encode_queries(self, queries: Any) -> Any:
+            asked.extend(queries)
+            return super().encode_queries(queries)
+
+    encoders["m"] = Heard()
+    passages = numbered(30)
+    built(tmp_path, passages)
+    plain, talk = searched(tmp_path, passages, queries=["7", Query("3", "5", "7")])
+    assert plain == talk
+    assert asked == [("7",), ("3", "5", "7")]
 
 
 def test_the_folder_of_a_model_does_not_say_where_it_lies(tmp_path: Path) -> None:

@@ -56,6 +56,9 @@ class Clusters:
             return np.empty((0, self.width), np.float32)
         return np.array([self._one(text) for text in texts], np.float32)
 
+    def encode_queries(self, queries: Sequence[Sequence[str]]) -> Floats:
+        return self.encode([question for *_, question in queries])
+
     def encode_passages(self, passages: Sequence[Pair]) -> Floats:
         self.before()
         self.seen += [text for _, text in passages]

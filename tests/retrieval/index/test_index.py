@@ -21,6 +21,7 @@ from trueground.net.upkeep import stats
 from trueground.plugins import Given
 from trueground.retrieval import kinds
 from trueground.retrieval.base import Hit, Kind, Opened, Passages, Progress
+from trueground.retrieval.corpora.corpus import Corpus, Entry
 from trueground.retrieval.corpora.reading import Reading
 from trueground.retrieval.index import (
     add_retrievers,
@@ -474,6 +475,50 @@ def test_another_process_is_waited_for(
     ]
 
 
+RACE = """
+import sys, pathlib
+from trueground.retrieval.index import build_index
+print('ready', flush=True)
+sys.stdin.readline()
+for number in range(int(sys.argv[3])):
+    out = pathlib.Path(f'{sys.argv[2]}-{number}')
+    made = build_index(pathlib.Path(sys.argv[1]), out, ['bm25'])
+    print(len(made.passages), *made.retrievers, flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_builders_that_begin_at_once_all_have_the_index(corpus: Path, tmp_path: Path) -> None:
+    pytest.importorskip("bm25s", reason="the retrieval extra is not installed")
+    rounds = 12
+    command = [sys.executable, "-c", RACE, str(corpus), str(tmp_path / "i"), str(rounds)]
+    pipe = subprocess.PIPE
+    all_ = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(3)]
+    try:
+        heard = [process.stdout.readline() for process in all_ if process.stdout]
+        for _ in range(rounds):
+            for process in all_:
+                assert process.stdin is not None
+                process.stdin.write("go\n")
+                process.stdin.flush()
+            heard += [process.stdout.readline() for process in all_ if process.stdout]
+    finally:
+        for process in all_:
+            process.kill()
+            process.communicate()
+    assert heard == ["ready\n"] * 3 + ["4 bm25\n"] * 3 * rounds
+    for number in range(rounds):
+        assert open_index(tmp_path / f"i-{number}").damaged() == []
+
+
+def test_what_a_killed_process_began_is_gone_on_with(corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "i"
+    out.mkdir()
+    (out / ".index.json.part").write_text('{"trueground_in')
+    assert len(build_index(corpus, out, []).passages) == len(ROWS)
+    assert not (out / ".index.json.part").exists()
+
+
 WAIT = """
 import sys, pathlib
 from trueground.retrieval.index import build_index
@@ -594,11 +639,11 @@ def test_signs_in_names_are_no_joints() -> None:
 
     def note(given: Given) -> Opened:
         seen.append(given)
-        return open_over("bm25", ["text"])
+        return open_over("bm25", untitled("text"))
 
     pytest.importorskip("bm25s", reason="the retrieval extra is not installed")
-    shown = kinds.Shown([], [])
-    opened = compose("hybrid:\"dense:'a + b' + dense:c+d(file='x + y')\"", note, shown)
+    written = "hybrid:\"dense:'a + b' + dense:c+d(file='x + y')\""
+    opened = compose(written, note, untitled())
     opened.close()
     assert [(given.model, dict(given.options)) for given in seen] == [
         ("a + b", {}),
@@ -608,19 +653,41 @@ def test_signs_in_names_are_no_joints() -> None:
 
 def test_in_memory_too() -> None:
     pytest.importorskip("bm25s", reason="the retrieval extra is not installed")
-    texts = [row["text"] for row in ROWS]
-    plain = open_over("bm25", texts)
-    fused = open_over('hybrid:"bm25 + bm25(k1=0.9)"', texts)
-    chained = open_over("multi-hop:bm25(beam=2)", texts)
+    corpus = Corpus(Entry(row["text"], row["id"], row["title"]) for row in ROWS)
+    plain = open_over("bm25", corpus)
+    fused = open_over('hybrid:"bm25 + bm25(k1=0.9)"', corpus)
+    chained = open_over("multi-hop:bm25(beam=2)", corpus)
     for opened in (plain, fused, chained):
         assert opened.retriever.search(["Who was Anna Ruck?"], 1)[0][0].index == 0
         opened.close()
-    stems = open_over("bm25", ["He built cranes.", "A crane was built."])
+    stems = open_over("bm25", untitled("He built cranes.", "A crane was built."))
     assert len(stems.retriever.search(["cranes"], 5)[0]) == 2
-    exact = open_over("bm25(stem=false)", ["He built cranes.", "A crane was built."])
+    exact = open_over("bm25(stem=false)", untitled("He built cranes.", "A crane was built."))
     assert len(exact.retriever.search(["cranes"], 5)[0]) == 1
     with pytest.raises(UsageError, match="letters keeps files, and here passages are searched in"):
-        open_over("letters", texts)
+        open_over("letters", corpus)
+
+
+def untitled(*texts: str) -> Corpus:
+    return Corpus(Entry(text, str(number)) for number, text in enumerate(texts))
+
+
+def test_titles_are_searched_in_memory_as_in_an_index(tmp_path: Path) -> None:
+    pytest.importorskip("bm25s", reason="the retrieval extra is not installed")
+    rows = [
+        Entry("He led the expedition.", "0", "Brenta"),
+        Entry("The Brenta is a river.", "1"),
+        Entry("Bees make honey.", "2", "Bees"),
+    ]
+    file = tmp_path / "titled.jsonl"
+    file.write_bytes(b"".join(orjson.dumps(row._asdict()) + b"\n" for row in rows))
+    on_disk = build_index(file, tmp_path / "titled", ["bm25"]).open("bm25", cache=False)
+    in_memory = open_over("bm25", Corpus(rows))
+    queries = ["Where is Brenta?", "the bees", "who led it"]
+    assert in_memory.retriever.search(queries, 3) == on_disk.retriever.search(queries, 3)
+    for opened in (in_memory, on_disk):
+        assert opened.retriever.signature.startswith("bm25:lucene,k1=1.5,b=0.75,title+text,")
+        opened.close()
 
 
 def test_retrievers_of_other_packages(monkeypatch: pytest.MonkeyPatch, workshop: Workshop) -> None:

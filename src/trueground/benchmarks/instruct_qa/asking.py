@@ -95,7 +95,7 @@ class Questions:
             return [Found(())] * len(block)
         if start not in self._found:
             plain = settings.task == "topiocqa"
-            queries = [query(item.question, item.history, plain=plain) for item in block]
+            queries = [query(item, settings.retrieval_query, plain=plain) for item in block]
             self._found[start] = library.find(block, queries, settings)
         return self._found[start]
 
@@ -104,14 +104,15 @@ class Questions:
         answerable = item.answerable
         if settings.setting == "gold":
             contexts, more = self._gold(item), dict[str, Any]()
-            answerable = True
+            answerable = item.answerable is not False
         elif settings.setting == "irrelevant":
             contexts = self._passages(found, [[]])
             more = {"irrelevant_rank": found.rank, "irrelevant_found": found.rank is not None}
             answerable = False
         elif settings.setting == "retrieved":
             contexts, more = self._retrieved(item, found)
-            if item.gold:  # a passage that is not gold may hold the answer too
+            # A passage that is not gold may hold the answer too.
+            if item.gold and item.answerable is not False:
                 answerable = True if more["gold_retrieved"] else None
         else:
             contexts, more = [], {}

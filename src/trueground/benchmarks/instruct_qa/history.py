@@ -1,13 +1,15 @@
-"""Conversations: how many turns are shown, how they are written, and how they are searched by."""
+"""Conversations: how many turns are shown, how they are written, and what is searched for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trueground.benchmarks.instruct_qa.items import Item
+from trueground.retrieval.base import Query
+from trueground.retrieval.questions import make_query
 from trueground.types import Turn
 
 _USERS = ("user", "human")
-_SEPARATOR = " [SEP] "
 
 
 def cut(turns: Sequence[Turn], most: int) -> list[Turn]:
@@ -37,15 +39,18 @@ def written(turns: Sequence[Turn], most: int) -> str:
     return "\n".join(f"{turn.role}: {turn.content.strip()}" for turn in cut(named, most))
 
 
-def query(question: str, turns: Sequence[Turn], *, plain: bool) -> str:
-    """What a retriever searches for: the question, behind all turns before it.
+def query(item: Item, form: str, *, plain: bool) -> Query:
+    """What a retriever searches for; `form` is one of `retrieval.base.FORMS`.
 
     `plain` as for TopiOCQA's retriever: lower-case, apostrophes straight, and without question
     marks around an utterance.
     """
-    said = [*(turn.content for turn in turns), question]
-    return _SEPARATOR.join(_plain(one) if plain else one.strip() for one in said)
+    said = [*(turn.content for turn in item.history), item.question]
+    own = item.retrieval_query
+    if plain:
+        said, own = list(map(_plain, said)), _plain(own) if own else None
+    return make_query(said, own, form, item.id)
 
 
 def _plain(text: str) -> str:
-    return text.replace("’", "'").lower().strip("?").strip()
+    return text.replace("’", "'").lower().strip().strip("?").strip()

@@ -16,7 +16,7 @@ __all__ = ["Gold", "Item"]
 class Item:
     """One question; `place` is where it stands, `gold` is empty where none is known.
 
-    `answerable` is what the user's own row says of it.
+    `answerable` is what the data say of it. `retrieval_query` is what a user would search for.
     """
 
     place: str
@@ -27,4 +27,5 @@ class Item:
     gold: tuple[Gold, ...] = ()
     group: str | None = None
     answerable: bool | None = None
+    retrieval_query: str | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from trueground.retrieval.base import Opened
 from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.index import Index
 from trueground.retrieval.index.opening import Part, parts_of
-from trueground.retrieval.kinds import Shown, compose
+from trueground.retrieval.kinds import compose
 from trueground.retrieval.written import as_written
 
 
@@ -40,4 +40,4 @@ def open_unkept(written: str, passages: PassageStore, place: Callable[[Part], Pa
         [part] = parts_of([as_written(given)])
         return part.kind.open(place(part), passages, replace(given, cache=False))
 
-    return compose(written, open_base, Shown(passages.texts, passages.searched))
+    return compose(written, open_base, passages)

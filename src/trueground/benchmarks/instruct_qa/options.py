@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trueground.benchmarks.base import BenchmarkOption
 from trueground.benchmarks.instruct_qa.names import INSTRUCTIONS, SETTINGS, TRIMS, VARIANTS
+from trueground.retrieval.base import FORMS
 
 OPTIONS = (
     BenchmarkOption(
@@ -24,11 +25,18 @@ OPTIONS = (
     BenchmarkOption(
         "retriever",
         "bm25",
-        'bm25, dense:MODEL, hybrid:"bm25 + dense:MODEL", multi-hop:"dense:MODEL"',
+        'bm25, dense:MODEL, hybrid:"bm25 + dense:MODEL", multi-hop:"dense:MODEL", file:RESULTS',
         varied=True,
     ),
     BenchmarkOption(
         "corpus", None, "where passages are found: documents, a file of passages, or an index"
+    ),
+    BenchmarkOption(
+        "retrieval-query",
+        "auto",
+        "what is searched for where a question has a history: its retrieval_query or else all "
+        "turns, all turns, or the last one",
+        FORMS,
     ),
     BenchmarkOption("passages", None, "how many are retrieved. Default: 8, topiocqa 4"),
     BenchmarkOption(

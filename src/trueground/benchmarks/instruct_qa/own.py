@@ -12,6 +12,7 @@ from trueground.errors import InputError
 from trueground.records.problems import Problem
 from trueground.records.shape import to_record
 from trueground.retrieval.gold import read_gold
+from trueground.retrieval.questions import own_query
 from trueground.types import Record
 
 # What is said of an answer that another model gave.
@@ -36,6 +37,7 @@ def read_own(rows: Rows) -> Iterator[Item]:
             read_gold(place, row),
             record.group,
             record.answerable,
+            own_query(place, row),
             record.meta or {},
         )
 

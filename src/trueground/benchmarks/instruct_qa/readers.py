@@ -11,9 +11,12 @@ from typing import Any
 from trueground.benchmarks.instruct_qa.fields import Fields
 from trueground.benchmarks.instruct_qa.items import Gold, Item
 from trueground.records.problems import describe
+from trueground.retrieval.questions import own_query
 from trueground.types import Turn
 
 Rows = Iterable[tuple[str, dict[str, Any]]]
+# TopiOCQA's answer where Wikipedia holds none.
+_UNANSWERABLE = "UNANSWERABLE"
 _HINT = {
     "nq": '; a row is {"question": "…", "answer": ["…"]}',
     "hotpotqa": "; a row is one of hotpot_dev_distractor_v1.json, or of hotpotqa/hotpot_qa",
@@ -52,7 +55,8 @@ def read_topiocqa(rows: Rows) -> Iterator[Item]:
         fields = Fields(place, row, _HINT["topiocqa"])
         conversation, turn = fields.label("Conversation_no"), fields.label("Turn_no")
         before = fields.texts("Context", empty=True) if row.get("Context") is not None else ()
-        answers = (fields.text("Answer"), *_more_answers(fields))
+        answer = fields.text("Answer")
+        answers = (answer, *_more_answers(fields))
         yield Item(
             place,
             f"{conversation}_{turn}",
@@ -61,6 +65,8 @@ def read_topiocqa(rows: Rows) -> Iterator[Item]:
             tuple(Turn(one, "agent" if i % 2 else "user") for i, one in enumerate(before)),
             _gold_passage(fields),
             group=conversation,
+            answerable=False if answer.strip().upper() == _UNANSWERABLE else None,
+            retrieval_query=own_query(place, row),
             meta={"turn": int(turn) if turn.isdecimal() else turn, "topic": fields.maybe("Topic")},
         )
 

@@ -11,6 +11,8 @@ from trueground.benchmarks.instruct_qa.options import OPTIONS
 from trueground.benchmarks.values import number_of, path_of, text_of
 from trueground.errors import InputError, UsageError
 from trueground.models.base import Params
+from trueground.plugins import read_given
+from trueground.retrieval.corpora.formats.dpr import is_results
 
 _PASSAGES = {"topiocqa": 4}
 _MOST_TOKENS = 500
@@ -27,11 +29,12 @@ _SPECIAL: dict[str, tuple[Value, str]] = {
 # The options that have no say in a setting, or in a task whose questions have no history.
 _NO_SAY: dict[str, tuple[str, ...]] = {
     "retrieved": ("irrelevant-rank", "without-gold"),
-    "gold": ("retriever", "passages", "irrelevant-rank", "gold-needed"),
+    "gold": ("retriever", "retrieval-query", "passages", "irrelevant-rank", "gold-needed"),
     "irrelevant": ("passages", "gold-needed", "without-gold"),
     "closed-book": (
         "instruction",
         "retriever",
+        "retrieval-query",
         "corpus",
         "passages",
         "irrelevant-rank",
@@ -39,8 +42,8 @@ _NO_SAY: dict[str, tuple[str, ...]] = {
         "without-gold",
         "passage-words",
     ),
-    "nq": ("history-turns",),
-    "hotpotqa": ("history-turns",),
+    "nq": ("history-turns", "retrieval-query"),
+    "hotpotqa": ("history-turns", "retrieval-query"),
 }
 
 
@@ -52,6 +55,7 @@ class Settings:
     setting: str
     instruction: str
     retriever: str
+    retrieval_query: str
     corpus: Path | None
     passages: int
     irrelevant_rank: int
@@ -89,17 +93,22 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
                 "leave the option out"
             )
     setting, corpus = str(options["setting"]), path_of(options, "corpus")
+    retriever = text_of(options, "retriever") or "bm25"
+    if setting in ("retrieved", "irrelevant") and corpus is None:
+        corpus = _found_in(retriever)
     if setting in ("retrieved", "irrelevant") and corpus is None:
         raise UsageError(
             f"--setting {setting} needs passages to search: add --corpus PATH with documents, a "
-            "file of passages or an index; --setting gold and closed-book do without"
+            "file of passages or an index; --setting gold and closed-book do without, and so does "
+            "--retriever file:RESULTS.json where the results hold the passages (DPR's ctxs)"
         )
     needed = str(options["gold-needed"])
     return Settings(
         task=task,
         setting=setting,
         instruction=str(options["instruction"]),
-        retriever=text_of(options, "retriever") or "bm25",
+        retriever=retriever,
+        retrieval_query=str(options["retrieval-query"]),
         corpus=corpus,
         passages=number_of(options, "passages", 1) or _PASSAGES.get(task, 8),
         irrelevant_rank=number_of(options, "irrelevant-rank", 1) or 0,
@@ -112,6 +121,15 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
         variant=str(options["variant"]),
         passage_words=number_of(options, "passage-words", 1),
     )
+
+
+def _found_in(retriever: str) -> Path | None:
+    """The results that --retriever file:RESULTS names, if they hold the passages themselves."""
+    given = read_given("retriever", retriever)
+    if given.name != "file" or given.model is None:
+        return None
+    path = Path(given.model).expanduser()
+    return path if path.is_file() and is_results(path) else None
 
 
 def unused(

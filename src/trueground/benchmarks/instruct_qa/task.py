@@ -106,6 +106,8 @@ def _options(settings: Settings, prompting: Prompting, library: Library | None) 
         found["corpus"] = library.index.passages.sha256
     if settings.searches and library is not None:
         found["retriever"] = library.signature
+        if settings.task in ("topiocqa", "questions"):
+            found["retrieval-query"] = settings.retrieval_query
         found["gold-needed"] = "all" if settings.needs_all else "any"
         if settings.setting == "retrieved":
             found["passages"] = str(settings.passages)

@@ -13,7 +13,6 @@ from trueground.benchmarks.base import Value
 from trueground.benchmarks.truly_ground.contexts import pages
 from trueground.benchmarks.truly_ground.jsonfile import read_object
 from trueground.benchmarks.truly_ground.names import USUAL_SET
-from trueground.benchmarks.truly_ground.retrievers import open_retriever
 from trueground.benchmarks.truly_ground.settings import MINED_BUDGET, Settings
 from trueground.benchmarks.truly_ground.source import (
     DISTRACTORS,
@@ -31,6 +30,7 @@ from trueground.errors import InputError, UsageError
 from trueground.records.plainrows import data_files
 from trueground.retrieval.corpora.corpus import Corpus, read_corpus, read_published
 from trueground.retrieval.distractors import Gold, mine
+from trueground.retrieval.kinds import open_over
 from trueground.types import Passage
 
 Ranked = list[Sequence[Passage]]
@@ -109,7 +109,7 @@ class Mined:
 
     def __init__(self, settings: Settings, data: Path | None) -> None:
         self._corpus, self.files = _read(settings.corpus, data)
-        self._opened = open_retriever(settings.retriever or "bm25", self._corpus.texts)
+        self._opened = open_over(settings.retriever or "bm25", self._corpus)
         self._top = settings.top
         self._originals = None
         if settings.version != "original":

@@ -32,7 +32,7 @@ def see_retriever(written: str, *, try_it: bool) -> None:
 
     UsageError: what was written; MissingExtraError, where it is tried.
     """
-    opened = open_over(written, ["a first passage", "a second one"])
+    opened = open_over(written, Corpus([Entry("a first passage", "0"), Entry("a second one", "1")]))
     try:
         if try_it:
             opened.retriever.search(["a passage"], 1)
@@ -55,7 +55,7 @@ def distractors_stage(
             Entry(one.text, id_, title_of(one), one.document) for id_, one in passages().items()
         )
         queries = [item.original.pair.question for item in items]
-        opened = open_over(retriever, corpus.texts)
+        opened = open_over(retriever, corpus)
         try:
             mined = mine(corpus, opened.retriever, queries, [_gold(item) for item in items], top)
         finally:

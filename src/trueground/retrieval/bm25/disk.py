@@ -30,6 +30,7 @@ from trueground.retrieval.bm25.about import (
 )
 from trueground.retrieval.bm25.blocks import BLOCK, blocks
 from trueground.retrieval.bm25.build import RANGE, write_index
+from trueground.retrieval.bm25.memory import TITLED
 from trueground.retrieval.bm25.search import Found, Searcher
 from trueground.retrieval.writing import step
 
@@ -53,7 +54,7 @@ class BM25OnDisk:
         options = about.options
         stems = f",english-{about.stemmer}" if about.stemmer else ""
         self.signature = (
-            f"bm25:lucene,k1={options.k1!r},b={options.b!r},{about.words}{stems},disk-1"
+            f"bm25:lucene,k1={options.k1!r},b={options.b!r}{TITLED},{about.words}{stems},disk-1"
         )
         self._made_from = (folder, about.passages, options.stem)
         self._workers = workers

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from trueground.errors import MissingExtraError, UsageError
 from trueground.retrieval.base import Hit
 
+TITLED = ",title+text"  # what is searched, in the signatures of retrievers
 _NO_SPACES = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}]"
 # Runs of letters and digits; scripts without spaces by character.
 _WORDS = regex.compile(rf"{_NO_SPACES}\p{{M}}*|(?:(?!{_NO_SPACES})[\w\p{{M}}])+")
@@ -41,14 +42,22 @@ class BM25:
     name = "bm25"
 
     def __init__(
-        self, texts: Sequence[str], *, stem: bool = False, k1: float = 1.5, b: float = 0.75
+        self,
+        texts: Sequence[str],
+        *,
+        stem: bool = False,
+        k1: float = 1.5,
+        b: float = 0.75,
+        titled: bool = False,
     ) -> None:
-        """UsageError for k1 or b out of range; MissingExtraError where bm25s is not installed."""
+        """`titled`: the texts begin with their titles, which the signature tells.
+
+        UsageError for k1 or b out of range; MissingExtraError where bm25s is not installed."""
         if not (isfinite(k1) and k1 >= 0 and 0 <= b <= 1):
             raise UsageError(f"bm25: k1={k1}, b={b}; expected k1 of 0 or more and b from 0 to 1")
         needs = ("bm25s", "PyStemmer") if stem else ("bm25s",)
         libraries = ",".join(f"{package}-{_installed(package)}" for package in needs)
-        self.signature = f"bm25:lucene,k1={k1:g},b={b:g},words-1,{libraries}"
+        self.signature = f"bm25:lucene,k1={k1:g},b={b:g}{TITLED * titled},words-1,{libraries}"
         self._texts, self._stemmed = texts, stem
         self._k1, self._b = k1, b
         self._numbers: dict[str, int] = {}

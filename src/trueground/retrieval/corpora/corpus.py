@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -15,7 +16,7 @@ import orjson
 
 from trueground.errors import InputError
 from trueground.records.duplicates import SeenIds
-from trueground.records.plainrows import plain_rows
+from trueground.records.plainrows import data_files, plain_rows, refuse_link
 from trueground.records.problems import describe
 from trueground.types import Passage
 
@@ -164,9 +165,11 @@ def read_corpus(path: Path) -> Corpus:
 
     JSON lines, a JSON array, CSV or Parquet, also packed, or a folder of such files. A row without
     an id has its number in the corpus (from 0), one without a page its title. InputError names the
-    file and the row: no text, a field of another type, an id that came before.
+    file and the row: no text, a field of another type, an id that came before; or a link that
+    leads out of the folder.
     """
-    return Corpus(row_entries(lambda: plain_rows(path)))
+    files = data_files(path, refuse_link)
+    return Corpus(row_entries(lambda: chain.from_iterable(map(plain_rows, files))))
 
 
 def read_published(texts: Path, titles: Path) -> Corpus:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -11,16 +10,18 @@ from typing import Any
 
 from trueground.errors import InputError, UsageError
 from trueground.records.parts import KINDS, PACKINGS
-from trueground.records.plainrows import data_files, plain_rows
+from trueground.records.plainrows import data_files, files_below, plain_rows
 from trueground.retrieval.corpora.corpus import Entry, row_entries
 from trueground.retrieval.corpora.documents import ENDINGS, read_document
 from trueground.retrieval.corpora.documents.cutting import cut
-from trueground.retrieval.corpora.formats.dpr import dpr_rows, is_dpr
+from trueground.retrieval.corpora.formats.dpr import dpr_rows, found_rows, is_dpr, is_results
 from trueground.retrieval.corpora.formats.wikipedia import bz2_rows, is_map, map_rows
 
 _BZ2 = ".bz2"
 _VERSION = 1  # of the way documents are read and cut
-_SIGNATURE = re.compile(r"reading-\d+:words=([1-9]\d*),overlap=(\d+)(,skip_unreadable)?")
+_SIGNATURE = re.compile(
+    r"reading-\d+:words=([1-9]\d*),overlap=(\d+)(,skip_unreadable)?(,follow_links)?"
+)
 Row = tuple[str, dict[str, Any]]
 Note = Callable[[str], None]
 
@@ -30,13 +31,15 @@ class Reading:
     """How documents become passages; data files, whose rows are passages, are read as they are.
 
     A passage has about `words` words and begins with the last `overlap` sentences of the one
-    before. With `skip_unreadable` documents that cannot be read are noted and left out. UsageError:
+    before. With `skip_unreadable` documents that cannot be read are noted and left out; with
+    `follow_links` links that lead out of a folder are followed, also those to folders. UsageError:
     less than 1 word, less than 0 sentences.
     """
 
     words: int = 100
     overlap: int = 0
     skip_unreadable: bool = False
+    follow_links: bool = False
 
     def __post_init__(self) -> None:
         if self.words < 1:
@@ -47,8 +50,8 @@ class Reading:
     @property
     def signature(self) -> str:
         """What the passages of the same documents depend on."""
-        skip = ",skip_unreadable" if self.skip_unreadable else ""
-        return f"reading-{_VERSION}:words={self.words},overlap={self.overlap}{skip}"
+        flags = ",skip_unreadable" * self.skip_unreadable + ",follow_links" * self.follow_links
+        return f"reading-{_VERSION}:words={self.words},overlap={self.overlap}{flags}"
 
 
 def reading_of(signature: str) -> Reading | None:
@@ -56,7 +59,8 @@ def reading_of(signature: str) -> Reading | None:
     match = _SIGNATURE.fullmatch(signature)
     if match is None:
         return None
-    reading = Reading(int(match[1]), int(match[2]), match[3] is not None)
+    skip, follow = match[3] is not None, match[4] is not None
+    reading = Reading(int(match[1]), int(match[2]), skip, follow)
     return reading if reading.signature == signature else None
 
 
@@ -75,7 +79,10 @@ def read_entries(
     if `reading` says so, unreadable ones. Kept in memory are one document or row at a time, and 8
     bytes a row. InputError names file and place; MissingExtraError: PDF and HTML need packages.
     """
-    files = corpus_files(path)
+    left_out: list[Path] = []
+    files = corpus_files(path, reading, left_out)
+    if left_out:
+        note(_told(path, left_out))
     if _kind(files[0]) == "document":
         root = path if path.is_dir() else path.parent
         yield from _document_entries(files, root, reading, note)
@@ -86,23 +93,37 @@ def read_entries(
         note(f"{path}: {bare.count} pages without text were left out, first {bare.first}")
 
 
-def corpus_files(path: Path) -> list[Path]:
+def corpus_files(
+    path: Path, reading: Reading = Reading(), left_out: list[Path] | None = None
+) -> list[Path]:
     """All files that hold the corpus, in the order in which they are read.
 
-    Hidden files and folders, and files of other kinds, are left out of a folder. InputError: no
+    Hidden files and folders, and files of other kinds, are left out of a folder; so are links that
+    lead out of it, unless `reading` says otherwise. These are added to `left_out`. InputError: no
     such path, no file that can be read, both data files and documents.
     """
     if not path.is_dir():
         return data_files(path)
     first: dict[str, Path] = {}
     found = []
-    for file in sorted(_below(path)):
+    links = [] if left_out is None else left_out
+
+    def out(link: Path) -> bool:
+        # Of files only those are told that would have been read.
+        if not reading.follow_links and link.exists() and (link.is_dir() or _kind(link)):
+            links.append(link)
+        return reading.follow_links
+
+    for file in sorted(files_below(path, out)):
         kind = _kind(file)
         if kind and file.is_file():
             found.append(file)
             first.setdefault(kind, file)
     if not found:
-        raise InputError(f"{path} holds no file of a corpus; expected names that end in {_ENDINGS}")
+        beside = f". {_told(path, links)}" if links else ""
+        raise InputError(
+            f"{path} holds no file of a corpus; expected names that end in {_ENDINGS}{beside}"
+        )
     if "document" in first and len(first) > 1:
         data = first.get("data") or first["bz2"]
         raise InputError(
@@ -154,6 +175,8 @@ class _Bare:
                 yield from self._with_text(bz2_rows(file))
             elif is_dpr(file):
                 yield from dpr_rows(file)
+            elif is_results(file):
+                yield from found_rows(file)
             elif is_map(file):
                 yield from self._with_text(map_rows(file))
             else:
@@ -189,16 +212,11 @@ def _kind(file: Path) -> str | None:
     return "data" if bare.suffix.lower() in KINDS else None
 
 
-def _below(folder: Path) -> Iterator[Path]:
-    def refuse(error: OSError) -> None:
-        raise InputError(
-            f"{error.filename} cannot be read: {error.strerror or error}; mend that, or name "
-            "another path"
-        ) from error
-
-    for place, folders, names in os.walk(folder, onerror=refuse):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        yield from (Path(place, name) for name in names if not name.startswith("."))
+def _told(path: Path, links: list[Path]) -> str:
+    return (
+        f"links that lead out of {path} were left out: {len(links)}, first {min(links)}; "
+        "trueground index build follows them with --follow-links"
+    )
 
 
 _ENDINGS = (

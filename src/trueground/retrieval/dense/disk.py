@@ -21,7 +21,7 @@ from trueground.encoders.options import POOLINGS, encoder_options
 from trueground.encoders.workers import cores
 from trueground.errors import InputError, ProtocolError, UsageError
 from trueground.plugins import Given
-from trueground.retrieval.base import Hit, Kind, Opened, Passages, Progress
+from trueground.retrieval.base import Hit, Kind, Opened, Passages, Progress, turns_of
 from trueground.retrieval.dense.exact import exactly, nearest, slack
 from trueground.retrieval.dense.faiss_files import (
     Structure,
@@ -92,7 +92,8 @@ class DiskDense:
         ]
 
     def _found(self, queries: list[str], top: int) -> list[list[Hit]]:
-        asked, rows = self._questions.encode(queries), self._vectors.rows
+        asked = self._questions.encode_queries([turns_of(query) for query in queries])
+        rows = self._vectors.rows
         if asked.shape != (len(queries), rows.shape[1]) or not np.isfinite(asked).all():
             raise ProtocolError(
                 f"the encoder {self._questions.name!r} gave an array of shape {asked.shape} for "

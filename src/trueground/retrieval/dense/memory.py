@@ -9,6 +9,7 @@ import numpy as np
 from trueground.encoders.base import Floats, TextEncoder
 from trueground.errors import ProtocolError
 from trueground.retrieval.base import Hit
+from trueground.retrieval.bm25.memory import TITLED
 from trueground.retrieval.dense.exact import nearest
 
 _ENCODED = 16_384  # texts that the encoder gets at once, so that it can sort them by length
@@ -27,8 +28,9 @@ class Dense:
 
     name = "dense"
 
-    def __init__(self, texts: Sequence[str], encoder: TextEncoder) -> None:
-        self.signature = f"dense:cosine,{encoder.signature}"
+    def __init__(self, texts: Sequence[str], encoder: TextEncoder, *, titled: bool = False) -> None:
+        """`titled`: the texts begin with their titles, which the signature tells."""
+        self.signature = f"dense:cosine{TITLED * titled},{encoder.signature}"
         self._texts = texts
         self._encoder = encoder
         self._vectors: Floats | None = None

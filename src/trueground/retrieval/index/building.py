@@ -58,7 +58,7 @@ def build_index(
             f"name the corpus that it was made from, {read_index_file(source).corpus}"
         )
     parts_of(retrievers)
-    seen = see(source, progress)
+    seen = see(source, reading, progress)
     out = _place(origin(seen.files, reading)) if out is None else out
     see_usable(source, out)
     state = None if rebuild else there(source, out, seen.files, reading)
@@ -127,7 +127,7 @@ def ready_index(
 
 def usual_place(source: Path, reading: Reading = _USUAL, progress: Progress = no_progress) -> Path:
     """Where the index of a corpus is kept unless told otherwise: home()/indexes/KEY."""
-    return _place(origin(source_files(source, progress), reading))
+    return _place(origin(source_files(source, reading, progress), reading))
 
 
 def _place(key: str) -> Path:

@@ -11,12 +11,13 @@ from trueground.errors import InputError, MissingExtraError, UsageError
 from trueground.net.cache import ResponseCache, searches_path
 from trueground.plugins import Given, read_given
 from trueground.retrieval.base import Kind, Opened, Progress, no_progress
+from trueground.retrieval.corpora.reading import reading_of
 from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.corpora.store_files import TornError
 from trueground.retrieval.index.file import PASSAGES, IndexFile, read_index_file
 from trueground.retrieval.index.sources import difference
 from trueground.retrieval.kept import Kept
-from trueground.retrieval.kinds import Shown, bases, compose, kind_of
+from trueground.retrieval.kinds import bases, compose, kind_of
 from trueground.retrieval.written import as_written
 
 
@@ -127,8 +128,7 @@ class Index:
                 wrapped = Kept(inner, sha256, kept, label=label, progress=progress)
                 return Opened(wrapped, opened.close)
 
-            shown = Shown(self.passages.texts, self.passages.searched)
-            made = compose(written, open_base, shown)
+            made = compose(written, open_base, self.passages)
             stack.callback(made.close)
             return Opened(made.retriever, stack.pop_all().close)
 
@@ -166,7 +166,7 @@ def open_index(path: Path) -> Index:
 def see_current(path: Path) -> IndexFile:
     """What index.json says. InputError: no index, or its corpus has changed since."""
     state = read_index_file(path)
-    changed = difference(Path(state.corpus), state.files)
+    changed = difference(Path(state.corpus), state.files, reading_of(state.reading))
     if changed is not None:
         raise InputError(
             f"the index {path} is out of date: {changed}. Make it anew with: trueground index "

@@ -13,7 +13,7 @@ import msgspec
 from trueground.errors import InputError
 from trueground.net.digests import file_digest
 from trueground.retrieval.base import Progress, no_progress
-from trueground.retrieval.corpora.reading import corpus_files
+from trueground.retrieval.corpora.reading import Reading, corpus_files
 
 _FRESH_NS = 2_000_000_000  # some file systems count in steps of two seconds
 
@@ -34,9 +34,11 @@ class Seen(NamedTuple):
     time_ns: int
 
 
-def source_files(source: Path, progress: Progress = no_progress) -> list[SourceFile]:
+def source_files(
+    source: Path, reading: Reading, progress: Progress = no_progress
+) -> list[SourceFile]:
     """The files that a corpus is read from, in their order. InputError: none, one unreadable."""
-    places = corpus_files(source)
+    places = corpus_files(source, reading)
     found = []
     for number, place in enumerate(places):
         progress("see", number, len(places))
@@ -50,10 +52,10 @@ def source_files(source: Path, progress: Progress = no_progress) -> list[SourceF
     return found
 
 
-def see(source: Path, progress: Progress = no_progress) -> Seen:
+def see(source: Path, reading: Reading, progress: Progress = no_progress) -> Seen:
     """`source_files`, and when that was. InputError."""
     now = time.time_ns()
-    return Seen(source_files(source, progress), now)
+    return Seen(source_files(source, reading, progress), now)
 
 
 def content_key(files: Sequence[SourceFile]) -> str:
@@ -62,18 +64,21 @@ def content_key(files: Sequence[SourceFile]) -> str:
     return hashlib.sha256(msgspec.json.encode(names)).hexdigest()
 
 
-def difference(source: Path, known: Sequence[SourceFile], seen_ns: int | None = None) -> str | None:
+def difference(
+    source: Path, known: Sequence[SourceFile], reading: Reading | None, seen_ns: int | None = None
+) -> str | None:
     """Which file is another than before, in words; None where all are the same, or all are gone.
 
     A file with another time is read, and is the same if its content is. So is one that was written
     less than two seconds before `seen_ns`, the time when `known` was made: it may have been written
-    again without another time. InputError.
+    again without another time. `reading` is that of the index, None where this version has none
+    such. InputError.
     """
     if not source.exists():
         return None
     fresh = None if seen_ns is None else seen_ns - _FRESH_NS
     before = {file.path: file for file in known}
-    here = {_name(source, place): place for place in corpus_files(source)}
+    here = {_name(source, place): place for place in corpus_files(source, reading or Reading())}
     for name in sorted(before.keys() | here.keys()):
         if name not in here:
             return f"{source / name if source.is_dir() else source.parent / name} is gone"

@@ -14,10 +14,17 @@ import msgspec
 
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
 from trueground.net.locks import LOCK, locked
+from trueground.net.state import unfinished
 from trueground.plugins import read_given
 from trueground.retrieval.base import Progress, no_progress
 from trueground.retrieval.corpora.corpus import Entry
-from trueground.retrieval.corpora.reading import Note, Reading, no_note, read_entries
+from trueground.retrieval.corpora.reading import (
+    Note,
+    Reading,
+    no_note,
+    read_entries,
+    reading_of,
+)
 from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.corpora.store_files import TornError
 from trueground.retrieval.index.file import (
@@ -51,10 +58,13 @@ def see_usable(source: Path, out: Path) -> None:
             f"{out} lies in the corpus {source}, and would be read as a part of it; choose another "
             "--out"
         )
-    if out.is_dir() and not is_index(out):
-        names = {entry.name for entry in out.iterdir()} - {LOCK}
-        if any(not name.startswith((_GONE, _UNFINISHED)) for name in names):
-            raise OutputError(f"{out} holds files but no index; choose another --out")
+    names = (
+        {entry.name for entry in out.iterdir()} - {LOCK, unfinished(INDEX)} if out.is_dir() else ()
+    )
+    foreign = any(not name.startswith((_GONE, _UNFINISHED)) for name in names)
+    # Asked last: another process may just be beginning an index there.
+    if foreign and not is_index(out):
+        raise OutputError(f"{out} holds files but no index; choose another --out")
 
 
 @contextmanager
@@ -102,7 +112,7 @@ def there(source: Path, out: Path, files: list[SourceFile], reading: Reading) ->
     if not same:
         changed = f"{source} is another"
         if source.resolve() == Path(state.corpus):
-            changed = difference(source, state.files) or changed
+            changed = difference(source, state.files, reading_of(state.reading)) or changed
         raise InputError(
             f"the index {out} was made from {state.corpus}, and {changed}. Make it anew with "
             "--rebuild, or choose another --out"
@@ -152,7 +162,7 @@ def make_passages(
     if store is None or store.made_from != made_from:
         put_away(out, [PASSAGES, *(entry.name for entry in out.glob(f"{_UNFINISHED}*"))])
         notes: list[str] = []
-        entries = _unchanging(read_entries(source, reading, notes.append), source, seen)
+        entries = _unchanging(source, reading, seen, notes.append)
         try:
             store = PassageStore.write(folder, entries, progress, made_from=made_from, notes=notes)
         except TruegroundError:
@@ -172,13 +182,13 @@ def _store(out: Path) -> PassageStore | None:
         return None
 
 
-def _unchanging(entries: Iterable[Entry], source: Path, seen: Seen) -> Iterator[Entry]:
+def _unchanging(source: Path, reading: Reading, seen: Seen, note: Note) -> Iterator[Entry]:
     """The entries. InputError at their end where they may not be those of the files as seen."""
-    yield from entries
+    yield from read_entries(source, reading, note)
     if not source.exists():
         changed: str | None = f"{source} is gone"
     else:
-        changed = difference(source, seen.files, seen.time_ns)
+        changed = difference(source, seen.files, reading, seen.time_ns)
     if changed is not None:
         raise InputError(
             f"the corpus was changed while it was read: {changed}. Nothing of it is kept; run "

@@ -12,7 +12,7 @@ from trueground.builders.grounding.documents.document import Raw
 from trueground.builders.grounding.documents.files import read_file
 from trueground.builders.grounding.documents.rows import read_rows
 from trueground.records.parts import KINDS, PACKINGS
-from trueground.records.plainrows import data_files
+from trueground.records.plainrows import data_files, leads_out
 from trueground.retrieval.corpora.documents import ENDINGS
 
 REASONS = {
@@ -45,7 +45,8 @@ def found_files(path: Path, apart: Path | None) -> tuple[list[Path], list[Droppe
     """(the files of a path that are read, in name order; what stands beside them).
 
     In a folder with documents the data files are not read; `apart` is passed over in any folder.
-    Links to files are read as those files, links to folders are named. Ids are paths below `path`.
+    Links to files in the folder are read as those files; other links are named. Ids are paths below
+    `path`.
     InputError: no such path, a pipe.
     """
     if not path.is_dir():
@@ -79,16 +80,19 @@ def _below(root: Path, dropped: list[Dropped]) -> Iterator[Path]:
     def refuse(error: OSError) -> None:
         leave(Path(error.filename), "unreadable", error.strerror or str(error))
 
+    inside = Path(os.path.realpath(root))
     for place, folders, names in os.walk(root, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for folder in (Path(place, name) for name in folders):
             if folder.is_symlink():
                 leave(folder, "other_kind", "a link to a folder; such links are not followed")
         for file in (Path(place, name) for name in names if not name.startswith(".")):
-            if _printable(file) == file.as_posix():
-                yield file
-            else:
+            if _printable(file) != file.as_posix():
                 leave(file, "unreadable", "its name is not UTF-8")
+            elif file.is_symlink() and leads_out(file, inside):
+                leave(file, "other_kind", "a link out of the folder; name the file itself")
+            else:
+                yield file
 
 
 def _same(file: Path, other: Path | None) -> bool:

@@ -1,17 +1,19 @@
-"""Tab-separated passages as DPR and TopiOCQA publish them: id, text, title."""
+"""Tab-separated passages as DPR and TopiOCQA publish them: id, text, title; what DPR retrieved."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError
 from trueground.records.archives import LARGEST_ROW, RowLines, opened, require_readable
 from trueground.records.clean import clean_text
-from trueground.records.problems import Problem
+from trueground.records.plainrows import plain_rows
+from trueground.records.problems import Problem, describe
 from trueground.retrieval.corpora.formats import inner_ending, packing
 
 _COLUMNS = ["id", "text", "title"]
@@ -80,3 +82,42 @@ def _row(cells: list[str], place: str) -> dict[str, Any]:
 
 def _header(line: bytes) -> list[str]:
     return line.decode("utf-8", "replace").rstrip("\r\n").replace('"', "").split("\t")
+
+
+def is_results(path: Path) -> bool:
+    """Is it what DPR's retriever writes: rows with `ctxs`, the passages that it found?"""
+    if inner_ending(path) not in (".json", ".jsonl"):
+        return False
+    try:
+        with closing(plain_rows(path)) as rows:
+            _, row = next(rows, ("", {}))
+    except InputError:
+        return False
+    ctxs = row.get("ctxs")
+    return isinstance(ctxs, list) and all(isinstance(one, dict) for one in ctxs)
+
+
+def found_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(place, row) of each passage that was found for any question, once.
+
+    Kept in memory are the ids. InputError: no text, or another one under the same id.
+    """
+    seen: dict[str, int] = {}
+    for place, row in plain_rows(path):
+        ctxs = row.get("ctxs")
+        if not isinstance(ctxs, list):
+            raise InputError(f"{place}, field 'ctxs': found {describe(ctxs)}; expected a list")
+        for number, one in enumerate(ctxs):
+            here = f"{place}, field 'ctxs[{number}]'"
+            if not isinstance(one, dict) or not one.get("text"):
+                raise InputError(
+                    f"{here}: found {describe(one)}; expected a passage with its text. Where the "
+                    "results have ids alone, name the passages themselves"
+                )
+            id_, text = str(one.get("id", one["text"])), hash(one["text"])
+            if seen.get(id_, text) != text:
+                raise InputError(f"{here}: found another text than before with the id {id_!r}")
+            if id_ in seen:
+                continue
+            seen[id_] = text
+            yield here, {"id": id_, "title": one.get("title"), "text": one["text"]}

@@ -16,7 +16,7 @@ from typing import Any
 
 from trueground.errors import InputError
 from trueground.records.archives import opened, require_readable
-from trueground.records.jsonfiles import read_array, read_lines
+from trueground.records.jsonfiles import read_lines, read_members
 from trueground.records.jsontext import decode_row
 from trueground.records.problems import Problem, describe
 from trueground.retrieval.corpora.formats import inner_ending, packing
@@ -64,7 +64,7 @@ def is_map(path: Path) -> bool:
         if start != b"{":
             return False
         try:
-            _, member = next(_members(stream, str(path)), ("", None))
+            _, member = next(read_members(stream, str(path)), ("", None))
         except InputError:
             return False
     return _page(member) is not None
@@ -74,7 +74,7 @@ def map_rows(path: Path) -> Iterator[Row]:
     """(place, row) of an object from id to page, one page in memory at a time. InputError."""
     name = str(path)
     with opened(path, packing(path), name) as stream:
-        for id_, value in _members(stream, name):
+        for id_, value in read_members(stream, name):
             place = f"{name}, entry {id_!r}"
             page = _page(value)
             if page is None:
@@ -93,40 +93,6 @@ def _page(value: Any) -> Mapping[str, Any] | None:
     if isinstance(value, list) and len(value) == 2:
         return {"title": value[0], "text": value[1]}
     return None
-
-
-def _members(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, Any]]:
-    """(key, value) of the members of an object: they are cut apart as elements of an array are."""
-    as_array: io.BufferedReader = io.BufferedReader(_AsArray(stream), 1 << 18)
-    for number, member in read_array(as_array, name):
-        if isinstance(member, Problem):
-            raise InputError(
-                f"{name}, entry {number}: found {member.found.replace(']', '}')}; "
-                f"expected {member.expected}"
-            )
-        yield from _decoded(f"{name}, entry {number}", b"{" + member + b"}").items()
-
-
-class _AsArray(io.RawIOBase):
-    """A stream whose first brace is a bracket, for the reader of arrays.
-
-    That reader ends at any closing bracket, also at the object's brace.
-    """
-
-    def __init__(self, stream: io.BufferedReader) -> None:
-        self._stream = stream
-        self._begun = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        data = self._stream.read1(len(buffer))
-        if not self._begun and b"{" in data:
-            self._begun = True
-            data = data.replace(b"{", b"[", 1)
-        buffer[: len(data)] = data
-        return len(data)
 
 
 def _decoded(place: str, line: bytes | Problem) -> dict[str, Any]:
