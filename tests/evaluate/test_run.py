@@ -157,9 +157,22 @@ def test_chaos_every_item_ends_in_an_answer_or_a_reason(
         if fate in ("400", "too-long", "ok", "no-choices", "null", "length"):
             calls = [n for text, n in server.calls.items() if number(text) == i]
             assert calls == [1], (i, fate)
+    assert told["calls"] == sum(server.calls.values())
     for path in tmp_path.rglob("*"):
         assert path.is_dir() or KEY.encode() not in path.read_bytes(), path
     assert KEY not in caplog.text
+
+
+@pytest.mark.parametrize("fate", ["null", "thinks-on", "tool", "filtered", "html", "sse"])
+def test_what_is_no_answer_is_never_scored(tmp_path: Path, fate: str) -> None:
+    with ChaosServer(lambda text, _: fate if number(text) % 2 else "ok", answer=answer) as server:
+        result = ask(tmp_path, server, n=8, also=("k_precision", "phrase_match"))
+        assert manifest(tmp_path / "run")["calls"] == sum(server.calls.values())
+    assert max(server.calls.values()) <= 2
+    for metric in ("phrase_match_strict", "phrase_match", "k_precision"):
+        assert result.summary[metric].unscored == {"error": 4}
+    reasons = [item["evidence"]["k_precision"]["reason"] for item in result.evidence[1::2]]
+    assert all(reasons)
 
 
 def test_retry_failed_asks_only_what_failed(tmp_path: Path) -> None:

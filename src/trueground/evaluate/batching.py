@@ -51,7 +51,9 @@ class Batching:
         Raises UsageError for a model without batches, InputError for an unreadable batches.json.
         """
         self._name = model.name
-        self._api = BatchApi(see_batches(model))
+        with_batches = see_batches(model)
+        self._api = BatchApi(with_batches)
+        self._secrets = with_batches.endpoint.secrets
         self._parts = Parts(self._api, run, settings.poll_seconds, look)
         self._asking = asking
         self._time_limit = settings.time_limit
@@ -142,9 +144,9 @@ class Batching:
     async def _collect(self, part: Part, batch: Batch) -> None:
         """Take the results of a batch that has ended."""
         if batch.status == "cancelled":
-            self._cancelled = batch.reason
+            self._cancelled = batch.reason(self._secrets)
         elif batch.status != "completed" or not (batch.output_file_id or batch.error_file_id):
-            self._reason = batch.reason
+            self._reason = batch.reason(self._secrets)
         async for result in self._api.results(batch, self._folder / "results.jsonl"):
             if result.custom_id not in self._waiting or result.reply is None:
                 continue

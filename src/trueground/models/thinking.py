@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _OPEN = "<think>"
-_CLOSE = "</think>"
+CLOSE = "</think>"
 
 
 def split_thinking(text: str) -> tuple[str, str | None]:
@@ -13,11 +13,11 @@ def split_thinking(text: str) -> tuple[str, str | None]:
     closing tag without an opening one ends them too. Thoughts that were opened and never closed
     are all there is, whether the token limit cut them or the model stopped there: no answer.
     """
-    if _CLOSE not in text and _OPEN not in text:
+    if CLOSE not in text and _OPEN not in text:
         return text, None
     start = text.lstrip()
     opened = start.startswith(_OPEN)
-    thoughts, close, answer = start.removeprefix(_OPEN).partition(_CLOSE)
+    thoughts, close, answer = start.removeprefix(_OPEN).partition(CLOSE)
     if opened and not close:
         return "", thoughts.strip() or None
     if not close or (not opened and _OPEN in thoughts):

@@ -13,6 +13,7 @@ from trueground.net.failures import HttpError, SlowError
 
 T = TypeVar("T")
 _LONGEST_BACKOFF = 60.0
+_MOST_PAID = 2  # replies to one call that may have cost money and were of no use
 
 
 async def persist(
@@ -31,9 +32,10 @@ async def persist(
     """
     last = failure
     made = 0
+    paid = int(failure.paid)
 
     async def next_attempt() -> T:
-        nonlocal last, made
+        nonlocal last, made, paid
         made += 1
         if made == 1:  # it has been made already
             raise failure
@@ -41,9 +43,13 @@ async def persist(
             return await _until(deadline, attempt, last)
         except HttpError as error:
             last = error
+            paid += error.paid
             raise
 
     jitter = tenacity.wait_random_exponential(multiplier=backoff, max=_LONGEST_BACKOFF)
+
+    def enough() -> bool:
+        return made >= max_attempts or paid >= _MOST_PAID
 
     def too_late(state: tenacity.RetryCallState) -> bool:
         return time.monotonic() + state.upcoming_sleep >= deadline
@@ -51,7 +57,7 @@ async def persist(
     retrying = tenacity.AsyncRetrying(
         retry=tenacity.retry_if_exception(lambda e: isinstance(e, HttpError) and e.retryable),
         wait=lambda state: max(last.wait or 0.0, jitter(state)),
-        stop=lambda state: state.attempt_number >= max_attempts or too_late(state),
+        stop=lambda state: enough() or too_late(state),
         sleep=sleep,
         reraise=True,
     )
@@ -59,7 +65,7 @@ async def persist(
         return await retrying(next_attempt)
     except HttpError as error:
         error.attempts = made
-        if error.retryable and made < max_attempts:
+        if error.retryable and not enough():
             error.reason += _no_time(error.wait)
         raise
 
