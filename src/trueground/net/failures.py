@@ -29,6 +29,7 @@ from trueground.net.redact import shown
 NETWORK_ERRORS = (aiohttp.ClientError, TimeoutError, ConnectionError, ssl.SSLError)
 _NO_ADDRESS = (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, aiohttp.TooManyRedirects)
 _PASSING = {408, 409, 425, 429}
+_MOST_ASKED = 1e9  # seconds; more is no number to be shown
 _SHOWN = 500  # characters of a body in a reason
 _CHARSET = re.compile(r"(?i)\bcharset\s*=\s*[\"']?([\w.:+-]+)")
 # aiohttp's words for replies that another attempt would bring again, and have paid for again.
@@ -172,10 +173,10 @@ def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
         except ValueError:
             continue
         if isfinite(seconds):
-            return max(0.0, seconds)
+            return min(max(0.0, seconds), _MOST_ASKED)
     try:
         moment = parsedate_to_datetime(headers.get("Retry-After", ""))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if moment.tzinfo is None:  # "-0000": UTC without a place
         moment = moment.replace(tzinfo=UTC)

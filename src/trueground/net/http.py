@@ -34,7 +34,7 @@ from trueground.net.failures import (
 from trueground.net.limits import Limiter
 from trueground.net.pool import CONNECT_TIMEOUT, Pool, open_pool, route
 from trueground.net.redact import hide, scrub
-from trueground.net.retry import persist
+from trueground.net.retry import LONGEST_WAIT, persist
 
 T = TypeVar("T")
 Headers = Mapping[str, str]
@@ -279,7 +279,7 @@ class HttpClient:
         seconds = self.policy.backoff if error.wait is None else error.wait
         # A pause that no call could outlast would only delay the news.
         if seconds < self.policy.deadline:
-            self.limiter.pause(seconds)
+            self.limiter.pause(min(seconds, LONGEST_WAIT))
 
     async def _reply(self, response: aiohttp.ClientResponse, calls: int) -> HttpReply:
         """The whole reply, without secrets. Raises TooLargeError."""
