@@ -454,6 +454,40 @@ def test_one_prompt_that_is_refused_does_not_stop_the_others(tmp_path: Path) -> 
     assert result.summary["phrase_match_strict"].unscored == {"error": 1}
 
 
+def test_a_finished_run_stays_finished(tmp_path: Path) -> None:
+    """One item is never to be had, and asked for again and again, also of an endpoint that left."""
+    out = tmp_path / "run"
+    with ChaosServer(lambda t, _: "403" if number(t) == 0 else "ok", answer=answer) as server:
+        first = ask(tmp_path, server, n=6)
+        second = ask(tmp_path, server, n=6)
+        assert second.summary.raw == first.summary.raw
+        assert sorted(server.calls.values()) == [1, 1, 1, 1, 1, 2]
+        assert manifest(out)["calls"] == 7
+    third = ask(tmp_path, server, n=6)
+    assert third.summary.raw == first.summary.raw
+    before = finals(out)
+    with pytest.raises(UnreachableError):  # wanted once more, and not to be had
+        ask(tmp_path, server, n=6, retry_failed=True)
+    told = manifest(out)
+    assert (told["status"], told["outcomes"]["answered"]) == ("finished", 5)
+    assert finals(out) == before
+    assert (told["calls"], told["sessions"]) == (7, 4)
+
+
+def test_a_finished_run_stays_finished_when_the_next_session_is_broken_off(tmp_path: Path) -> None:
+    fate = {"now": "403"}
+    with ChaosServer(lambda t, _: fate["now"] if number(t) == 0 else "ok", hang=2) as server:
+        ask(tmp_path, server, n=3)
+        before = finals(tmp_path / "run")
+        fate["now"] = "429-wait"
+        stop = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+        stop.start()
+        with pytest.raises(RunInterrupted):
+            ask(tmp_path, server, n=3)
+    assert manifest(tmp_path / "run")["status"] == "finished"
+    assert finals(tmp_path / "run") == before
+
+
 def test_calls_under_way_at_the_time_limit_are_kept(tmp_path: Path) -> None:
     with ChaosServer(answer=answer, delay=0.2) as server:
         with pytest.raises(RunInterrupted, match="time limit"):

@@ -63,6 +63,8 @@ class Batching:
         self._reason: str | None = None  # why a batch ended before its time
         self._refused: str | None = None  # why every other call would be refused, too
         self._cancelled: str | None = None
+        self._forbidden: dict[str, str | None] = {}  # calls, and why, that others may not share
+        self._answered = False
 
     async def ask_all(self, waiting: Iterator[Call], calls: Callable[[], Iterator[Call]]) -> None:
         """Work off the waiting calls; `calls` gives all calls of the run anew, these among them.
@@ -134,6 +136,11 @@ class Batching:
         for name, slot in list(self._waiting.items()):
             if self._asking.kept(slot):  # asked for another item, and answered
                 del self._waiting[name]
+        if self._answered:  # so it lets us in: these failed by themselves
+            for name in self._forbidden.keys() & self._waiting.keys():
+                del self._waiting[name]
+        elif self._forbidden:
+            self._refused = next(iter(self._forbidden.values()))
         if self._waiting and self._cancelled:
             raise RunInterrupted(f"{self._cancelled}. {self._kept()}")
         if self._waiting and self._refused:
@@ -153,15 +160,18 @@ class Batching:
             if result.other_limit and part.limit_name == MAX_TOKENS:
                 self._parts.limit_name = "max_completion_tokens"
                 continue
+            if result.forbidden:
+                self._forbidden[result.custom_id] = result.reply.error
             self._take(result.custom_id, result.reply, batch.seconds)
 
     def _take(self, name: str, reply: Reply, seconds: float) -> None:
         """Keep a reply; a call that was refused like every other waits on."""
         self._asking.take(self._waiting[name], reply, seconds)
-        if reply.finish_reason == UNREACHABLE:
-            self._refused = reply.error
-        else:
+        if reply.finish_reason != UNREACHABLE:
+            self._answered = True
             del self._waiting[name]
+        elif name not in self._forbidden:
+            self._refused = reply.error
 
     def _kept(self) -> str:
         """What becomes of the run when the session ends now."""

@@ -22,11 +22,13 @@ class Result(NamedTuple):
     """What came of one call; `reply` is None if the model was not asked.
 
     `other_limit`: the endpoint wants `max_completion_tokens` in the place of `max_tokens`.
+    `forbidden`: it lets nobody ask this, perhaps for what stands in it.
     """
 
     custom_id: str
     reply: Reply | None
     other_limit: bool = False
+    forbidden: bool = False
 
 
 class _Response(msgspec.Struct):
@@ -58,7 +60,7 @@ def read_line(line: bytes, secrets: tuple[str, ...] = ()) -> Result | None:
         raise _unanswered(found.error)
     except HttpError as error:
         lost = without_secrets(failed(error), secrets)
-        return Result(found.custom_id, lost, wants_other_limit(error))
+        return Result(found.custom_id, lost, wants_other_limit(error), error.status == 403)
 
 
 def _line(line: bytes) -> _Line | None:
