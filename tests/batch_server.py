@@ -48,6 +48,7 @@ FATES: dict[str, Callable[[Call], tuple[int, dict[str, Any]]]] = {
     "no-choices": lambda call: (200, call.reply(choices=[])),
     "400": lambda _: (400, _said("top_k is unknown here")),
     "too-long": lambda _: (400, _said(_TOO_LONG, "context_length_exceeded")),
+    "403": lambda _: (403, _said("not for you")),
     "refused": lambda _: (429, _said(_QUOTA, "insufficient_quota")),
     "other-limit": lambda call: (
         (400, _said(_LIMIT, "unsupported_parameter"))

@@ -137,6 +137,15 @@ BEHAVIOURS: dict[str, Callable[[Call], Awaitable[Any]]] = {
     "no-choices": _simple(lambda call: as_json(call.reply(choices=[]))),
     "no-field": _simple(lambda call: as_json({"id": "1", "model": call.body["model"]})),
     "null": _simple(lambda call: as_json(call.reply(content=None))),
+    "tool": _simple(
+        lambda call: as_json(
+            call.reply(content=None, message={"tool_calls": [{}]}, finish_reason="tool_calls")
+        )
+    ),
+    "filtered": _simple(
+        lambda call: as_json(call.reply(content="", finish_reason="content_filter"))
+    ),
+    "empty": _simple(lambda call: as_json(call.reply(content=""))),
     "refusal": _simple(
         lambda call: as_json(call.reply(content=None, message={"refusal": "I cannot help."}))
     ),

@@ -157,9 +157,22 @@ def test_chaos_every_item_ends_in_an_answer_or_a_reason(
         if fate in ("400", "too-long", "ok", "no-choices", "null", "length"):
             calls = [n for text, n in server.calls.items() if number(text) == i]
             assert calls == [1], (i, fate)
+    assert told["calls"] == sum(server.calls.values())
     for path in tmp_path.rglob("*"):
         assert path.is_dir() or KEY.encode() not in path.read_bytes(), path
     assert KEY not in caplog.text
+
+
+@pytest.mark.parametrize("fate", ["null", "thinks-on", "tool", "filtered", "html", "sse"])
+def test_what_is_no_answer_is_never_scored(tmp_path: Path, fate: str) -> None:
+    with ChaosServer(lambda text, _: fate if number(text) % 2 else "ok", answer=answer) as server:
+        result = ask(tmp_path, server, n=8, also=("k_precision", "phrase_match"))
+        assert manifest(tmp_path / "run")["calls"] == sum(server.calls.values())
+    assert max(server.calls.values()) <= 2
+    for metric in ("phrase_match_strict", "phrase_match", "k_precision"):
+        assert result.summary[metric].unscored == {"error": 4}
+    reasons = [item["evidence"]["k_precision"]["reason"] for item in result.evidence[1::2]]
+    assert all(reasons)
 
 
 def test_retry_failed_asks_only_what_failed(tmp_path: Path) -> None:
@@ -439,6 +452,40 @@ def test_one_prompt_that_is_refused_does_not_stop_the_others(tmp_path: Path) -> 
     with ChaosServer(lambda text, _: "403" if number(text) == 0 else "ok", answer=answer) as server:
         result = ask(tmp_path, server, n=30)
     assert result.summary["phrase_match_strict"].unscored == {"error": 1}
+
+
+def test_a_finished_run_stays_finished(tmp_path: Path) -> None:
+    """One item is never to be had, and asked for again and again, also of an endpoint that left."""
+    out = tmp_path / "run"
+    with ChaosServer(lambda t, _: "403" if number(t) == 0 else "ok", answer=answer) as server:
+        first = ask(tmp_path, server, n=6)
+        second = ask(tmp_path, server, n=6)
+        assert second.summary.raw == first.summary.raw
+        assert sorted(server.calls.values()) == [1, 1, 1, 1, 1, 2]
+        assert manifest(out)["calls"] == 7
+    third = ask(tmp_path, server, n=6)
+    assert third.summary.raw == first.summary.raw
+    before = finals(out)
+    with pytest.raises(UnreachableError):  # wanted once more, and not to be had
+        ask(tmp_path, server, n=6, retry_failed=True)
+    told = manifest(out)
+    assert (told["status"], told["outcomes"]["answered"]) == ("finished", 5)
+    assert finals(out) == before
+    assert (told["calls"], told["sessions"]) == (7, 4)
+
+
+def test_a_finished_run_stays_finished_when_the_next_session_is_broken_off(tmp_path: Path) -> None:
+    fate = {"now": "403"}
+    with ChaosServer(lambda t, _: fate["now"] if number(t) == 0 else "ok", hang=2) as server:
+        ask(tmp_path, server, n=3)
+        before = finals(tmp_path / "run")
+        fate["now"] = "429-wait"
+        stop = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+        stop.start()
+        with pytest.raises(RunInterrupted):
+            ask(tmp_path, server, n=3)
+    assert manifest(tmp_path / "run")["status"] == "finished"
+    assert finals(tmp_path / "run") == before
 
 
 def test_calls_under_way_at_the_time_limit_are_kept(tmp_path: Path) -> None:

@@ -280,6 +280,20 @@ def test_refused_calls_end_the_session_and_go_again(tmp_path: Path) -> None:
     assert manifest(tmp_path / "run")["outcomes"]["answered"] == 5
 
 
+def test_one_call_that_is_forbidden_fails_alone(tmp_path: Path) -> None:
+    with BatchServer(lambda t, _: "403" if number(t) == 1 else "ok", answer=answer) as server:
+        for _ in range(2):
+            ask(tmp_path, server, n=5)
+            told = manifest(tmp_path / "run")
+            assert told["status"] == "finished"
+            assert (told["outcomes"]["answered"], told["outcomes"]["error"]) == (4, 1)
+    with (
+        BatchServer(lambda _text, _time: "403", answer=answer) as server,
+        pytest.raises(UnreachableError, match="not for you"),
+    ):
+        ask(tmp_path, server, n=5, out=tmp_path / "b", params=Params(seed=1))
+
+
 def test_a_cancelled_batch_is_not_submitted_behind_the_users_back(tmp_path: Path) -> None:
     courses = {1: "cancelled"}
     with BatchServer(answer=answer, course=lambda n: courses.get(n, "completed")) as server:

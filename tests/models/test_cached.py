@@ -162,20 +162,22 @@ def test_only_answers_are_kept(tmp_path: Path) -> None:
     usage = Usage(tokens_in=90, tokens_out=10)
     kept = {
         "whole": Reply(text="yes", usage=usage),
-        "empty": Reply(text=""),
+        "empty": Reply(text=""),  # of a model that says nothing of how it ended
         "refusal": Reply(text="I cannot.", refusal=True),
         "cut": Reply(text="ye", status=Status.TRUNCATED, finish_reason="length"),
     }
     with ResponseCache(path) as cache:
         for key, reply in kept.items():
             remember(cache, key, "m", reply)
+        remember(cache, "from an earlier version", "m", Reply(finish_reason="stop"))
         for status in set(Status) - {Status.TRUNCATED}:
             remember(cache, f"not {status}", "m", Reply(status=status, error="why"))
     with ResponseCache(path) as cache:
         assert {key: recall(cache, key) for key in kept} == kept
         assert {recall(cache, f"not {status}") for status in Status} == {None}
+        assert recall(cache, "from an earlier version") is None
     (share,) = stats(path).models
-    assert (share.model, share.entries, share.tokens) == ("m", 4, 100)
+    assert (share.model, share.entries, share.tokens) == ("m", 5, 100)
 
 
 def test_a_reply_that_cannot_be_read_is_asked_for_again(tmp_path: Path) -> None:

@@ -81,6 +81,29 @@ def test_what_failed_stays_failed(tmp_path: Path) -> None:
     assert [r.finish_reason for r in replies if r] == [*[None] * 3, "length", *[None] * 4]
 
 
+@pytest.mark.parametrize(
+    ("text", "finish", "status"),
+    [
+        ("", None, None),  # a file of one's own, which says that this is the answer
+        ("", "stop", None),
+        ("", "tool_calls", Status.ERROR),
+        ("Let me look.", "function_call", Status.ERROR),
+        ("", "content_filter", Status.ERROR),
+        ("Par", "content_filter", None),
+        ("", "unknown", Status.ERROR),
+        ("", "max_tokens", Status.TRUNCATED),
+    ],
+)
+def test_what_is_no_answer_is_none_here_either(
+    tmp_path: Path, text: str, finish: str | None, status: Status | None
+) -> None:
+    model = model_of(tmp_path, {"id": "a", "response": text, "finish_reason": finish})
+    reply = model.reply_for("a")
+    assert reply is not None
+    assert reply.status is status
+    assert (reply.error is None) == (status is not Status.ERROR)
+
+
 def test_the_last_line_of_an_id_counts(tmp_path: Path) -> None:
     model = model_of(
         tmp_path,

@@ -204,6 +204,24 @@ def test_urls_that_lead_nowhere(temporary: Path) -> None:
             records.check()
 
 
+def test_an_address_where_nobody_answers_is_not_said_to_lack_the_file(temporary: Path) -> None:
+    from tests.chaos import ChaosServer
+
+    with ChaosServer() as server:
+        place = server.base_url.removesuffix("/v1")
+        urls = {f"{place}/a.jsonl": "a.jsonl does not exist"}
+        urls["http://nowhere.invalid/a.jsonl"] = "cannot be read: cannot connect to nowhere.invalid"
+        # A way that takes no GET: any status but 404 says that something is there.
+        urls[f"{place}/v1/completions"] = "cannot be read: HTTP 405"
+        for url, says in urls.items():
+            with open_records(url) as records, pytest.raises(InputError, match=says):
+                records.check()
+    with open_records(f"{place}/a.jsonl") as records, pytest.raises(InputError) as caught:
+        records.check()
+    assert "cannot be read: cannot connect to 127.0.0.1" in str(caught.value)
+    assert "does not exist" not in str(caught.value)
+
+
 def test_passwords_and_tokens_are_not_shown() -> None:
     assert shown("https://me:secret@host:1/a.jsonl?token=x#y") == "https://host:1/a.jsonl"
     assert shown("folder/a?b.jsonl") == "folder/a?b.jsonl"

@@ -51,7 +51,9 @@ class Batching:
         Raises UsageError for a model without batches, InputError for an unreadable batches.json.
         """
         self._name = model.name
-        self._api = BatchApi(see_batches(model))
+        with_batches = see_batches(model)
+        self._api = BatchApi(with_batches)
+        self._secrets = with_batches.endpoint.secrets
         self._parts = Parts(self._api, run, settings.poll_seconds, look)
         self._asking = asking
         self._time_limit = settings.time_limit
@@ -61,6 +63,8 @@ class Batching:
         self._reason: str | None = None  # why a batch ended before its time
         self._refused: str | None = None  # why every other call would be refused, too
         self._cancelled: str | None = None
+        self._forbidden: dict[str, str | None] = {}  # calls, and why, that others may not share
+        self._answered = False
 
     async def ask_all(self, waiting: Iterator[Call], calls: Callable[[], Iterator[Call]]) -> None:
         """Work off the waiting calls; `calls` gives all calls of the run anew, these among them.
@@ -132,6 +136,11 @@ class Batching:
         for name, slot in list(self._waiting.items()):
             if self._asking.kept(slot):  # asked for another item, and answered
                 del self._waiting[name]
+        if self._answered:  # so it lets us in: these failed by themselves
+            for name in self._forbidden.keys() & self._waiting.keys():
+                del self._waiting[name]
+        elif self._forbidden:
+            self._refused = next(iter(self._forbidden.values()))
         if self._waiting and self._cancelled:
             raise RunInterrupted(f"{self._cancelled}. {self._kept()}")
         if self._waiting and self._refused:
@@ -142,24 +151,27 @@ class Batching:
     async def _collect(self, part: Part, batch: Batch) -> None:
         """Take the results of a batch that has ended."""
         if batch.status == "cancelled":
-            self._cancelled = batch.reason
+            self._cancelled = batch.reason(self._secrets)
         elif batch.status != "completed" or not (batch.output_file_id or batch.error_file_id):
-            self._reason = batch.reason
+            self._reason = batch.reason(self._secrets)
         async for result in self._api.results(batch, self._folder / "results.jsonl"):
             if result.custom_id not in self._waiting or result.reply is None:
                 continue
             if result.other_limit and part.limit_name == MAX_TOKENS:
                 self._parts.limit_name = "max_completion_tokens"
                 continue
+            if result.forbidden:
+                self._forbidden[result.custom_id] = result.reply.error
             self._take(result.custom_id, result.reply, batch.seconds)
 
     def _take(self, name: str, reply: Reply, seconds: float) -> None:
         """Keep a reply; a call that was refused like every other waits on."""
         self._asking.take(self._waiting[name], reply, seconds)
-        if reply.finish_reason == UNREACHABLE:
-            self._refused = reply.error
-        else:
+        if reply.finish_reason != UNREACHABLE:
+            self._answered = True
             del self._waiting[name]
+        elif name not in self._forbidden:
+            self._refused = reply.error
 
     def _kept(self) -> str:
         """What becomes of the run when the session ends now."""

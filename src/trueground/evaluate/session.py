@@ -10,6 +10,7 @@ from typing import Any, Self
 import msgspec
 
 from trueground.benchmarks.base import Task
+from trueground.errors import UnreachableError
 from trueground.evaluate.asking import Asking, Call
 from trueground.evaluate.identity import identity, see_same
 from trueground.evaluate.manifest import end_manifest, judged_before, judging, make_manifest
@@ -86,7 +87,8 @@ class Session:
             # Several runs may share their judges: what they spent before is not this run's.
             self._judged = judged_before(earlier)
             self._spent = settings.parts.spent
-            self._broken_off = earlier is not None and earlier.get("status") != "finished"
+            self._finished = earlier is not None and earlier.get("status") == "finished"
+            self._broken_off = earlier is not None and not self._finished
             # First what can be refused: a run that has ended must not look broken afterwards.
             self._log = stack.enter_context(ResponseLog(out / RESPONSES))
             self._manifest = self._begin(own, earlier)
@@ -96,6 +98,8 @@ class Session:
         task = self._task
         manifest = make_manifest(self._plan, self._check, self._settings.command, "run")
         manifest |= {
+            # What a finished run has on disk is whole until it is scored anew.
+            "status": "finished" if self._finished else manifest["status"],
             "start": earlier["start"] if earlier else manifest["start"],
             "sessions": 1 + (earlier.get("sessions", 0) if earlier else 0),
             "benchmark": {
@@ -121,13 +125,21 @@ class Session:
         return manifest
 
     async def ask(self) -> None:
-        """Ask what has not been answered. Raises UnreachableError, RunInterrupted, WriteError."""
-        with self._told(), self._cache() as cache:
+        """Ask what has not been answered. Raises UnreachableError, RunInterrupted, WriteError.
+
+        A finished run stays finished where nobody is reached: it has what is to be had, and the
+        rest counts as failed once more. Unless that is just what is to be asked for again.
+        """
+        with self._told(self._finished), self._cache() as cache:
             asking = Asking(self._model, self._log, cache, self._tick, self._settings.time_limit)
-            if self._settings.batch:
-                await self._through_batches(asking)
-            else:
-                await asking.ask_all(self._waiting(asking))
+            try:
+                if self._settings.batch:
+                    await self._through_batches(asking)
+                else:
+                    await asking.ask_all(self._waiting(asking))
+            except UnreachableError:
+                if not self._finished or self._settings.retry_failed:
+                    raise
             self._manifest["cache_problem"] = cache.problem if cache else None
 
     async def _through_batches(self, asking: Asking) -> None:
@@ -143,6 +155,8 @@ class Session:
         """Score all answers; writes items, summary and page. Raises WriteError."""
         plan, settings = self._plan, self._settings
         outcome = Outcome()
+        self._manifest["status"] = "running"
+        write_json(self._directory.path / MANIFEST, self._manifest)
         source = AnsweredQuestions(self._asked, self._log, self._model.name, outcome)
         with self._told(), Values(plan.width, plan.by, plan.abstained_at) as values:
             work = Work(plan, source, self._check, values, progress=settings.progress)
@@ -177,8 +191,8 @@ class Session:
         self._settings.progress("ask", self._done, self.n)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """However the work inside ends too early, the manifest tells it."""
+    def _told(self, whole: bool = False) -> Iterator[None]:
+        """However the work inside ends too early, the manifest tells it; a `whole` run stays so."""
         try:
             yield
         except BaseException as error:
@@ -186,7 +200,7 @@ class Session:
             for response in self._log:
                 outcome.add(response)
             self._manifest |= self._so_far(outcome)
-            end_manifest(self._directory.path, self._manifest, error)
+            end_manifest(self._directory.path, self._manifest, None if whole else error)
             raise
 
     def _cache(self) -> AbstractContextManager[ResponseCache | None]:

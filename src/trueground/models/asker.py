@@ -38,7 +38,7 @@ _HELD = 4_000  # replies
 class Spent:
     """What asking has cost so far: calls made, tokens of their prompts and replies, cache hits.
 
-    `failed` is how many of the calls gave no reply.
+    Every attempt is a call. `failed` is how many requests got no reply.
     """
 
     calls: int = 0
@@ -212,7 +212,8 @@ class Asker:
             reply = tidy(await self._calls.reply(request))
         self._hold(key, reply)
         failed = reply.status is Status.ERROR
-        self.spent += Spent(1, reply.usage.tokens_in, reply.usage.tokens_out, failed=int(failed))
+        usage = reply.usage
+        self.spent += Spent(reply.calls, usage.tokens_in, usage.tokens_out, failed=int(failed))
         if failed and self.trouble is None:
             self.trouble = reply.error
         if cache is not None:

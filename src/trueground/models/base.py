@@ -6,10 +6,12 @@ that cannot be meant (UsageError), an endpoint that refuses or cannot be found (
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
 
+from trueground.net.redact import hide, is_secret, scrub
 from trueground.types import Status
 
 # The finish reason of a call that came to no model: nobody there, not let in, no such model.
@@ -84,7 +86,8 @@ class Reply(msgspec.Struct, omit_defaults=True, kw_only=True):
 
     `status` is None for a whole answer, empty ones and refusals too; else `truncated` (`text` holds
     what came), `too_long` or `error`, and `error` says why. `reasoning` is what the model thought
-    aloud, kept apart from `text`. `model` is who answered, as the endpoint says.
+    aloud, kept apart from `text`. `model` is who answered, as the endpoint says; `calls` how often
+    it was called for this.
     """
 
     text: str = ""
@@ -96,6 +99,7 @@ class Reply(msgspec.Struct, omit_defaults=True, kw_only=True):
     model: str | None = None
     usage: Usage = Usage()
     logprobs: list[TokenLogprob] | None = None
+    calls: int = 1
 
 
 def tidy(reply: Reply) -> Reply:
@@ -120,6 +124,25 @@ def tidy(reply: Reply) -> Reply:
 def writable(text: str) -> str:
     """The text as a file can hold it: "?" for half a surrogate pair, \\x00 for NUL."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\\x00")
+
+
+def without_secrets(reply: Reply, secrets: Sequence[str]) -> Reply:
+    """The same reply with nothing of these secrets, should the endpoint have repeated them.
+
+    What was escaped twice shows only once it has been read.
+    """
+    if not any(map(is_secret, secrets)):
+        return reply
+    clean = {
+        name: hide(text.encode("utf-8", "replace"), secrets).decode("utf-8", "replace")
+        for name in ("text", "reasoning", "finish_reason", "model")
+        if (text := getattr(reply, name))
+    }
+    if reply.error:
+        clean["error"] = scrub(reply.error, secrets)
+    tokens = "".join(one.token for one in reply.logprobs or ()).encode("utf-8", "replace")
+    kept = reply.logprobs if hide(tokens, secrets) == tokens else None
+    return msgspec.structs.replace(reply, logprobs=kept, **clean)
 
 
 class ChatModel(Protocol):

@@ -7,28 +7,28 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueground.models.base import Reply
+from trueground.models.base import Reply, without_secrets
 from trueground.models.openai_errors import error_body, failed, trouble_in, wants_other_limit
 from trueground.models.openai_replies import read_reply
 from trueground.net.failures import HttpError, HttpReply, UnusableError
-from trueground.net.redact import HIDDEN, scrub
+from trueground.net.redact import hide
 
 _HEADERS = {"Content-Type": "application/json"}
 # The window or the user's patience ended before the call's turn came: nothing was paid.
 _NOT_ASKED = {"batch_expired", "batch_cancelled"}
-# A key that is shorter may be a word of a reply, as in replies to live calls.
-_CERTAIN_SECRET = 16
 
 
 class Result(NamedTuple):
     """What came of one call; `reply` is None if the model was not asked.
 
     `other_limit`: the endpoint wants `max_completion_tokens` in the place of `max_tokens`.
+    `forbidden`: it lets nobody ask this, perhaps for what stands in it.
     """
 
     custom_id: str
     reply: Reply | None
     other_limit: bool = False
+    forbidden: bool = False
 
 
 class _Response(msgspec.Struct):
@@ -47,23 +47,20 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 def read_line(line: bytes, secrets: tuple[str, ...] = ()) -> Result | None:
     """The result on a line; None for a line that is none. No secret shows in it."""
-    for secret in secrets:
-        if len(secret) >= _CERTAIN_SECRET:
-            line = line.replace(secret.encode(), HIDDEN.encode())
-    found = _line(line)
+    found = _line(hide(line, secrets))
     if found is None:
         return None
     response = found.response
     try:
         if response is not None and response.status_code:
             reply = HttpReply(response.status_code, _HEADERS, bytes(response.body))
-            return Result(found.custom_id, read_reply(reply))
+            return Result(found.custom_id, without_secrets(read_reply(reply), secrets))
         if trouble_in({"error": found.error}).codes & _NOT_ASKED:
             return Result(found.custom_id, None)
         raise _unanswered(found.error)
     except HttpError as error:
-        error.reason = scrub(error.reason, secrets)
-        return Result(found.custom_id, failed(error), wants_other_limit(error))
+        lost = without_secrets(failed(error), secrets)
+        return Result(found.custom_id, lost, wants_other_limit(error), error.status == 403)
 
 
 def _line(line: bytes) -> _Line | None:

@@ -85,14 +85,14 @@ class Batch(msgspec.Struct):
             return max(0.0, float(end - self.created_at))
         return 0.0
 
-    @property
-    def reason(self) -> str:
-        """Its status and what the endpoint finds wrong, in a few words."""
+    def reason(self, secrets: tuple[str, ...]) -> str:
+        """Its status and what the endpoint finds wrong, in a few words, without these secrets."""
         errors = self.errors.get("data") if isinstance(self.errors, dict) else self.errors
         found = [_words(error) for error in errors] if isinstance(errors, list) else []
         words = "; ".join([word for word in found if word][:_SHOWN])
         nothing = " and has no results" if self.status.lower() == "completed" else ""
-        return f"batch {self.id} is {self.status}{nothing}" + (f": {words}" if words else "")
+        told = f"batch {self.id} is {self.status}{nothing}" + (f": {words}" if words else "")
+        return scrub(told, secrets)
 
 
 class _File(msgspec.Struct):
@@ -232,7 +232,7 @@ def _converted(value: Any, kind: type[T]) -> T:
 def _words(error: Any) -> str:
     """What one error of a failed batch says, and to which line of the file."""
     if not isinstance(error, dict):
-        return scrub(readable(str(error).encode()))
-    words = scrub(readable(str(error.get("message") or error.get("code")).encode()))
+        return readable(str(error).encode())
+    words = readable(str(error.get("message") or error.get("code")).encode())
     line = error.get("line")
     return f"{words} (line {line})" if line else words

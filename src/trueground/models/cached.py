@@ -51,10 +51,13 @@ def recall(cache: ResponseCache, key: str) -> Reply | None:
     if value is None:
         return None
     try:
-        return decode_reply(value)
+        reply = decode_reply(value)
     except msgspec.MsgspecError:
         # Asking again gives a good one, which takes its place.
         return None
+    # What endpoints sent without a text was once kept as an empty answer: that is asked again.
+    doubtful = not reply.text and reply.status is None and reply.finish_reason is not None
+    return None if doubtful else reply
 
 
 def remember(cache: ResponseCache, key: str, model: str, reply: Reply) -> None:

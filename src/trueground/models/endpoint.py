@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
@@ -16,6 +17,8 @@ from trueground.net.redact import shown
 KEY_VARIABLE = "OPENAI_API_KEY"
 ADDRESS_VARIABLE = "OPENAI_BASE_URL"
 _OPENAI = "https://api.openai.com/v1"
+_DOOR = re.compile(r"(?i)key|token|sig|secret|pass|auth|cred|code")
+_CERTAIN = 16  # characters of a value in an address that is no word by chance
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,10 @@ def find_endpoint(options: ModelOptions) -> Endpoint:
     parts = _parsed(address)
     netloc = parts.netloc.rpartition("@")[2]
     base = urlunsplit((parts.scheme, netloc, parts.path.rstrip("/"), "", ""))
-    secrets = [parts.query, *(value for _, value in parse_qsl(parts.query))]
+    given = parse_qsl(parts.query)
+    # Other short values may be words of a reply, such as the date of Azure's api-version.
+    values = (v for name, v in given if len(v) >= _CERTAIN or _DOOR.search(name))
+    secrets = [parts.query, *values]
     headers = {}
     if parts.password is not None:
         secrets += [parts.password, unquote(parts.password)]

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from trueground.errors import UsageError
-from trueground.models.base import ChatRequest, Params, Reply
+from trueground.models.base import ChatRequest, Params, Reply, without_secrets
 from trueground.models.endpoint import find_endpoint
 from trueground.models.estimate import estimate_call
 from trueground.models.openai_errors import failed, refuses, wants_other_limit
@@ -65,21 +65,23 @@ class OpenAIModel:
             body = orjson.dumps(asked)
         except TypeError as error:
             reason = f"the call cannot be written as JSON: {error}"
-            return Reply(status=Status.ERROR, error=reason)
+            return Reply(status=Status.ERROR, error=reason, calls=0)
         try:
             reply = await self.client.ask(self._url, body, read_reply, tokens=tokens)
         except HttpError as error:
             if limit_name == "max_tokens" and wants_other_limit(error):
                 self._limit_name = "max_completion_tokens"
-                return await self.generate(request)
             # Nearly every reply has a token anyway; a larger least is the user's to give up.
-            if asked.get("min_tokens") == 1 and refuses(error, "min_tokens"):
+            elif asked.get("min_tokens") == 1 and refuses(error, "min_tokens"):
                 self._least_refused = True
-                return await self.generate(request)
-            return failed(error)
+            else:
+                return without_secrets(failed(error), self.endpoint.secrets)
+            reply = await self.generate(request)
+            reply.calls += error.calls
+            return reply
         if tokens and reply.usage.tokens_in:
             limiter.correct(tokens, reply.usage.tokens_in + reply.usage.tokens_out)
-        return reply
+        return without_secrets(reply, self.endpoint.secrets)
 
     def body(self, request: ChatRequest) -> dict[str, Any]:
         """What is sent for a request, as JSON; a batch file holds the same. Raises UsageError."""

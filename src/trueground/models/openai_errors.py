@@ -148,17 +148,20 @@ def refuses(error: HttpError, name: str) -> bool:
 
 def failed(error: HttpError) -> Reply:
     """The reply that stands for a call that failed."""
+    lost = Reply(status=Status.ERROR, error=str(error), calls=error.calls)
     if isinstance(error, ConnectError):
-        return Reply(status=Status.ERROR, error=str(error), finish_reason=UNREACHABLE)
+        lost.finish_reason = UNREACHABLE
+        return lost
     if not error.body:
         final = error.status in _UNREACHABLE
     else:
         trouble = trouble_of(error.body)
         if not error.retryable and trouble.is_too_long(error.status):
-            return Reply(status=Status.TOO_LONG, error=str(error))
+            lost.status = Status.TOO_LONG
+            return lost
         final = trouble.is_final(error.status)
-    reason = UNREACHABLE if final else None
-    return Reply(status=Status.ERROR, error=str(error), finish_reason=reason)
+    lost.finish_reason = UNREACHABLE if final else None
+    return lost
 
 
 def _dumped(value: Any) -> str:

@@ -10,11 +10,15 @@ import msgspec
 
 from trueground.models.base import UNREACHABLE, Reply, TokenLogprob, Usage, count
 from trueground.models.openai_errors import error_inside, refused
-from trueground.models.thinking import split_thinking
+from trueground.models.thinking import CLOSE, split_thinking
 from trueground.net.failures import HttpReply, UnusableError, not_json
 from trueground.types import Status
 
-_CUT = ("length", "max_tokens")
+CUT = ("length", "max_tokens")
+# What endpoints call an end that the model chose, one where it wants a tool, one that was no end.
+_STOPPED = {"stop", "eos", "eos_token", "end_turn", "stop_sequence", "stop_token"}
+_TOOL = {"tool_calls", "function_call", "tool_use"}
+_BROKEN = {"abort", "aborted", "cancelled", "canceled", "error"}
 # What endpoints write for "as good as impossible", where JSON has no minus infinity.
 _LEAST_LOGPROB = -9999.0
 _LONGEST_INT = 18  # digits of whole numbers that every part of this can handle
@@ -25,6 +29,10 @@ class _Message(msgspec.Struct):
     refusal: Any = None
     reasoning_content: Any = None
     reasoning: Any = None
+    tool_calls: Any = None
+    function_call: Any = None
+    images: Any = None
+    audio: Any = None
 
 
 class _Choice(msgspec.Struct):
@@ -60,12 +68,14 @@ def read_reply(reply: HttpReply) -> Reply:
     if choice is None or (choice.message is None and choice.text is None):
         # Paid for and empty: asking again would be paid for again.
         reason = f"HTTP {reply.status}: the reply holds no answer (choices are missing or empty)"
-        return Reply(status=Status.ERROR, error=reason, model=model, usage=usage)
+        lost = Status.ERROR
+        return Reply(status=lost, error=reason, model=model, usage=usage, calls=reply.calls)
     if choice.error:
         raise error_inside(reply, choice.error)
     made = _answer(choice)
     made.model = model
     made.usage = usage
+    made.calls = reply.calls
     return made
 
 
@@ -74,21 +84,67 @@ def _answer(choice: _Choice) -> Reply:
     finish = choice.finish_reason if isinstance(choice.finish_reason, str) else None
     if finish == UNREACHABLE:  # our own word for a call that came to nobody
         finish = f"{UNREACHABLE} (endpoint)"
-    cut = finish in _CUT
     content, thoughts = _parts(message.content)
     field = message.reasoning_content or message.reasoning
     # An endpoint that gives the thoughts apart has left none in the text.
     text, aloud = split_thinking(content, may_be_open=not (field or thoughts))
     said = [t for t in (field, thoughts, aloud) if t and isinstance(t, str)]
     refusal = message.refusal if isinstance(message.refusal, str) else ""
+    status, error = None, None
+    if finish in CUT:
+        status = Status.TRUNCATED
+    elif not refusal and (error := why_no_answer(text, finish, _beside(message, text))):
+        status, text = Status.ERROR, ""
     return Reply(
         text=text or refusal,
         finish_reason=finish,
-        status=Status.TRUNCATED if cut else None,
+        status=status,
+        error=error,
         reasoning="\n\n".join(said) or None,
         refusal=bool(refusal) or finish == "content_filter",
         logprobs=_logprobs(choice.logprobs) if choice.logprobs else None,
     )
+
+
+def why_no_answer(text: str, finish: str | None, instead: str | None = None) -> str | None:
+    """Why a whole reply holds no answer; None where it holds one.
+
+    An empty text is one only where the model chose to end there and nothing came `instead`.
+    """
+    end = (finish or "").lower()
+    if end in _BROKEN:
+        return f"the reply was broken off (finish reason {finish})"
+    if end in _TOOL or instead == _CALL:
+        return "the model called a tool and gave no answer"
+    if text.strip():
+        return None
+    if end == "content_filter":
+        return "a content filter left nothing of the reply"
+    if instead:
+        return f"the reply holds no text, but {instead}"
+    ended = f"finish reason {finish}" if finish else "no finish reason"
+    return None if end in _STOPPED else f"the reply is empty ({ended})"
+
+
+_CALL = "a call"
+
+
+def _beside(message: _Message, text: str) -> str | None:
+    """What a message holds that is no text; None where there is nothing but text."""
+    if message.tool_calls or message.function_call:
+        return _CALL
+    content = message.content
+    kinds = {name for name in ("images", "audio") if getattr(message, name)}
+    if isinstance(content, list):
+        parts = [part for part in content if isinstance(part, dict) and "text" not in part]
+        kinds |= {_string(part.get("type")) or "another part" for part in parts}
+        if not content:
+            kinds.add("an empty list")
+    elif content is None:
+        kinds.add("null")
+    elif not text.strip() and content.strip() and CLOSE not in content:
+        kinds.add("thoughts")
+    return ", ".join(sorted(kinds)) or None
 
 
 def _body(reply: HttpReply) -> _Body:
@@ -109,7 +165,7 @@ def _body(reply: HttpReply) -> _Body:
         reason = f"HTTP {reply.status}: the reply is nested too deeply to be read"
     except ValueError:
         reason, whole = not_json(reply), False
-    raise UnusableError(reason, status=reply.status, retryable=not whole)
+    raise UnusableError(reason, status=reply.status, retryable=not whole, paid=True)
 
 
 def _lenient(body: bytes) -> _Body:
@@ -134,7 +190,7 @@ def _parts(content: str | list[Any] | None) -> tuple[str, str]:
         if isinstance(part, str):
             text.append(part)
         elif isinstance(part, dict):
-            text.append(_string(part.get("text")))
+            text.append(_string(part.get("text") or part.get("refusal")))
             inner = part.get("thinking")
             thoughts.append(_parts(inner)[0] if isinstance(inner, str | list) else "")
     return "".join(text), "".join(thoughts)

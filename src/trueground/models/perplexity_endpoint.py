@@ -176,7 +176,7 @@ def _read(reply: HttpReply) -> dict[str, Any]:
         reason = f"HTTP {reply.status}: the reply is nested too deeply to be read"
         raise UnusableError(reason, status=reply.status, retryable=False) from None
     except ValueError:
-        raise UnusableError(not_json(reply), status=reply.status) from None
+        raise UnusableError(not_json(reply), status=reply.status, paid=True) from None
     if not isinstance(value, dict):
         return {}
     if value.get("error"):

@@ -14,6 +14,7 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.models.base import UNREACHABLE, ChatRequest, Reply, TokenLogprob, Usage
+from trueground.models.openai_replies import CUT, why_no_answer
 from trueground.types import Status
 
 _STATUSES = (None, Status.TRUNCATED, Status.TOO_LONG, Status.ERROR)
@@ -190,8 +191,11 @@ def _reply(line: _Line) -> Reply:
     if response is None:
         status = status or Status.ERROR
         error = error or "the response on file is null"
-    elif status is None and (line.truncated or line.finish_reason == "length"):
+    elif status is None and (line.truncated or line.finish_reason in CUT):
         status = Status.TRUNCATED
+    elif status is None and line.finish_reason is not None:  # a file without says what it means
+        error = why_no_answer(line.response, line.finish_reason)
+        status = Status.ERROR if error else None
     return Reply(
         text=response or "",
         # Which means: now. The file can be reached.

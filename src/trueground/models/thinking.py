@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _OPEN = "<think>"
-_CLOSE = "</think>"
+CLOSE = "</think>"
 # What a tag that is spoken of has on its line before and behind it: a blank or a quotation mark.
 _APART_BEFORE = re.compile(r"(?:\S\s+|[`\"'“‘(])\Z")
 _APART_BEHIND = re.compile(r"\s+\S|[`\"'”’).,;:?!]")
@@ -19,11 +19,11 @@ def split_thinking(text: str, may_be_open: bool = True) -> tuple[str, str | None
     unless it is only spoken of. Thoughts that were opened and never closed are all there is,
     whether the token limit cut them or the model stopped there: no answer.
     """
-    if _CLOSE not in text and _OPEN not in text:
+    if CLOSE not in text and _OPEN not in text:
         return text, None
     start = text.lstrip()
     opened = start.startswith(_OPEN)
-    thoughts, close, answer = start.removeprefix(_OPEN).partition(_CLOSE)
+    thoughts, close, answer = start.removeprefix(_OPEN).partition(CLOSE)
     if opened and not close:
         return "", thoughts.strip() or None
     if not close or (not opened and (not may_be_open or _spoken_of(thoughts, answer))):

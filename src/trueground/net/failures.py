@@ -2,7 +2,7 @@
 
 HttpError
 ├── ConnectError    nobody there: refused, unknown name, no TLS, an address that cannot be called
-├── BrokenError     the connection broke, or what came cannot be read as HTTP
+├── BrokenError     the connection broke, or what came cannot be read as HTTP, or is too much
 ├── SlowError       no whole reply in time
 ├── StatusError     an answer with a status other than 2xx; its body is kept
 ├── TooLargeError   a reply beyond the limit
@@ -29,6 +29,7 @@ from trueground.net.redact import shown
 NETWORK_ERRORS = (aiohttp.ClientError, TimeoutError, ConnectionError, ssl.SSLError)
 _NO_ADDRESS = (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, aiohttp.TooManyRedirects)
 _PASSING = {408, 409, 425, 429}
+_MOST_ASKED = 1e9  # seconds; more is no number to be shown
 _SHOWN = 500  # characters of a body in a reason
 _CHARSET = re.compile(r"(?i)\bcharset\s*=\s*[\"']?([\w.:+-]+)")
 # aiohttp's words for replies that another attempt would bring again, and have paid for again.
@@ -43,6 +44,7 @@ class HttpReply:
     headers: Mapping[str, str]
     body: bytes
     url: str = field(default="", repr=False)
+    calls: int = 1  # how often the endpoint was called for it
 
     def utf8(self) -> bytes:
         """The body in UTF-8 without a mark, also if it is in another charset that is declared."""
@@ -55,11 +57,16 @@ class HttpReply:
         return self.body.decode("utf-8", "replace").encode()
 
 
+class UnaskedError(aiohttp.ClientPayloadError):
+    """More came on a connection than the reply to the one call that it carries."""
+
+
 class HttpError(Exception):
     """A call that failed. `reason` says why in a few words; the client takes all secrets out of it.
 
     `retryable`: another attempt may help. `wait` is the seconds that the endpoint asks to wait.
-    `attempts` is how often the call was made.
+    `paid`: a model may have worked for it, so that it is tried once more at most. `attempts` is how
+    often the call was tried, `calls` how often it came to somebody.
     """
 
     def __init__(
@@ -70,6 +77,7 @@ class HttpError(Exception):
         status: int | None = None,
         body: bytes = b"",
         wait: float | None = None,
+        paid: bool = False,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
@@ -77,7 +85,9 @@ class HttpError(Exception):
         self.status = status
         self.body = body
         self.wait = wait
+        self.paid = paid
         self.attempts = 1
+        self.calls = 1
 
     def __str__(self) -> str:
         """The reason, and the number of attempts if there were several."""
@@ -150,7 +160,8 @@ def not_json(reply: HttpReply) -> str:
 
 def readable(body: bytes, limit: int = _SHOWN) -> str:
     """The beginning of a body on one line."""
-    text = " ".join(body[: 4 * limit].decode("utf-8", "replace").split())
+    # NULs are what is left of UTF-16; no secret may hide between them.
+    text = " ".join(body[: 4 * limit].replace(b"\0", b"").decode("utf-8", "replace").split())
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
@@ -162,10 +173,10 @@ def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
         except ValueError:
             continue
         if isfinite(seconds):
-            return max(0.0, seconds)
+            return min(max(0.0, seconds), _MOST_ASKED)
     try:
         moment = parsedate_to_datetime(headers.get("Retry-After", ""))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if moment.tzinfo is None:  # "-0000": UTC without a place
         moment = moment.replace(tzinfo=UTC)
@@ -196,6 +207,10 @@ def network_error(error: Exception, timeout: float, place: str = "") -> HttpErro
         )
     if isinstance(error, TimeoutError):
         return SlowError(f"no whole reply within {timeout:.3g} s")
+    if isinstance(error, UnaskedError):
+        return BrokenError(
+            "more than one reply came to one call, and nothing tells which one is its own"
+        )
     if isinstance(error, aiohttp.ClientResponseError):
         words = readable(error.message.encode("utf-8", "replace"), 200)
         lasting = words.startswith(_LASTING)

@@ -1,4 +1,4 @@
-"""HTTP with one policy for all: retries, limits, deadlines, size limits, connection reuse.
+"""HTTP with one policy for all: retries, limits, deadlines, size limits, a reply to each call.
 
 A first attempt costs as little as aiohttp allows; only a failure brings in the machinery of
 retrying.
@@ -7,10 +7,13 @@ retrying.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -20,23 +23,26 @@ from yarl import URL
 from trueground.net.bodies import Form, read_json, save, whole
 from trueground.net.failures import (
     NETWORK_ERRORS,
+    ConnectError,
     HttpError,
     HttpReply,
     StatusError,
+    UnusableError,
     accept,
     network_error,
 )
 from trueground.net.limits import Limiter
 from trueground.net.pool import CONNECT_TIMEOUT, Pool, open_pool, route
-from trueground.net.redact import HIDDEN, scrub
-from trueground.net.retry import persist
+from trueground.net.redact import hide, scrub
+from trueground.net.retry import LONGEST_WAIT, persist
 
 T = TypeVar("T")
 Headers = Mapping[str, str]
 _JSON = {"Content-Type": "application/json"}
+_ID = "X-Request-Id"
+_OWN_ID = re.compile(rb'"id"\s*:\s*"([^"]{1,200})"')
+_ANSWERED = (aiohttp.ClientResponseError, aiohttp.ClientPayloadError)
 _FIELDS = {"Content-Type": "application/x-www-form-urlencoded"}
-# A key that is shorter ("EMPTY") may be a word of a reply and must not be taken out of it.
-_CERTAIN_SECRET = 16
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,11 @@ class Policy:
 
 @dataclass(slots=True)
 class _Call:
-    """What every attempt of a call repeats; `deadline` is a moment of time.monotonic."""
+    """What every attempt of a call repeats; `deadline` is a moment of time.monotonic.
+
+    `costs`: whoever answers it is paid. `made` is how many attempts came to somebody, `id` the name
+    of the last one.
+    """
 
     method: str
     url: str
@@ -67,13 +77,16 @@ class _Call:
     tokens: float = 0
     timeout: aiohttp.ClientTimeout | None = None
     deadline: float | None = None
+    costs: bool = False
+    made: int = 0
+    id: str = ""
 
 
 class HttpClient:
     """Calls to endpoints; every method raises HttpError when no attempt has helped.
 
-    `headers` go with every call. `secrets` never appear in a failure, nor (if long enough to be
-    none by chance) in a reply. Connections belong to the running event loop: close the client
+    `headers` go with every call. `secrets` appear in no failure and no reply, however they are
+    written (see `redact`). Connections belong to the running event loop: close the client
     before the loop ends; in another loop it opens new ones.
     """
 
@@ -90,31 +103,33 @@ class HttpClient:
         self.limiter = limiter or Limiter()
         self._headers = dict(headers or {})
         self._secrets = secrets
-        self._hidden = [s.encode() for s in secrets if len(s) >= _CERTAIN_SECRET]
         self._sleep = sleep
         self._timeout = min(self.policy.timeout, self.policy.deadline)
         self._pool: Pool | None = None
+        self._mark = f"tg-{token_hex(8)}-"
+        self._numbers = count(1)
         self._routes: dict[str, tuple[URL, str | None]] = {}
 
     async def ask(
         self, url: str, body: bytes, read: Callable[[HttpReply], T], *, tokens: float = 0
     ) -> T:
-        """Send JSON; `read` makes the result of a reply of any status, or raises HttpError.
+        """Send JSON to a model; `read` makes the result of any reply, or raises HttpError.
 
-        `tokens` is the estimate for the limiter.
+        `tokens` is the estimate for the limiter. What came and is of no use was paid for: it is
+        asked for once more at most.
         """
-        return await self._run(_Call("POST", url, body, _JSON, tokens), self._reader(read))
+        return await self._run(_Call("POST", url, body, _JSON, tokens, costs=True), read)
 
     async def post_json(self, url: str, body: bytes, headers: Headers | None = None) -> HttpReply:
         """Send JSON; the reply if its status is 2xx."""
         headers = {**(headers or {}), **_JSON}
-        return await self._run(_Call("POST", url, body, headers), self._reader(accept))
+        return await self._run(_Call("POST", url, body, headers), accept)
 
     async def post_form(
         self, url: str, fields: Mapping[str, str], file: tuple[str, Path]
     ) -> HttpReply:
         """Send a multipart form with a file, given as (field name, path). OSError if unreadable."""
-        return await self._run(_Call("POST", url, Form(fields, *file)), self._reader(accept))
+        return await self._run(_Call("POST", url, Form(fields, *file)), accept)
 
     async def post_fields(
         self,
@@ -126,16 +141,16 @@ class HttpClient:
         """Send fields as a web form does, `name=value&…`; `read` as in `ask`."""
         headers = {**(headers or {}), **_FIELDS}
         call = _Call("POST", url, urlencode(fields).encode(), headers)
-        return await self._run(call, self._reader(read))
+        return await self._run(call, read)
 
     async def get_json(self, url: str, headers: Headers | None = None) -> Any:
         """The parsed JSON at an address."""
-        return await self._run(_Call("GET", url, headers=headers), self._reader(read_json))
+        return await self._run(_Call("GET", url, headers=headers), read_json)
 
     async def get_bytes(self, url: str, headers: Headers | None = None) -> bytes:
         """What is at an address, if it is within the size limit."""
         call = _Call("GET", url, headers=headers)
-        return (await self._run(call, self._reader(accept))).body
+        return (await self._run(call, accept)).body
 
     async def download(self, url: str, path: Path, headers: Headers | None = None) -> str:
         """Stream what is at an address, of any size, into a file; its SHA-256 in hex.
@@ -147,7 +162,7 @@ class HttpClient:
 
         async def take(response: aiohttp.ClientResponse) -> str:
             if not 200 <= response.status < 300:
-                accept(await self._reply(response))
+                accept(await self._reply(response, 1))
             return await save(response, part)
 
         timeout = aiohttp.ClientTimeout(
@@ -155,7 +170,7 @@ class HttpClient:
         )
         call = _Call("GET", url, headers=headers, timeout=timeout, deadline=float("inf"))
         try:
-            digest = await self._run(call, take)
+            digest = await self._persist(call, take)
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
@@ -167,7 +182,18 @@ class HttpClient:
         if pool is not None:
             await pool.session.close()
 
-    async def _run(self, call: _Call, take: Callable[[aiohttp.ClientResponse], Awaitable[T]]) -> T:
+    async def _run(self, call: _Call, read: Callable[[HttpReply], T]) -> T:
+        async def take(response: aiohttp.ClientResponse) -> T:
+            reply = await self._reply(response, call.made)
+            if call.costs:
+                self._see_own(reply, call.id)
+            return read(reply)
+
+        return await self._persist(call, take)
+
+    async def _persist(
+        self, call: _Call, take: Callable[[aiohttp.ClientResponse], Awaitable[T]]
+    ) -> T:
         try:
             return await self._attempt(call, take)
         except HttpError as error:
@@ -188,6 +214,7 @@ class HttpClient:
         words = failure.reason.encode("utf-8", "replace").decode()
         failure.reason = scrub(words, self._secrets)
         failure.args = (failure.reason,)
+        failure.calls = call.made
         raise failure from None  # what it came from may show headers and addresses
 
     async def _attempt(
@@ -204,23 +231,46 @@ class HttpClient:
             await self.limiter.acquire(call.tokens)
             if call.deadline is None:
                 call.deadline = time.monotonic() + self.policy.deadline
+            call.made += 1
+            came = False
             try:
                 async with pool.session.request(
                     call.method,
                     url,
                     data=call.data.open() if isinstance(call.data, Form) else call.data,
-                    headers=call.headers,
+                    headers=self._named(call) if call.costs else call.headers,
                     # A moved POST would arrive as a GET, without its body.
                     allow_redirects=call.method == "GET",
                     proxy=proxy,
                     timeout=call.timeout or pool.session.timeout,
                 ) as response:
+                    came = response.ok
                     return await take(response)
             except StatusError as error:
                 self._heed(error)
                 raise
             except NETWORK_ERRORS as error:
-                raise network_error(error, self._timeout, f"{url.origin()}") from None
+                failure = network_error(error, self._timeout, f"{url.origin()}")
+                call.made -= isinstance(failure, ConnectError)
+                # Also where what came could not be read: somebody has answered.
+                failure.paid = call.costs and (came or isinstance(error, _ANSWERED))
+                raise failure from None
+
+    def _named(self, call: _Call) -> Headers:
+        """The headers of an attempt, with a name that vLLM and gateways give back."""
+        call.id = f"{self._mark}{next(self._numbers)}"
+        return {**(call.headers or {}), _ID: call.id}
+
+    def _see_own(self, reply: HttpReply, own: str) -> None:
+        """Raises UnusableError for a reply that bears the name of another call."""
+        told = b"%s %s" % (
+            reply.headers.get(_ID, "").encode(),
+            b" ".join(_OWN_ID.findall(reply.body)),
+        )
+        named = re.findall(rb"%s\d+" % self._mark.encode(), told)
+        if named and own.encode() not in named:
+            reason = f"HTTP {reply.status}: the reply is that to another call"
+            raise UnusableError(reason, status=reply.status, paid=True)
 
     def _heed(self, error: StatusError) -> None:
         """Hold all calls back after a 429: as long as it says, else for `backoff` seconds."""
@@ -229,20 +279,10 @@ class HttpClient:
         seconds = self.policy.backoff if error.wait is None else error.wait
         # A pause that no call could outlast would only delay the news.
         if seconds < self.policy.deadline:
-            self.limiter.pause(seconds)
+            self.limiter.pause(min(seconds, LONGEST_WAIT))
 
-    def _reader(
-        self, read: Callable[[HttpReply], T]
-    ) -> Callable[[aiohttp.ClientResponse], Awaitable[T]]:
-        async def take(response: aiohttp.ClientResponse) -> T:
-            return read(await self._reply(response))
-
-        return take
-
-    async def _reply(self, response: aiohttp.ClientResponse) -> HttpReply:
+    async def _reply(self, response: aiohttp.ClientResponse, calls: int) -> HttpReply:
         """The whole reply, without secrets. Raises TooLargeError."""
         body = await whole(response, self.policy.max_reply_bytes)
-        for secret in self._hidden:
-            if secret in body:
-                body = body.replace(secret, HIDDEN.encode())
-        return HttpReply(response.status, response.headers, body, str(response.url))
+        reply = HttpReply(response.status, response.headers, body, str(response.url), calls)
+        return replace(reply, body=hide(reply.utf8(), self._secrets)) if self._secrets else reply

@@ -6,13 +6,16 @@ import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
 from trueground._version import __version__
-from trueground.net.failures import ConnectError
+from trueground.net.failures import ConnectError, UnaskedError
 from trueground.net.redact import shown
 
 CONNECT_TIMEOUT = 30.0  # seconds until an address counts as one where nobody is
@@ -31,10 +34,55 @@ class Pool:
     slots: asyncio.Semaphore
 
 
+class _OneReply(ResponseHandler):
+    """A connection that carries one call; where more than one reply comes, none is taken.
+
+    On a connection that is used again, a reply too many (a gateway's fault) would be taken for that
+    to the next call, and every later one would belong to the call before. It may come at any
+    moment, also when the next call is under way: nothing then tells them apart.
+    """
+
+    _first: Any = None  # the body of the first reply
+    _unasked: UnaskedError | None = None
+
+    def set_response_params(self, **params: Any) -> None:
+        """Before the call goes out: bytes that are here already answer nothing."""
+        if self._tail:
+            self._unasked = UnaskedError()
+        super().set_response_params(**params)
+
+    def feed_data(self, data: Any, size: int = 0) -> None:
+        """One reply, as the parser finds it; notes on the way (1xx) are none."""
+        message, body = data
+        if message.code >= 200 and self._first is None:
+            self._first = body
+        elif message.code >= 200:
+            self._unasked = UnaskedError()
+            self._first.set_exception(self._unasked)
+        super().feed_data(data, size)
+
+    async def read(self) -> Any:
+        """The head of the reply. Raises UnaskedError."""
+        found = await super().read()
+        if self._unasked is not None:
+            raise self._unasked
+        return found
+
+
+class _Connector(aiohttp.TCPConnector):
+    def __init__(self, size: int) -> None:
+        super().__init__(limit=size, force_close=True)
+        factory: Any = partial(_OneReply, loop=self._loop)
+        self._factory = factory
+
+
 def open_pool(size: int, timeout: float, headers: Mapping[str, str]) -> Pool:
-    """At most `size` connections; `timeout` seconds for each call; headers for all calls."""
+    """At most `size` connections at once, a new one for each call, of `timeout` seconds at most.
+
+    `headers` go with all calls.
+    """
     session = aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=size),
+        connector=_Connector(size),
         cookie_jar=aiohttp.DummyCookieJar(),
         headers={"User-Agent": f"trueground/{__version__}", **headers},
         timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_TIMEOUT),

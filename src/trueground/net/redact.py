@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
+from collections.abc import Sequence
+from functools import lru_cache
+from html.entities import codepoint2name
 from urllib.parse import urlsplit, urlunsplit
 
 HIDDEN = "[hidden]"
-# Shorter ones guard nothing ("x", "none") and would tear words of a message apart.
-_SHORTEST = 4
+# Shorter ones guard nothing, and may be words of a reply.
+_SHORTEST = 8
+# What people write where a server of their own wants some key: each part of it is such a word.
+_PLACEHOLDER = re.compile(
+    r"(?i)(?:(?:empty|none|null|nil|ollama|lm|studio|vllm|llama(?:cpp)?|sglang|tgi|litellm|openai|"
+    r"local(?:host)?|no|not|needed|required|used|unused|ignored?|any(?:thing)?|whatever|some|"
+    r"dummy|fake|test(?:ing)?|demo|example|sample|placeholder|changeme|here|my|your|the|api|key|"
+    r"apikey|sk|token|secret|password|x|0)[\W_]*)*"
+)
 _REASON = 200  # characters
 _HEADER = re.compile(r"(?i)\b((?:proxy-)?authorization|x-api-key|api-key)\b[\"']?\s*[:=][^,;}\n]*")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w+/=.~*-]{16,}")
@@ -15,6 +26,9 @@ _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w+/=.~*-]{16,}")
 _KEY = re.compile(
     r"\b(?:sk|pk|rk|gsk|hf|xai|nvapi|AIza)[-_]?[A-Za-z0-9*_-]{12,}|[^\s\"']*\*{3,}\S*"
 )
+# Characters of a secret that are a part of it where they stand alone, and wherever they stand.
+_PART, _SURE_PART = 4, 8
+_WORD = re.compile(r"\w")
 
 
 def shown(url: str) -> str:
@@ -26,14 +40,21 @@ def shown(url: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
 
 
-def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
-    """The text without these secrets, and without what looks like a key or its header."""
-    for secret in secrets:
-        if len(secret) >= _SHORTEST:
-            text = text.replace(secret, HIDDEN)
+def is_secret(text: str) -> bool:
+    """Whether a key is one: long enough, and no placeholder such as EMPTY or lm-studio."""
+    return len(text) >= _SHORTEST and not _PLACEHOLDER.fullmatch(text)
+
+
+def scrub(text: str, secrets: Sequence[str] = ()) -> str:
+    """A message without these secrets, their parts, and what looks like a key or its header."""
+    found = [secret for secret in secrets if is_secret(secret)]
+    if found:
+        text = hide(text.encode("utf-8", "replace"), found).decode("utf-8", "replace")
+    for secret in found:
+        text = _without_parts(text, secret)
     text = _HEADER.sub(rf"\1: {HIDDEN}", text)
     text = _BEARER.sub(rf"\1 {HIDDEN}", text)
-    return _KEY.sub(HIDDEN, text)
+    return _KEY.sub(lambda key: key[0] if _PLACEHOLDER.fullmatch(key[0]) else HIDDEN, text)
 
 
 def raised(error: BaseException) -> str:
@@ -42,3 +63,77 @@ def raised(error: BaseException) -> str:
     words = words.encode("utf-8", "replace").decode()
     told = words if len(words) <= _REASON else f"{words[:_REASON]}…"
     return f"{type(error).__name__}: {told}"
+
+
+def hide(body: bytes, secrets: Sequence[str]) -> bytes:
+    """The bytes without these secrets: as they are, escaped for JSON, URLs or HTML, in base64, hex.
+
+    What is no secret (see `is_secret`) stays.
+    """
+    for secret in secrets:
+        if is_secret(secret):
+            body = _forms(secret).sub(HIDDEN.encode(), body)
+    return body
+
+
+@lru_cache(maxsize=64)
+def _forms(secret: str) -> re.Pattern[bytes]:
+    """All ways of writing a secret that hide nothing; each character may be escaped, or not."""
+    raw = secret.encode("utf-8", "surrogatepass")
+    texts = {secret, raw.hex()}
+    gap = rb"(?:\s|\\{1,8}[rnt]|%0[ad]){0,3}"  # where an encoder breaks lines
+    packed = []
+    for before in range(3):  # bytes that stand before it, such as "Bearer ", shift what it becomes
+        whole = b64encode(bytes(before) + raw).decode()
+        own = whole[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
+        packed += [own, own.translate(str.maketrans("+/", "-_"))]
+    patterns = [b"".join(map(_escaped, text)) for text in texts]
+    patterns += [gap.join(map(_escaped, text)) for text in dict.fromkeys(packed)]
+    # Looked at first, so that nearly every place of a text is passed over at once.
+    starts = {text[0] for text in (*texts, *packed)}
+    first = b"".join(re.escape(c.encode()[:1]) for c in sorted(starts))
+    return re.compile(rb"(?i)(?=[%s\\%%&])(?:%s)" % (first, b"|".join(patterns)))
+
+
+def _escaped(character: str) -> bytes:
+    """A pattern for a character, bare or escaped in whatever way, once or several times."""
+    raw = character.encode("utf-8", "surrogatepass")
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    code = ord(character)
+    ways = [
+        rb"\\{0,8}" + re.escape(raw),
+        b"".join(rb"\\{1,8}u" + units[i : i + 4].encode() for i in range(0, len(units), 4)),
+        b"".join(rb"%%(?:25){0,4}%02x" % byte for byte in raw),
+        rb"&(?:amp;){0,4}#(?:0{0,6}%d|x0{0,6}%x);" % (code, code),
+    ]
+    if code < 256:
+        ways.append(rb"\\{1,8}x%02x" % code)
+    if code in codepoint2name:
+        ways.append(rb"&(?:amp;){0,4}%s;" % codepoint2name[code].encode())
+    return b"(?:" + b"|".join(ways) + b")"
+
+
+def _without_parts(text: str, secret: str) -> str:
+    """The text without runs that are a piece of the secret, such as its beginning and its end.
+
+    Short ones count where they stand alone: "test" of a key is no part of "latest".
+    """
+    size = _PART
+    low, key = text.lower(), secret.lower()
+    if len(low) != len(text):  # İ and such
+        low = text
+    pieces = {key[i : i + size] for i in range(len(key) - size + 1)}
+    made, at, i = [], 0, 0
+    while i <= len(low) - size:
+        if low[i : i + size] not in pieces:
+            i += 1
+            continue
+        end = i + size
+        while end < len(low) and low[end + 1 - size : end + 1] in pieces:
+            end += 1
+        alone = not _WORD.match(text[i - 1 : i]) and not _WORD.match(text[end : end + 1])
+        if end - i >= _SURE_PART or alone:
+            made += [text[at:i], HIDDEN]
+            at = end
+        i = end
+    return "".join([*made, text[at:]])

@@ -13,6 +13,8 @@ from trueground.net.failures import HttpError, SlowError
 
 T = TypeVar("T")
 _LONGEST_BACKOFF = 60.0
+LONGEST_WAIT = 300.0  # seconds for which an endpoint is heeded that asks for a pause
+_MOST_PAID = 2  # replies to one call that may have cost money and were of no use
 
 
 async def persist(
@@ -26,14 +28,15 @@ async def persist(
 ) -> T:
     """Try again after a first failure; the last failure, with its count, if nothing helps.
 
-    Waits as long as the endpoint asks, at least a random time up to `backoff` seconds that doubles
-    with each attempt. `deadline` is a moment of time.monotonic.
+    Waits as long as the endpoint asks, within reason, and at least a random time up to `backoff`
+    seconds that doubles with each attempt. `deadline` is a moment of time.monotonic.
     """
     last = failure
     made = 0
+    paid = int(failure.paid)
 
     async def next_attempt() -> T:
-        nonlocal last, made
+        nonlocal last, made, paid
         made += 1
         if made == 1:  # it has been made already
             raise failure
@@ -41,17 +44,26 @@ async def persist(
             return await _until(deadline, attempt, last)
         except HttpError as error:
             last = error
+            paid += error.paid
             raise
 
     jitter = tenacity.wait_random_exponential(multiplier=backoff, max=_LONGEST_BACKOFF)
+
+    def asked() -> float:
+        wait = last.wait or 0.0
+        # Beyond the deadline there is nothing to wait for.
+        return min(wait, LONGEST_WAIT) if time.monotonic() + wait < deadline else wait
+
+    def enough() -> bool:
+        return made >= max_attempts or paid >= _MOST_PAID
 
     def too_late(state: tenacity.RetryCallState) -> bool:
         return time.monotonic() + state.upcoming_sleep >= deadline
 
     retrying = tenacity.AsyncRetrying(
         retry=tenacity.retry_if_exception(lambda e: isinstance(e, HttpError) and e.retryable),
-        wait=lambda state: max(last.wait or 0.0, jitter(state)),
-        stop=lambda state: state.attempt_number >= max_attempts or too_late(state),
+        wait=lambda state: max(asked(), jitter(state)),
+        stop=lambda state: enough() or too_late(state),
         sleep=sleep,
         reraise=True,
     )
@@ -59,7 +71,7 @@ async def persist(
         return await retrying(next_attempt)
     except HttpError as error:
         error.attempts = made
-        if error.retryable and made < max_attempts:
+        if error.retryable and not enough():
             error.reason += _no_time(error.wait)
         raise
 

@@ -91,9 +91,24 @@ def _download(url: str, out: IO[bytes]) -> None:
     except ImportError as error:
         raise InputError(f"{public} needs a package that is not installed: {error}") from error
     except FileNotFoundError as error:
-        raise InputError(f"{public} does not exist") from error
+        raise InputError(f"{public} {_missing(error)}") from error
     except Exception as error:  # backends raise exceptions of their own making
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             raise
         reason = str(error).replace(url, public)
         raise InputError(f"{public} cannot be read: {type(error).__name__}: {reason}") from error
+
+
+def _missing(error: FileNotFoundError) -> str:
+    """Why nothing was found; fsspec says so of web addresses whatever has gone wrong."""
+    import aiohttp
+
+    from trueground.net.failures import NETWORK_ERRORS, network_error
+
+    cause = error.__cause__
+    if isinstance(cause, aiohttp.ClientResponseError):
+        found = cause.status in (404, 410)
+        return "does not exist" if found else f"cannot be read: HTTP {cause.status}"
+    if isinstance(cause, NETWORK_ERRORS):
+        return f"cannot be read: {network_error(cause, 0.0).reason}"
+    return "does not exist"

@@ -22,7 +22,8 @@ from trueground.types import Status
 class Response(msgspec.Struct, kw_only=True):
     """One line. `response` is None for a call that failed; `latency_s` None for one not made now.
 
-    `status` says why there is no whole answer (see Reply); `cached` that it came from the cache.
+    `status` says why there is no whole answer (see Reply); `cached` that it came from the cache;
+    `calls` how often the endpoint was called for it, then or now.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Response(msgspec.Struct, kw_only=True):
     reasoning: str | None = None
     model: str | None = None
     logprobs: list[TokenLogprob] | None = None
+    calls: int = 1
 
     @classmethod
     def of(
@@ -60,6 +62,7 @@ class Response(msgspec.Struct, kw_only=True):
             reasoning=reply.reasoning,
             model=reply.model,
             logprobs=reply.logprobs,
+            calls=reply.calls,
         )
 
     def reply(self) -> Reply:
@@ -87,13 +90,15 @@ class _Head(msgspec.Struct):
     usage: Usage = Usage()
     latency_s: float | None = None
     cached: bool = False
+    calls: int = 1
 
 
 @dataclass
 class Paid:
     """What a run's calls came to, over all sessions and all attempts at an item.
 
-    `calls` are those that were made; `cache_hits` replies that the cache had, which cost nothing.
+    `calls` are all attempts that came to the endpoint; `cache_hits` replies that the cache had,
+    which cost nothing.
     """
 
     calls: int = 0
@@ -106,7 +111,7 @@ class Paid:
         """Count one line; one without a latency comes from the cache or a file of replies."""
         self.cache_hits += line.cached
         if line.latency_s is not None and not line.cached:
-            self.calls += 1
+            self.calls += line.calls
             usage = sane(line.usage)
             self.tokens_in += usage.tokens_in
             self.tokens_out += usage.tokens_out

@@ -196,7 +196,7 @@ class Ask:
             reply = tidy(await calls.reply(request))
         failed = int(reply.status is Status.ERROR)
         usage = reply.usage
-        asked.spent += Spent(1, usage.tokens_in, usage.tokens_out, failed=failed)
+        asked.spent += Spent(reply.calls, usage.tokens_in, usage.tokens_out, failed=failed)
         return reply
 
 
