@@ -7,13 +7,16 @@ PINS := --constraint requirements/constraints.txt
 
 SHELL := /bin/bash
 
-.PHONY: demo test test-hf validate bench bench-install docs lint bounds clean
+.PHONY: demo test test-long test-hf validate bench bench-install docs lint bounds clean
 
 demo: $(VENV)/base.done  ## score the example answers and print where the page is
 	$(BIN)/trueground score examples/answers.jsonl --by model --out runs/demo --overwrite
 
 test: $(VENV)/test.done lint  ## lint, types, tests
 	$(BIN)/python -m pytest
+
+test-long: $(VENV)/test.done  ## a kill at every write, doublings of all that is parsed: some minutes
+	$(BIN)/python -m pytest -m long
 
 test-hf: $(VENV)/hf.done  ## the tests that need torch or ONNX runtime: models on this machine
 	$(BIN)/python -m pytest tests/models tests/encoders tests/judges tests/metrics tests/retrieval \
