@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import select
+import socket
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -85,6 +88,12 @@ def test_the_index_of_names_is_not_seen(graph: EmbeddedGraph) -> None:
         "PREFIX a: <urn:a> SELECT * { ?s a:b\\' ?x . SERVICE ?e { ?s ?p ?o } # '\n }",
         "SELECT * { # '\n SERVICE ?e { ?s ?p '' } }",
         "SELECT * { ?s ?p ''' ' ''' . {SERVICE<urn:x>{ ?s ?p ?o }}}",
+        "SELECT * { ?s ?p ?o .SERVICE <http://127.0.0.1:9/x> { ?s ?p ?o } }",
+        "SELECT * { ?s ?p 1.SERVICE <http://127.0.0.1:9/x> { ?s ?p ?o } }",
+        "SELECT * { ?s ?p trueSERVICESILENT<http://127.0.0.1:9/x>{ ?s ?p ?o } }",
+        "PREFIX p: <urn:p:> SELECT * { p:a p:b p:.SERVICE p:x { ?s ?p ?o } }",
+        "PREFIX p: <urn:p:> SELECT * { p:a p:b p:cSERVICE , p:d SERVICEp:x { ?s ?p ?o } }",
+        "PREFIX : <urn:p:> PREFIX service: <urn:s:> ASK { service:a ?p ?o . SERVICE:a { } }",
     ],
 )
 def test_no_other_endpoint_is_asked(graph: EmbeddedGraph, query: str) -> None:
@@ -99,10 +108,54 @@ def test_no_other_endpoint_is_asked(graph: EmbeddedGraph, query: str) -> None:
         "PREFIX service: <urn:service:> SELECT * { ?s service:service ?o }",
         "SELECT * { ?s <urn:SERVICE> ?o } # SERVICE <x>",
         'SELECT * { ?s ?p """SERVICE " SERVICE""" }',
+        r"SELECT ?SERVICE ?service { ?SERVICE ?service '\\u0053ERVICE\n', '\u0053ERVIC\u0045' }",
+        "PREFIX p: <urn:p:> SELECT * { ?s p:x.SERVICE ?o, p:service }",
     ],
 )
 def test_the_word_service_may_stand_elsewhere(graph: EmbeddedGraph, query: str) -> None:
     assert list(graph.query(query)) == []
+
+
+def made_up(random: Random, target: str) -> str:
+    """A query that may have SERVICE in it, glued to whatever stands around it."""
+
+    def some(*choices: str) -> str:
+        return random.choice(choices)
+
+    word = "".join(random.choice((c, c.lower())) for c in "SERVICE")
+    word = some(word, word, word, word + some("SILENT", " silent "), word.replace("E", "\\u0045"))
+    glue = some("", "", " ", "\n", "#\n", "# ' \n", "\\u0020")
+    call = f"{glue}{word}{glue}{some(target, target, 'p:x', ':x', '?e')}{glue}{{ ?x ?y ?z }}"
+    end = some("?o", "1", "1.", "1.5e3", "true", "'x'", "'x'@en", "'''#'''", "p:b", "p:", "p:\\.")
+    end = some(end, end, "p:x.y", "<urn:'>", '"\\u0022"', "[]", "()", "'1'^^p:x", "?service", "_:b")
+    triple = f"?s {some('?p', 'a', 'p:b', 'p:b?', '<urn:#>', '^p:b/p:c*')} {end}"
+    before = some("", "", f"{triple}", f"{triple}", f"{triple}.", f"{triple} .", f"{triple};", "{}")
+    before = some(before, before, "FILTER(1<2)", "BIND(1 AS ?q)", "OPTIONAL{}", "VALUES ?e {<x:>}")
+    inner = f"{before}{call}{some('', '.', ' . ?a ?b ?c', '}{')}"
+    inner = some(inner, inner, f"{{{inner}}}", f"FILTER EXISTS{{{inner}}}", f"GRAPH ?g{{{inner}}}")
+    inner = some(inner, inner, f"?s ?p '''{call}'''", f"{{SELECT*{{{inner}}}}}", f"#{call}\n")
+    form = some("ASK{", "SELECT*{", "CONSTRUCT{?s ?p ?o}{", f"SELECT(EXISTS{{{inner}}} AS ?i){{")
+    form = some(form, form, form, f"SELECT*FROM {target}{{", f"LOAD {target};ASK{{", "DESCRIBE*{")
+    return f"PREFIX p:<{target[1:-1]}>PREFIX :<urn:x>PREFIX service:<urn:y>{form}{inner}}}"
+
+
+def test_ten_thousand_made_up_queries_ask_no_one(graph: EmbeddedGraph) -> None:
+    random = Random(16)
+    ends = {"answered": 0, "has SERVICE": 0, "cannot": 0}
+    with socket.create_server(("127.0.0.1", 0), backlog=1) as listening:
+        target = f"<http://127.0.0.1:{listening.getsockname()[1]}/>"
+        for number in range(10_000):
+            query = made_up(random, target)
+            try:
+                list(graph.query(query, {"e": target} if number % 5 == 0 else None))
+            except GraphError as error:
+                end = next((one for one in ends if one in str(error)), "cannot")
+            else:
+                end = "answered"
+            ends[end] += 1
+        # Who had connected would wait there.
+        assert select.select([listening], [], [], 0)[0] == []
+    assert min(ends.values()) > 500, ends
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,6 @@ DEEP = "".join(f'<!ENTITY e{n + 1} "&e{n};&e{n};">' for n in range(60))
     [
         f'<!ENTITY e0 "ha">{DEEP}<!ENTITY x "&e60;">',
         f'<!ENTITY x "{"ha" * 5000}">',
-        f'<!-- <!ENTITY x "{"ha" * 300}"> -->',
         '<!ENTITY x "a&#38;b;">',
         '<!ENTITY % x "a">',
     ],
@@ -139,9 +138,10 @@ def test_entities_that_may_grow_are_refused(tmp_path: Path, entities: str, befor
 
 
 @pytest.mark.parametrize("before", [0, 2000, 2030, 2040, 2046])
-def test_short_entities_are_read(tmp_path: Path, before: int) -> None:
+@pytest.mark.parametrize("comment", ["", f'<!-- <!ENTITY x "{"ha" * 300}"> -->'])
+def test_short_entities_are_read(tmp_path: Path, before: int, comment: str) -> None:
     path = tmp_path / "a.owl"
-    path.write_text(f'{" " * before}<!DOCTYPE r:RDF [<!ENTITY x "http://e.org/">]>{XML}')
+    path.write_text(f'{" " * before}<!DOCTYPE r:RDF [{comment}<!ENTITY x "http://e.org/">]>{XML}')
     (entity,) = open_graph(path).entities(["urn:a"])
     assert entity is not None
     assert entity.properties["b"][0].text == "http://e.org/"
@@ -189,7 +189,9 @@ def test_blank_nodes_stay_whole_however_lines_are_spaced(
 )
 def test_a_nul_character_is_refused_with_its_place(tmp_path: Path, name: str, content: str) -> None:
     path = write(tmp_path / name, content)
-    place = rf"{re.escape(name)}, (entry 1|row 1 .*|<urn:a> <.*>).*: found .*NUL"
+    place = (
+        rf"{re.escape(name)}, (entry 1|row 1 .*|line 1|<urn:a> <.*>).*: found .*(NUL|no RDF/XML)"
+    )
     with pytest.raises(GraphError, match=place):
         open_graph(path)
     with pytest.raises(GraphError, match=place):

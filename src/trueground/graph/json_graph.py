@@ -34,11 +34,9 @@ class JsonGraph:
     def __init__(self, entities: Sequence[Entity], *, name: str, signature: str) -> None:
         self._entities = {one.qid: one for one in entities}
         self._name, self._signature = name, signature
-        self._found: dict[str, list[Named]] = {}
+        self._found: dict[str, dict[str, Named]] = {}  # by name, then by id
         for named in self.names():
-            same = self._found.setdefault(name_key(named.text), [])
-            if all(one.qid != named.qid for one in same):
-                same.append(named)
+            self._found.setdefault(name_key(named.text), {}).setdefault(named.qid, named)
         self._found.pop("", None)
 
     @classmethod
@@ -71,7 +69,7 @@ class JsonGraph:
 
     def find(self, names: Sequence[str]) -> list[list[Named]]:
         """For each name the entities that have it, by id."""
-        return [list(self._found.get(name_key(name), ())) for name in names]
+        return [list(self._found.get(name_key(name), {}).values()) for name in names]
 
     def entities(self, qids: Sequence[str]) -> list[Entity | None]:
         """For each id its entity; None where there is none."""

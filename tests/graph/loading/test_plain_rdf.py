@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,50 @@ def test_what_is_no_rdf(tmp_path: Path) -> None:
             load(path)
         assert name in str(told.value)
         assert "expected valid" in str(told.value)
+
+
+XML = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="urn:e:">'
+
+
+def deep_xml(n: int) -> str:
+    return XML + "<e:D><e:p>" * n + "</e:p></e:D>" * n + "</rdf:RDF>"
+
+
+def deep_json(n: int) -> str:
+    begin = r'{"@id": "urn:a", "urn:b": ["\\\"]}", '
+    return begin + '{"urn:b": ' * (n - 2) + '"]}"' + "}" * (n - 2) + "]}"
+
+
+def many_attributes(n: int) -> str:
+    return XML + "<e:D " + "".join(f'e:a{i}="x" ' for i in range(n)) + "/></rdf:RDF>"
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "most", "found"),
+    [
+        ("a.rdf", deep_xml, 499, "found more than 1,000 elements, lists or objects in each other"),
+        ("b.jsonld", deep_json, 1_000, "found more than 1,000 elements, lists or objects"),
+        ("c.rdf", many_attributes, 1_000, r"found 10?,00\d attributes of one element <e:D>"),
+    ],
+)
+def test_what_no_parser_stands_is_refused(
+    tmp_path: Path, name: str, made: Callable[[int], str], most: int, found: str
+) -> None:
+    _, counts = load(write(tmp_path / name, made(most)))
+    assert counts.triples > 0
+    for n in (most + 1, 10 * most):
+        with pytest.raises(GraphError, match=f"{name}: {found}"):
+            load(write(tmp_path / name, made(n)))
+
+
+def test_a_tag_or_a_text_of_many_megabytes_is_refused(tmp_path: Path) -> None:
+    comment = XML + "<!--" + "x" * 2_000_000 + "--></rdf:RDF>"
+    with pytest.raises(GraphError, match=r"a\.rdf: found a tag or comment of more than 1 MiB"):
+        load(write(tmp_path / "a.rdf", comment))
+    text = f'_:a <urn:b> "{"x" * 20_000_000}" .\n'
+    for name in ("a.nt", "a.ttl", "a.nq", "a.trig"):
+        with pytest.raises(GraphError, match=rf"{name}: found a text or an address that is too"):
+            load(write(tmp_path / name, text))
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

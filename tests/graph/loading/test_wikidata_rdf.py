@@ -92,6 +92,13 @@ def test_humans_of_a_dump(tmp_path: Path, name: str) -> None:
     assert counts.triples == len(found)
 
 
+def test_a_text_too_large_for_the_parser_is_left_out(tmp_path: Path) -> None:
+    large = nt("Q901", "P1477", f'"{"x" * 17_000_000}"')
+    _, counts = load(write(tmp_path / "d-truthy.nt", large + "".join(people())))
+    assert counts.left_out["no valid triple"] == 2
+    assert counts.examples[0].endswith("line 1: no valid triple (too large)")
+
+
 def test_through_the_embedded_graph(tmp_path: Path) -> None:
     graph = embedded(write(tmp_path / "d.nt", "".join(people())), classes=("Q5",))
     [ada] = graph.entities(["Q901"])

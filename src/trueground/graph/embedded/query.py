@@ -23,7 +23,16 @@ _NO_KEYWORD = re.compile(
     r"""|<(?:[^<>"{}|^`\\\x00-\x20]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*>""",
     re.DOTALL,
 )
-_ELSEWHERE = re.compile(r"(?<![\w?$:@.%-])SERVICE(?![\w:-])", re.IGNORECASE)
+# SERVICE as any engine may read it: some take \u0053 for S before all else. The last letter apart.
+_SERVICE, _LETTER = (
+    "".join(
+        rf"(?:{c}|\\u00(?:{ord(c.upper()):x}|{ord(c):x})|\\U000000(?:{ord(c.upper()):x}|{ord(c):x}))"
+        for c in "servic"
+    ),
+    r"(?:e|\\u00[46]5|\\U000000[46]5)",
+)
+_ELSEWHERE = re.compile(rf"({_SERVICE})({_LETTER})", re.IGNORECASE)
+_ELSEWHERE_SILENT = re.compile(rf"{_SERVICE}{_LETTER}(?:\s*SILENT)?", re.IGNORECASE)
 _PROLOGUE = re.compile(r"(?:\s|PREFIX\s+[^\s:]*:\s*|BASE\s*)+", re.IGNORECASE)
 _CHANGES = {"INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"}
 
@@ -34,10 +43,12 @@ def rows_of(
     """The rows of a query, as `Queried.query` gives them. GraphError names what is wrong."""
     from pyoxigraph import QueryBoolean, QueryTriples
 
-    _see_local(sparql, name)
-    # The store's own substitutions want every variable selected, and miss some of its places.
-    text, added = bound(sparql, bindings or {})
     try:
+        _see_local(sparql, name)
+        # The store's own substitutions want every variable selected, and miss some of its places.
+        text, added = bound(sparql, bindings or {})
+        if text != sparql:
+            _see_local(text, name)
         # The graph of the names is no part of what is asked; all else is in the default one.
         found = store.query(text, prefixes=PREFIXES, named_graphs=[])
     except SyntaxError as error:
@@ -82,20 +93,50 @@ def _text(term: object) -> str | None:
 
 
 def _see_local(sparql: str, name: str) -> None:
-    if _ELSEWHERE.search(_NO_KEYWORD.sub(" ", sparql)):
-        raise GraphError(
-            f"the query has SERVICE, which would ask another endpoint; {name} answers from its own "
-            "triples only. Leave SERVICE out, or ask that endpoint itself as sparql:URL"
-        )
+    """GraphError where the store would ask another endpoint, or cannot read what could do so.
+
+    The grammar lets keywords stick to almost anything, so its own parser is asked: a query without
+    the keyword stays readable when the word is another one wherever it stands.
+    """
+    other = _ELSEWHERE.sub(_renamed, sparql)
+    if other == sparql:
+        return
+    try:
+        _parse(other)
+    except SyntaxError as error:
+        reason = str(error)
+    else:
+        return
+    try:
+        _parse(_ELSEWHERE_SILENT.sub("GRAPH", sparql))
+    except SyntaxError:
+        raise _unreadable(sparql, reason) from None
+    raise GraphError(
+        f"the query has SERVICE, which would ask another endpoint; {name} answers from its own "
+        "triples only. Leave SERVICE out, or ask that endpoint itself as sparql:URL"
+    )
+
+
+def _renamed(service: re.Match[str]) -> str:
+    """The word with an x for its last e, as long as it was and written in the same way."""
+    start, last = service.groups()
+    if len(last) > 1:
+        return f"{start}{last[:-2]}78"
+    return start + ("X" if last.isupper() else "x")
+
+
+def _parse(sparql: str) -> None:
+    """SyntaxError where it is no query."""
+    from trueground.graph.embedded.store import empty_store
+
+    empty_store().query(sparql, prefixes=PREFIXES)
 
 
 def _place(sparql: str, text: str, error: SyntaxError) -> tuple[str, str]:
     """The query as it was written and what is wrong there, where it is wrong without values too."""
-    from trueground.graph.embedded.store import empty_store
-
     if text != sparql:
         try:
-            empty_store().query(sparql, prefixes=PREFIXES)
+            _parse(sparql)
         except SyntaxError as own:
             return sparql, str(own)
     return text, str(error)

@@ -100,12 +100,13 @@ def parsed(kept: Iterable[Line], name: str, counts: Counts) -> Iterator[Quad]:
     while batch := list(islice(lines_left, _BATCH)):
         try:
             yield from quads(batch)
-        except SyntaxError:
+        except (SyntaxError, MemoryError):  # the parser's own: a text of more than 16 MiB
             for line in batch:
                 try:
                     yield from quads([line])
-                except SyntaxError as error:
-                    counts.leave("no valid triple", f"{name}, line {line.number}", error.msg)
+                except (SyntaxError, MemoryError) as error:
+                    why = error.msg if isinstance(error, SyntaxError) else "too large"
+                    counts.leave("no valid triple", f"{name}, line {line.number}", why)
 
 
 def _whole(name: str, number: int, line: bytes) -> bytes:
