@@ -194,7 +194,7 @@ def _reply(line: _Line) -> Reply:
     elif status is None and (line.truncated or line.finish_reason in CUT):
         status = Status.TRUNCATED
     elif status is None and line.finish_reason is not None:  # a file without says what it means
-        error = why_no_answer(line.response, line.finish_reason)
+        error = why_no_answer(response, line.finish_reason)
         status = Status.ERROR if error else None
     return Reply(
         text=response or "",
