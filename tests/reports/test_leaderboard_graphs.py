@@ -20,7 +20,6 @@ from tests.reports.kalma_fixture import (
 
 from trueground.benchmarks.published import published
 from trueground.reports.leaderboard import terminal
-from trueground.reports.leaderboard.board import _direction
 from trueground.reports.leaderboard.data import Leaderboard, leaderboard, leaderboard_data
 from trueground.reports.leaderboard.graphs.draw import pair_plots, study_plots
 from trueground.reports.leaderboard.page import render
@@ -293,9 +292,3 @@ def test_a_scoring_run_has_a_column_for_each_number_of_the_run(tmp_path: Path) -
     assert found["citation_f1_micro"] is True
     assert found["citation_f1"] is True
     assert "citation_f1_micro" in render(board)
-
-
-def test_directions_come_from_the_metric_behind_a_number_of_the_run() -> None:
-    assert _direction("citation_f1_micro") is True
-    assert _direction("citation_f1_micro(variant=reference-code)@lexical") is True
-    assert _direction("no_such_micro") is None

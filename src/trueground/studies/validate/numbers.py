@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.metrics.registry import higher_is_better
 from trueground.stats.human import Measured, measure_all
 from trueground.studies.labelled.rule import LabelRule
-from trueground.studies.reading import higher_is_better
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class Manner:
 
 def turn(key: str, scores: Floats) -> Floats:
     """The scores so that more is better: 1 − x of shares, −x of others, where less is better."""
-    if higher_is_better(key):
+    if higher_is_better(key) is not False:
         return scores
     return 1.0 - scores if is_share(scores) else -scores
 
