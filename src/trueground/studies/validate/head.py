@@ -27,6 +27,7 @@ def head_of(manner: Manner, stream: Stream | None, runs: Runs) -> dict[str, Any]
         "positive_above": manner.rule.positive_above,
         "ordinal": manner.rule.ordinal,
         "threshold": manner.threshold,
+        "verdict": manner.verdict,
         "judge": judge,
         "decomposer": decomposer,
         "ci_level": manner.level,
@@ -39,6 +40,7 @@ def head_of(manner: Manner, stream: Stream | None, runs: Runs) -> dict[str, Any]
         "pooled": {},
         "differences": {},
         "preferences": None,
+        "published": [],
         "notes": [],
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from trueground.stats.human import Measured, measure_all
 from trueground.studies.labelled.rule import LabelRule
 
 Floats = NDArray[np.float64]
+Verdict = Literal["above", "at-least"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Manner:
     seed: int = 0
     level: float = 0.95
     worst: int = 10
+    verdict: Verdict = "above"  # which side of the threshold a score at it lies on
     workers: int | None = None  # threads for the resamples; None: as many as there are cores
 
     @property
@@ -46,6 +48,7 @@ class Manner:
             clusters=clusters,
             threshold={key: self.threshold if share else None for key, share in shares.items()},
             probability=shares,
+            at_least=self.verdict == "at-least",
             resamples=self.resamples,
             seed=self.seed,
             level=self.level,
