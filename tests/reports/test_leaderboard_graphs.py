@@ -214,7 +214,7 @@ def test_general_and_specific_have_pictures_on_the_same_axes(runs: Path) -> None
     shares, ratings = pair_plots(pairs, ours)
     assert [words for _, words in shares.x_ticks] == ["general", "specific"]
     assert [p.words for p in shares.points[:2]] == [
-        "alignment, general: 0.810", "alignment, specific: 0.810",
+        "alignment, general: 0.8100", "alignment, specific: 0.8100",
     ]  # fmt: skip
     assert [p.number for p in shares.points if p.number] == [1, 2, 3, 4, 5]
     assert [p.number for p in ratings.points if p.number] == [6]  # the row of the table

@@ -114,7 +114,7 @@ def _set(raw: Mapping[str, Any], of_set: Mapping[str, Any], number: int) -> dict
         "raw": of_set,
         "metrics": [(m, of_set["metrics"][m]) for m in metrics],
         "best": [
-            m for m in metrics if most is not None and said.three(values[m]) == said.three(most)
+            m for m in metrics if most is not None and said.four(values[m]) == said.four(most)
         ],
         "highest": most,
         "table": tables.of_one_set(raw, of_set, metrics),

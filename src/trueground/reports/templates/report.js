@@ -38,7 +38,7 @@
 
   function scoreText(metric, i) {
     const value = index.scores[metric][i];
-    return value === null ? null : value.toFixed(whole.get(metric) ? 0 : 3);
+    return value === null ? null : value.toFixed(whole.get(metric) ? 0 : 4);
   }
 
   const statusOf = (metric, i) => index.statuses[index.status[metric][i]]?.[0] ?? null;
