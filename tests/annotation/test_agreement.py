@@ -107,6 +107,13 @@ def test_scales_and_fields_that_are_not_asked(tmp_path: Path) -> None:
     assert fields["naturalness"].within_one is not None
     assert fields["naturalness"].within_one.value == pytest.approx(2 / 3)
     assert fields["naturalness"].agreement.value == pytest.approx(1 / 3)
+    means = {name: field.mean and field.mean.value for name, field in fields.items()}
+    assert means == {
+        "authenticity": 1.0,
+        "relevance": 0.5,
+        "naturalness": pytest.approx(22 / 6),
+        "significance": 3.0,
+    }
     # All say the same: there is nothing that chance could be told from.
     assert fields["authenticity"].agreement.value == 1.0
     assert fields["authenticity"].krippendorff_alpha.value is None

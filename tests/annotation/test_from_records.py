@@ -14,7 +14,7 @@ from trueground.annotation.base import Task, item_of
 from trueground.annotation.from_records import Pairing
 from trueground.annotation.given import Given
 from trueground.annotation.kinds import KINDS
-from trueground.annotation.sources import find_tasks
+from trueground.annotation.sources import find_tasks, parse_where
 from trueground.errors import InputError, UsageError
 
 BRIDGE: dict[str, Any] = {
@@ -213,3 +213,30 @@ def test_tasks_of_builds_keep_their_ids_beside_other_sources(tmp_path: Path) -> 
     three = build_of(tmp_path / "three", [Task("alignment", ALIGNED[0].id, ALIGNED[1].shown)])
     with pytest.raises(InputError, match="stands in another source with another text"):
         find_tasks(KINDS["alignment"], [str(one), str(three)])
+
+
+def test_only_some_records(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    rows = [BRIDGE | {"id": f"q{i}", "meta": {"part": "ab"[i % 2]}} for i in range(4)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+    def ids(**where: str) -> list[str]:
+        found = find_tasks(KINDS["correctness"], [str(path)], where=where)
+        return [item_of(task.id) for task in found.tasks]
+
+    assert ids(part="a") == ids(**{"meta.part": "a"}) == ["q0", "q2"]
+    assert ids(part="b", id="*3") == ["q3"]
+    with pytest.raises(InputError, match="where part=c"):
+        ids(part="c")
+    with pytest.raises(UsageError, match="write FIELD=VALUE"):
+        parse_where(["part"])
+    assert parse_where(["a=b=c"]) == {"a": "b=c"}
+
+
+def test_only_some_tasks_of_a_build(tmp_path: Path) -> None:
+    shown = {"question": "q", "paragraph": "p", "knowledge": ["a"]}
+    build = build_of(
+        tmp_path, [Task.of("quality", f"i{n}/{v}", shown) for n in (1, 2) for v in "gs"]
+    )
+    found = find_tasks(KINDS["quality"], [str(build)], where={"id": "*/g"})
+    assert [item_of(task.id) for task in found.tasks] == ["i1/g", "i2/g"]

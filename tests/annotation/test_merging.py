@@ -89,9 +89,14 @@ def test_scales() -> None:
         {"authenticity": "yes", "relevance": ("1",), "naturalness": n, "significance": s}
         for n, s in ((5, 1), (5, 2), (4, 3))
     ]
-    label, disputed = merge(answers("quality", *votes), "lowest")
-    assert (label.values["naturalness"], label.values["significance"]) == (5, 1)
-    assert disputed == ("significance",)
+    label, disputed = merge(answers("quality", *votes), "open")
+    assert label.values["naturalness"] == pytest.approx(14 / 3)
+    assert label.values["significance"] == 2
+    assert (label.how["naturalness"], label.how["significance"]) == ("mean", "mean")
+    assert disputed == ()
+    label, disputed = merge(answers("quality", *votes[:2]), "drop")
+    assert (label.values["naturalness"], label.values["significance"]) == (5, 1.5)
+    assert (label.how["naturalness"], disputed) == ("agreed", ())
 
 
 def test_fields_that_hang_on_another() -> None:

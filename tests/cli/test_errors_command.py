@@ -108,7 +108,7 @@ def test_text(folder: Path) -> None:
     assert lines[:3] == [
         "2 of 3 items correct with an F1 of at most 0.3",
         "correct by   llm_correctness 2",
-        "proposed by  rules-1 2",
+        "proposed by  rules-2 2",
     ]
     assert [line.split() for line in lines if line.startswith(("symbolic", "  more"))] == [
         ["more_elaborate_answers", "1", "50.00", "%"],

@@ -15,7 +15,13 @@ from trueground.errors import UsageError
 from trueground.judges import judges
 from trueground.metrics.column import Column, Options
 from trueground.metrics.evidence import Evidence
-from trueground.metrics.registry import METRICS, parse_spec, parse_specs, split_specs
+from trueground.metrics.registry import (
+    METRICS,
+    higher_is_better,
+    parse_spec,
+    parse_specs,
+    split_specs,
+)
 
 
 def test_keys_hold_what_differs_from_the_default() -> None:
@@ -143,3 +149,12 @@ def test_choices_as_records_have_them() -> None:
         assert tg.metrics.choice_accuracy(["B"], choices=[choices], references=[["B"]])[0] == 1
     with pytest.raises(UsageError, match=r"responses\[0\] is NoneType"):
         tg.metrics.f1([None], references=[["x"]])
+
+
+def test_direction_of_every_key_of_results() -> None:
+    lower = ("p_g", "abstained", "p_g(rules=x)", "p_g@lexical", "llm_p_g(prompt=a@b)")
+    assert [higher_is_better(key) for key in lower] == [False] * len(lower)
+    higher = ("p_ir", "f1", "citation_f1_micro", "citation_f1_micro(variant=paper)@x")
+    assert [higher_is_better(key) for key in higher] == [True] * len(higher)
+    assert higher_is_better("length") is None
+    assert higher_is_better("no_such_micro") is None

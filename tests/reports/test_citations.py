@@ -188,8 +188,8 @@ def test_repeats_are_told_with_their_spread(tmp_path: Path) -> None:
         tmp_path / "run", pairs, fields=("meta.repeat",), averages={"meta.repeat": {"f1": entry}}
     )
     page = write_page(folder).read_text()
-    assert "± 0.012 over 3 repeats" in page
-    assert re.search(r"average of 3</th>.*?0\.500<br>± 0\.012</td>", page, re.DOTALL)
+    assert "± 0.0123 over 3 repeats" in page
+    assert re.search(r"average of 3</th>.*?0\.5000<br>± 0\.0123</td>", page, re.DOTALL)
 
 
 def test_records_that_do_not_belong_are_still_found(run: Path, tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from tests.reports.kalma_fixture import (
 
 from trueground.benchmarks.published import published
 from trueground.reports.leaderboard import terminal
-from trueground.reports.leaderboard.board import _direction
 from trueground.reports.leaderboard.data import Leaderboard, leaderboard, leaderboard_data
 from trueground.reports.leaderboard.graphs.draw import pair_plots, study_plots
 from trueground.reports.leaderboard.page import render
@@ -215,7 +214,7 @@ def test_general_and_specific_have_pictures_on_the_same_axes(runs: Path) -> None
     shares, ratings = pair_plots(pairs, ours)
     assert [words for _, words in shares.x_ticks] == ["general", "specific"]
     assert [p.words for p in shares.points[:2]] == [
-        "alignment, general: 0.810", "alignment, specific: 0.810",
+        "alignment, general: 0.8100", "alignment, specific: 0.8100",
     ]  # fmt: skip
     assert [p.number for p in shares.points if p.number] == [1, 2, 3, 4, 5]
     assert [p.number for p in ratings.points if p.number] == [6]  # the row of the table
@@ -293,9 +292,3 @@ def test_a_scoring_run_has_a_column_for_each_number_of_the_run(tmp_path: Path) -
     assert found["citation_f1_micro"] is True
     assert found["citation_f1"] is True
     assert "citation_f1_micro" in render(board)
-
-
-def test_directions_come_from_the_metric_behind_a_number_of_the_run() -> None:
-    assert _direction("citation_f1_micro") is True
-    assert _direction("citation_f1_micro(variant=reference-code)@lexical") is True
-    assert _direction("no_such_micro") is None

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from tests.reports.report_fixture import make_item, sample_run, write_run
 
+import trueground as tg
 from trueground.errors import InputError, UsageError
 from trueground.reports.charts import Scale, distribution, scale_for
 from trueground.reports.items import field_text
@@ -109,6 +110,28 @@ def test_choice_is_never_larger_than_the_limit(limit: int) -> None:
     assert len(set(chosen.rows.tolist())) == limit
     assert chosen.rows.tolist() == sorted(chosen.rows.tolist())
     assert choose_items(None, 8, metric=None, limit=limit, seed=0).worst == 0
+
+
+@pytest.mark.parametrize("metric", ["p_g", "p_g(rules=x)@lexical", "llm_p_g"])
+def test_worst_is_high_where_less_is_better(metric: str) -> None:
+    values = np.zeros(100, np.float32)
+    values[[7, 27, 47]] = 1
+    values[90:] = np.nan
+    chosen = choose_items(values, 100, metric=metric, limit=6, seed=0)
+    assert {7, 27, 47} <= set(chosen.rows.tolist())
+    assert chosen.worst == 3
+    other = choose_items(1 - values, 100, metric="p_ir", limit=6, seed=0)
+    assert other.rows.tolist() == chosen.rows.tolist()
+
+
+def test_page_knows_of_which_metrics_less_is_better(tmp_path: Path) -> None:
+    items = [
+        {"id": str(i), "answerable": True, "response": "I don't know." if i % 2 else "In Oslo."}
+        for i in range(4)
+    ]
+    run = tmp_path / "run"
+    tg.score(items, metrics=["p_g", "abstained"], out=run)
+    assert index_of(write_page(run))["lower"] == ["p_g", "abstained"]
 
 
 def test_headline_metric_is_the_strictest() -> None:

@@ -15,7 +15,7 @@ from trueground.reports import validation_worst
 from trueground.reports.validation_charts import curve, spread
 from trueground.reports.validation_headline import headline
 from trueground.reports.validation_page import render_page, see_writable, write_validation
-from trueground.reports.validation_said import ordered, three
+from trueground.reports.validation_said import four, ordered
 from trueground.reports.validation_tables import by_set, over_sets
 
 
@@ -38,14 +38,14 @@ def said(values: dict[str, tuple[float | None, tuple[float, float] | None]]) -> 
     ("second", "words"),
     [
         ((0.79, (0.76, 0.82)), "the difference is within the interval"),
-        ((0.765, (0.73, 0.785)), "but the intervals overlap."),
+        ((0.7650, (0.73, 0.7850)), "but the intervals overlap."),
         ((0.7, (0.68, 0.72)), "the intervals do not overlap."),
         ((0.7, None), "without intervals nothing can be said of the difference."),
     ],
 )
 def test_a_lead_is_told_with_its_doubt(second: Any, words: str) -> None:
     told = said({"b": second, "a": (0.8, (0.77, 0.83))})
-    assert told.startswith("Best by AUROC: a with 0.800 (95 % interval 0.770 to 0.830).")
+    assert told.startswith("Best by AUROC: a with 0.8000 (95 % interval 0.7700 to 0.8300).")
     assert "The next is b" in told
     assert words in told
 
@@ -55,12 +55,12 @@ def test_a_lead_is_told_with_its_doubt(second: Any, words: str) -> None:
     [
         (
             (-0.03, 0.01),
-            "the difference of 0.010 (−0.010 to 0.030) on the records that both score "
+            "the difference of 0.0100 (−0.0100 to 0.0300) on the records that both score "
             "may be chance.",
         ),
         (
             (-0.018, -0.002),
-            "the difference of 0.010 (0.002 to 0.018) on the records that both "
+            "the difference of 0.0100 (0.0020 to 0.0180) on the records that both "
             "score is more than chance.",
         ),
     ],
@@ -85,7 +85,7 @@ def test_a_paired_difference_decides(ci: Any, words: str) -> None:
 
 def test_ties_are_called_ties() -> None:
     told = said({"a": (0.80004, (0.7, 0.9)), "b": (0.8, (0.7, 0.9)), "c": (0.6, (0.5, 0.65))})
-    assert "a, b are tied at 0.800 to three decimals (95 % interval 0.700 to 0.900)." in told
+    assert "a, b are tied at 0.8000 to four decimals (95 % interval 0.7000 to 0.9000)." in told
     assert "The next is c" in told
 
 
@@ -162,7 +162,12 @@ def test_what_is_undefined_is_a_dash_with_its_reason() -> None:
 
 
 def test_numbers_are_written_with_care() -> None:
-    assert [three(x) for x in (None, -0.0001, -0.5, 0.12345)] == ["–", "0.000", "−0.500", "0.123"]
+    assert [four(x) for x in (None, -0.00001, -0.5, 0.12345)] == [
+        "–",
+        "0.0000",
+        "−0.5000",
+        "0.1235",
+    ]
 
 
 def test_histograms_are_shares_of_their_label() -> None:
@@ -271,7 +276,7 @@ def test_one_set_has_no_tables_of_sets() -> None:
 
 def test_pairs_alone_make_a_page() -> None:
     page = render_page(of_pairs({"b": 0.61, "a": 0.72, "c": None}))
-    assert "pairs: <code>a</code> agrees with people most often, in <strong>0.720</strong>" in page
+    assert "pairs: <code>a</code> agrees with people most often, in <strong>0.7200</strong>" in page
     rows = re.findall(r'<tr><th scope="row"><code>(.)</code></th>\s*<td', page)
     assert rows == ["a", "b", "c"]
     assert "/data/pairs.jsonl" in page

@@ -61,6 +61,7 @@ def validation(
         "positive_above": 0.5,
         "ordinal": False,
         "threshold": 0.5,
+        "verdict": "above",
         "judge": "lexical-2|trueground:0.8.0",
         "decomposer": None,
         "ci_level": level,
@@ -76,6 +77,7 @@ def validation(
             if name != "length"
         },
         "preferences": None,
+        "published": [],
         "notes": [],
     }
 
@@ -92,6 +94,7 @@ def one_set(
         "sha256": "5e" * 32,
         "n": n,
         "positives": int(labels.sum()),
+        "people_mean": float(labels.mean()),
         "groups": n // 3 if rng.random() < 0.5 else None,
         "unused": {"no_label": 12},
         "models": 4,
@@ -125,6 +128,7 @@ def one_metric(
     confusion, best = _confusion(x, y, 0.5), float(np.median(x))
     return {
         "n": len(x),
+        "mean": float(np.nanmean(x)),
         "unscored": {} if kept.all() else {"abstained": int((~kept).sum())},
         "measures": _measures(x, y, confusion, _confusion(x, y, best), probability),
         "best_threshold": best,

@@ -755,6 +755,46 @@ MENDED = [
         "plays and essays",
     ),
     _case(NONE, "what is the height of the tower", "324 metres", "The tower is very tall indeed."),
+    # Another reference stands in the response as exactly as it is.
+    _case(
+        MORE,
+        "When was the stadium opened?",
+        "April 18, 1923 | 1923",
+        "The stadium was opened to the public in 1923.",
+    ),
+    _case(
+        MORE,
+        "When was it first shown?",
+        "1939 | August 25, 1939",
+        "It was first shown on 25 August 1939 in Hollywood.",
+    ),
+    _case(MORE, "When did it begin?", "June 6, 1944 | D-Day", "It began with D-Day, in 1944."),
+    _case(
+        MORE,
+        "When was it founded?",
+        "the 1930s | 1936",
+        "It was founded by two brothers in 1936.",
+    ),
+    _case(
+        MORE,
+        "Where was it filmed?",
+        "Vancouver, British Columbia | British Columbia",
+        "It was filmed mostly in British Columbia in the winter.",
+    ),
+    _case(
+        MORE,
+        "Where is the tower?",
+        "Umber | Senn, Umber",
+        "The tower stands in Senn, Umber, near the lake.",
+    ),
+    # The year stands there as a part of a date that says more: no reference does.
+    _case(
+        TEMPORAL,
+        "When was the film first shown?",
+        "1939 | August 1939",
+        "It was shown on August 25, 1939.",
+    ),
+    _case(SPATIAL, "Where is it?", "British Columbia", "It is in Vancouver, British Columbia."),
 ]
 
 UNSEEN = [

@@ -65,7 +65,7 @@ def test_correct_items_with_a_low_f1_and_nothing_else(tmp_path: Path) -> None:
     found = sort_errors(run)
     assert (found["n"], found["of"], found["at_most"]) == (2, 5, 0.3)
     assert found["correct_by"] == {"human.correct": 1, "recall": 1}
-    assert found["by"] == {"rules-1": 2}
+    assert found["by"] == {"rules-2": 2}
     first, second = lines(run / NAME)
     assert first == {
         "id": "more",
@@ -76,7 +76,7 @@ def test_correct_items_with_a_low_f1_and_nothing_else(tmp_path: Path) -> None:
         "recall": 1.0,
         "correct_by": "recall",
         "proposed": MORE,
-        "by": "rules-1",
+        "by": "rules-2",
         "reason": "the reference, and 19 words more",
         "evidence": "Ada Lovelace",
         "category": None,
@@ -287,7 +287,7 @@ def line(proposed: str | None, task: str | None = "instruct_qa/nq", **rest: Any)
         "f1": 0.0,
         "recall": 1.0,
         "correct_by": "recall",
-        "by": "rules-1",
+        "by": "rules-2",
         "reason": None,
     }
     return Line(id="a", proposed=proposed, task=task, **{**told, **rest})

@@ -14,7 +14,7 @@ from trueground.annotation.base import Field, Kind
 from trueground.annotation.hardest import Hard, hardest
 from trueground.annotation.importing import Person, people
 from trueground.annotation.kinds import KINDS
-from trueground.annotation.ratings import Ratings, interval, rate, within_one
+from trueground.annotation.ratings import Ratings, average, interval, mean, rate, within_one
 from trueground.errors import InputError
 from trueground.stats.agreement import (
     Statistic,
@@ -40,12 +40,14 @@ class FieldAgreement(msgspec.Struct):
     `tasks` are those that two or more have answered. `unit` is "task", or "part" where each option
     of a set (a fact, a context) counts as a yes-or-no label of its own: `same_set` is then the
     share of pairs of annotators that name the very same parts. `within_one` is of scales: the share
-    of pairs whose labels differ by at most 1.
+    of pairs whose labels differ by at most 1. `mean` is what all annotators say on average, over
+    all tasks: the share of yes, of parts chosen, or the grade (Li et al. 2024, table 2).
     """
 
     measure: str
     unit: str
     tasks: int
+    mean: Estimate | None
     agreement: Estimate
     cohen_kappa: Estimate | None
     fleiss_kappa: Estimate
@@ -118,6 +120,7 @@ def _field(
     field: Field, ratings: Ratings, estimate: Callable[[Ratings, Statistic], Estimate]
 ) -> FieldAgreement:
     labels, whole = ratings.labels, ratings.whole
+    means = average(field, ratings)
     of_tasks = labels if whole is None else whole
     measure = field.measure if field.measure in ("ordinal", "interval") else "nominal"
     alpha = partial(krippendorff_alpha, measure=measure)
@@ -125,6 +128,7 @@ def _field(
         measure=measure,
         unit="task" if whole is None else "part",
         tasks=int(np.count_nonzero((~np.isnan(of_tasks)).sum(axis=1) >= 2)),
+        mean=None if means is None else estimate(means, mean),
         agreement=estimate(ratings, raw_agreement),
         cohen_kappa=estimate(ratings, cohen) if labels.shape[1] == 2 else None,
         fleiss_kappa=estimate(ratings, fleiss_kappa),

@@ -69,14 +69,17 @@ def export(
     seed: int = 0,
     order: Order = "shuffled",
     pairing: Pairing = "gold",
+    where: Mapping[str, str] | None = None,
     mapping: Mapping[str, str] | None = None,
     on_bad_row: OnBadRow = "stop",
     overwrite: bool = False,
 ) -> Exported:
     """Write NAME-1.jsonl, NAME-2.jsonl … beside `out`, NAME-instructions.md and NAME-export.json.
 
-    `sample` tasks are chosen by seed and id, whatever the order of the sources. Each annotator has
-    another order, so that all are tired over different tasks, unless `order` is "same". With `csv`
+    `where` takes only records whose fields are so, and tasks of a build by their `id` or what is
+    shown; * stands for anything. `sample` tasks are chosen by seed and id, whatever the order of
+    the sources. Each annotator has another order, so that all are tired over different tasks,
+    unless `order` is "same". With `csv`
     the same tasks are also written as NAME-1.csv … All files are written, or none. `overwrite` also
     removes files of the earlier export that this one does not have.
 
@@ -88,7 +91,7 @@ def export(
     see_free(files.all, overwrite)
     stale = _stale(files, out)
     _see_unread([*files.all, *stale], sources)
-    found = find_tasks(chosen, sources, pairing, mapping, on_bad_row)
+    found = find_tasks(chosen, sources, pairing, mapping, on_bad_row, where)
     tasks = sampled(found.tasks, sample, seed)
     done = Exported(
         kind=chosen.name,
@@ -104,7 +107,8 @@ def export(
     for who, paths in files.people.items():
         mine = tasks if order == "same" else shuffled(tasks, seed, who)
         contents |= {path: content_of(path, [(task, who) for task in mine]) for path in paths}
-    settings = {"seed": seed, "sample": sample, "order": order, "annotators": annotators}
+    settings: dict[str, Any] = {"seed": seed, "sample": sample, "where": dict(where or {})}
+    settings |= {"order": order, "annotators": annotators}
     contents[files.facts] = _facts(done, settings)
     write_all(contents)
     for path in stale:

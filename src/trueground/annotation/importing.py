@@ -31,9 +31,9 @@ class Imported(msgspec.Struct):
     """What was imported.
 
     Of the `tasks` that have answers, `agreed` are those in which all fields are, `majority` those
-    that needed one, `single` have one answer only, `disputed` a field without a majority: of these
-    `tied` were decided by the tie rule, `open` have a field that is not decided, and `dropped` were
-    left out. `third` is how many were written for a third annotator.
+    that needed one, or a mean of grades, `single` have one answer only, `disputed` a field without
+    a majority: of these `tied` were decided by the tie rule, `open` have a field that is not
+    decided, and `dropped` were left out. `third` is how many were written for a third annotator.
     """
 
     tasks: int
@@ -146,7 +146,7 @@ def _summary(
     disputed = [each.label for each in all_ if each.disputed]
     fine = [each.label for each in all_ if not each.disputed]
     single = sum(label.annotators == 1 for label in fine)
-    majority = sum("majority" in label.how.values() for label in fine)
+    majority = sum(not {"majority", "mean"}.isdisjoint(label.how.values()) for label in fine)
     dropped = len(disputed) if tie == "drop" else 0
     open_ = 0 if dropped else sum(_is_open(label) for label in disputed)
     return Imported(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
 from trueground.annotation.answers import Answer, is_asked
@@ -35,8 +36,8 @@ def merge(answers: Sequence[Answer], tie: Tie = "open") -> Merged:
     the field out, `first` takes the first annotator's value, `lowest` the least of the values with
     most votes (no before yes; of a list of options the later is the lower one; of several values
     those without a majority go), and where there is no order leaves it open. `drop` is `open`, for
-    the caller to leave the task out. Texts are united, of a single text the first is taken; neither
-    is ever disputed.
+    the caller to leave the task out. Texts are united, of a single text the first is taken, of
+    grades on a scale the mean; none of these is ever disputed.
     """
     given = answers[0].given
     label = Label(given.kind.name, given.id, {}, {}, len(answers))
@@ -69,6 +70,8 @@ def _decide(field: Field, given: Given, votes: Sequence[Any], tie: Tie) -> _Deci
         return _Decided(votes[0], "single")
     if all(vote == votes[0] for vote in votes):
         return _Decided(votes[0], "agreed")
+    if field.form == "scale":
+        return _Decided(fmean(votes), "mean")
     if _has_majority(field, votes):
         return _Decided(_majority(field, given, votes), "majority")
     if tie == "first":
@@ -90,7 +93,7 @@ def _counts(votes: Sequence[Any]) -> Counter[str]:
 
 
 def _has_majority(field: Field, votes: Sequence[Any]) -> bool:
-    if field.measure is None:
+    if field.measure is None or field.form == "scale":
         return True
     if field.form == "choices":
         return all(2 * count != len(votes) for count in _counts(votes).values())
@@ -123,8 +126,6 @@ def _lowest(field: Field, given: Given, votes: Sequence[Any]) -> Any:
         return _majority(field, given, votes)
     counts = Counter(votes)
     most = [value for value, count in counts.items() if count == max(counts.values())]
-    if field.form == "scale":
-        return min(most)
     if field.measure != "ordinal" and field.options != _YES_NO:
         return None
     return max(most, key=field.options.index)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from trueground.annotation.answers import Answer
 from trueground.annotation.base import Field
+from trueground.annotation.kinds.common import YES_NO
 from trueground.stats.agreement import Statistic, bootstrap_agreement
 
 Floats = NDArray[np.float64]
@@ -62,6 +63,28 @@ def within_one(labels: Floats, *, weights: Floats | None = None) -> float | None
     w = np.ones(int(rated.sum())) if weights is None else weights[rated]
     total = float(w.sum())
     return float(w @ (near[rated] / pairs[rated])) / total if total else None
+
+
+def average(field: Field, ratings: Ratings) -> Ratings | None:
+    """The mean of each item over its annotators, twice, so that one answer is enough for a mean.
+
+    Of yes and no 1 and 0, of parts chosen and not, of a scale its grade; None of other options,
+    which are no numbers.
+    """
+    labels = ratings.labels
+    if field.form == "choice":
+        if field.options != YES_NO:
+            return None
+        labels = 1.0 - labels
+    kept = ~np.isnan(labels).all(axis=1)
+    means = np.nanmean(labels[kept], axis=1)
+    tasks = None if ratings.tasks is None else ratings.tasks[kept]
+    return Ratings(np.stack((means, means), axis=1), tasks)
+
+
+def mean(labels: Floats, *, weights: Floats | None = None) -> float | None:
+    """The mean over items of the mean over annotators."""
+    return float(np.average(np.nanmean(labels, axis=1), weights=weights)) if len(labels) else None
 
 
 def interval(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -10,15 +11,18 @@ import msgspec
 
 from trueground.annotation.base import Kind, Task
 from trueground.annotation.from_records import Pairing, Skipped, tasks_of
-from trueground.annotation.given import Given, give
+from trueground.annotation.given import Given, give, render
 from trueground.annotation.kinds import KINDS
 from trueground.annotation.lines import BOM, UNREADABLE, read_tasks
 from trueground.errors import InputError, UsageError
+from trueground.records.fields import field_text
+from trueground.types import Record
 
 ANNOTATE = "annotate"  # the folder of tasks in that of a build
 _RECORDS = "records.jsonl.zst"
 _LONGEST_LINE = 16 << 20  # bytes; a record of a run may be longer
 OnBadRow = Literal["stop", "skip"]
+Where = Mapping[str, re.Pattern[str]]
 
 
 class Found(NamedTuple):
@@ -29,12 +33,24 @@ class Found(NamedTuple):
     skipped: Mapping[str, int]
 
 
+def parse_where(texts: Sequence[str]) -> dict[str, str]:
+    """`meta.task=general` → {"meta.task": "general"}. UsageError."""
+    found: dict[str, str] = {}
+    for text in texts:
+        field, equals, value = text.partition("=")
+        if not equals or not field or field in found:
+            raise UsageError(f"--where {text!r} cannot be read; write FIELD=VALUE, each field once")
+        found[field] = value
+    return found
+
+
 def find_tasks(
     kind: Kind,
     sources: Sequence[str],
     pairing: Pairing = "gold",
     mapping: Mapping[str, str] | None = None,
     on_bad_row: OnBadRow = "stop",
+    where: Mapping[str, str] | None = None,
 ) -> Found:
     """The tasks of all sources, in their order.
 
@@ -44,6 +60,7 @@ def find_tasks(
     """
     if len(set(sources)) < len(sources):
         raise UsageError("a source is given twice; name each once")
+    wanted = {field: _pattern(value) for field, value in (where or {}).items()}
     numbers = {str(number): source for number, source in enumerate(sources, 1)}
     tasks: dict[str, Given] = {}
     skipped: dict[str, int] = {}
@@ -52,9 +69,11 @@ def find_tasks(
         mark = f"{number}:" if len(sources) > 1 and built is None else ""
         own: set[str] = set()
         for place, found in (
-            _of_file(kind, built)
+            _of_file(kind, built, wanted)
             if built is not None
-            else _of_records(kind, _records(kind, source), pairing, mapping or {}, on_bad_row)
+            else _of_records(
+                kind, _records(kind, source), pairing, mapping or {}, on_bad_row, wanted
+            )
         ):
             if isinstance(found, Skipped):
                 skipped[found.reason] = skipped.get(found.reason, 0) + 1
@@ -69,7 +88,9 @@ def find_tasks(
                 )
             own.add(given.id)
     if not tasks:
-        raise InputError(f"no tasks of kind {kind.name} in {', '.join(sources)}{_why(skipped)}")
+        here = "".join(f" where {field}={value}" for field, value in (where or {}).items())
+        named = f"{', '.join(sources)}{here}"
+        raise InputError(f"no tasks of kind {kind.name} in {named}{_why(skipped)}")
     return Found(list(tasks.values()), numbers, skipped)
 
 
@@ -110,17 +131,24 @@ def _records(kind: Kind, source: str) -> str:
     return str(path / _RECORDS)
 
 
-def _of_file(kind: Kind, path: Path) -> Iterator[tuple[str, Task | Skipped]]:
+def _of_file(kind: Kind, path: Path, where: Where) -> Iterator[tuple[str, Task | Skipped]]:
     for number, task in read_tasks(path):
         if task.kind != kind.name:
             raise InputError(
                 f"{path}, line {number}: a task of kind {task.kind!r}; expected {kind.name!r}"
             )
-        yield f"{path}, line {number}", task
+        fields = {**task.shown, "id": task.item}
+        if all(pattern.fullmatch(render(fields.get(name))) for name, pattern in where.items()):
+            yield f"{path}, line {number}", task
 
 
 def _of_records(
-    kind: Kind, source: str, pairing: Pairing, mapping: Mapping[str, str], on_bad_row: OnBadRow
+    kind: Kind,
+    source: str,
+    pairing: Pairing,
+    mapping: Mapping[str, str],
+    on_bad_row: OnBadRow,
+    where: Where,
 ) -> Iterator[tuple[str, Task | Skipped]]:
     from trueground.records import open_records
 
@@ -129,8 +157,20 @@ def _of_records(
             yield records.name, Skipped("a form that can be read")
         for batch in records.batches():
             for record in batch:
+                if not all(p.fullmatch(_text(record, name)) for name, p in where.items()):
+                    continue
                 for found in tasks_of(kind.name, record, pairing):
                     yield f"{records.name}, record {record.id!r}", found
+
+
+def _text(record: Record, field: str) -> str:
+    """A field of a record to select by: its id, one that numbers are broken down by, or empty."""
+    return record.id if field == "id" else field_text(record, field) or ""
+
+
+def _pattern(value: str) -> re.Pattern[str]:
+    """What a field must be; * stands for anything."""
+    return re.compile(".*".join(map(re.escape, value.split("*"))), re.DOTALL)
 
 
 def _no_build(kind: Kind, path: Path) -> InputError:

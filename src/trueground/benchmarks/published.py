@@ -82,7 +82,8 @@ class PublishedNumber(msgspec.Struct, frozen=True):
     """A printed number that is no model's score: a count, an agreement, a share of something.
 
     A share and a relative change are fractions of 1. `of` says what a share is a share of, `task`
-    is "" where the number is over all tasks.
+    is "" where the number is over all tasks. `of_label` is the human label that it tells of, where
+    it says how far people and a metric, or people among themselves, agree.
     """
 
     name: str
@@ -90,10 +91,14 @@ class PublishedNumber(msgspec.Struct, frozen=True):
     unit: Literal["share", "count", "mean", "coefficient", "relative"]
     of: str = ""
     task: str = ""
+    of_label: str = ""
 
 
 class PublishedTable(msgspec.Struct, frozen=True):
-    """One table, or the numbers of the running text (`text`); `place` says where it stands."""
+    """One table, or the numbers of the running text (`text`); `place` says where it stands.
+
+    `of_label` is the human label that all of the table is about, as records have it.
+    """
 
     id: str
     place: str
@@ -104,6 +109,7 @@ class PublishedTable(msgspec.Struct, frozen=True):
     correlations: tuple[PublishedCorrelation, ...] = ()
     distributions: tuple[PublishedDistribution, ...] = ()
     numbers: tuple[PublishedNumber, ...] = ()
+    of_label: str = ""
 
 
 class _File(msgspec.Struct):
@@ -115,6 +121,7 @@ class _File(msgspec.Struct):
     correlations: dict[str, tuple[PublishedCorrelation, ...]] = {}
     distributions: dict[str, tuple[PublishedDistribution, ...]] = {}
     numbers: dict[str, tuple[PublishedNumber, ...]] = {}
+    of_label: dict[str, str] = {}
 
 
 @cache
@@ -138,6 +145,7 @@ def published(benchmark: str) -> tuple[PublishedTable, ...]:
             found.correlations.get(name, ()),
             found.distributions.get(name, ()),
             found.numbers.get(name, ()),
+            found.of_label.get(name, ""),
         )
         for name, place in found.tables.items()
     )

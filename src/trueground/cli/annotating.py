@@ -88,6 +88,14 @@ def export(
             "its contexts (among the gold facts)."
         ),
     ] = Facts.GOLD,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=VALUE",
+            help="Only these: id, model, group, answerable or a key of meta; of a build id or what "
+            "is shown. * stands for anything. Repeatable.",
+        ),
+    ] = None,
     map_: MapOption = None,
     on_bad_row: OnBadRowOption = OnBadRow.STOP,
     overwrite: Annotated[
@@ -103,6 +111,7 @@ def export(
 ) -> None:
     """Write a file of tasks for each annotator, and their instructions."""
     from trueground.annotation.export import export as export_tasks
+    from trueground.annotation.sources import parse_where
     from trueground.records import parse_mapping
 
     done = export_tasks(
@@ -115,6 +124,7 @@ def export(
         seed=seed,
         order=order.value,
         pairing=facts.value,
+        where=parse_where(where or ()),
         mapping={k: v for text in map_ or () for k, v in parse_mapping(text).items()},
         on_bad_row=on_bad_row.value,
         overwrite=overwrite,

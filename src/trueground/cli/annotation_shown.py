@@ -66,7 +66,7 @@ def agreed(found: Agreement) -> str:
 
 def _kind(name: str, kind: KindAgreement) -> Iterator[str]:
     yield f"{name}: {_tasks(kind.tasks)}, {kind.answered_by_two:,} answered by two or more"
-    if kind.answered_by_two:
+    if kind.fields:
         head = ("field", "value", "interval", "tasks", "of")
         rows = [row for field, each in kind.fields.items() for row in _field(field, each)]
         yield table([head, *rows])
@@ -77,7 +77,9 @@ def _kind(name: str, kind: KindAgreement) -> Iterator[str]:
 
 
 def _field(name: str, field: FieldAgreement) -> Iterator[tuple[str, ...]]:
+    average = "mean grade" if field.within_one is not None else "share of yes"
     statistics: dict[str, Estimate | None] = {
+        average: field.mean,
         "agreement": field.agreement,
         "same set": field.same_set,
         "within 1": field.within_one,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -45,8 +46,18 @@ Decomposer = Annotated[
     typer.Option(help="Who splits answers into claims. Default: rules."),
 ]
 Threshold = Annotated[
-    float, typer.Option(min=0.0, max=1.0, help="A score above this is the verdict yes.")
+    float,
+    typer.Option(min=0.0, max=1.0, help="Where the verdict turns from no to yes; see --verdict."),
 ]
+
+
+class Verdict(StrEnum):
+    """Which scores are a yes."""
+
+    ABOVE = "above"
+    AT_LEAST = "at-least"
+
+
 Out = Annotated[
     Path | None,
     typer.Option(help="Folder for numbers, page and items; or a .json or .html file."),
@@ -68,6 +79,24 @@ def validate(
         bool, typer.Option("--ordinal", help="Labels are grades; correlate with them as they are.")
     ] = False,
     threshold: Threshold = 0.5,
+    verdict: Annotated[
+        Verdict | None,
+        typer.Option(
+            help="Which scores are the verdict yes. Default: above; with --with-published "
+            "at-least, as in the papers' tables."
+        ),
+    ] = None,
+    with_published: Annotated[
+        bool,
+        typer.Option("--with-published", help="Show what papers print of this label beside yours."),
+    ] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL=VALUE",
+            help="Only records with this other label, as in relevant=1. Repeatable.",
+        ),
+    ] = None,
     pairs: Annotated[
         bool, typer.Option("--pairs", help="`response` against `response_b`, human.preference.")
     ] = False,
@@ -92,6 +121,7 @@ def validate(
     """Measure how far metrics agree with human labels, set by set, each with an interval."""
     from trueground.cli.progress import progress_bar
     from trueground.records import parse_mapping
+    from trueground.studies.labelled.rule import parse_keep
     from trueground.studies.validate.study import validate as validate_metrics
 
     with progress_bar(quiet or no_progress) as progress:
@@ -109,6 +139,9 @@ def validate(
             positive_above=positive_above,
             ordinal=ordinal,
             threshold=threshold,
+            verdict=None if verdict is None else verdict.value,
+            with_published=with_published,
+            keep=parse_keep(keep or ()),
             pairs=pairs,
             worst=worst,
             mapping={k: v for text in map_ or () for k, v in parse_mapping(text).items()},

@@ -9,7 +9,7 @@ from trueground.errors import UsageError
 from trueground.evaluate.result import Summary
 from trueground.evaluate.run_level import macro_key, micro_key
 from trueground.metrics.base import Spec
-from trueground.metrics.registry import all_metrics, parse_spec
+from trueground.metrics.registry import all_metrics, higher_is_better, parse_spec
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def judge_gates(summary: Summary, gates: Sequence[Gate], min_coverage: float) ->
     messages += [
         f"note: lower is better for {gate.metric}; this gate is a floor"
         for gate in gates
-        if not _read(_by_judge(gate.metric)[0])[0].metric.higher_is_better
+        if higher_is_better(gate.metric) is False
     ]
     short = {name: m.coverage for name, m in summary.items() if m.coverage < min_coverage}
     for name, coverage in short.items():

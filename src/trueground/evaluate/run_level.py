@@ -17,10 +17,9 @@ from trueground.errors import UsageError
 from trueground.metrics.base import Spec, make_spec
 from trueground.metrics.column import Column, Floats, Options, harmonic_mean
 from trueground.metrics.evidence import Evidence
-from trueground.metrics.registry import get_metric
+from trueground.metrics.registry import MICRO, get_metric
 from trueground.stats.bootstrap import percentiles
 
-MICRO = "_micro"
 TOTAL_NAMES = ("#hits", "#units")  # behind a metric's key: the columns that sum up to its totals
 Entries = dict[str, dict[str, Any]]
 Draws = dict[str, Floats]

@@ -42,6 +42,7 @@ METRICS: dict[str, Metric] = {
 }
 _BUILT_IN = tuple(METRICS)
 
+MICRO = "_micro"  # behind the name of a metric: its value over all units of a run
 _NAME = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
@@ -83,9 +84,16 @@ def get_metric(name: str) -> Metric:
     return find("metric", METRICS, name)
 
 
-def metric_of_key(key: str) -> Metric | None:
-    """The metric behind a key of results, `name(option=value)@judge`; None: not known here."""
-    return all_metrics().get(key.partition("@")[0].partition("(")[0])
+def higher_is_better(key: str) -> bool | None:
+    """Whether more of it is better, as the metric's declaration has it; None: not known here.
+
+    `key` is one of results: `name(option=value)@judge`, or `name_micro…` of a whole run. Every
+    place that calls something best, worst, won or lost asks here.
+    """
+    name = key.partition("@")[0].partition("(")[0]
+    known = all_metrics()
+    metric = known.get(name) or known.get(name.removesuffix(MICRO))  # its own name comes first
+    return None if metric is None else metric.higher_is_better
 
 
 def split_specs(text: str) -> list[str]:

@@ -153,10 +153,10 @@ def kappa(value: float | None, ends: Sequence[float] | None = None) -> str:
     """A statistic of agreement with its interval; what is undefined is said to be."""
     if value is None:
         return "undefined"
-    low_high = f" ({_three(ends[0])} … {_three(ends[1])})" if ends else ""
-    return _three(value) + low_high
+    low_high = f" ({_four(ends[0])} … {_four(ends[1])})" if ends else ""
+    return _four(value) + low_high
 
 
-def _three(value: float) -> str:
-    """Three digits; what rounds to nothing has no sign."""
-    return f"{round(value, 3) + 0.0:.3f}"
+def _four(value: float) -> str:
+    """Four digits; what rounds to nothing has no sign."""
+    return f"{round(value, 4) + 0.0:.4f}"

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from trueground.errors import InputError
+from trueground.metrics.registry import higher_is_better
 from trueground.records.archives import opened
 from trueground.records.fields import field_text
 from trueground.reports.citations import TOLD, citation_view
@@ -151,6 +152,7 @@ class _Index:
             "block": BLOCK,
             "headline": headline,
             "metrics": list(self.scores),
+            "lower": [name for name in self.scores if higher_is_better(name) is False],
             "statuses": [[name, STATUS_WORDS[Status(name)]] for name in _STATUSES],
         }
 

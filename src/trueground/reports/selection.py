@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError
+from trueground.metrics.registry import higher_is_better
 
 _BLOCK = 4096
 _IN_MEMORY = 1_000_000  # bytes of a column
@@ -72,7 +73,7 @@ class Numbers(Mapping[str, NDArray[np.float32]]):
 class Selection:
     """The items on the page: `rows` are 0-based line numbers, ascending.
 
-    `worst` of them were taken for their low value of `metric`, the others by chance.
+    `worst` of them were taken for their value of `metric`, the others by chance.
     """
 
     rows: NDArray[np.int64]
@@ -126,9 +127,10 @@ def headline_metric(names: Iterable[str]) -> str | None:
 def choose_items(
     values: NDArray[np.float32] | None, total: int, *, metric: str | None, limit: int, seed: int
 ) -> Selection:
-    """All items, or half of `limit` by chance and half with the lowest `values`.
+    """All items, or half of `limit` by chance and half with the worst `values`.
 
-    Where fewer items are scored than wanted, chance fills the rest. Ties keep the input order.
+    The worst are the lowest, or the highest where less of the metric is better. Where fewer items
+    are scored than wanted, chance fills the rest. Ties keep the input order.
     """
     if total <= limit:
         return Selection(np.arange(total), total, 0, metric, seed)
@@ -137,9 +139,10 @@ def choose_items(
     taken[shuffled[: limit // 2]] = True
     worst = np.empty(0, dtype=np.int64)
     if values is not None:
-        ascending = np.argsort(values, kind="stable")
-        free = ~np.isnan(values[ascending]) & ~taken[ascending]
-        worst = ascending[free][: limit - limit // 2]
+        lower = metric is not None and higher_is_better(metric) is False
+        order = np.argsort(-values if lower else values, kind="stable")  # NaN stands last
+        free = ~np.isnan(values[order]) & ~taken[order]
+        worst = order[free][: limit - limit // 2]
         taken[worst] = True
     rest = shuffled[~taken[shuffled]]
     taken[rest[: limit - int(taken.sum())]] = True

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from trueground.reports.terminal import table
-from trueground.reports.validation_cells import HEADS, interval, three, unused
+from trueground.reports.validation_cells import HEADS, cells, interval, three, unused, verdict
 from trueground.reports.validation_people_text import ceiling, pairs
 from trueground.reports.validation_tables import by_chance
 
@@ -28,6 +29,7 @@ def render(raw: Mapping[str, Any], out: Path | None = None) -> str:
         blocks += [ceiling(one["name"], one["ceiling"]) for one in sets if one["ceiling"]]
         blocks += filter(None, [_worst(raw)])
     blocks += pairs(raw)
+    blocks += map(_published, raw["published"])
     if raw["notes"]:
         blocks.append("\n".join(f"note: {note}" for note in raw["notes"]))
     if out is not None:
@@ -55,6 +57,7 @@ def _head(raw: Mapping[str, Any]) -> str:
     lines = [f"{name}, label {raw['label']!r}: {n:,} records, {positives / n:.0%} positive"]
     if len(sets) == 1:
         lines[0] += unused(sets[0])
+        lines[0] += f"; people say {sets[0]['people_mean']:.4f} on average"
         if sets[0]["groups"] is not None:
             lines[0] += f"; {sets[0]['groups']:,} groups taken as clusters"
     if raw["judge"] is not None:
@@ -68,7 +71,18 @@ def _metrics(raw: Mapping[str, Any]) -> str:
     level = f"{raw['ci_level']:.0%} interval"
     first, *rest = HEADS
     counted = "sets" if several else "scored"
-    rows = [("metric", counted, "of all", HEADS[first], level, *(HEADS[name] for name in rest), "")]
+    rows = [
+        (
+            "metric",
+            counted,
+            "of all",
+            "mean",
+            HEADS[first],
+            level,
+            *(HEADS[name] for name in rest),
+            "",
+        )
+    ]
     uneven = False
     for key in best_first(raw):
         found = raw["mean"][key]
@@ -82,6 +96,7 @@ def _metrics(raw: Mapping[str, Any]) -> str:
             key,
             f"{counts:,}",
             _coverage(raw, key),
+            three(_mean_of(raw, key)),
             three(found[first]["value"]),
             interval(found[first]["ci"]),
         )
@@ -90,8 +105,8 @@ def _metrics(raw: Mapping[str, Any]) -> str:
     if uneven:
         told += "a number after / is how many sets have it\nwhere they are not those of the AUROC; "
     return (
-        f"{table(rows)}\n{told}of all: share of records with a score; verdicts at "
-        f"{raw['threshold']:g};\nbest: balanced accuracy at the threshold that suits these labels "
+        f"{table(rows)}\n{told}of all: share of records with a score; verdict: "
+        f"{verdict(raw)};\nbest: balanced accuracy at the threshold that suits these labels "
         f"best{_chance(raw)}"
     )
 
@@ -117,17 +132,41 @@ def _coverage(raw: Mapping[str, Any], key: str) -> str:
     return f"{share:.1%}"
 
 
+def _published(told: Entry) -> str:
+    """One table of a paper: its numbers, and in brackets those of this validation."""
+    measures = list(dict.fromkeys(name for row in told["rows"] for name in row["paper"]))
+    rows = [
+        (row["name"] + (f" ({row['judge']})" if row["judge"] else ""), *cells(row, measures), "")
+        for row in told["rows"]
+    ]
+    head = f"{told['benchmark']}, {told['place']}\n{told['source']}; in brackets: here\n"
+    return head + table([("printed", *(name.replace("_", " ") for name in measures), ""), *rows])
+
+
+def _mean_of(raw: Mapping[str, Any], key: str) -> float:
+    """A metric's mean over the scored records; of several sets the mean of these."""
+    return fmean(one["metrics"][key]["mean"] for one in raw["sets"] if key in one["metrics"])
+
+
 def _by_set(raw: Mapping[str, Any]) -> str:
-    """AUROC set by set of the metrics that have the highest mean."""
+    """AUROC and mean set by set of the metrics that have the highest AUROC."""
     keys = best_first(raw)[:_MOST_METRICS]
     rows = [("AUROC by set", "records", "positive", *keys, "")]
+    means = [("mean by set", "records", "people", *keys, "")]
     for one in raw["sets"]:
-        found = (one["metrics"].get(key) for key in keys)
+        found = [one["metrics"].get(key) for key in keys]
         cells = ("–" if e is None else three(e["measures"]["auroc"]["value"]) for e in found)
+        own = ("–" if e is None else three(e["mean"]) for e in found)
         share = f"{one['positives'] / one['n']:.0%}"
         rows.append((one["name"], f"{one['n']:,}", share, *cells, ""))
+        means.append((one["name"], f"{one['n']:,}", three(one["people_mean"]), *own, ""))
     more = len(raw["mean"]) - len(keys)
-    return table(rows) + (f"\n… and {more} more metrics, in the JSON output" if more > 0 else "")
+    return (
+        table(rows)
+        + "\n\n"
+        + table(means)
+        + (f"\n… and {more} more metrics, in the JSON output" if more > 0 else "")
+    )
 
 
 def _worst(raw: Mapping[str, Any]) -> str | None:

@@ -23,6 +23,24 @@ def three(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
+def verdict(raw: Mapping[str, Any]) -> str:
+    """Which scores are a yes."""
+    return f"score {raw['verdict'].replace('-', ' ')} {raw['threshold']:g}"
+
+
+def cells(row: Mapping[str, Any], measures: Sequence[str]) -> list[str]:
+    """A paper's number for each measure, and in brackets the validation's; four decimals."""
+
+    def four(value: float | None) -> str:
+        return "–" if value is None else f"{value:.4f}"
+
+    paper, here = row["paper"], row["here"]
+    return [
+        "" if name not in paper else f"{four(paper[name])} ({four(here.get(name))})"
+        for name in measures
+    ]
+
+
 def interval(ends: Sequence[float] | None) -> str:
     """Both ends; a dash where there is no interval."""
     return "–" if ends is None else f"[{ends[0]:.3f}, {ends[1]:.3f}]"

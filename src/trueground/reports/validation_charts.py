@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trueground.reports.charts import Bar, Interval, Scale, interval
-from trueground.reports.validation_said import percent, short, three
+from trueground.reports.validation_said import four, percent, short
 
 WORDS = {"1": "positive", "0": "negative"}
 # The plot inside the 260 × 240 box of a calibration curve; the rest is for the ticks.
@@ -84,7 +84,7 @@ def curve(reliability: Sequence[Mapping[str, Any]]) -> list[Point]:
             y=place_y(one["share_positive"]),
             r=round(2.5 + 4 * math.sqrt(one["n"] / most), 1),
             words=f"scores {short(one['low'])} to {short(one['high'])}: mean "
-            f"{three(one['mean_score'])}, {three(one['share_positive'])} positive of {one['n']:,}",
+            f"{four(one['mean_score'])}, {four(one['share_positive'])} positive of {one['n']:,}",
         )
         for one in bins
     ]

@@ -13,9 +13,9 @@ from trueground.reports.validation_said import (
     PAIRS_FIRST,
     Estimate,
     between,
+    four,
     ordered,
     overall,
-    three,
 )
 
 _ENOUGH = 20  # below it a percentile interval covers the truth too rarely
@@ -71,7 +71,7 @@ def _of_pairs(one: Mapping[str, Any], found: Mapping[str, Estimate], level: floa
     if len(first) > 1:
         lead = Markup("{} are tied, agreeing most often with people").format(_code(first))
     said = Markup("{}: {}, in <strong>{}</strong> of the pairs{}. ").format(
-        one["set"], lead, three(best["value"]), _with({"ci_level": level}, best)
+        one["set"], lead, four(best["value"]), _with({"ci_level": level}, best)
     )
     few = _few({one["set"]: one["n"] - one["ties"]}, "pairs")
     return said + Markup(" ").join([*_rest(have, found, {}), *_guessing(have[0], best), *few])
@@ -83,9 +83,9 @@ def _best(
     many = len(raw["sets"]) > 1
     first = [name for name in fair if _equal(found[name], found[fair[0]])]
     over = f", mean over {most:,} sets" if many else ""
-    value, ci = three(found[fair[0]]["value"]), _with(raw, found[fair[0]])
+    value, ci = four(found[fair[0]]["value"]), _with(raw, found[fair[0]])
     if len(first) > 1:
-        return Markup("Best by AUROC{}: {} are tied at {} to three decimals{}.").format(
+        return Markup("Best by AUROC{}: {} are tied at {} to four decimals{}.").format(
             over,
             _code(first),
             value,
@@ -117,7 +117,7 @@ def _rest(
     following = found[others[0]]
     told = _paired(apart.get(others[0])) or _apart(best, following)
     said = Markup("The next is {} with {}{}: {}").format(
-        _code(others[:1]), three(following["value"]), _brackets(following), told
+        _code(others[:1]), four(following["value"]), _brackets(following), told
     )
     if apart:
         same = [name for name in others[1:] if _by_chance(apart.get(name))]
@@ -135,7 +135,7 @@ def _paired(apart: Estimate | None) -> str:
     if apart is None or not apart["ci"]:
         return ""
     low, high = sorted(-end for end in apart["ci"])
-    size = f"{three(-apart['value'])} ({between([low, high])}) on the records that both score"
+    size = f"{four(-apart['value'])} ({between([low, high])}) on the records that both score"
     if _by_chance(apart):
         return f"the difference of {size} may be chance."
     return f"the difference of {size} is more than chance."
@@ -198,12 +198,12 @@ def _few(counts: Mapping[str, int], what: str) -> list[Markup]:
 def _leads(of_set: Mapping[str, Any], metric: str) -> bool:
     values = {m: e["measures"].get(FIRST, {}).get("value") for m, e in of_set["metrics"].items()}
     own = values.get(metric)
-    others = [round(v, 3) for v in values.values() if v is not None]
-    return own is not None and round(own, 3) >= max(others)
+    others = [round(v, 4) for v in values.values() if v is not None]
+    return own is not None and round(own, 4) >= max(others)
 
 
 def _equal(a: Estimate, b: Estimate) -> bool:
-    return three(a["value"]) == three(b["value"])
+    return four(a["value"]) == four(b["value"])
 
 
 def _sets(estimate: Estimate) -> int:

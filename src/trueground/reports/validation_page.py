@@ -9,6 +9,7 @@ from typing import Any
 from trueground.reports import validation_said as said
 from trueground.reports import validation_tables as tables
 from trueground.reports.shell import draw
+from trueground.reports.validation_cells import cells, verdict
 from trueground.reports.validation_charts import curve, place_x, place_y, spread
 from trueground.reports.validation_headline import headline
 from trueground.reports.validation_people import estimates, over_pairs, people, preferences
@@ -60,6 +61,8 @@ def render_page(raw: Mapping[str, Any]) -> str:
         "preferences": preferences(raw),
         "over_sets": tables.over_sets(raw, metrics),
         "told": _told(raw),
+        "verdict": verdict(raw),
+        "beside": [_beside(told) for told in raw["published"]],
         "by_set": [(m, tables.by_set(raw, metrics, m)) for m in _first(tables.measures(raw))],
         "sets": [_set(raw, of_set, number) for number, of_set in enumerate(raw["sets"])],
         "said": said,
@@ -79,6 +82,13 @@ def _same_records(raw: Mapping[str, Any]) -> bool:
         first = (estimates(entry).get(said.PAIRS_FIRST) for entry in one["metrics"].values())
         sets.append({e["n"] for e in first if e})
     return all(len(ns) < 2 for ns in sets) and all(one == keys[0] for one in keys)
+
+
+def _beside(told: Mapping[str, Any]) -> dict[str, Any]:
+    """A paper's table with the numbers of this validation in brackets."""
+    measures = list(dict.fromkeys(name for row in told["rows"] for name in row["paper"]))
+    rows = [(row["name"], row["judge"], cells(row, measures)) for row in told["rows"]]
+    return {**told, "heads": [said.measure(name).title for name in measures], "rows": rows}
 
 
 def _told(raw: Mapping[str, Any]) -> list[said.Measure]:
@@ -104,7 +114,7 @@ def _set(raw: Mapping[str, Any], of_set: Mapping[str, Any], number: int) -> dict
         "raw": of_set,
         "metrics": [(m, of_set["metrics"][m]) for m in metrics],
         "best": [
-            m for m in metrics if most is not None and said.three(values[m]) == said.three(most)
+            m for m in metrics if most is not None and said.four(values[m]) == said.four(most)
         ],
         "highest": most,
         "table": tables.of_one_set(raw, of_set, metrics),

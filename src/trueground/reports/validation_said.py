@@ -94,12 +94,12 @@ def measure(name: str) -> Measure:
     return MEASURES.get(name) or Measure(name.replace("_", " "), "")
 
 
-def three(value: float | None) -> str:
-    """Three decimals with a true minus; a dash where there is no value."""
+def four(value: float | None) -> str:
+    """Four decimals with a true minus; a dash where there is no value."""
     if value is None:
         return "–"
-    text = f"{value:.3f}"
-    return "0.000" if text == "-0.000" else text.replace("-", "−")
+    text = f"{value:.4f}"
+    return "0.0000" if text == "-0.0000" else text.replace("-", "−")
 
 
 def short(value: float | None) -> str:
@@ -109,7 +109,7 @@ def short(value: float | None) -> str:
 
 def between(ci: Sequence[float] | None) -> str:
     """An interval; nothing where there is none."""
-    return f"{three(ci[0])} to {three(ci[1])}" if ci else ""
+    return f"{four(ci[0])} to {four(ci[1])}" if ci else ""
 
 
 def percent(part: float, whole: float) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import Any
 
-from trueground.reports.validation_said import Estimate, Measure, measure, overall, three
+from trueground.reports.validation_said import Estimate, Measure, four, measure, overall
 
 CALIBRATION = "calibration_error"
 _SHADES = 10
@@ -131,7 +131,7 @@ def _cell(
     return Cell(
         value=value,
         ci=found.get("ci"),
-        best=value is not None and (round(value, 3), sets or 1) == best,
+        best=value is not None and (round(value, 4), sets or 1) == best,
         note=_noted(why, notes) if value is None or (why and not found.get("ci")) else None,
         extra=_extra(found, sets, of),
         shade=round(_SHADES * (1 - share if told.lower else share)),
@@ -142,12 +142,12 @@ def _extra(found: Estimate, sets: int | None, of: int) -> str:
     """How many sets a mean is over, where not all; what chance alone would make of the number."""
     told = [f"{sets:,} of {of:,} sets"] if sets is not None and 0 < sets < of else []
     if found.get("by_chance") is not None:
-        told.append(f"by chance {three(found['by_chance'])}")
+        told.append(f"by chance {four(found['by_chance'])}")
     return "; ".join(told)
 
 
 def _best(found: Sequence[Estimate], told: Measure) -> tuple[float, int] | None:
-    """The best value of a column, to three decimals; None where there is nothing to choose.
+    """The best value of a column, to four decimals; None where there is nothing to choose.
 
     A mean over fewer sets is no rival of those over more: its sets may be the easier ones.
     """
@@ -155,7 +155,7 @@ def _best(found: Sequence[Estimate], told: Measure) -> tuple[float, int] | None:
     if len(found) < 2 or not have:
         return None
     most = max(int(e.get("sets") or 1) for e in have)
-    values = [round(e["value"], 3) for e in have if (e.get("sets") or 1) == most]
+    values = [round(e["value"], 4) for e in have if (e.get("sets") or 1) == most]
     return (min(values) if told.lower else max(values)), most
 
 

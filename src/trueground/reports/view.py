@@ -75,8 +75,8 @@ class Breakdown:
 
 
 def number(value: float | None) -> str:
-    """Three decimals, or a dash for no value."""
-    return "–" if value is None else f"{value:.3f}"
+    """Four decimals, or a dash for no value."""
+    return "–" if value is None else f"{value:.4f}"
 
 
 def row(name: str, entry: dict[str, Any], scale: Scale) -> Row:
@@ -88,7 +88,7 @@ def row(name: str, entry: dict[str, Any], scale: Scale) -> Row:
     return Row(
         name=name,
         mean=number(entry.get("mean")),
-        ci=f"{ci[0]:.3f} to {ci[1]:.3f}" if ci else "",
+        ci=f"{ci[0]:.4f} to {ci[1]:.4f}" if ci else "",
         drawing=interval(entry, scale),
         scored="" if scored is None or total is None else f"{scored:,} of {total:,}",
         why_not=[f"{count:,}: {STATUS_WORDS.get(k, k)}" for k, count in unscored.items()],

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from trueground.evaluate.run_level import macro_key
 from trueground.metrics.column import CODES, STATUSES
+from trueground.metrics.registry import higher_is_better
 from trueground.reports.item_links import item_links
 from trueground.stats.differences import differences
 from trueground.stats.drawn import ALIKE
@@ -20,7 +21,7 @@ from trueground.studies.pair_notes import Named, see_alike
 from trueground.studies.pair_scored import Scored, see_detect, see_scored
 from trueground.studies.pair_sizes import Settings, sizes_of
 from trueground.studies.pairing import Aligned, align
-from trueground.studies.reading import FinishedRun, higher_is_better
+from trueground.studies.reading import FinishedRun
 from trueground.studies.run_level import Side, Whole, whole_runs
 from trueground.studies.scores import Scores
 from trueground.studies.words import read_words
@@ -87,7 +88,7 @@ class Pair:
             tests=self.settings.tests,
         )
         sizes = sizes_of(results, values_a, values_b, aligned.clusters, self.settings)
-        better = [higher_is_better(metric) for metric in self.metrics]
+        better = [higher_is_better(metric) is not False for metric in self.metrics]
         changes = self._changes(aligned, better)
         return {
             metric: _metric(

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError
 from trueground.evaluate.questioned import BY_ID
-from trueground.metrics.registry import metric_of_key
 from trueground.records.archives import opened
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, SUMMARY
 from trueground.studies.repeated import Questions
@@ -161,12 +160,6 @@ def read_records(run: FinishedRun, kind: type[T]) -> Iterator[T]:
         for name, told in run.asked.first_answers(found):
             told.id = name
             yield told
-
-
-def higher_is_better(key: str) -> bool:
-    """Whether more of this metric is better; so it is of one that is not known here."""
-    metric = metric_of_key(key)
-    return metric is None or metric.higher_is_better
 
 
 def hashes(texts: Iterable[str | bytes | None]) -> NDArray[np.int64]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
 
-from trueground.errors import UsageError
-from trueground.metrics.registry import parse_spec
+from trueground.metrics.registry import higher_is_better
 from trueground.reports.leaderboard.prompt_names import prompt_of
 from trueground.reports.leaderboard.runs import Entry, Run
 from trueground.reports.leaderboard.short import short_names
@@ -28,7 +26,6 @@ _ORDER = (
 _DIGITS = re.compile(r"\d+")
 # Statuses that the question has, whatever the answer.
 _NOT_ASKED = (Status.NOT_APPLICABLE, Status.MISSING_FIELD)
-_MICRO = re.compile(r"_micro(?=\(|$)")
 _OF_PROMPT = "task-instruction"  # of FaithEval: what of it is in the prompt, not what is asked
 # Options that go with the tested model: its own sampling, its own tokens that a budget counts.
 _OF_MODEL = {"truly-ground": {"preset", "tokenizer"}}
@@ -218,7 +215,7 @@ def _column(number: int, key: _Key, keys: Iterable[_Key]) -> Column:
         task=key.task,
         metric=key.metric,
         options=settings,
-        higher_is_better=_direction(key.metric),
+        higher_is_better=higher_is_better(key.metric),
     )
 
 
@@ -247,14 +244,6 @@ def _may_differ(name: str, key: _Key) -> bool:
     """
     bound = name in ("position-seed", "replace-seed") or key.benchmark == "instruct-qa"
     return not bound or key.settings.get(name) is not None
-
-
-def _direction(metric: str) -> bool | None:
-    name = metric.partition("@")[0]  # without the judge
-    for one in (name, _MICRO.sub("", name)):  # a metric's own name comes first
-        with suppress(UsageError):
-            return parse_spec(one).metric.higher_is_better
-    return None
 
 
 def _entrants(columns: dict[str, list[Run]]) -> list[Entrant]:

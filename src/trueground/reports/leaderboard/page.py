@@ -155,14 +155,14 @@ def _averaged_over(board: Leaderboard, column: Column) -> str:
 
 
 def _interval(cell: Cell) -> str:
-    return f"{cell.ci[0]:.3f} to {cell.ci[1]:.3f}" if cell.ci else ""
+    return f"{cell.ci[0]:.4f} to {cell.ci[1]:.4f}" if cell.ci else ""
 
 
 def _spread(cell: Cell) -> str:
     """How far repeated answers lie apart; empty for a single one."""
     if cell.sd is None:
         return ""
-    return f"± {cell.sd:.3f}" + (f" over {cell.repeats} repeats" if cell.repeats else "")
+    return f"± {cell.sd:.4f}" + (f" over {cell.repeats} repeats" if cell.repeats else "")
 
 
 def _coverage(cell: Cell) -> str:

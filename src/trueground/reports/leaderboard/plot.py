@@ -140,7 +140,7 @@ def _cell_dot(
     mean = cell.mean or 0.0
     low, high = cell.ci or (None, None)
     return Dot(
-        x, mean, f"{name}: {mean:.3f} at {_words(x)}", number, shape % SHAPES, source, low, high
+        x, mean, f"{name}: {mean:.4f} at {_words(x)}", number, shape % SHAPES, source, low, high
     )
 
 

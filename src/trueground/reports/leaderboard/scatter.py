@@ -152,7 +152,7 @@ def _point(
         high=high,
         shape=line.shape,
         source=line.row.source,
-        words=f"{line.row.name}: {cell.mean:.3f} at {_size(line.row):g}B",
+        words=f"{line.row.name}: {cell.mean:.4f} at {_size(line.row):g}B",
     )
 
 

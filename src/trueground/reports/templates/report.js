@@ -38,7 +38,7 @@
 
   function scoreText(metric, i) {
     const value = index.scores[metric][i];
-    return value === null ? null : value.toFixed(whole.get(metric) ? 0 : 3);
+    return value === null ? null : value.toFixed(whole.get(metric) ? 0 : 4);
   }
 
   const statusOf = (metric, i) => index.statuses[index.status[metric][i]]?.[0] ?? null;
@@ -104,7 +104,8 @@
     const active = state.sort === key;
     const button = make("button", { type: "button", class: "plain" }, label);
     button.addEventListener("click", () => {
-      state.down = active ? !state.down : false;
+      // The worst stand first.
+      state.down = active ? !state.down : index.lower.some((name) => key === `metric:${name}`);
       state.sort = key;
       byId("sort").value = key;
       byId("direction").value = state.down ? "down" : "up";

@@ -9,7 +9,7 @@ from trueground.stats.human.calibration import calibrated_draws, chance_of, erro
 from trueground.stats.human.column import Column, Kind
 from trueground.stats.human.confusion import confusion_measures
 from trueground.stats.human.intervals import Found, estimate, spread_of
-from trueground.stats.human.pictures import confusion_at, histogram, reliability
+from trueground.stats.human.pictures import confusion_below, histogram, reliability
 from trueground.stats.human.reasons import AGAINST_LIMIT
 from trueground.stats.human.scratch import Scratch, Weights
 from trueground.stats.human.types import MEASURES, Floats, LabelStats, Measured
@@ -37,8 +37,9 @@ def assemble(
         point |= dict.fromkeys(AGAINST_LIMIT, np.nan)
         chance = None
     best = _best_threshold(one)
-    at_best = confusion_at(one, best)
-    if at_best is not None:
+    at_best = None
+    if best is not None:
+        at_best = confusion_below(one, int(np.searchsorted(one.distinct, best, "right")))
         point[_BEST] = float(confusion_measures(**at_best)["balanced_accuracy"])
     found = Found(one, point, draws, chance, level)
     return Measured(
@@ -52,7 +53,7 @@ def assemble(
         by_grade=[
             _by_label(kind, f"grade {number}", found) for number, kind in enumerate(one.grades)
         ],
-        confusion=None if one_sided else confusion_at(one, one.threshold),
+        confusion=None if one_sided or one.threshold is None else confusion_below(one, one.below),
         confusion_best=at_best,
         reliability=None if one_sided else reliability(one),
         histogram=histogram(one, unit_scale=wanted),

@@ -7,6 +7,7 @@ whole-number weight; every statistic is had from the weights summed up in the or
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -46,7 +47,8 @@ class Column:
 
     `distinct` (places,) are the scores; `place` (n,) is each item's; `upto[k]` (places + 1,) is how
     many items of the kind stand below place k, for the negatives and for the positives. `below` is
-    the number of places at or below the default threshold, `scale` is there in ordinal mode,
+    the number of places whose verdict is no: at or below the default threshold, with `at_least`
+    below it; `scale` is there in ordinal mode,
     `bins` (the places where bins of the calibration error begin and end) for probabilities.
     """
 
@@ -63,6 +65,7 @@ class Column:
     below: int
     scale: Scale | None
     bins: Ints | None
+    at_least: bool = False
 
     @property
     def ordinal(self) -> bool:
@@ -94,6 +97,7 @@ def column(
     ordinal: bool,
     threshold: float | None,
     probability: bool,
+    at_least: bool = False,
 ) -> Column:
     """The items of which neither is NaN; `unit` (n,) is the number of its unit."""
     kept = ~(np.isnan(scores) | np.isnan(labels))
@@ -109,6 +113,7 @@ def column(
     values = np.unique(labels) if ordinal else labels[:0]
     values = values if len(values) <= GRADES else values[:0]
     upto = _upto(place[~positive], len(distinct)), _upto(place[positive], len(distinct))
+    side: Literal["left", "right"] = "left" if at_least else "right"
     inside = bool(len(distinct)) and distinct[0] >= 0.0 and distinct[-1] <= 1.0
     return Column(
         n=len(scores),
@@ -121,9 +126,10 @@ def column(
         upto=upto,
         grades=tuple(_kind(float(v), labels == v, scores, unit, scale) for v in values),
         threshold=threshold,
-        below=0 if threshold is None else int(np.searchsorted(distinct, threshold, "right")),
+        below=0 if threshold is None else int(np.searchsorted(distinct, threshold, side)),
         scale=scale_of(place, scores, labels, unit) if ordinal else None,
         bins=bin_edges(np.diff(upto[0] + upto[1])) if probability and inside else None,
+        at_least=at_least,
     )
 
 

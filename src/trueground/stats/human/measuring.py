@@ -66,6 +66,7 @@ def measure_all(
     clusters: Clusters | None = None,
     threshold: float | Mapping[str, float | None] | None = 0.5,
     probability: bool | Mapping[str, bool] = True,
+    at_least: bool = False,
     resamples: int = 2_000,
     seed: int = 0,
     level: float = 0.95,
@@ -74,7 +75,8 @@ def measure_all(
     """`measure` for several scores of the same items in one go, on the same resamples.
 
     `scores` maps a name to (n,) numbers; `threshold` and `probability` may differ by name. Faster
-    than one call for each, and with the same results.
+    than one call for each, and with the same results. With `at_least` a score at the threshold is a
+    verdict of yes too.
     """
     given = np.asarray(labels, np.float64)
     unit, units = unit_numbers(len(given), clusters)
@@ -90,6 +92,7 @@ def measure_all(
             ordinal=ordinal,
             threshold=threshold[name] if isinstance(threshold, Mapping) else threshold,
             probability=wanted[name],
+            at_least=at_least,
         )
     drawn = resample_columns(list(columns.values()), units, resamples, seed, workers)
     return {

@@ -11,17 +11,11 @@ from trueground.stats.human.types import Bin, Histogram
 BARS = 20
 
 
-def confusion_at(column: Column, threshold: float | None) -> dict[str, int] | None:
-    """How many items score above the threshold or not, by label; None without a threshold."""
-    if threshold is None:
-        return None
-    above, positive = column.scores > threshold, column.positive
-    return {
-        "tp": int((above & positive).sum()),
-        "fp": int((above & ~positive).sum()),
-        "fn": int((~above & positive).sum()),
-        "tn": int((~above & ~positive).sum()),
-    }
+def confusion_below(column: Column, below: int) -> dict[str, int]:
+    """How many items of each label have a verdict of yes or no, no in the lowest `below` places."""
+    tn, fn = (int(upto[below]) for upto in column.upto)
+    n, p = (int(upto[-1]) for upto in column.upto)
+    return {"tp": p - fn, "fp": n - tn, "fn": fn, "tn": tn}
 
 
 def reliability(column: Column) -> list[Bin] | None:

@@ -67,8 +67,9 @@ def _same_verdicts(name: str, column: Column) -> str:
             )
         return f"all of the {n} scores and labels are of one grade"
     if name == "matthews":
-        side = "above" if column.below == 0 else "at or below"
-        return f"all of the {n} scores are {side} the threshold {column.threshold:g}"
+        side = ("at or above", "below") if column.at_least else ("above", "at or below")
+        where = side[column.below > 0]
+        return f"all of the {n} scores are {where} the threshold {column.threshold:g}"
     if name in VERDICTS:
         return f"score and label say the same of all {n} items, as they would by chance"
     return "it is undefined on these items"

@@ -68,6 +68,7 @@ def calibrate(
     """
     how = How(objective, precision, method, seed, resamples, level)
     asked = uncalibrated(judge, cache)
+    files = LabelFiles([Path(path) for path in labels], label, claims=True) if labels else None
     scoreless = not getattr(asked, "scores", True)
     if scoreless and how.chooses:
         raise no_scores(asked)
@@ -82,7 +83,7 @@ def calibrate(
             source,
             label=label,
             rule={"positive_above": positive_above},
-            labels=LabelFiles([Path(path) for path in labels], label) if labels else None,
+            labels=files,
             use=unfit,
             mapping=mapping,
             on_bad_row=on_bad_row,

@@ -13,7 +13,12 @@ _PARTS_OF_A_YEAR = frozenset(
 
 
 def temporal(item: Item) -> Proposal | None:
-    """The reference is a date, and the response has one that says less or more of it."""
+    """The reference is a date, and the response has one that says less or more of it.
+
+    Not where another reference stands in the response as exactly as it is.
+    """
+    if any(_stands(reference, item.response) for reference in item.references):
+        return None
     for reference in item.references:
         for date in reference.values:
             for said in item.response.values:
@@ -23,6 +28,14 @@ def temporal(item: Item) -> Proposal | None:
                     shown = item.response.raw[said.start : said.end]
                     return Proposal("granularity/temporal", why, shown)
     return None
+
+
+def _stands(reference: Text, response: Text) -> bool:
+    """Whether a reference's dates and numbers, or else its words, stand in the response whole."""
+    if not reference.values:
+        return response.find(reference.words) is not None
+    same = (any(same_value(v, other) for other in response.values) for v in reference.values)
+    return all(same) and set(reference.beside_values) <= set(response.words)
 
 
 def _exactness(date: Value, reference: Text, said: Value, response: Text) -> str | None:
@@ -40,6 +53,9 @@ def chain_of_places(item: Item) -> Proposal | None:
     """Places as A, B, C, from small to large, of which one side has more than the other."""
     if not asks_for_a_place(item.question.raw):
         return None
+    whole_ones = filter(None, (item.response.find(r.words) for r in item.references))
+    if not all(_before(item.response, whole) for whole in whole_ones):
+        return None  # a reference stands there as exactly as it is
     for reference in item.references:
         parts, whole = reference.items, item.response.find(reference.words)
         if not reference.is_name:

@@ -14,12 +14,12 @@ import msgspec
 import numpy as np
 
 from trueground.errors import InputError, UsageError
+from trueground.metrics.registry import higher_is_better
 from trueground.runs.directory import RECORDS
 from trueground.studies.labelled.rule import TIED, LabelRule, Told
 from trueground.studies.reading import (
     FinishedRun,
     hashes,
-    higher_is_better,
     open_run,
     read_records,
 )
@@ -87,7 +87,7 @@ def choose(
     """
     run = open_run(path)
     key = _key(run, metric) or metric
-    if not higher_is_better(key):
+    if higher_is_better(key) is False:
         raise UsageError(f"{key}: lower is better there; choose a metric of which more is better")
     if not run.has_records:
         raise InputError(

@@ -14,7 +14,7 @@ from trueground.studies.errors import exactness, lists, wording
 from trueground.studies.errors.item import Item, Proposal
 from trueground.studies.errors.text import Text
 
-RULES_NAME = "rules-1"
+RULES_NAME = "rules-2"
 RULES: tuple[Callable[[Item], Proposal | None], ...] = (
     lists.enumeration,
     lists.subset,

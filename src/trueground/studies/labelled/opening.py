@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from trueground.errors import InputError, UsageError
 from trueground.records import Check, RecordSource, open_records
 from trueground.runs.directory import RECORDS
+from trueground.studies.labelled.merged import LabelFiles
 from trueground.studies.labelled.rule import Votes
 from trueground.studies.reading import FinishedRun, open_run
 
@@ -61,7 +62,8 @@ class LabelledSet:
 
     `labels` are as the statistics get them, `clusters` equal within a group. `unused` counts
     records without a label. `votes` are what annotators said, those of tied records too: a record
-    that people are split on tells of them, though it has no label.
+    that people are split on tells of them, though it has no label. So does `people_mean`, what they
+    say on average.
     """
 
     name: str
@@ -78,6 +80,8 @@ class LabelledSet:
     votes: Votings = field(default_factory=lambda: Votings())
     positives: int = 0
     number: int = 1
+    people_mean: float | None = None
+    fields: Counter[str] = field(default_factory=Counter)  # in how many labelled records each is
 
     @property
     def n(self) -> int:
@@ -130,8 +134,13 @@ def open_set(
     on_bad_row: Literal["stop", "skip"],
     limit: int | None,
     progress: Callable[[int], None] | None,
+    labels: LabelFiles | None = None,
 ) -> LabelledSet:
-    """A file, or a finished run by its records. Raises InputError, UsageError, BadRowsError."""
+    """A file, or a finished run by its records. Raises InputError, UsageError, BadRowsError.
+
+    Where `labels` are of parts of records, a run is no more than its records: its scores are of
+    whole responses.
+    """
     run, path = None, one if isinstance(one, str) else "the records given"
     if isinstance(one, str) and one != "-" and Path(one).is_dir():
         run = open_run(Path(one))
@@ -150,4 +159,6 @@ def open_set(
     else:
         told = run.manifest.get("input") or [{}]
         sha256 = told[0].get("sha256") if len(told) == 1 else None
+    if labels is not None and labels.of_parts:
+        run = None
     return LabelledSet(name, path, source, check, run, sha256, number=number)

@@ -45,14 +45,10 @@ class LabelRule:
     ordinal: bool = False
     graded: bool = False
 
-    def read(self, record: Record, others: Votes | None = None) -> Told | str:
-        """The label, or why there is none: `no_label`, or `tied` where annotators are.
-
-        `others` are labels that stand in another file than the record; they win.
-        """
-        human = _human(record, others)
-        votes = self.votes(record, others)
-        own = human.get(self.label)
+    def read(self, record: Record) -> Told | str:
+        """The label, or why there is none: `no_label`, or `tied` where annotators are."""
+        votes = self.votes(record)
+        own = (record.human or {}).get(self.label)
         if own is None and not votes:
             return NO_LABEL
         if self.ordinal or self.graded:
@@ -63,10 +59,10 @@ class LabelRule:
         share = fmean(vote > self.positive_above for vote in votes.values())
         return TIED if share == 0.5 else Told(float(share > 0.5), share, votes)
 
-    def votes(self, record: Record, others: Votes | None = None) -> Votes:
+    def votes(self, record: Record) -> Votes:
         """What each annotator said, also where they are tied."""
         start = self.label + _BY
-        given = _human(record, others).items()
+        given = (record.human or {}).items()
         return {name[len(start) :]: value for name, value in given if name.startswith(start)}
 
     def is_positive(self, value: float) -> bool:
@@ -74,8 +70,33 @@ class LabelRule:
         return value > (self.positive_above if self.ordinal else 0.5)
 
 
-def _human(record: Record, others: Votes | None) -> Votes:
-    return (record.human or {}) if others is None else others
+def parse_keep(texts: Iterable[str]) -> dict[str, float]:
+    """`relevant=1` → {"relevant": 1}. UsageError: no label, or no number."""
+    found: dict[str, float] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        try:
+            found[name] = {"yes": 1.0, "no": 0.0}[value] if value in ("yes", "no") else float(value)
+        except ValueError:
+            equals = ""
+        if not (name and equals):
+            raise UsageError(
+                f"--keep {text!r} cannot be read; write LABEL=VALUE, as in relevant=1 (yes is 1)"
+            )
+    return found
+
+
+def dropped(record: Record, keep: Mapping[str, float]) -> str | None:
+    """Which of the wanted labels a record does not have, or has otherwise; None: it stays.
+
+    Of several annotators more than half must say so, as for the label that is measured.
+    """
+    for name, wanted in keep.items():
+        own = (record.human or {}).get(name)
+        votes = [own] if own is not None else list(LabelRule(name).votes(record).values())
+        if 2 * sum(vote == wanted for vote in votes) <= len(votes):
+            return f"not_{name}={wanted:g}"
+    return None
 
 
 def cluster_key(record: Record, number: int) -> str:

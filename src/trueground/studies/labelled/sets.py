@@ -6,6 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from statistics import fmean
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from trueground.studies.labelled.rule import (
     Votes,
     choose_label,
     cluster_key,
+    dropped,
     label_names,
 )
 from trueground.studies.reading import hashes
@@ -52,17 +54,19 @@ class LabelledSets:
         labels: LabelFiles | None = None,
         default: str = DEFAULT_LABEL,
         use: Use = lambda _record: None,
+        keep: Mapping[str, float] | None = None,
         mapping: Mapping[str, str] | None = None,
         on_bad_row: Literal["stop", "skip"] = "stop",
         limit: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> None:
         self._use = use
+        self._keep = keep or {}
         self._files = labels
         self.notes: list[str] = []
         with ExitStack() as stack:
             self.given = [
-                open_set(one, name, number, stack, mapping, on_bad_row, limit, progress)
+                open_set(one, name, number, stack, mapping, on_bad_row, limit, progress, labels)
                 for number, (one, name) in enumerate(named(source), 1)
             ]
             if labels is None:
@@ -84,17 +88,17 @@ class LabelledSets:
 
     def batches(self, of: LabelledSet) -> Iterator[list[tuple[Record, Told]]]:
         """The labelled records of a set with their labels, in input order."""
-        for batch in of.source.batches():
-            told = [self._read(record, of) for record in batch]
+        for batch in self._records(of):
+            told = [self._read(record) for record in batch]
             pairs = zip(batch, told, strict=True)
             yield [(record, what) for record, what in pairs if isinstance(what, Told)]
 
     def mask(self, of: LabelledSet) -> tuple[Ints, NDArray[np.bool_]]:
         """Of every record of a set, shape (records,): the hash of its id, and whether it serves."""
         ids, kept = [np.empty(0, np.int64)], [np.empty(0, np.bool_)]
-        for batch in of.source.batches():
+        for batch in self._records(of):
             ids.append(hashes(record.id for record in batch))
-            kept.append(np.array([isinstance(self._read(r, of), Told) for r in batch], np.bool_))
+            kept.append(np.array([isinstance(self._read(r), Told) for r in batch], np.bool_))
         return np.concatenate(ids), np.concatenate(kept)
 
     def __enter__(self) -> Self:
@@ -103,36 +107,51 @@ class LabelledSets:
     def __exit__(self, *_error: object) -> None:
         self._open.close()
 
-    def _read(self, record: Record, of: LabelledSet) -> Told | str:
-        told = self.rule.read(record, self._others(record, of))
-        return told if isinstance(told, str) else self._use(record) or told
+    def _read(self, record: Record) -> Told | str:
+        told = self.rule.read(record)
+        if isinstance(told, str):
+            return told
+        return dropped(record, self._keep) or self._use(record) or told
 
-    def _others(self, record: Record, of: LabelledSet) -> Votes | None:
-        """Labels that stand beside the records; None where they stand in them."""
-        return None if self._files is None else self._files.of(record, of.number)
+    def _records(self, of: LabelledSet) -> Iterator[list[Record]]:
+        """The records of a set with their labels, also where these stand in files beside them."""
+        for batch in of.source.batches():
+            yield (
+                batch
+                if self._files is None
+                else [
+                    labelled for one in batch for labelled in self._files.labelled(one, of.number)
+                ]
+            )
 
     def _names(self) -> Counter[str]:
         names: Counter[str] = Counter()
         for one in self.given:
-            for batch in one.source.batches():
+            for batch in self._records(one):
                 for record in batch:
                     names.update(label_names(record.human or ()))
         return names
 
     def _gather(self, one: LabelledSet) -> None:
         """Read the labels of a set once; nothing but numbers is kept of them."""
-        labels, clusters = array("d"), array("q")
+        labels, clusters, said = array("d"), array("q"), array("d")
+        parts = self._files is not None and self._files.of_parts
         models: set[str] = set()
-        for batch in one.source.batches():
+        for batch in self._records(one):
             keys = hashes(cluster_key(record, one.number) for record in batch).tolist()
             for record, key in zip(batch, keys, strict=True):
-                told = self._read(record, one)
-                if told == TIED:
-                    one.votes.add(self.rule.votes(record, self._others(record, one)), key)
+                told = self._read(record)
+                if told == TIED and not dropped(record, self._keep):
+                    votes = self.rule.votes(record)
+                    one.votes.add(votes, key)
+                    said.append(_said(votes, 0.5))
                 if isinstance(told, str):
                     one.unused[told] += 1
                     continue
                 one.votes.add(told.votes, key)
+                said.append(_said(told.votes, told.shown))
+                if parts:
+                    one.fields.update(_fields(record))
                 labels.append(told.value)
                 clusters.append(key)
                 one.grouped |= record.group is not None
@@ -141,6 +160,8 @@ class LabelledSets:
         one.labels, one.clusters = np.array(labels), np.array(clusters, np.int64)
         one.positives = sum(map(self.rule.is_positive, labels))
         one.models = len(models) or None
+        one.people_mean = float(np.mean(said)) if said else None
+        one.fields = one.fields if parts else Counter(one.check.fields)
         if one.check.bad_total:
             one.unused["bad_row"] = one.check.bad_total
 
@@ -192,6 +213,15 @@ class LabelledSets:
                 f"expected some that are not: {self.rule.label} above 0 where `response` is "
                 "better, below 0 where `response_b` is"
             )
+
+
+def _said(votes: Votes, shown: float) -> float:
+    """What people say of a record on average."""
+    return fmean(votes.values()) if votes else shown
+
+
+def _fields(record: Record) -> Iterator[str]:
+    return (name for name in record.__struct_fields__ if getattr(record, name) is not None)
 
 
 def _counted(unused: Mapping[str, int]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from trueground._version import __version__
 from trueground.evaluate.stream import Stream
-from trueground.studies.reading import higher_is_better
+from trueground.metrics.registry import higher_is_better
 from trueground.studies.validate.numbers import Manner
 from trueground.studies.validate.result import FORMAT
 from trueground.studies.validate.runs import Runs
@@ -27,18 +27,20 @@ def head_of(manner: Manner, stream: Stream | None, runs: Runs) -> dict[str, Any]
         "positive_above": manner.rule.positive_above,
         "ordinal": manner.rule.ordinal,
         "threshold": manner.threshold,
+        "verdict": manner.verdict,
         "judge": judge,
         "decomposer": decomposer,
         "ci_level": manner.level,
         "resamples": manner.resamples,
         "seed": manner.seed,
-        "higher_is_better": {key: higher_is_better(key) for key in signatures},
+        "higher_is_better": {key: higher_is_better(key) is not False for key in signatures},
         "signatures": signatures,
         "sets": [],
         "mean": {},
         "pooled": {},
         "differences": {},
         "preferences": None,
+        "published": [],
         "notes": [],
     }
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trueground.metrics.registry import higher_is_better
 from trueground.stats.human import Measured, measure_all
 from trueground.studies.labelled.rule import LabelRule
-from trueground.studies.reading import higher_is_better
 
 Floats = NDArray[np.float64]
+Verdict = Literal["above", "at-least"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Manner:
     seed: int = 0
     level: float = 0.95
     worst: int = 10
+    verdict: Verdict = "above"  # which side of the threshold a score at it lies on
     workers: int | None = None  # threads for the resamples; None: as many as there are cores
 
     @property
@@ -46,6 +48,7 @@ class Manner:
             clusters=clusters,
             threshold={key: self.threshold if share else None for key, share in shares.items()},
             probability=shares,
+            at_least=self.verdict == "at-least",
             resamples=self.resamples,
             seed=self.seed,
             level=self.level,
@@ -55,7 +58,7 @@ class Manner:
 
 def turn(key: str, scores: Floats) -> Floats:
     """The scores so that more is better: 1 − x of shares, −x of others, where less is better."""
-    if higher_is_better(key):
+    if higher_is_better(key) is not False:
         return scores
     return 1.0 - scores if is_share(scores) else -scores
 

@@ -27,20 +27,20 @@ def measure_set(
     found = manner.measured(scores, one.set.labels, clusters)
     positive = one.set.labels > manner.positive_above
     rows = {
-        key: worst_rows(scores[key], positive, _limit(measured), manner.worst)
+        key: worst_rows(scores[key], positive, *_limit(measured, manner), manner.worst)
         for key, measured in found.items()
     }
     totals.add(one.set, scores, found)
     return {key: _entry(one, key, measured) for key, measured in found.items()}, rows
 
 
-def _limit(measured: Measured) -> float | None:
-    """The default threshold; the best one of a metric that has no default, or of grades of which
-    none, or all, are positive: then there is none.
+def _limit(measured: Measured, manner: Manner) -> tuple[float | None, bool]:
+    """The default threshold, and whether a score at it is a yes; the best one of a metric that has
+    no default, or of grades of which none, or all, are positive: then there is none.
     """
-    if measured.confusion is None:
-        return measured.best_threshold
-    return measured.best_threshold if measured.threshold is None else measured.threshold
+    if measured.confusion is None or measured.threshold is None:
+        return measured.best_threshold, False
+    return measured.threshold, manner.verdict == "at-least"
 
 
 def _entry(one: ScoredSet, key: str, measured: Measured) -> dict[str, Any]:
@@ -50,6 +50,7 @@ def _entry(one: ScoredSet, key: str, measured: Measured) -> dict[str, Any]:
         "n": raw.pop("n"),
         "coverage": measured.n / one.set.n,
         "unscored": one.unscored(key),
+        "mean": float(np.nanmean(one.scores[key])),
         **raw,
     }
     if by_grade:

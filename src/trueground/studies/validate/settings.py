@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
-from trueground.errors import UsageError
+from trueground.errors import UsageError, unknown_name
 from trueground.evaluate.calibrating import Calibrations
 from trueground.evaluate.parts import JudgeName, Parts, make_parts
 from trueground.evaluate.work import Progress, no_progress
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import parse_specs, split_specs
+from trueground.studies.validate.numbers import Verdict
 
 if TYPE_CHECKING:
     from trueground.claims import Decomposer
     from trueground.judges.rating import Rater
+
+
+_OF_SINGLE = ("ordinal", "labels", "keep", "with_published")  # what is not for pairs
 
 
 class Given(TypedDict, total=False):
@@ -32,8 +36,11 @@ class Given(TypedDict, total=False):
     positive_above: float
     ordinal: bool
     threshold: float
+    verdict: Verdict | None
+    with_published: bool
     pairs: bool
     labels: Sequence[str | Path]
+    keep: Mapping[str, float]
     worst: int
     mapping: Mapping[str, str] | None
     on_bad_row: Literal["stop", "skip"]
@@ -61,8 +68,13 @@ class Settings:
     positive_above: float = 0.5
     ordinal: bool = False
     threshold: float = 0.5
+    verdict: Verdict | None = (
+        None  # None: above; at-least beside a paper's table, as the paper has it
+    )
+    with_published: bool = False
     pairs: bool = False
     labels: Sequence[str | Path] = ()  # files of `trueground annotate`
+    keep: Mapping[str, float] = field(default_factory=dict)  # other labels, and what they must be
     worst: int = 10
     mapping: Mapping[str, str] | None = None
     on_bad_row: Literal["stop", "skip"] = "stop"
@@ -86,9 +98,17 @@ class Settings:
             raise UsageError(
                 f"threshold={self.threshold!r}; scores from 0 to 1 are compared with it"
             )
-        if self.pairs and (self.ordinal or self.labels):
-            name = "ordinal" if self.ordinal else "labels"
+        if self.verdict is not None and self.verdict not in get_args(Verdict):
+            raise unknown_name("verdict", self.verdict, get_args(Verdict))
+        given = [name for name in _OF_SINGLE if getattr(self, name)]
+        if self.pairs and given:
+            name = given[0].replace("_", "-")
             raise UsageError(f"{name} is for labels of single responses; leave it out with pairs")
+
+    @property
+    def verdict_meant(self) -> Verdict:
+        """Whether a score at the threshold is a yes: so it is in a paper's table."""
+        return self.verdict or ("at-least" if self.with_published else "above")
 
     def parts(self) -> Parts:
         """Judge, decomposer and rater. Raises UsageError, InputError."""

@@ -23,6 +23,7 @@ from trueground.studies.validate.notes import Unscored, one_grade, one_kind, sha
 from trueground.studies.validate.numbers import Manner
 from trueground.studies.validate.one_set import measure_set
 from trueground.studies.validate.people import ceiling_of
+from trueground.studies.validate.published import beside_published
 from trueground.studies.validate.result import Out, Validation
 from trueground.studies.validate.runs import Runs
 from trueground.studies.validate.scored import ScoredSet, read_run, score_sets
@@ -91,7 +92,14 @@ class _Study:
             stream = make_stream(self._fields(fresh), s.metrics, parts) if fresh else None
             runs.see_signatures({} if stream is None else stream.signatures)
             manner = Manner(
-                sets.rule, s.threshold, s.resamples, s.seed, s.level, s.worst, s.workers
+                sets.rule,
+                s.threshold,
+                s.resamples,
+                s.seed,
+                s.level,
+                s.worst,
+                s.verdict_meant,
+                s.workers,
             )
             raw = head_of(manner, stream, runs)
             self._notes += lower_notes(raw)
@@ -102,6 +110,8 @@ class _Study:
                 )
             else:
                 self._measure(raw, sets, stream, runs, manner)
+            if s.with_published:
+                raw["published"] = beside_published(raw)
             note = parts.note if stream is None else stream.plan.note
             raw["notes"] = self._notes + ([note] if note else [])
             found = Validation(raw)
@@ -122,6 +132,7 @@ class _Study:
             labels=files,
             default=pairs.LABEL if s.pairs else DEFAULT_LABEL,
             use=pairs.lacks if s.pairs else lambda _record: None,
+            keep=s.keep,
             mapping=s.mapping,
             on_bad_row=s.on_bad_row,
             limit=s.limit,
@@ -131,7 +142,7 @@ class _Study:
     def _fields(self, fresh: Sequence[LabelledSet]) -> list[str]:
         counts: dict[str, int] = {}
         for one in fresh:
-            for name, count in one.check.fields.items():
+            for name, count in one.fields.items():
                 counts[name] = counts.get(name, 0) + count
         return [name for name, count in counts.items() if count]
 
@@ -196,6 +207,7 @@ class _Study:
             "sha256": of.sha256,
             "n": of.n,
             "positives": of.positives,
+            "people_mean": of.people_mean,
             "groups": of.groups,
             "unused": dict(sorted(of.unused.items())),
             "models": of.models,

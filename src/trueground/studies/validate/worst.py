@@ -20,9 +20,13 @@ _PARTS = ("claims", "response", "facts", "references")
 
 
 def worst_rows(
-    scores: Floats, positive: NDArray[np.bool_], threshold: float | None, most: int
+    scores: Floats,
+    positive: NDArray[np.bool_],
+    threshold: float | None,
+    at_least: bool,
+    most: int,
 ) -> NDArray[np.int64]:
-    """Rows whose verdict (score > threshold) is not the label, the farthest from it first.
+    """Rows whose verdict (score > threshold, or ≥) is not the label, the farthest from it first.
 
     `scores` (n,) are turned so that more is better, NaN where there is none. Of equals the earlier
     row comes first.
@@ -30,7 +34,8 @@ def worst_rows(
     if threshold is None:
         return np.empty(0, np.int64)
     scored = ~np.isnan(scores)
-    wrong = np.flatnonzero(scored & ((scores > threshold) != positive))
+    said = scores >= threshold if at_least else scores > threshold
+    wrong = np.flatnonzero(scored & (said != positive))
     far = np.abs(scores[wrong] - threshold)
     return wrong[np.argsort(-far, kind="stable")][:most]
 

@@ -44,7 +44,7 @@ def pair_plots(pairs: Pairs, model: Pair) -> list[Plot]:
 def _pair_plot(pairs: Pairs, model: Pair, *, rated: bool) -> Plot | None:
     lines = [
         [
-            Dot(x, cell.mean or 0.0, f"{row.measure}, {kind}: {cell.mean or 0.0:.3f}",
+            Dot(x, cell.mean or 0.0, f"{row.measure}, {kind}: {cell.mean or 0.0:.4f}",
                 number if x > 1 else None, (number - 1) % SHAPES, model.source,
                 *(cell.ci or (None, None)))
             for (x, kind), cell in zip(_KINDS.items(), (row.general, row.specific), strict=True)

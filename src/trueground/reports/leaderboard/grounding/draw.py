@@ -99,7 +99,7 @@ def size_plot(table: BySize) -> Plot | None:
     parts = PARTS[1:] if split else (ALL,)
     crowded = len(table.rows) * len(parts) > _CROWDED
     dots = [
-        Dot(row.size, value, f"{row.name}, {p}: {value:.3f} at {row.size:g}B",
+        Dot(row.size, value, f"{row.name}, {p}: {value:.4f} at {row.size:g}B",
             None if crowded and row.source else number, k, row.source)
         for k, p in enumerate(parts)
         for number, row in enumerate(table.rows, 1)
@@ -113,7 +113,7 @@ def definition_plot(definition: Definition) -> Plot | None:
     if len(definition.rows) < LEAST:
         return None
     return plot([[
-        Dot(row.earlier, row.strict, f"{row.name}: {row.earlier:.3f}, {row.strict:.3f}", number,
+        Dot(row.earlier, row.strict, f"{row.name}: {row.earlier:.4f}, {row.strict:.4f}", number,
             0, row.source)
         for number, row in enumerate(definition.rows, 1)
     ]])  # fmt: skip
@@ -124,7 +124,7 @@ def outside_plot(score: OutsideScore) -> Plot | None:
     if len(score.rows) < LEAST:
         return None
     return plot([[
-        Dot(row.outside, row.mean, f"{row.name}: {row.outside:g}, {row.mean:.3f}", number, 0,
+        Dot(row.outside, row.mean, f"{row.name}: {row.outside:g}, {row.mean:.4f}", number, 0,
             row.source)
         for number, row in enumerate(score.rows, 1)
     ]])  # fmt: skip

@@ -116,7 +116,7 @@ def slope_picture(table: Instructions, measure: str, own: Shapes) -> Picture | N
         shape = own[row.name, row.source]
         ends = [
             _point(cell, x, scale, number if k else None, shape, row.source,
-                   f"{row.name}, v{k + 1}: {cell.mean or 0.0:.3f}")
+                   f"{row.name}, v{k + 1}: {cell.mean or 0.0:.4f}")
             for k, (x, cell) in enumerate(zip(_SLOPE, pair, strict=True))
             if cell
         ]  # fmt: skip
@@ -165,7 +165,7 @@ def _mark(
 ) -> Point:
     x, y, number, name, source, retriever = dot
     told = f"{name}, {retriever}" if retriever else name
-    words = f"{told}: {x_name} {x.mean or 0.0:.3f}, {y_name} {y.mean or 0.0:.3f}"
+    words = f"{told}: {x_name} {x.mean or 0.0:.4f}, {y_name} {y.mean or 0.0:.4f}"
     at = _x(across, x.mean or 0.0)
     point = _point(y, at, up, number, own[name, source], source, words)
     left, right = (_x(across, end) for end in x.ci) if x.ci else (None, None)
