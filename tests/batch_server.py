@@ -48,6 +48,7 @@ FATES: dict[str, Callable[[Call], tuple[int, dict[str, Any]]]] = {
     "no-choices": lambda call: (200, call.reply(choices=[])),
     "400": lambda _: (400, _said("top_k is unknown here")),
     "too-long": lambda _: (400, _said(_TOO_LONG, "context_length_exceeded")),
+    "twice": lambda call: (200, call.reply()),
     "403": lambda _: (403, _said("not for you")),
     "refused": lambda _: (429, _said(_QUOTA, "insufficient_quota")),
     "other-limit": lambda call: (
@@ -227,6 +228,9 @@ class BatchServer(LoopbackServer):
             files["output_file_id" if status == 200 else "error_file_id"].append(
                 orjson.dumps(shown)
             )
+            if fate == "twice":
+                shown["response"]["body"] = call.reply(content="that of another call")
+                files["output_file_id"].append(orjson.dumps(shown))
             batch.done += 1
         batch.results = {
             name: self._keep(b"".join(line + b"\n" for line in lines))

@@ -280,6 +280,24 @@ def test_refused_calls_end_the_session_and_go_again(tmp_path: Path) -> None:
     assert manifest(tmp_path / "run")["outcomes"]["answered"] == 5
 
 
+def test_several_replies_to_one_call_are_none(tmp_path: Path) -> None:
+    with BatchServer(lambda t, _: "twice" if number(t) == 1 else "ok", answer=answer) as server:
+        ask(tmp_path, server, n=4)
+    lines = log(tmp_path / "run")
+    assert {name for name, line in lines.items() if line["status"] == "error"} == {"q1"}
+    assert "several replies" in lines["q1"]["error"]
+
+
+def test_another_batch_than_the_one_asked_for_is_not_collected(tmp_path: Path) -> None:
+    with BatchServer(answer=answer) as server:
+        ask(tmp_path, server, n=4)
+        server.shapes["get"] = server._shown(server.batches[0])  # whatever is asked for
+        server.shapes["get"]["status"] = "completed"
+        with pytest.raises(UnreachableError, match="tells of batch batch_1 where batch_2 was"):
+            ask(tmp_path, server, n=4, out=tmp_path / "b", params=Params(seed=1))
+    assert not log(tmp_path / "b")
+
+
 def test_one_call_that_is_forbidden_fails_alone(tmp_path: Path) -> None:
     with BatchServer(lambda t, _: "403" if number(t) == 1 else "ok", answer=answer) as server:
         for _ in range(2):

@@ -148,7 +148,7 @@ class Parts:
 
     async def _batch(self, part: Part) -> Batch:
         if part.batch_id is not None:
-            return await self._api.get(part.batch_id)
+            return await self._api.get(part.batch_id, part.input_file_id)
         # The session that uploaded it died before it could write down whether the batch was made.
         mark = self._mark(part)
         found = await self._api.find(part.input_file_id, mark)

@@ -19,6 +19,7 @@ from trueground.evaluate.run_settings import RunSettings
 from trueground.models.base import UNREACHABLE, ChatModel, Reply
 from trueground.models.batches import Batch, BatchApi, BatchModel
 from trueground.net.failures import HttpError
+from trueground.net.redact import scrub
 from trueground.runs.directory import write_error
 from trueground.types import Status
 
@@ -151,9 +152,9 @@ class Batching:
     async def _collect(self, part: Part, batch: Batch) -> None:
         """Take the results of a batch that has ended."""
         if batch.status == "cancelled":
-            self._cancelled = batch.reason(self._secrets)
+            self._cancelled = scrub(batch.reason, self._secrets)
         elif batch.status != "completed" or not (batch.output_file_id or batch.error_file_id):
-            self._reason = batch.reason(self._secrets)
+            self._reason = scrub(batch.reason, self._secrets)
         async for result in self._api.results(batch, self._folder / "results.jsonl"):
             if result.custom_id not in self._waiting or result.reply is None:
                 continue

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -22,13 +24,16 @@ class Result(NamedTuple):
     """What came of one call; `reply` is None if the model was not asked.
 
     `other_limit`: the endpoint wants `max_completion_tokens` in the place of `max_tokens`.
-    `forbidden`: it lets nobody ask this, perhaps for what stands in it.
     """
 
     custom_id: str
     reply: Reply | None
     other_limit: bool = False
-    forbidden: bool = False
+
+    @property
+    def forbidden(self) -> bool:
+        """Whether the endpoint lets nobody ask this, perhaps for what stands in it."""
+        return self.reply is not None and (self.reply.error or "").startswith("HTTP 403")
 
 
 class _Response(msgspec.Struct):
@@ -60,7 +65,20 @@ def read_line(line: bytes, secrets: tuple[str, ...] = ()) -> Result | None:
         raise _unanswered(found.error)
     except HttpError as error:
         lost = without_secrets(failed(error), secrets)
-        return Result(found.custom_id, lost, wants_other_limit(error), error.status == 403)
+        return Result(found.custom_id, lost, wants_other_limit(error))
+
+
+def told_twice(lines: Iterable[bytes]) -> set[str]:
+    """The names of calls to which lines tell different things: none of them can be believed."""
+    first: dict[str, bytes] = {}
+    twice = set()
+    for line in lines:
+        found = _line(line)
+        if found is not None:
+            digest = hashlib.blake2b(line.strip(), digest_size=16).digest()
+            if first.setdefault(found.custom_id, digest) != digest:
+                twice.add(found.custom_id)
+    return twice
 
 
 def _line(line: bytes) -> _Line | None:

@@ -16,18 +16,20 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import msgspec
 import orjson
 
-from trueground.models.base import ChatRequest
-from trueground.models.batch_lines import Result, read_line
+from trueground.models.base import ChatRequest, Reply
+from trueground.models.batch_lines import Result, read_line, told_twice
 from trueground.models.endpoint import Endpoint
 from trueground.net.failures import HttpError, HttpReply, UnusableError, not_json, readable
 from trueground.net.http import HttpClient
 from trueground.net.redact import scrub
 from trueground.net.retry import persist
+from trueground.types import Status
 
 T = TypeVar("T")
 _WINDOW = "24h"  # the only one that the API knows
 _PAGE = 100
 _ENDED = {"completed", "failed", "expired", "cancelled"}
+_TWICE = "the batch holds several replies to this call, and nothing tells which one is its own"
 _SHOWN = 3  # errors of a failed batch that a message quotes
 
 
@@ -85,14 +87,15 @@ class Batch(msgspec.Struct):
             return max(0.0, float(end - self.created_at))
         return 0.0
 
-    def reason(self, secrets: tuple[str, ...]) -> str:
-        """Its status and what the endpoint finds wrong, in a few words, without these secrets."""
+    @property
+    def reason(self) -> str:
+        """Its status and what the endpoint finds wrong, in a few words."""
         errors = self.errors.get("data") if isinstance(self.errors, dict) else self.errors
         found = [_words(error) for error in errors] if isinstance(errors, list) else []
         words = "; ".join([word for word in found if word][:_SHOWN])
         nothing = " and has no results" if self.status.lower() == "completed" else ""
         told = f"batch {self.id} is {self.status}{nothing}" + (f": {words}" if words else "")
-        return scrub(told, secrets)
+        return scrub(told)
 
 
 class _File(msgspec.Struct):
@@ -151,7 +154,8 @@ class BatchApi:
         )
 
         async def make() -> Batch:
-            return _typed(await self._once.post_json(self._url("batches"), body), Batch)
+            made = _typed(await self._once.post_json(self._url("batches"), body), Batch)
+            return _own(made, made.id, file_id)
 
         async def find_or_make() -> Batch:
             return await self.find(file_id, mark) or await make()
@@ -183,24 +187,30 @@ class BatchApi:
                 return None
             after = page.data[-1].id
 
-    async def get(self, batch_id: str) -> Batch:
-        """The batch as it is now."""
-        return _converted(await self._client.get_json(self._url(f"batches/{batch_id}")), Batch)
+    async def get(self, batch_id: str, file_id: str | None = None) -> Batch:
+        """The batch as it is now; `file_id` is that of its calls, if known."""
+        found = await self._client.get_json(self._url(f"batches/{batch_id}"))
+        return _own(_converted(found, Batch), batch_id, file_id)
 
     async def results(self, batch: Batch, path: Path) -> AsyncIterator[Result]:
         """What came of the calls of a batch that has ended; `path` is a file to use meanwhile.
 
-        A line that cannot be read is left out: its call counts as not asked. Raises OSError.
+        A line that cannot be read is left out: its call counts as not asked. A call with several
+        replies has failed. Raises OSError.
         """
         for file_id in (batch.output_file_id, batch.error_file_id):
             if not file_id:
                 continue
             await self._client.download(self._url(f"files/{file_id}/content"), path)
             with path.open("rb") as lines:
+                twice = told_twice(lines)
+                lines.seek(0)
                 for line in lines:
                     result = read_line(line, self._model.endpoint.secrets)
-                    if result is not None:
+                    if result is not None and result.custom_id not in twice:
                         yield result
+            for name in sorted(twice):
+                yield Result(name, Reply(status=Status.ERROR, error=_TWICE))
 
     async def close(self) -> None:
         """Give back the connections that the model does not own."""
@@ -212,6 +222,15 @@ class BatchApi:
             return url
         joint = "&" if "?" in url else "?"
         return f"{url}{joint}limit={_PAGE}" + (f"&after={after}" if after else "")
+
+
+def _own(batch: Batch, batch_id: str, file_id: str | None) -> Batch:
+    """The batch itself, if it is the one that was asked for. Raises UnusableError."""
+    if batch.id == batch_id and None in (file_id, batch.input_file_id):
+        return batch
+    if (batch.id, batch.input_file_id) == (batch_id, file_id):
+        return batch
+    raise UnusableError(f"the endpoint tells of batch {batch.id} where {batch_id} was asked for")
 
 
 def _typed(reply: HttpReply, kind: type[T]) -> T:
