@@ -167,10 +167,6 @@ def _evidence(plan: Plan, evidence: Evidence, columns: Sequence[Column]) -> Evid
         for found, note in zip(result, column.notes or (), strict=False):
             if note:
                 found[spec.key] = dict(note)
-        if spec.metric.name == "abstained":
-            for found, phrase in zip(result, evidence.refusals, strict=True):
-                if phrase is not None:
-                    found[spec.key] = {"phrase": phrase}
         if spec.metric.tells and told.setdefault(spec.metric.tells, spec.key) == spec.key:
             for i, found in enumerate(result):
                 if said := spec.metric.tells(evidence, i):
