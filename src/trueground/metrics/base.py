@@ -11,6 +11,7 @@ import numpy as np
 from trueground.errors import UsageError
 from trueground.metrics.column import CODES, Column, Floats, Options
 from trueground.metrics.evidence import Evidence
+from trueground.plugins import write
 from trueground.text.refusal import REFUSAL_RULES
 from trueground.types import Status
 
@@ -131,6 +132,5 @@ def make_spec(metric: Metric, given: Mapping[str, str]) -> Spec:
         name: option.check(metric.name, name, given.get(name, option.default))
         for name, option in metric.options.items()
     }
-    changed = [f"{n}={v}" for n, v in options.items() if v != metric.options[n].default]
-    key = f"{metric.name}({','.join(changed)})" if changed else metric.name
-    return Spec(metric, options, key)
+    changed = {n: v for n, v in options.items() if v != metric.options[n].default}
+    return Spec(metric, options, write(metric.name, None, changed))

@@ -13,6 +13,7 @@ import orjson
 
 from trueground.errors import UsageError
 from trueground.metrics.registry import parse_spec
+from trueground.plugins import split_key
 from trueground.reports.leaderboard.prompt_names import prompt_of
 from trueground.reports.leaderboard.runs import Entry, Run
 from trueground.reports.leaderboard.short import short_names
@@ -209,7 +210,7 @@ def _may_differ(name: str, key: _Key) -> bool:
 
 
 def _direction(metric: str) -> bool | None:
-    name = metric.partition("@")[0]  # without the judge
+    name = split_key(metric).spec  # without the judge
     for one in (name, _MICRO.sub("", name)):  # a metric's own name comes first
         with suppress(UsageError):
             return parse_spec(one).metric.higher_is_better

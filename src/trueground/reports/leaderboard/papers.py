@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from trueground.benchmarks.published import PublishedScore, PublishedTable, published
 from trueground.errors import UsageError
 from trueground.metrics.registry import parse_spec
+from trueground.plugins import split_key
 from trueground.reports.leaderboard.board import Board, Column
 from trueground.reports.leaderboard.runs import (
     DATASET,
@@ -173,7 +174,7 @@ def _place(
 
 def _key(metric: str) -> str:
     """The canonical spelling of a metric with its options, without the judge."""
-    metric = metric.partition("@")[0]
+    metric = split_key(metric).spec
     try:
         return parse_spec(metric).key
     except UsageError:
