@@ -92,7 +92,7 @@ def test_no_judge_that_it_is_of(lexical: Path, judges: list[Any], told: str) -> 
 def test_several_of_the_name_and_none_is_meant(tmp_path: Path) -> None:
     path = llm(tmp_path, "llm:fake:False")
     with pytest.raises(
-        InputError, match=r"it was made with 'llm-1/.*, and the judges llm here are"
+        InputError, match=r"it was made with 'llm-2/.*, and the judges llm here are"
     ):
         with_calibration(["llm:fake:True", "llm:fake:Yes"], path)
     with pytest.raises(InputError, match="the scores of one say nothing of the other"):
