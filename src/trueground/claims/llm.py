@@ -69,7 +69,7 @@ class LLMDecomposer(Asks):
         prompt, cold = self._prompt.file, self._params.temperature
         demos = f"/{self._demos.signature}" if self._demos else ""
         return (
-            f"llm-1/{self._asker.model.signature}/{prompt.id}:{prompt.sha256[:12]}"
+            f"llm-2/{self._asker.model.signature}/{prompt.id}:{prompt.sha256[:12]}"
             f"/examples={self._examples}{demos}"
             f"/temperature={'none' if cold is None else f'{cold:g}'}"
             f"/max_tokens={self._params.max_tokens}"
