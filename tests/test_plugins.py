@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from trueground.errors import UsageError
+from trueground.evaluate.parts import make_parts
 from trueground.judges import get_judge
-from trueground.plugins import Given, read_given
+from trueground.metrics.registry import metric_of_key, parse_spec, parse_specs
+from trueground.plugins import (
+    Given,
+    quoted,
+    read_given,
+    read_model,
+    split_key,
+    split_outside,
+    write,
+)
 
 
 @pytest.mark.parametrize(
@@ -72,3 +85,47 @@ def test_what_is_no_whole_number(word: str) -> None:
 def test_whole_numbers() -> None:
     part = Given("judge", "b", options={"n": "7", "most": "9" * 9})
     assert (part.whole("n", 4), part.whole("most", 4), part.whole("m", 4)) == (7, 999_999_999, 4)
+
+
+_ANY = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+_NAMES = st.from_regex(r"[A-Za-z_][\w-]{0,8}", fullmatch=True)
+
+
+@given(name=_NAMES, model=st.none() | _ANY, options=st.dictionaries(_NAMES, _ANY, max_size=3))
+def test_what_is_written_is_read_again(
+    name: str, model: str | None, options: dict[str, str]
+) -> None:
+    """Round trip: for parts, for the models of roles, and within a list."""
+    part = Given("judge", name, model, options)
+    assert read_given("judge", part.written) == part
+    assert split_outside(f"a, {part.written} ,b") == ["a", part.written, "b"]
+    assert split_key(write(name, None, options) + "@nli") == (
+        name,
+        write(name, None, options),
+        "nli",
+    )
+    if model is not None:
+        written = write("role", None, options).removeprefix("role")
+        assert read_model("role", quoted(model) + written) == (
+            model,
+            Given("model", "role", None, options),
+        )
+
+
+def test_quotes_mean_the_same_wherever_parts_are_named(tmp_path: Path) -> None:
+    model = {"base_url": "http://127.0.0.1:9/v1?a=1,b=2"}
+    judge = 'llm:"my(model)"(base_url="http://127.0.0.1:9/v1?a=1,b=2")'
+    with closing(make_parts(judge)) as parts:
+        assert parts.rater_given == Given("rater", "llm", "my(model)", model)
+    assert read_model("writer", judge.removeprefix("llm:"))[1].options == model
+    spec = parse_spec('bem(model="org/m@main",device="cpu")')
+    assert spec.options["model"] == "org/m@main"
+    assert metric_of_key(f"{spec.key}@nli") is spec.metric
+    key = parse_spec(f'rated(rubric="{tmp_path}/my, own (1).txt")').key
+    assert [one.key for one in parse_specs(f"f1,{key},recall")] == ["f1", key, "recall"]
+
+
+def test_reading_is_linear() -> None:
+    for text in ('"' * 200_000, "(" * 200_000, "a=" * 100_000, "'a" * 100_000, "b(" + "x=1," * 9):
+        with pytest.raises(UsageError):
+            read_given("judge", text)

@@ -1,7 +1,8 @@
 """Parts by name: registering them, reading what a user wrote, loading what is installed.
 
 A part is written `NAME`, `NAME:MODEL` or `NAME:MODEL(option=value,option=value)`. MODEL and values
-may stand in single or double quotes, and must where they hold parentheses or, in a value, commas.
+may stand in single or double quotes, and must where they hold parentheses or, in a value, commas; a
+quotation mark within is doubled. This is the one place that reads and writes such texts.
 
 A package names a module as an entry point of one of GROUPS; the module registers its parts when it
 is imported. A part that a script registers by itself is known in that process only.
@@ -15,8 +16,9 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
+from itertools import pairwise
 from math import isfinite
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from trueground.errors import UsageError, unknown_name
 
@@ -29,12 +31,15 @@ GROUPS = (
     "trueground.retrievers",
 )
 T = TypeVar("T")
-_QUOTED = r"\"[^\"]*\"|'[^']*'"
-_WRITTEN = re.compile(
-    rf"\s*([A-Za-z_][\w-]*)\s*(?::\s*({_QUOTED}|[^()]*?)\s*)?(?:\((.*)\))?\s*", re.DOTALL
-)
-_OPTION = re.compile(rf"([^=,]*)=\s*({_QUOTED}|[^,]*?)\s*(?:,|\Z)", re.DOTALL)
 _QUOTES = "\"'"
+_QUOTED = r"\"(?:[^\"]|\"\")*+\"|'(?:[^']|'')*+'"
+_IN_QUOTES = re.compile(_QUOTED)
+_TOKEN = re.compile(rf"(?<![^\s:=(,+])(?:{_QUOTED})|.", re.DOTALL)
+_NEEDS_QUOTES = re.compile(r"[\s,()\"'+]")
+# Over the blotted text.
+_WRITTEN = re.compile(
+    r"\s*([A-Za-z_][\w.-]*)\s*(?::\s*([^()]*?)\s*)?(?:\(([^()]*)\))?\s*", re.DOTALL
+)
 _DIGITS = 9  # of a whole number
 _SHOWN = 60  # characters of a value that is refused
 _only_here: set[tuple[str, str]] = set()
@@ -88,6 +93,11 @@ class Given:
     options: Mapping[str, str] = field(default_factory=dict)
     cache: bool = True
 
+    @property
+    def written(self) -> str:
+        """The part as it can be read again."""
+        return write(self.name, self.model, self.options)
+
     def see(self, known: Iterable[str], *, model: bool = True) -> None:
         """UsageError for an option that is not known, or a model where none can be meant."""
         known = tuple(known)
@@ -99,7 +109,12 @@ class Given:
                     f"the {self.kind} {self.name} takes no options, and was given {option!r}; "
                     "leave the parentheses out"
                 )
-        if self.model is not None and not model:
+        if not model:
+            self.see_no_model()
+
+    def see_no_model(self) -> None:
+        """UsageError for a model where none can be meant."""
+        if self.model is not None:
             raise UsageError(f"the {self.kind} {self.name} takes no model; write {self.name}")
 
     def text(self, option: str, default: str, allowed: Iterable[str] = ()) -> str:
@@ -143,26 +158,92 @@ class Given:
 
 def read_given(kind: str, text: str, *, cache: bool = True) -> Given:
     """`NAME:MODEL(option=value,…)` in its pieces. UsageError where it cannot be read."""
-    match = _WRITTEN.fullmatch(text)
-    model = None if match is None or match[2] is None else _bare(match[2])
-    if match is None or (match[2] is not None and not model):
+    match = _WRITTEN.fullmatch(blotted(text))
+    model = None
+    if match is not None and match.start(2) >= 0:
+        model = _bare(text[slice(*match.span(2))])
+    if match is None or (match.start(2) >= 0 and not model):
         # What stands in the parentheses may hold a password: it is not repeated.
         shown = text.partition("(")[0] + "(…" * ("(" in text)
         raise UsageError(
             f"cannot read the {kind} {shown!r}; write NAME, NAME:MODEL or NAME:MODEL(option=value)"
         )
-    return Given(kind, match[1], model, _options(f"{kind} {match[1]}", match[3] or ""), cache)
+    inside = text[slice(*match.span(3))] if match[3] else ""
+    return Given(kind, match[1], model, _options(f"{kind} {match[1]}", inside), cache)
+
+
+def read_model(role: str, text: str) -> tuple[str, Given]:
+    """`MODEL(option=value,…)`: a model's name, which may hold colons, and the options of its role.
+
+    A name that itself ends in parentheses stands in quotes. UsageError where it cannot be read.
+    """
+    seen = blotted(text := text.strip())
+    opened = seen.rfind("(") if seen.endswith(")") else -1
+    name = _bare((text if opened < 0 else text[:opened]).strip())
+    if not name:
+        raise UsageError(f"the model of the {role} has no name; write NAME or NAME(option=value)")
+    return name, read_given("model", role + text[opened:] if opened >= 0 else role)
+
+
+def write(name: str, model: str | None = None, options: Mapping[str, str] | None = None) -> str:
+    """`NAME:MODEL(option=value,…)`, as `read_given` reads it; quotes where they are needed."""
+    said = ",".join(f"{option}={quoted(value)}" for option, value in (options or {}).items())
+    behind = "" if model is None else f":{quoted(model)}"
+    return f"{name}{behind}" + (f"({said})" if said else "")
+
+
+def quoted(word: str) -> str:
+    """The word as it stands for a model or a value; a quotation mark within is doubled."""
+    if word and not _NEEDS_QUOTES.search(word):
+        return word
+    mark = "'" if '"' in word else '"'
+    return mark + word.replace(mark, mark * 2) + mark
+
+
+def blotted(text: str) -> str:
+    """The text, as long as before, without what stands within quotes or parentheses.
+
+    So a mark that is found in it separates. Quotes open where a word begins.
+    """
+    found, depth = [], 0
+    for token in _TOKEN.finditer(text):
+        word = token[0]
+        depth = max(0, depth - (word == ")"))
+        shown = word if len(word) == 1 else word[0] + "\0" * (len(word) - 2) + word[-1]
+        found.append("\0" * len(word) if depth else shown)
+        depth += word == "("
+    return "".join(found)
+
+
+def split_outside(text: str, mark: str = ",") -> list[str]:
+    """The pieces between marks that stand outside quotes and parentheses, stripped."""
+    cuts = [-1, *(m.start() for m in re.finditer(re.escape(mark), blotted(text))), len(text)]
+    return [text[a + 1 : b].strip() for a, b in pairwise(cuts)]
+
+
+class Key(NamedTuple):
+    """A key of results, `name(option=value)@judge`: name, what comes before the judge, judge."""
+
+    name: str
+    spec: str
+    judge: str
+
+
+def split_key(key: str) -> Key:
+    """The pieces of a key; an @ within parentheses belongs to an option."""
+    at = blotted(key).find("@")
+    spec, judge = (key, "") if at < 0 else (key[:at], key[at + 1 :])
+    return Key(spec.partition("(")[0].strip(), spec, judge)
 
 
 def _options(part: str, text: str) -> dict[str, str]:
     """What stands between the parentheses. UsageError."""
     options: dict[str, str] = {}
-    while text := text.lstrip(", \t\r\n"):
-        match = _OPTION.match(text)
-        option, value = (match[1].strip(), _bare(match[2])) if match else ("", None)
-        if match is None or not option or not value:
-            name, equals, _ = text.partition(",")[0].partition("=")
-            found = f"{name.strip()}=…" if equals else f"option number {len(options) + 1}"
+    for number, piece in enumerate(filter(None, split_outside(text)), 1):
+        option, equals, word = piece.partition("=")
+        option, value = option.strip(), _bare(word.strip())
+        if not option or not value:
+            found = f"{option}=…" if equals else f"option number {number}"
             raise UsageError(
                 f"{part}: cannot read {found}; write option=value. What holds a comma or "
                 "parentheses stands in quotes"
@@ -170,7 +251,6 @@ def _options(part: str, text: str) -> dict[str, str]:
         if option in options:
             raise UsageError(f"{part}: the option {option!r} is given twice")
         options[option] = value
-        text = text[match.end() :]
     return options
 
 
@@ -178,9 +258,7 @@ def _bare(word: str) -> str | None:
     """The word without its quotes; None where they are not closed."""
     if word[:1] not in _QUOTES or not word:
         return word
-    return (
-        word[1:-1] if len(word) > 1 and word[-1] == word[0] and word.count(word[0]) == 2 else None
-    )
+    return word[1:-1].replace(word[0] * 2, word[0]) if _IN_QUOTES.fullmatch(word) else None
 
 
 def make(kind: str, registry: MutableMapping[str, Callable[..., T]], given: Given) -> T:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.annotation.filling import GOLD, VALID, build_of, fill, fill_sheet
 
 from trueground.annotation.answers import read_answers
@@ -408,3 +411,22 @@ def test_labels_that_cannot_be_read(tmp_path: Path) -> None:
         read_labels(path, "validity")
     path.write_text('{"kind":"contains","id":"a"}\n')
     assert read_labels(path, "validity") == {}
+
+
+_CELLS = st.text(st.sampled_from([*"ab1 =+-@'\";,|\t\r\n\x0b", "\u2028"]), max_size=14)
+
+
+@given(st.lists(_CELLS, min_size=1, max_size=4))
+def test_no_program_finds_a_formula_however_it_splits(cells: list[str]) -> None:
+    """Cells are in quotes, and no sign that some program splits at has a formula behind it."""
+    assert [unguard(guard(cell)) for cell in cells] == cells
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
+    writer.writerow(["kind", *map(guard, cells)])
+    text = out.getvalue()
+    for sign in ",;\t|":
+        rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=sign)]
+        rows += [*csv.reader(text.splitlines(), delimiter=sign)]
+        rows += [line.split(sign) for line in text.splitlines() if sign != ","]
+        for cell in (cell for row in rows for cell in row):
+            assert not cell.strip().strip('"').strip().startswith(("=", "+", "-", "@")), text

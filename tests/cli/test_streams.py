@@ -1,116 +1,117 @@
-"""What holds for every command: closed streams, words that cannot be meant, files that fail."""
+"""Control characters of file names, data and endpoints are shown on the terminal, never sent."""
 
 from __future__ import annotations
 
+import io
+import json
 import os
+import pty
+import re
 import subprocess
 import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
-from tests.evaluate.questions_file import write_questions
+from hypothesis import given
+from hypothesis import strategies as st
 
-RUN = ("run", "faitheval/unanswerable", "--data", "q.jsonl", "--model", "fake:unknown")
-SCORE = ("score", "answers.jsonl")
-URL = "s3://me:secret@bucket/x"
+from trueground.cli.streams import Shown, escaped
+
+EVIL = "\x1b]0;owned\x07\x1b[31m\x9b2J\u202e"
+SENT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+PROGRAM = [sys.executable, "-m", "trueground"]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    write_questions(tmp_path / "q.jsonl", 3)
-    answer = '{"id": "a", "response": "Paris", "references": ["Paris"]}\n'
-    (tmp_path / "answers.jsonl").write_text(answer)
-    return tmp_path
+def rows(tmp_path: Path) -> Path:
+    file = tmp_path / f"rows{EVIL}.jsonl"
+    row = {"id": "a", "question": "q", "response": "It is old.", "contexts": ["It is old."]}
+    file.write_text(json.dumps(row | {f"group{EVIL}": f"value{EVIL}"}))
+    return file
 
 
-def trueground(
-    *words: str | bytes, cwd: Path, redirected: str = ""
-) -> subprocess.CompletedProcess[str]:
-    """Run the command in a shell, with the shell's redirections."""
-    command = ["sh", "-c", f'exec "$@" {redirected}', "sh", sys.executable, "-m", "trueground"]
-    env = {**os.environ, "TRUEGROUND_HOME": str(cwd / "home")}
-    done = subprocess.run([*command, *words], cwd=cwd, env=env, capture_output=True, text=True)
-    assert "Traceback" not in done.stderr
-    return done
+def said(folder: Path, *words: str) -> str:
+    environment = os.environ | {"TRUEGROUND_HOME": str(folder / "home")}
+    done = subprocess.run(
+        [*PROGRAM, *words], capture_output=True, timeout=120, env=environment, check=False
+    )
+    text = (done.stdout + done.stderr).decode()
+    assert text
+    assert not SENT.search(text), ascii(text)
+    return text
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("words", [RUN, SCORE])
-def test_a_closed_stream_stops_nothing(words: tuple[str, ...], closed: str, folder: Path) -> None:
-    done = trueground(*words, "--out", "out", cwd=folder, redirected=closed)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert (done.stdout != "") == (">&-" not in closed.replace("2>&-", ""))
-    assert (folder / "out/summary.json").exists()
-    assert (folder / "out/report.html").read_text().startswith("<!doctype html>")
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_names_of_files_columns_and_values(rows: Path, tmp_path: Path, form: str) -> None:
+    out = str(tmp_path / f"out{EVIL}")
+    words = ("--metrics", "k_precision", "--by", f"group{EVIL}", "--out", out, "--format", form)
+    text = said(tmp_path, "score", str(rows), *words)
+    assert r"\u001b" in text or "�" in text
+    if form == "json":
+        assert f"group{EVIL}" in json.loads(text)["by"]
 
 
-def test_a_full_standard_output_is_told(folder: Path) -> None:
-    done = trueground("list", "metrics", cwd=folder, redirected=">/dev/full")
-    assert done.returncode == 5
-    assert "writing to standard output failed: No space left" in done.stderr
+def test_what_cannot_be_meant(rows: Path, tmp_path: Path) -> None:
+    assert r"\u001b]0;owned\u0007" in said(tmp_path, "score", f"{rows}{EVIL}")
+    said(tmp_path, "score", str(rows), "--metrics", f"f1{EVIL}")
+    said(tmp_path, "score", str(rows), f"--{EVIL}")
+    said(tmp_path, "report", f"no{EVIL}")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        (*RUN, "--base-url", ""),
-        (*RUN, "--model", "gpt", "--base-url", "http://localhost:1/v1", "--base-url", ""),
-        (*RUN, "--out="),
-        (*RUN, "--prompt", ""),
-        (*RUN, "--prices", ""),
-        (*RUN, "--wrapper", ""),
-        ("run", "faitheval/unanswerable", "--model", "fake:unknown", "--data", ""),
-        ("data", "fetch", "mrqa", "--from", ""),
-        (*SCORE, "--out", ""),
-    ],
-)
-def test_an_empty_value_is_no_value(words: tuple[str, ...], folder: Path) -> None:
-    before = sorted(folder.rglob("*"))
-    done = trueground(*words, cwd=folder)
-    option = words[-1].rstrip("=") or words[-2]
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"trueground: {option} is given an empty value")
-    assert sorted(folder.rglob("*")) == before
+def test_errors_of_an_endpoint(rows: Path, tmp_path: Path) -> None:
+    class Refusing(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.dumps({"error": {"message": f"no{EVIL}"}}).encode()
+            self.send_response(401, "No")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        judge = f"llm:m(base_url=http://127.0.0.1:{server.server_port}/v1,max_attempts=1)"
+        words = ("--metrics", "grounding_precision", "--judge", judge)
+        text = said(tmp_path, "score", str(rows), *words)
+        server.shutdown()
+    assert "owned" in text
 
 
-def test_an_empty_argument_is_no_folder(folder: Path) -> None:
-    done = trueground("report", "", cwd=folder)
-    assert done.returncode == 2
-    assert "an argument is given an empty value" in done.stderr
+def test_a_bar_on_a_terminal_draws_and_the_rest_is_shown(rows: Path, tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    words = ["score", str(rows), "--metrics", "k_precision", "--by", f"group{EVIL}"]
+    with subprocess.Popen([*PROGRAM, *words], stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        found = b""
+        while True:
+            try:
+                found += (part := os.read(ours, 65_536))
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+        assert process.wait(120) == 0
+    os.close(ours)
+    text = found.decode()
+    assert "k_precision" in text
+    assert "\x1b]0;owned" not in text
+    assert "\x9b" not in text
 
 
-def test_what_is_no_text_is_told_before_a_folder_is_made(folder: Path) -> None:
-    before = sorted(folder.rglob("*"))
-    for words in ((*RUN, "--model", b"fake:\xff"), (*RUN, b"--by=\xff")):
-        done = trueground(*words, cwd=folder)
-        assert done.returncode == 2
-        assert "is not valid UTF-8: " in done.stderr
-        assert "\\udcff'" in done.stderr
-    assert sorted(folder.rglob("*")) == before
+@given(st.text())
+def test_json_means_the_same(text: str) -> None:
+    assert json.loads(escaped(json.dumps(text, ensure_ascii=False))) == text
+    assert not SENT.search(escaped(text))
 
 
-@pytest.mark.parametrize("words", [RUN, SCORE, ("report", "runs"), ("compare", "a", "b")])
-def test_results_are_not_written_to_urls(words: tuple[str, ...], folder: Path) -> None:
-    for out in (["--out", URL], [f"--out={URL}"]):
-        done = trueground(*words, *out, cwd=folder)
-        assert done.returncode == 2
-        assert "--out is the URL s3://bucket/x; name a path on this machine" in done.stderr
-    assert not (folder / "s3:").exists()
-
-
-def test_a_file_that_fails_is_named(folder: Path) -> None:
-    name = "n" * 300
-    done = trueground("report", name, cwd=folder)
-    assert done.returncode == 2
-    assert f"{name}/manifest.json: File name too long" in done.stderr
-    assert "standard output" not in done.stderr
-
-
-def test_a_log_that_cannot_be_opened_is_named(folder: Path) -> None:
-    trueground(*RUN, "--out", "out", cwd=folder)
-    (folder / "out/responses.jsonl").unlink()
-    (folder / "out/responses.jsonl").mkdir()
-    done = trueground(*RUN, "--out", "out", cwd=folder)
-    assert done.returncode == 2
-    assert "responses.jsonl" in done.stderr
-    assert "standard output" not in done.stderr
+def test_text_and_bytes_take_the_same_way() -> None:
+    raw = io.BytesIO()
+    stream = Shown(io.TextIOWrapper(raw, encoding="utf-8"))
+    print(f"a{EVIL}\tb", file=stream)  # type: ignore[call-overload]
+    stream.flush()
+    stream.buffer.write(f"a{EVIL}\tb\n".encode())
+    first, second = raw.getvalue().decode().splitlines()
+    assert first == second == escaped(f"a{EVIL}\tb")

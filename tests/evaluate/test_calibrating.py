@@ -54,7 +54,7 @@ def llm(path: Path, text: str) -> Path:
 
 
 def test_it_goes_to_the_judge_that_it_is_of(lexical: Path, tmp_path: Path) -> None:
-    option = f'calibration="{lexical}"'
+    option = f"calibration={lexical}"
     assert with_calibration(["lexical"], lexical) == [f"lexical({option})"]
     assert with_calibration(["llm:fake:True", "lexical(threshold=0.2)"], lexical) == [
         "llm:fake:True",
@@ -62,7 +62,7 @@ def test_it_goes_to_the_judge_that_it_is_of(lexical: Path, tmp_path: Path) -> No
     ]
     says_false = llm(tmp_path, "llm:fake:False")
     both = with_calibration(["llm:fake:True", "llm:fake:False"], says_false)
-    assert both == ["llm:fake:True", f'llm:fake:False(calibration="{says_false}")']
+    assert both == ["llm:fake:True", f"llm:fake:False(calibration={says_false})"]
 
 
 def test_a_judge_of_ones_own_is_wrapped(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_no_judge_that_it_is_of(lexical: Path, judges: list[Any], told: str) -> 
 def test_several_of_the_name_and_none_is_meant(tmp_path: Path) -> None:
     path = llm(tmp_path, "llm:fake:False")
     with pytest.raises(
-        InputError, match=r"it was made with 'llm-1/.*, and the judges llm here are"
+        InputError, match=r"it was made with 'llm-2/.*, and the judges llm here are"
     ):
         with_calibration(["llm:fake:True", "llm:fake:Yes"], path)
     with pytest.raises(InputError, match="the scores of one say nothing of the other"):
@@ -159,7 +159,7 @@ def test_a_language_model_from_labels_to_support(
 def test_several_files_each_to_its_judge(lexical: Path, tmp_path: Path) -> None:
     other = llm(tmp_path, "llm:fake:False")
     judges = ["llm:fake:False", "lexical"]
-    both = [f'llm:fake:False(calibration="{other}")', f'lexical(calibration="{lexical}")']
+    both = [f"llm:fake:False(calibration={other})", f"lexical(calibration={lexical})"]
     assert with_calibration(judges, [lexical, other]) == both
     assert with_calibration(judges, [str(other), lexical]) == both
     assert with_calibration(judges, []) == judges

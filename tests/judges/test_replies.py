@@ -41,6 +41,35 @@ PLAIN = [
     "The context gives the year.\nTherefore, the statement is True.",
     "All of it is there. So the answer is: **True**",
     "Yes.\nIt is there.",
+    "Yes,",
+    "Yes, it does.",
+    "True, because the context says so.",
+    "**Yes**, the passage names the year.",
+    "Answer: Yes, the passage names the year.",
+    "Yes the passage names the year",
+    "Yes, the passage names the year.\n\nIt stands in its second sentence.",
+    "Based on the context, yes.",
+]
+# With what they say about the answer, which does not turn with the verdict.
+LONGER = [
+    ("Yes, the response is correct.", True),
+    ("Yes the response is correct", True),
+    ("Yes, it is supported by the context.", True),
+    ("No, it contradicts.", False),
+    ("No, that is not true.", False),
+    ("No, the response is incorrect.", False),
+    ("No, this isn't supported.", False),
+    ("No, no information about it is given.", False),
+    ("False, the statement is not entirely true.", False),
+    ("No, the response is correct.", None),
+    ("Yes, the response is incorrect.", None),
+    ("Yes, the statement is false.", None),
+    ("Yes, but the year is wrong.", None),
+    ("Yes, partly.", None),
+    ("Yes and no.", None),
+    ("Yes, no.", None),
+    ("No doubt, the response is fine.", None),
+    ("No one knows.", None),
 ]
 NONE = [
     "",
@@ -72,6 +101,11 @@ NONE = [
     "There is no such thing",
     "none",
 ]
+
+
+@pytest.mark.parametrize(("reply", "verdict"), LONGER)
+def test_a_verdict_that_is_explained_in_its_line(reply: str, verdict: bool | None) -> None:
+    assert read_verdict(reply) is verdict
 
 
 @pytest.mark.parametrize("reply", PLAIN)

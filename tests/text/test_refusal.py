@@ -8,10 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trueground.text.refusal import REFUSAL_RULES, _has_cue, _rules, refusal
+from trueground.text.refusal import (
+    MEASURED,
+    REFUSAL_RULES,
+    _has_cue,
+    _rules,
+    contains_refusal,
+    refusal,
+)
 
 CASES = Path(__file__).parents[1] / "data" / "abstention_cases.jsonl"
 LABELLED = [json.loads(line) for line in CASES.read_text("utf-8").splitlines()]
+HELD = [
+    json.loads(line)
+    for line in CASES.with_name("abstention_held.jsonl").read_text("utf-8").splitlines()
+]
 
 MORE = """
 1|The passage describes the bridge but does not say who built it.
@@ -126,3 +137,61 @@ pieces = st.lists(st.sampled_from(PIECES), max_size=10).map("".join)
 @given(st.one_of(st.text(max_size=80), pieces))
 def test_any_text_is_read_and_outer_space_means_nothing(text):
     assert refusal(f" \n\t{text}\u3000 ") == refusal(text)
+
+
+def test_what_stands_beside_the_rates_is_what_was_measured():
+    found = [refusal(c["response"], c.get("references") or ()) is not None for c in HELD]
+    right = sum(f and c["abstained"] for f, c in zip(found, HELD, strict=True))
+    assert {
+        "rules": REFUSAL_RULES,
+        "labelled": len(HELD),
+        "precision": round(right / sum(found), 3),
+        "recall": round(right / sum(c["abstained"] for c in HELD), 3),
+    } == MEASURED
+
+
+SOURCES = (
+    *("The passage", "The given context", "The information provided", "This Wikipedia article"),
+    *("The text about Venus", "The two documents I was given", "The evidence you gave me"),
+    "The information provided in the passage",
+)
+LACKS = (
+    *("does not say", "doesn’t mention", "did not specify", "never tells", "has not revealed"),
+    *("gives no information about", "fails to explain", "says nothing about", "cannot tell us"),
+)
+ASKED = ("the price", "who built the bridge", "the date of the battle")
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("lacks", LACKS)
+def test_a_source_that_does_not_tell_declines_whatever_it_is_called(source, lacks):
+    for asked in ASKED:
+        for after in (".", ". [1]", ". Reference: [1]", " (Document 2)."):
+            assert refusal(f"{source} {lacks} {asked}{after}"), (asked, after)
+    assert refusal(f"{source}, however, {lacks} that, so I don't know.")
+    assert refusal(f"{source} {lacks} the price, but it was 40 euros.") is None
+
+
+@pytest.mark.parametrize(
+    "who", ["The king", "Her brother", "The company", "The police", "Most visitors", "The law"]
+)
+@pytest.mark.parametrize("lacks", LACKS)
+def test_anybody_else_who_does_not_tell_is_an_answer(who, lacks):
+    for asked in ASKED:
+        assert refusal(f"{who} {lacks} {asked}.") is None
+
+
+def test_what_is_said_of_the_world_is_an_answer_unless_a_reference_knows_better():
+    for response in ("It is unknown who wrote it.", "The cause cannot be determined."):
+        assert refusal(response) is None
+        assert refusal(response, ["", " "]) is None
+        assert refusal(response, ["It is not known who wrote it"]) is None
+        assert refusal(response, ["Cynewulf"])
+    assert refusal("The cause of death could not be determined.", ["a fever"]) is None
+    assert refusal("The cause cannot be determined from the passage.")
+
+
+def test_plain_phrases_are_found_anywhere():
+    assert contains_refusal("Paris, but I don’t know for sure.") == "i don't know"
+    assert contains_refusal("The  passage does\nnot mention it.") == "does not mention"
+    assert contains_refusal("Paris.") is None

@@ -1,7 +1,8 @@
 """Tasks as a spreadsheet (CSV): one row a task, what is shown before what is filled in.
 
 Values that a spreadsheet would run as a formula, or turn into a date or another number, stand
-behind an apostrophe, which is taken off when the answers come back.
+behind an apostrophe, which is taken off when the answers come back. So do those within a text that
+would stand at the beginning of a cell for a program that splits at other signs than commas.
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ from trueground.annotation.given import Given
 from trueground.annotation.values import NONE
 
 LONGEST_CELL = 32_767  # characters; spreadsheets cut what is longer
-_FORMULA = tuple("=+-@＝＋－＠\t\r\n'")
+_BEGINS = r"=+\-@＝＋－＠'"
+_FORMULA = re.compile(rf"[\s\"]*[{_BEGINS}]|[\t\r\n]")
+# Behind such a sign another cell or row begins, for some programs.
+_CELL = r"[;|\t\r\n\x0b\x0c\x1c-\x1f\x85\u2028\u2029]"
+_INNER = re.compile(rf"({_CELL}[\s\"]*)(?=[{_BEGINS}])")
+_GUARDED = re.compile(rf"({_CELL}[\s\"]*)'(?=[{_BEGINS}])")
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _TAKEN_FOR_NUMBER = re.compile(
     rf"(?:[\d\s.,:/eE%$€£()+-]|am|pm|(?:{_MONTHS})[a-z]*+)+|true|false", re.IGNORECASE
@@ -27,7 +33,7 @@ _SAFE_NUMBER = re.compile(r"(?:0|[1-9]\d{0,14})")
 def sheet(rows: Sequence[tuple[Given, str]], kind: Kind) -> bytes:
     """The tasks of one kind, each with its annotator, as CSV in UTF-8 with a mark."""
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\r\n")
+    writer = csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     writer.writerow(header(kind))
     for given, annotator in rows:
         shown = [guard(given.cells[name]) for name in kind.shows]
@@ -62,16 +68,18 @@ def too_long(rows: Iterable[Given]) -> int:
 
 def guard(text: str) -> str:
     """The text as spreadsheets leave it alone."""
-    return f"'{text}" if _needs_guard(text) else text
+    return ("'" if _needs_guard(text) else "") + _INNER.sub(r"\1'", text)
 
 
 def unguard(text: str) -> str:
-    """The text without the apostrophe of `guard`."""
-    return text[1:] if text.startswith("'") and _needs_guard(text[1:]) else text
+    """The text without the apostrophes of `guard`."""
+    if text.startswith("'") and _needs_guard(_GUARDED.sub(r"\1", text[1:])):
+        text = text[1:]
+    return _GUARDED.sub(r"\1", text)
 
 
 def _needs_guard(text: str) -> bool:
-    if text.startswith(_FORMULA):
+    if _FORMULA.match(text):
         return True
     if len(text) > 60 or _SAFE_NUMBER.fullmatch(text):
         return False

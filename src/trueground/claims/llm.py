@@ -15,11 +15,12 @@ import msgspec
 
 from trueground.claims.base import Decomposed
 from trueground.claims.clean import clean, is_one_word
-from trueground.claims.demonstrations import NONE, Demonstrations, one_line
+from trueground.claims.demonstrations import NONE, Demonstration, Demonstrations, one_line
 from trueground.claims.phrases import is_chatter, skip_boilerplate
 from trueground.errors import UsageError
 from trueground.models.asker import OPTIONS, Asker, Asks, model_of, params_of
 from trueground.models.base import ChatRequest, Reply
+from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
 from trueground.plugins import Given
 from trueground.records.problems import shorten
@@ -68,7 +69,7 @@ class LLMDecomposer(Asks):
         prompt, cold = self._prompt.file, self._params.temperature
         demos = f"/{self._demos.signature}" if self._demos else ""
         return (
-            f"llm-1/{self._asker.model.signature}/{prompt.id}:{prompt.sha256[:12]}"
+            f"llm-2/{self._asker.model.signature}/{prompt.id}:{prompt.sha256[:12]}"
             f"/examples={self._examples}{demos}"
             f"/temperature={'none' if cold is None else f'{cold:g}'}"
             f"/max_tokens={self._params.max_tokens}"
@@ -87,14 +88,19 @@ class LLMDecomposer(Asks):
     def _requests(self, asked: Sequence[str]) -> list[ChatRequest]:
         shown = self._demos.nearest(asked, self._examples) if self._demos else [[] for _ in asked]
         return [
-            ChatRequest(
-                self._prompt.fill(
-                    {"sentence": sentence, "examples": "\n\n".join(map(str, examples))}
-                ),
-                self._params,
-            )
+            ChatRequest(self._prompt.fill(_places(sentence, examples)), self._params)
             for sentence, examples in zip(asked, shown, strict=True)
         ]
+
+
+def _places(sentence: str, examples: Sequence[Demonstration]) -> dict[str, str]:
+    mark = mark_for([sentence])
+    return {
+        "sentence": block("SENTENCE", sentence, mark),
+        "plain_sentence": sentence,
+        "mark": mark,
+        "examples": "\n\n".join(map(str, examples)),
+    }
 
 
 def read_facts(reply: str) -> list[str] | None:
@@ -154,9 +160,9 @@ class _Work(NamedTuple):
 def _prompt(given: Given) -> Prompt:
     path = given.options.get("prompt")
     if path is None:
-        prompt = packaged_prompt("trueground.claims", "facts-1")
+        prompt = packaged_prompt("trueground.claims", "facts-2")
     else:
-        prompt = user_prompt(Path(path), ("sentence",), ("examples",))
+        prompt = user_prompt(Path(path), ("sentence",), ("examples", "mark"), plain=("sentence",))
     for option in ("demos", "examples"):
         if option in given.options and not prompt.has("examples"):
             raise UsageError(

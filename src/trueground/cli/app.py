@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from collections.abc import Sequence
@@ -28,6 +27,7 @@ from trueground.cli import (
     scoring,
     validating,
 )
+from trueground.cli.streams import guard_streams
 
 INTERRUPTED = 130
 WRITE_FAILED = 5
@@ -77,16 +77,13 @@ def _root(
 
 def run() -> None:
     """Run the command line; every way out of the process goes through here."""
-    _replace_closed_streams()
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that lacks a character shows another one; that is no reason to fail.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+    guard_streams()
     # Many small products gain nothing from BLAS threads and suffer when cores are busy.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         _see_meant(sys.argv[1:])
-        code = app(standalone_mode=False)
+        # color: what looks like a colour in a text is not dropped before it is shown as what it is.
+        code = app(standalone_mode=False, color=True)
         sys.stdout.flush()
     except BrokenPipeError:
         _leave_quietly()
@@ -109,14 +106,6 @@ def _leave_quietly() -> NoReturn:
     """The reader of our output has gone (`trueground list | head`); that is no error of ours."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(0)
-
-
-def _replace_closed_streams() -> None:
-    """A stream that the caller has closed (`>&-`) takes everything and holds nothing."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            # It stays open as long as the process.
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _see_meant(words: Sequence[str]) -> None:

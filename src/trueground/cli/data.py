@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trueground.cli.options import Format, FormatOption, NoProgress, Quiet
+from trueground.cli.streams import escaped, guarded
 
 if TYPE_CHECKING:
     from trueground.benchmarks.fetching import Fetched, Progress
@@ -167,14 +168,15 @@ def _bar(off: bool) -> Iterator[Progress]:
     from rich.progress import Progress as Bar
     from rich.progress import TimeRemainingColumn as Remaining
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn())
     ends = (TransferSpeedColumn(), Remaining(compact=True))
-    with Bar(*columns, *ends, console=Console(stderr=True), transient=True) as bar:
+    console = Console(file=sys.__stderr__)
+    with Bar(*columns, *ends, console=console, transient=True) as bar, guarded():
         tasks: dict[str, TaskID] = {}
 
         def show(file: str, done: int, total: int | None) -> None:
             if file not in tasks:
-                tasks[file] = bar.add_task(file, total=total)
+                tasks[file] = bar.add_task(escaped(file), total=total)
             bar.update(tasks[file], completed=done, total=total)
 
         yield show

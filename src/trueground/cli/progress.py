@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from trueground.cli.streams import guarded
+
 if TYPE_CHECKING:
     from trueground.evaluate.work import Progress
 
@@ -32,7 +34,8 @@ def progress_bar(off: bool) -> Iterator[Progress]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
     from rich.progress import TimeRemainingColumn as Remaining
 
-    console = Console(stderr=True)
+    # The bar's own control characters go to the terminal; what others write meanwhile does not.
+    console = Console(file=sys.__stderr__)
     columns = (
         TextColumn("{task.description:>16}"),
         BarColumn(),
@@ -40,7 +43,7 @@ def progress_bar(off: bool) -> Iterator[Progress]:
         TextColumn("{task.fields[rate]}"),
         Remaining(compact=True),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True) as bar, guarded():
         tasks: dict[str, TaskID] = {}
 
         def show(phase: str, done: int, total: int | None) -> None:

@@ -10,6 +10,7 @@ from trueground.evaluate.result import Summary
 from trueground.evaluate.run_level import macro_key, micro_key
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import all_metrics, higher_is_better, parse_spec
+from trueground.plugins import split_key
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,9 @@ def _read(name: str) -> tuple[Spec, bool]:
 
 
 def _by_judge(name: str) -> tuple[str, str]:
-    """`grounding_f1@bi-encoder` → the metric, and the rest that names another judge than the first.
-
-    An @ within the parentheses belongs to an option.
-    """
-    at = name.rfind("@")
-    return (name[:at], name[at:].rstrip()) if at > name.rfind(")") else (name, "")
+    """`grounding_f1@bi-encoder` → the metric, and the rest that names another judge."""
+    _, spec, judge = split_key(name)
+    return spec, f"@{judge.rstrip()}" if judge else ""
 
 
 def judge_gates(summary: Summary, gates: Sequence[Gate], min_coverage: float) -> GateOutcome:

@@ -13,7 +13,7 @@ from trueground.errors import UsageError
 from trueground.evaluate.calibrating import Calibrations, listed, with_calibration
 from trueground.judges import Judge, get_judge
 from trueground.judges.comparing import Comparer, make_comparer
-from trueground.plugins import Given, known_everywhere, read_given
+from trueground.plugins import Given, known_everywhere, read_given, write
 
 if TYPE_CHECKING:
     from trueground.judges.rating import Rater
@@ -167,8 +167,8 @@ def _rater_name(judge: str) -> str:
     from trueground.models.asker import OPTIONS
 
     given, shared = read_given("judge", judge), (*OPTIONS, "temperature", "max_tokens")
-    kept = ",".join(f"{name}={value}" for name, value in given.options.items() if name in shared)
-    return f"llm:{given.model}" + (f"({kept})" if kept else "")
+    kept = {name: value for name, value in given.options.items() if name in shared}
+    return write("llm", given.model, kept)
 
 
 def _names(

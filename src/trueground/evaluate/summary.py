@@ -15,6 +15,7 @@ from trueground.evaluate.run_level import Draws, Entries
 from trueground.evaluate.values import Values
 from trueground.metrics.column import CODES, STATUSES
 from trueground.stats.bootstrap import Floats, percentiles, resampled_means, stratum_seed
+from trueground.text.refusal import MEASURED
 from trueground.types import Status
 
 _ROWS = 65_536
@@ -35,6 +36,7 @@ def summarise(plan: Plan, values: Values, skipped: Sequence[str], bad: int) -> d
         "averages": {field: averages for field, (_, averages) in broken_down.items()},
         "abstention_rate": everything[ABSTAINED]["mean"],
         "abstention": _confusion(values),
+        "abstention_rules": MEASURED,
         "empty_responses": values.empty,
         "clusters": clusters if grouped else None,
     }

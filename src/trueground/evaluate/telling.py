@@ -55,10 +55,6 @@ class Told:
         for found, note in zip(self.items, column.notes or (), strict=False):
             if note:
                 found[key] = dict(note)
-        if metric.name == "abstained":
-            for found, phrase in zip(self.items, evidence.refusals, strict=True):
-                if phrase is not None:
-                    found[key] = {"phrase": phrase}
         if metric.tells and first.setdefault(metric.tells, key) == key:
             for i, found in enumerate(self.items):
                 if said := metric.tells(evidence, i):

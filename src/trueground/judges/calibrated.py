@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -105,7 +106,7 @@ class Decided:
 def with_option(text: str, path: str) -> str:
     """The judge `NAME:MODEL(option=value)` with the option `calibration=path` beside the others.
 
-    UsageError: it has one, it cannot be read, or the path has both kinds of quotes.
+    UsageError: it has one, or cannot be read.
     """
     given = read_given("judge", text)
     if "calibration" in given.options:
@@ -113,9 +114,4 @@ def with_option(text: str, path: str) -> str:
             f"the judge {given.name} has calibration={given.options['calibration']!r}; "
             "leave that or --judge-calibration out"
         )
-    quote = next((q for q in "\"'" if q not in path), None)
-    if quote is None:
-        raise UsageError(f"calibration file {path}: a path with both kinds of quotes; rename it")
-    option = f"calibration={quote}{path}{quote}"
-    bare = text.strip()
-    return f"{bare[:-1]},{option})" if bare.endswith(")") else f"{bare}({option})"
+    return replace(given, options={**given.options, "calibration": path}).written

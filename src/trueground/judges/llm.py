@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trueground.judges.marks import block, blocks, mark_for
 from trueground.judges.replies import read_verdict
 from trueground.models.asker import OPTIONS, Asker, Asks, model_of, params_of, shortened
 from trueground.models.base import ChatRequest, Reply
+from trueground.models.marks import block, blocks, mark_for
 from trueground.models.prompts import PromptFile, packaged_prompt, user_prompt
 from trueground.plugins import Given
 from trueground.text.sentences import sentences
@@ -47,7 +47,9 @@ class LLMJudge(Asks):
         self._prompt = packaged_prompt(_PACKAGE, "contains-1")
         if path is not None:
             places = ("context", "statement")
-            self._prompt = user_prompt(Path(path), places, ("question", "mark"))
+            self._prompt = user_prompt(
+                Path(path), places, ("question", "mark"), plain=(*places, "question")
+            )
         self._asker = Asker(model_of(given), cache=given.cache)
 
     @property
@@ -63,7 +65,7 @@ class LLMJudge(Asks):
         cold, limit = self._params.temperature, self._params.max_tokens
         shown = "each" if self._each else "all"
         return (
-            f"llm-1/{self._asker.model.signature}/{prompts}/shown={shown}"
+            f"llm-2/{self._asker.model.signature}/{prompts}/shown={shown}"
             f"/temperature={'none' if cold is None else f'{cold:g}'}/max_tokens={limit}"
         )
 
@@ -89,6 +91,9 @@ class LLMJudge(Asks):
             "statement": block("STATEMENT", claim, mark),
             "question": question,
             "mark": mark,
+            "plain_context": "\n".join(texts),
+            "plain_statement": claim,
+            "plain_question": asked,
         }
         return ChatRequest(self._prompt.fill(places), self._params)
 

@@ -5,28 +5,43 @@ Definitions: metrics.md, "Abstention"; Adlakha et al., section 5.3.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.column import Column, Options
 from trueground.metrics.evidence import Evidence
-from trueground.text.refusal import REFUSAL_RULES
+from trueground.text.refusal import REFUSAL_RULES, contains_refusal
 from trueground.types import Status
 
 SOURCE = "Adlakha et al. 2023, section 5.3"
 # The phrase list is part of the signature, so that a new list is a new measurement.
-_RULES = {"rules": Option(REFUSAL_RULES, (REFUSAL_RULES,))}
+_RULES = {
+    "rules": Option(REFUSAL_RULES, (REFUSAL_RULES,)),
+    "variant": Option("default", ("default", "contains")),
+}
 
 
-def _abstained(evidence: Evidence, _options: Options) -> Column:
-    return Column.of(evidence.abstained)
+def _declined(evidence: Evidence, options: Options) -> list[str | None]:
+    """For each item the phrase that declines, if any."""
+    if options["variant"] == "default":
+        return evidence.refusals
+    return [contains_refusal(response) for response in evidence.batch.responses]
+
+
+def _abstained(evidence: Evidence, options: Options) -> Column:
+    found = _declined(evidence, options)
+    column = Column.of(np.array([phrase is not None for phrase in found], np.bool_))
+    return replace(column, notes=[{"phrase": p} if p is not None else {} for p in found])
 
 
 def _rate(name: str, answerable: bool, doc: str) -> Metric:
-    def compute(evidence: Evidence, _options: Options) -> Column:
+    def compute(evidence: Evidence, options: Options) -> Column:
         flags = evidence.batch.answerable
         other = np.array([f is not None and f != answerable for f in flags], np.bool_)
-        return Column.of(evidence.abstained).without(other, Status.NOT_APPLICABLE)
+        column = replace(_abstained(evidence, options), notes=None)
+        return column.without(other, Status.NOT_APPLICABLE)
 
     return Metric(
         name,

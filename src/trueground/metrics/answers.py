@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from trueground.errors import UsageError
 from trueground.metrics.column import CODES, Column
 from trueground.types import Comparison, Status
-
-
-def written(comparer: str, model: str | None, options: Mapping[str, str]) -> str:
-    """`NAME:MODEL(option=value)`, everything quoted. UsageError for what holds both quotes."""
-    said = ",".join(f"{name}={_quoted(comparer, value)}" for name, value in options.items())
-    behind = "" if model is None else f":{_quoted(comparer, model)}"
-    return f"{comparer}{behind}" + (f"({said})" if said else "")
-
-
-def _quoted(comparer: str, value: str) -> str:
-    mark = "'" if '"' in value else '"'
-    if mark in value:
-        raise UsageError(f"{comparer}: {value!r} has both kinds of quotes; expected one at most")
-    return mark + value + mark
 
 
 def filled(

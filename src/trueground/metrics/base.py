@@ -11,6 +11,8 @@ import numpy as np
 from trueground.errors import UsageError
 from trueground.metrics.column import CODES, Column, Floats, Options
 from trueground.metrics.evidence import Evidence
+from trueground.plugins import write
+from trueground.text.refusal import REFUSAL_RULES
 from trueground.types import Status
 
 Compute = Callable[[Evidence, Options], Column]
@@ -91,7 +93,10 @@ class Spec:
     def signature(self) -> str:
         """Everything that fixes the value, sacrebleu style: `f1|v:1|normalizer:squad|lang:en`."""
         parts = [self.metric.name, f"v:{self.metric.version}"]
-        return "|".join(parts + [f"{name}:{value}" for name, value in self.options.items()])
+        parts += [f"{name}:{value}" for name, value in self.options.items()]
+        # Which responses decline decides their values too.
+        rules = self.options.get("abstain", "as_is") != "as_is"
+        return "|".join([*parts, f"rules:{REFUSAL_RULES}"] if rules else parts)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -127,6 +132,5 @@ def make_spec(metric: Metric, given: Mapping[str, str]) -> Spec:
         name: option.check(metric.name, name, given.get(name, option.default))
         for name, option in metric.options.items()
     }
-    changed = [f"{n}={v}" for n, v in options.items() if v != metric.options[n].default]
-    key = f"{metric.name}({','.join(changed)})" if changed else metric.name
-    return Spec(metric, options, key)
+    changed = {n: v for n, v in options.items() if v != metric.options[n].default}
+    return Spec(metric, options, write(metric.name, None, changed))

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from trueground.metrics.answers import filled, written
+from trueground.metrics.answers import filled
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.column import Column, Options
 from trueground.metrics.evidence import Evidence
 from trueground.metrics.options import abstain_option, apply_abstain
+from trueground.plugins import write
 from trueground.types import Comparison, ComparisonRequest, Status
 
 # What of a response's record a comparer sees; the word is part of the evidence's key.
@@ -70,7 +71,7 @@ def _named(comparer: str, options: Options, declared: Mapping[str, Option]) -> s
         for name, option in declared.items()
         if name not in ("model", *_ABSTAIN) and options[name] != option.default
     }
-    return written(comparer, options.get("model"), said)
+    return write(comparer, options.get("model"), said)
 
 
 def _metric(

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from trueground.metrics.answers import filled, written
+from trueground.metrics.answers import filled
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.column import Column, Mask, Options
 from trueground.metrics.evidence import Evidence
 from trueground.metrics.options import abstain_option, apply_abstain
+from trueground.plugins import write
 from trueground.types import Comparison, ComparisonRequest, Status
 
 _PROMPT = {"prompt": Option("")}
@@ -25,7 +26,7 @@ Texts = Callable[[Evidence, int], Sequence[str]]
 def _asked(name: str, options: Options) -> str:
     """The comparer, with the user's prompt where there is one. UsageError."""
     path = options["prompt"]
-    return written(name, None, {"prompt": path} if path else {})
+    return write(name, None, {"prompt": path} if path else {})
 
 
 def _history(evidence: Evidence, item: int) -> str:

@@ -7,7 +7,6 @@ package is decorated with `metric`, and its module is named as an entry point of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 from trueground.errors import UsageError
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.metrics.batch import NEEDS
-from trueground.plugins import add, find, load_plugins
+from trueground.plugins import add, find, load_plugins, read_given, split_key, split_outside
 
 # In this order they are computed and shown.
 _MODULES = (
@@ -43,7 +42,6 @@ METRICS: dict[str, Metric] = {
 _BUILT_IN = tuple(METRICS)
 
 MICRO = "_micro"  # behind the name of a metric: its value over all units of a run
-_NAME = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
 def metric(
@@ -84,41 +82,33 @@ def get_metric(name: str) -> Metric:
     return find("metric", METRICS, name)
 
 
+def metric_of_key(key: str) -> Metric | None:
+    """The metric behind a key of results, `name(option=value)@judge`; None: not known here."""
+    return all_metrics().get(split_key(key).name)
+
+
 def higher_is_better(key: str) -> bool | None:
     """Whether more of it is better, as the metric's declaration has it; None: not known here.
 
     `key` is one of results: `name(option=value)@judge`, or `name_micro…` of a whole run. Every
     place that calls something best, worst, won or lost asks here.
     """
-    name = key.partition("@")[0].partition("(")[0]
+    name = split_key(key).name
     known = all_metrics()
     metric = known.get(name) or known.get(name.removesuffix(MICRO))  # its own name comes first
     return None if metric is None else metric.higher_is_better
 
 
 def split_specs(text: str) -> list[str]:
-    """Split at the commas that stand outside parentheses."""
-    parts = re.split(r",(?![^()]*\))", text)
-    return [part.strip() for part in parts if part.strip()]
+    """Split at the commas that stand outside quotes and parentheses."""
+    return [part for part in split_outside(text) if part]
 
 
 def parse_spec(text: str) -> Spec:
     """`k_precision(normalizer=unicode-1,abstain=zero)` → Spec; raises UsageError."""
-    match = _NAME.fullmatch(text)
-    if match is None:
-        raise UsageError(
-            f"cannot read the metric {text!r}; write name or name(option=value,option=value)"
-        )
-    name, inside = match[1], match[2] or ""
-    given: dict[str, str] = {}
-    for part in filter(None, (p.strip() for p in inside.split(","))):
-        option, equals, value = part.partition("=")
-        if not equals or not value.strip():
-            raise UsageError(f"{name}: cannot read the option {part!r}; write option=value")
-        if option.strip() in given:
-            raise UsageError(f"{name}: the option {option.strip()!r} is given twice")
-        given[option.strip()] = value.strip()
-    return make_spec(get_metric(name), given)
+    given = read_given("metric", text)
+    given.see_no_model()
+    return make_spec(get_metric(given.name), given.options)
 
 
 def parse_specs(metrics: str | Sequence[str | Spec]) -> list[Spec]:

@@ -12,7 +12,7 @@ from trueground.models.asker import OPTIONS
 from trueground.models.options import ModelOptions, see_variable
 from trueground.models.perplexity_base import PromptScorer, Unscored, perplexity
 from trueground.net.cache import ResponseCache
-from trueground.plugins import Given, read_given
+from trueground.plugins import Given, read_model
 
 __all__ = [
     "PromptScorer",
@@ -57,7 +57,10 @@ def make_scorer(written: str, options: ModelOptions | None = None) -> PromptScor
     Options may stand in parentheses, as `NAME(base_url=URL,api_key_env=KEY)`; a base URL there
     makes every name one of a model behind it. Raises UsageError, MissingExtraError, InputError.
     """
-    name, given = _read(written.strip())
+    if not written.partition("(")[0].strip():
+        raise UsageError(f"the scorer of perplexities has no name; expected {_EXPECTED}")
+    name, given = read_model("perplexity", written)
+    given.see(OPTIONS)
     options = _settled(options or ModelOptions(), given)
     prefix, colon, rest = name.partition(":")
     if colon and prefix in _PREFIXES and "base_url" not in given.options:
@@ -91,18 +94,6 @@ def recall_logprobs(cache: ResponseCache, key: str) -> list[float] | None:
 def remember_logprobs(cache: ResponseCache, key: str, model: str, found: list[float]) -> None:
     """Keep the numbers of a text."""
     cache.put(key, _encode(found), model=model, tokens=len(found) + 1)
-
-
-def _read(written: str) -> tuple[str, Given]:
-    """The name, and what stands in parentheses behind it. UsageError."""
-    name, opened, rest = written.partition("(")
-    if not name.strip():
-        raise UsageError(f"the scorer of perplexities has no name; expected {_EXPECTED}")
-    if not opened or not rest.endswith(")"):
-        return written, Given("model", "perplexity")
-    given = read_given("model", f"perplexity({rest}")
-    given.see(OPTIONS)
-    return name.strip(), given
 
 
 def _settled(options: ModelOptions, given: Given) -> ModelOptions:

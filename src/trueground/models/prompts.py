@@ -21,6 +21,7 @@ from trueground.text.places import PLACE, places_in
 
 # A place alone on its line takes the line with it where it has nothing to say.
 _LINE = re.compile(r"^[ \t]*\{([a-z_]+)\}[ \t]*(?:\n|\Z)", re.MULTILINE)
+PLAIN = "plain_"
 _SYSTEM, _USER = "---system---", "---user---"
 
 
@@ -41,8 +42,8 @@ class Prompt:
     user: str
 
     def has(self, place: str) -> bool:
-        """Whether the text has this place."""
-        return place in places_in(f"{self.system}\n{self.user}")
+        """Whether the text has this place, as a marked block or plain."""
+        return not places_in(f"{self.system}\n{self.user}").isdisjoint((place, f"{PLAIN}{place}"))
 
     def fill(self, places: Mapping[str, str]) -> tuple[Message, ...]:
         """The messages with every place filled; braces inside the values stay as they are."""
@@ -60,13 +61,18 @@ def packaged_prompt(package: str, name: str) -> Prompt:
     return _prompt(f"{package.rpartition('.')[2]}/{name}", file.read_text(encoding="utf-8"))
 
 
-def user_prompt(path: Path, needed: Iterable[str], optional: Iterable[str] = ()) -> Prompt:
+def user_prompt(
+    path: Path, needed: Iterable[str], optional: Iterable[str] = (), *, plain: Iterable[str] = ()
+) -> Prompt:
     """A prompt of the user's own; its id is the file's name.
+
+    What `plain` names may stand as `{plain_NAME}` too: the bare text, without the lines that mark
+    where it begins and ends, for prompts that are to be sent to the letter.
 
     InputError: the file cannot be read. UsageError: a needed place is absent, one is unknown, or
     there are NUL characters.
     """
-    needed, known = tuple(needed), (*needed, *optional)
+    needed, known = tuple(needed), (*needed, *optional, *(f"{PLAIN}{name}" for name in plain))
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -78,7 +84,7 @@ def user_prompt(path: Path, needed: Iterable[str], optional: Iterable[str] = ())
     found = places_in(text)
     shown = ", ".join(f"{{{name}}}" for name in known)
     for name in needed:
-        if name not in found:
+        if name not in found and (f"{PLAIN}{name}" not in found or f"{PLAIN}{name}" not in known):
             raise UsageError(f"the prompt {path} has no place {{{name}}}; it may have {shown}")
     for name in sorted(found.difference(known)):
         raise UsageError(

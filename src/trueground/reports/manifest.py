@@ -50,3 +50,15 @@ def signatures(manifest: dict[str, Any]) -> list[tuple[str, str]]:
     parts = [("judge", judge) for judge in told]
     parts += [(part, manifest.get(part)) for part in ("decomposer", "rater")]
     return pairs + [(part, str(f.get("signature") or f["name"])) for part, f in parts if f]
+
+
+def refusal_rules(summary: Mapping[str, Any]) -> str:
+    """What stands beside p_ir and p_g: how far the rules find refusals. Nothing for older runs."""
+    rules = summary.get("abstention_rules")
+    if not rules:
+        return ""
+    return (
+        f"{rules['rules']}, by which refusals are found: precision "
+        f"{rules['precision']:.3f}, recall {rules['recall']:.3f} on {rules['labelled']:,} "
+        "labelled responses"
+    )

@@ -8,7 +8,7 @@ from typing import Any
 
 from trueground.reports import noise
 from trueground.reports.leaderboard.runs import DATASET, REPEAT
-from trueground.reports.manifest import notices
+from trueground.reports.manifest import notices, refusal_rules
 from trueground.runs.directory import REPORT
 
 _MOST_VALUES = 6
@@ -262,4 +262,4 @@ def _abstention(summary: Mapping[str, Any]) -> str:
         ),
     ]
     rates = f"p_ir {number(found['p_ir'])}, p_g {number(found['p_g'])}"
-    return f"{text}; {rates}\n{table(rows)}"
+    return "\n".join(filter(None, (f"{text}; {rates}", table(rows), refusal_rules(summary))))

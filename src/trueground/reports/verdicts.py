@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from trueground.plugins import split_key
+
 CHECKED = ("claims", "facts", "references", "response", "alignment", "missing", "passages")
 
 
@@ -48,8 +50,8 @@ def first_judge(manifest: Mapping[str, Any]) -> str | None:
 
 def _who(metric: str) -> tuple[str, str]:
     """`support(scope=gold)@nli` → its judge and its options."""
-    name, _, label = metric.rpartition("@") if "@" in metric else (metric, "", "")
-    return label, name.partition("(")[2].rstrip(")")
+    _, spec, label = split_key(metric)
+    return label, spec.partition("(")[2].removesuffix(")")
 
 
 def _ways(kinds: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -18,7 +18,7 @@ from trueground.reports.charts import (
     scale_for,
 )
 from trueground.reports.leaderboard.runs import REPEAT
-from trueground.reports.manifest import asked, input_names, notices, signatures
+from trueground.reports.manifest import asked, input_names, notices, refusal_rules, signatures
 from trueground.reports.verdicts import judges
 from trueground.types import Status
 
@@ -155,6 +155,7 @@ def abstention(summary: dict[str, Any]) -> dict[str, Any] | None:
             for name, words in _ABSTENTION_WORDS.items()
             if name in found
         ],
+        "rules": refusal_rules(summary),
         "columns": columns,
         "confusion": [
             (name, [f"{cells.get(column, 0):,}" for column in columns])

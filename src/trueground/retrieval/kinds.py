@@ -23,7 +23,7 @@ from trueground.retrieval.corpora.corpus import Corpus
 from trueground.retrieval.dense.memory import Dense
 from trueground.retrieval.hybrid import DEPTH, Hybrid, K
 from trueground.retrieval.multi_hop import BEAM, HOPS, MultiHop
-from trueground.retrieval.written import as_written, parts_of
+from trueground.retrieval.written import parts_of
 
 Factory = Callable[[], Kind]
 OpenBase = Callable[[Given], Opened]
@@ -116,7 +116,7 @@ def bases(written: str) -> list[str]:
     found: list[str] = []
 
     def note(given: Given) -> Opened:
-        found.append(as_written(given))
+        found.append(given.written)
         kind_of(given).folder(given)
         return Opened(_Named(given.name), lambda: None)
 

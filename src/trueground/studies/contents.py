@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import UsageError
 from trueground.metrics.registry import parse_spec
+from trueground.plugins import split_key
 from trueground.studies.reading import FinishedRun, hashes, other_records, read_records
 from trueground.types import Record
 
@@ -61,7 +62,7 @@ def fields_read(metrics: Iterable[str]) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {name: [] for name in FIELDS}
     for metric in metrics:
         try:
-            needs = parse_spec(metric.partition("@")[0]).needs
+            needs = parse_spec(split_key(metric).spec).needs
         except UsageError:
             continue
         for need in needs:

@@ -14,7 +14,7 @@ import orjson
 from numpy.typing import NDArray
 
 from trueground.evaluate.identity import read_manifest
-from trueground.metrics.registry import all_metrics
+from trueground.metrics.registry import metric_of_key
 from trueground.models.prompts import PromptFile
 from trueground.reports.leaderboard.prompt_names import prompt_names
 from trueground.stats.bootstrap import Floats, intervals
@@ -106,7 +106,7 @@ def _files(run: FinishedRun) -> list[PromptFile]:
 
 
 def _is_harmonic(key: str) -> bool:
-    metric = all_metrics().get(key.partition("@")[0].partition("(")[0])
+    metric = metric_of_key(key)
     return metric is not None and metric.harmonic is not None
 
 

@@ -18,6 +18,7 @@ from trueground.errors import UsageError
 from trueground.evaluate.run_level import TOTAL_NAMES, RunLevel, macro_key
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import parse_spec
+from trueground.plugins import split_key
 from trueground.stats.bootstrap import Floats, Interval, percentiles, resampled_means
 from trueground.stats.drawn import all_alike
 
@@ -161,14 +162,14 @@ def _whole(mean_a: float | None, mean_b: float | None, ci: Interval | None) -> W
 
 def _spec(key: str) -> Spec | None:
     """The metric of that key where it has numbers of whole runs; None for others, known or not."""
-    name, at, judge = key.partition("@")
+    _, name, judge = split_key(key)
     try:
         spec = parse_spec(name)
     except UsageError:
         return None
     if not (spec.metric.totals or spec.metric.harmonic) or spec.key != name:
         return None
-    return spec.by_judge(1, judge) if at else spec
+    return spec.by_judge(1, judge) if judge else spec
 
 
 def _parts(spec: Spec | None) -> list[str]:

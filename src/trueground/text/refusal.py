@@ -2,7 +2,7 @@
 
 A phrase alone decides nothing: "Paris. I don't know more than that." is an answer. Each sentence is
 read as a refusal, as talk about the sources, as a courtesy or as an answer, and one answer
-outweighs every refusal. What is looked for stands in data/refusals_v1.txt.
+outweighs every refusal. What is looked for stands in data/refusals_v2.txt.
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ from typing import NamedTuple
 
 from trueground.text.sentences import sentences
 
-REFUSAL_RULES = "rules-1"
+REFUSAL_RULES = "rules-2"
+# How far they carry: on tests/data/abstention_held.jsonl, which was written before the rules.
+MEASURED = {"rules": REFUSAL_RULES, "labelled": 177, "precision": 0.988, "recall": 0.953}
 
-_FILE = Path(__file__).parent / "data" / "refusals_v1.txt"
+_FILE = Path(__file__).parent / "data" / "refusals_v2.txt"
 # Sections whose lines stand after a subject; the other kinds of phrase stand by themselves.
 _SUBJECTS = {"speaker": "(?:i|we)", "sources": "<SUBJECT>"}
-_KINDS = (*_SUBJECTS, "anaphor", "impersonal", "passive", "unknown", "opening", "marker")
-_OF_THE_WORLD = ("unknown", "marker")
+_ANY_SUBJECT = ("passive", "told", "unknown", "world")
+_KINDS = (*_SUBJECTS, "anaphor", "impersonal", *_ANY_SUBJECT, "opening", "marker")
+_OF_THE_WORLD = ("unknown", "world", "marker")
 _STOPS = re.compile(r"[.!?] ")
 # After a bare verdict only an open turn brings an answer back.
 _TURNS = ["however", " but ", "general knowledge", "answer: ", "answer is "]
 # Sections that are looked for anywhere; the others only at the beginning.
-_ANYWHERE = ("conceding", "guess", "reported", "safety")
+_ANYWHERE = ("conceding", "frame", "guess", "reported", "safety")
 _PLAIN = str.maketrans(
     {
         **dict.fromkeys("’‘ʼ´＇", "'"),
@@ -38,6 +41,16 @@ _PLAIN = str.maketrans(
 _OPENING_QUOTE = re.compile(r"\"|'(?<!\w')")
 _QUOTED = re.compile(r"\"[^\"]{1,400}\"|(?<!\w)'(?=\S)[^\n]{1,200}?(?<=\S)'(?!\w)")
 _ANSWER_IS = re.compile(r"\b(?:answer|response)(?: is| would be)?:? *$", re.IGNORECASE)
+# Words that stand between commas and say nothing: "The passage, however, does not say."
+_ASIDE = re.compile(
+    r",( (?:however|unfortunately|sadly|therefore|though|in fact|as such|itself)),(?= )", re.I
+)
+# What points to the sources says nothing itself: [1], (Document 3), [NA], [Q5, place: Rome].
+_CITED = re.compile(
+    r" ?(?:\[(?:\d[\d,;\u2013 -]*|NA|[^\][]{1,200}:[^\][]{1,200})\]"
+    r"|\((?:see )?(?:document|passage|source|reference|context|article|paragraph)s? [\d, and]+\))",
+    re.IGNORECASE,
+)
 _MACRO = re.compile(r"<([A-Z]+)>")
 
 
@@ -47,6 +60,8 @@ class _Rules(NamedTuple):
     cue_patterns: list[re.Pattern[str]]
     foreign_cues: list[str]
     phrase: re.Pattern[str]
+    kinds: dict[str, re.Pattern[str]]
+    contained: re.Pattern[str]
     foreign: re.Pattern[str]
     sections: dict[str, re.Pattern[str]]
 
@@ -54,9 +69,27 @@ class _Rules(NamedTuple):
 def refusal(response: str, references: Sequence[str] = ()) -> str | None:
     """The words of the response that decline to answer for lack of information, or None.
 
-    A statement about the world ("the painter is unknown") is an answer where one of `references`
-    says such a thing too. The words come back with white space collapsed and quotes straight.
+    A statement about the world ("it is unknown who painted it") is an answer, unless there are
+    `references` and none of them says such a thing. A bare "Unknown." is a refusal, unless one
+    does. The words come back with white space collapsed and quotes straight.
     """
+    known = [reference for reference in references if reference.strip()]
+    if any(_found(reference, ()) for reference in known):
+        return _found(response, _OF_THE_WORLD)
+    return _found(response, () if known else ("world",))
+
+
+def contains_refusal(response: str) -> str | None:
+    """The first plain phrase of a refusal that the response contains anywhere, or None.
+
+    Adlakha et al. 2023, section 5.3: a share of responses that contain "I don't know" or the like.
+    It finds answers too that only mention such words.
+    """
+    found = _rules().contained.search(" ".join(_lower(response).translate(_PLAIN).split()))
+    return found and found.group()
+
+
+def _found(response: str, ignored: Sequence[str]) -> str | None:
     rules = _rules()
     lowered = response.lower()
     if not lowered.isascii():
@@ -68,7 +101,6 @@ def refusal(response: str, references: Sequence[str] = ()) -> str | None:
     foreign = _has_any(f" {whole} ", rules.foreign_cues) and bool(rules.foreign.search(whole))
     if not foreign and not _may_decline(whole):
         return None
-    ignored = _OF_THE_WORLD if any(refusal(reference) for reference in references) else ()
     return _read(text, foreign, ignored)
 
 
@@ -122,6 +154,9 @@ def _plain(response: str) -> str:
         text = response.replace("*", " ").replace("`", " ").strip()
     else:
         text = unicodedata.normalize("NFC", response).translate(_PLAIN).strip()
+    if "[" in text or "(" in text:
+        text = _CITED.sub("", text).strip()
+    text = _ASIDE.sub(r"", text)
     if not _OPENING_QUOTE.search(text):
         return text
     quoted = _QUOTED.fullmatch(text.rstrip(" ."))
@@ -148,12 +183,11 @@ def _declines(
     sentence: str, lowered: str, talked: bool, ignored: Sequence[str]
 ) -> tuple[int, int] | None:
     """Where the sentence declines; None if it does not, or answers all the same."""
-    for match in _rules().phrase.finditer(lowered):
-        kind = match.lastgroup or ""
+    for match, kind in _phrases(lowered):
         begin = _clause(lowered[: match.start()])
         if begin is None or kind in ignored:
             continue
-        if kind == "anaphor" and not (talked or _has("source", lowered)):
+        if kind in ("anaphor", "told") and not (talked or _of_sources(lowered)):
             continue
         if _is_title(sentence[match.start() : match.end()]) and match.start() > 0:
             continue
@@ -162,6 +196,19 @@ def _declines(
                 return None
             return begin, match.end()
     return None
+
+
+def _of_sources(text: str) -> bool:
+    return _has("source", text) or _has("frame", text)
+
+
+def _phrases(lowered: str) -> list[tuple[re.Match[str], str]]:
+    """Every phrase in the sentence with its kind, in their order; kinds may overlap."""
+    if not _rules().phrase.search(lowered):
+        return []
+    kinds = _rules().kinds.items()
+    found = [(match, kind) for kind, pattern in kinds for match in pattern.finditer(lowered)]
+    return sorted(found, key=lambda pair: pair[0].start())
 
 
 def _clause(before: str) -> int | None:
@@ -185,7 +232,7 @@ def _fits(kind: str, residue: str) -> bool:
     """May these words stand between the beginning of the clause and a phrase of this kind?"""
     if _has("reported", residue.rstrip()):
         return False
-    if kind in ("passive", "unknown") or (kind == "anaphor" and _has("source", residue)):
+    if kind in _ANY_SUBJECT or (kind == "anaphor" and _has("source", residue)):
         return True
     if kind in ("sources", "impersonal"):
         residue = _rules().sections["determiners"].sub("", residue)
@@ -235,14 +282,17 @@ def _rules() -> _Rules:
         words[name] = full(pattern)
     cues, foreign_cues = lines.pop("cues"), lines.pop("foreign")
     cue_patterns = [re.compile(pattern) for pattern in lines.pop("cue_patterns")]
-    either = {name: full(f"(?:{'|'.join(lines[name])})") for name in lines}
-    kinds = (f"(?P<{kind}>{full(_SUBJECTS.get(kind, ''))}{either[kind]})" for kind in _KINDS)
+    either = {n: full(f"(?:{'|'.join(lines[n])})") for n in lines if n != "contained"}
+    kinds = {k: rf"\b(?=\w){full(_SUBJECTS.get(k, ''))}{either[k]}" for k in _KINDS}
+    contained = "|".join(map(re.escape, lines.pop("contained")))
     return _Rules(
         cues=cues,
         ascii_cues=[cue for cue in cues if cue.isascii()],
         cue_patterns=cue_patterns,
         foreign_cues=foreign_cues,
-        phrase=re.compile(rf"\b(?=\w)(?:{'|'.join(kinds)})"),
+        phrase=re.compile("|".join(kinds.values())),
+        kinds={kind: re.compile(pattern) for kind, pattern in kinds.items()},
+        contained=re.compile(rf"\b(?:{contained})\b"),
         foreign=re.compile(rf"\b{either['other']}|{either['cjk']}"),
         sections={
             n: re.compile(p) for n, p in either.items() if n not in (*_KINDS, "other", "cjk")

@@ -125,3 +125,12 @@ def test_without_a_token_of_its_own_there_is_no_mean() -> None:
     assert expected("4/5", token("4/5")) is None
     assert expected("4", token("Four")) is None
     assert expected("4") is None
+
+
+def test_a_long_reply_is_read_in_linear_time() -> None:
+    """Twice the reply may not take four times as long; a hundred thousand spaces took 42 s."""
+    for piece in (" ", " \t", "\n ", "4 ", "a: "):
+        read_score(piece * 1_000)
+        start = time.process_time()
+        read_score(piece * 100_000)
+        assert time.process_time() - start < 2

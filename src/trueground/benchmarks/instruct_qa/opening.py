@@ -13,7 +13,6 @@ from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.index import Index
 from trueground.retrieval.index.opening import Part, parts_of
 from trueground.retrieval.kinds import compose
-from trueground.retrieval.written import as_written
 
 
 def open_kept(index: Index, written: str, note: Callable[[str], None]) -> Opened:
@@ -37,7 +36,7 @@ def open_unkept(written: str, passages: PassageStore, place: Callable[[Part], Pa
     """
 
     def open_base(given: Given) -> Opened:
-        [part] = parts_of([as_written(given)])
+        [part] = parts_of([given.written])
         return part.kind.open(place(part), passages, replace(given, cache=False))
 
     return compose(written, open_base, passages)

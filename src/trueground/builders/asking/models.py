@@ -14,7 +14,7 @@ from trueground.models.asker import OPTIONS
 from trueground.models.base import ChatModel, Params
 from trueground.models.options import ModelOptions, see_variable
 from trueground.models.registry import make_model
-from trueground.plugins import Given, read_given
+from trueground.plugins import Given, read_model
 
 _OWN = ("temperature", "max_tokens")
 
@@ -89,7 +89,8 @@ def _made(role: str, written: str | ChatModel, endpoint: Endpoint, *, writes: bo
     )
     if not isinstance(written, str):
         return Asked(written, params)
-    name, given = _read(role, written)
+    name, given = read_model(role.replace("_", "-"), written)
+    given.see((*OPTIONS, *_OWN))
     if "temperature" in given.options:
         none = given.options["temperature"] == "none"
         cold = None if none else given.number("temperature", None, 0)
@@ -97,16 +98,6 @@ def _made(role: str, written: str | ChatModel, endpoint: Endpoint, *, writes: bo
     if "max_tokens" in given.options:
         params = msgspec.structs.replace(params, max_tokens=given.whole("max_tokens", 1))
     return Asked(make_model(name, _options(role, given, endpoint)), params)
-
-
-def _read(role: str, written: str) -> tuple[str, Given]:
-    """The model's name, and what stands in parentheses behind it. UsageError."""
-    name, opened, rest = written.partition("(")
-    if not opened or not rest.rstrip().endswith(")") or not name.strip():
-        return written, Given("model", role)
-    given = read_given("model", f"{role.replace('_', '-')}({rest}")
-    given.see((*OPTIONS, *_OWN))
-    return name.strip(), given
 
 
 def _options(role: str, given: Given, endpoint: Endpoint) -> ModelOptions:

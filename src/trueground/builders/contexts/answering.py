@@ -15,7 +15,7 @@ from trueground.builders.contexts.strings import alike, is_common, is_verdict, s
 from trueground.builders.draws import draw
 from trueground.builders.fallen import Fallen
 from trueground.builders.rows import ODD
-from trueground.judges.marks import block, mark_for
+from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
 
 PLACES = ("question", "context", "answers", "mark")

@@ -10,8 +10,8 @@ from trueground.builders.asking.ask import Ask
 from trueground.builders.base import Stage, Usual
 from trueground.builders.contexts.items import Target, TaskName, Written
 from trueground.builders.contexts.sizes import Sizes, around
-from trueground.judges.marks import block, mark_for
 from trueground.models.base import Message
+from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
 from trueground.types import Choice
 

@@ -14,7 +14,7 @@ from trueground.builders.kalma.asking import RULES, checked, see_form
 from trueground.builders.kalma.citing import facts_of, see_same_words
 from trueground.builders.kalma.items import Counted, Draft, Fact, grown
 from trueground.builders.kalma.pool import pool, told
-from trueground.judges.marks import block, mark_for
+from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
 from trueground.text.citations.reading import read_triples
 from trueground.text.citations.triples import plain

@@ -23,8 +23,8 @@ from trueground.builders.kalma.pool import name_by_id, pool, told
 from trueground.builders.kalma.selection import near_ties, order, scored, specificity
 from trueground.builders.kalma.settings import Settings
 from trueground.builders.kalma.wording import Wording
-from trueground.judges.marks import block, mark_for
 from trueground.models.base import Message
+from trueground.models.marks import block, mark_for
 from trueground.models.perplexity_base import Unscored, perplexity
 from trueground.models.prompts import Prompt
 from trueground.text.citations.reading import read_triples

@@ -13,8 +13,8 @@ from trueground.builders.fallen import Fallen
 from trueground.builders.kalma.asking import see_numbers
 from trueground.builders.kalma.items import VERSIONS, Asked, Judged, Verdict, grown
 from trueground.builders.kalma.pool import for_people
-from trueground.judges.marks import block, mark_for
 from trueground.models.base import Message
+from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
 
 PLACES = ("question", "paragraph", "knowledge")

@@ -18,7 +18,7 @@ from trueground.builders.kalma.items import VERSIONS, Asked, Draft, grown
 from trueground.builders.kalma.questioning import REASONS as QUESTION_REASONS
 from trueground.builders.kalma.questioning import see_question
 from trueground.builders.kalma.settings import Settings
-from trueground.judges.marks import block, mark_for
+from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
 from trueground.records.problems import shorten
 

@@ -17,8 +17,8 @@ from trueground.builders.kalma.asking import see_numbers
 from trueground.builders.kalma.citing import bare
 from trueground.builders.kalma.items import Draft
 from trueground.builders.kalma.pool import for_people
-from trueground.judges.marks import block, mark_for
 from trueground.models.base import Message
+from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
 from trueground.records.problems import shorten
 from trueground.text.citations.reading import read_triples

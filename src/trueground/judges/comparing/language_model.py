@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from trueground.judges.llm import MAX_TOKENS
-from trueground.judges.marks import block, blocks, mark_for
 from trueground.judges.replies import read_verdict
 from trueground.models.asker import OPTIONS, Asker, Asks, model_of, params_of, shortened
 from trueground.models.base import ChatRequest, Reply
+from trueground.models.marks import block, blocks, mark_for
 from trueground.models.prompts import PromptFile, packaged_prompt, user_prompt
 from trueground.plugins import Given
 from trueground.types import Comparison, ComparisonRequest, Status
@@ -41,7 +41,9 @@ class LanguageModelComparer(Asks):
         if path is None:
             self._prompt = packaged_prompt(_PACKAGE, self.file)
         else:
-            self._prompt = user_prompt(Path(path), self.places, _BESIDE)
+            self._prompt = user_prompt(
+                Path(path), self.places, _BESIDE, plain=(*self.places, *_BESIDE[:-1])
+            )
         self._asker = Asker(model_of(given), cache=given.cache)
 
     @property
@@ -54,7 +56,7 @@ class LanguageModelComparer(Asks):
         """Model, prompt by id and hash, and the options that can change a value."""
         file, cold = self._prompt.file, self._params.temperature
         return (
-            f"{self.name}-1/{self._asker.model.signature}/{file.id}:{file.sha256[:12]}"
+            f"{self.name}-2/{self._asker.model.signature}/{file.id}:{file.sha256[:12]}"
             f"/temperature={'none' if cold is None else f'{cold:g}'}"
             f"/max_tokens={self._params.max_tokens}"
         )
@@ -80,6 +82,10 @@ class LanguageModelComparer(Asks):
             "response": block("RESPONSE", request.response, mark),
             name.lower(): blocks(name, texts, mark) if texts else "",
             "mark": mark,
+            "plain_conversation": request.history,
+            "plain_question": request.question,
+            "plain_response": request.response,
+            f"plain_{name.lower()}": "\n".join(texts),
         }
         return ChatRequest(self._prompt.fill(places), self._params)
 

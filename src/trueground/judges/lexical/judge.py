@@ -11,6 +11,7 @@ from trueground.judges.lexical.looking import Looked, Place, look
 from trueground.judges.lexical.model import capped, probability, weights
 from trueground.judges.lexical.pool import Pool
 from trueground.judges.lexical.reading import TextView
+from trueground.text.refusal import REFUSAL_RULES
 from trueground.types import JudgeRequest, Verdict
 
 _KEPT = 256  # texts that stay read: requests about one text come one after the other
@@ -24,7 +25,8 @@ class LexicalJudge:
 
     name = "lexical"
     threshold = 0.5
-    signature = basis = "lexical-4"
+    # A claim that declines to answer is not supported.
+    signature = basis = f"lexical-4/{REFUSAL_RULES}"
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
         """Return one verdict for each request; every text is read once."""

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import msgspec
 
 from trueground.judges.llm import MAX_TOKENS
-from trueground.judges.marks import block, blocks, mark_for
 from trueground.judges.rating.rubrics import rubric_for
 from trueground.judges.rating.scores import expectation, read_score
 from trueground.models.asker import OPTIONS, Asker, Asks, model_of, params_of, shortened
 from trueground.models.base import ChatRequest, Message, Reply
+from trueground.models.marks import block, blocks, mark_for
 from trueground.models.prompts import Prompt, PromptFile
 from trueground.plugins import Given
 from trueground.types import Rating, RatingRequest, Status
@@ -83,6 +83,9 @@ class LLMRater(Asks):
             "response": block("RESPONSE", request.response, mark),
             "question": block("QUESTION", question, mark) if question else "",
             "knowledge": blocks("KNOWLEDGE", knowledge, mark) if knowledge else "",
+            "plain_response": request.response,
+            "plain_question": question,
+            "plain_knowledge": "\n".join(knowledge),
         }
         return self._rubrics[rubric].fill(places)
 

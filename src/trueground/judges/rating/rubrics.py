@@ -39,7 +39,7 @@ def rubric_for(name: str, shown: str) -> Prompt:
     if shown not in PLACES:
         raise UsageError(f"the rubric {name}: shown={shown!r} is not one of {', '.join(PLACES)}")
     if name not in NAMES:
-        return user_prompt(Path(name), ("response",), PLACES[shown][1:])
+        return user_prompt(Path(name), ("response",), PLACES[shown][1:], plain=PLACES[shown])
     if (name, shown) not in _FILES:
         known = " or ".join(s for n, s in _FILES if n == name)
         raise UsageError(f"the rubric {name} cannot be shown={shown!r}; it shows the {known}")

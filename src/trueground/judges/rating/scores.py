@@ -14,7 +14,7 @@ from typing import NamedTuple
 from trueground.models.base import TokenLogprob
 
 SCALE = range(1, 6)
-_LINE = re.compile(r"[^\r\n]*\S[^\r\n]*")
+_LINE = re.compile(r"[^\r\n]+")
 _LONGEST = 200  # characters of a line that may be a form that was filled in
 _DRESS = r"[\s*_`#\"'“”()\[\]{}]*"
 _LABEL = r"(?:the\s+)?[a-z][a-z ]{0,40}?(?:\s*\(\s*1\s*(?:-|–|to)\s*5\s*\))?"
@@ -34,7 +34,7 @@ class Score(NamedTuple):
 
 def read_score(reply: str) -> Score | None:
     """The score of a reply; None where there is none, or more than one."""
-    lines = list(_LINE.finditer(reply))
+    lines = [line for line in _LINE.finditer(reply) if not line[0].isspace()]
     found = [score for line in lines[:1] + lines[1:][-1:] if (score := _form(reply, line))]
     return found[0] if len({score.value for score in found}) == 1 else None
 

@@ -30,11 +30,13 @@ from trueground.reports.leaderboard.qa.draw import (
 )
 from trueground.reports.leaderboard.scatter import HEIGHT, scatters, size_lines
 from trueground.reports.leaderboard.short import few
+from trueground.reports.manifest import refusal_rules
 from trueground.reports.prompts import prompts_view
 from trueground.reports.shell import draw
 from trueground.reports.view import STATUS_WORDS
 from trueground.runs.directory import replacing
 from trueground.runs.outfile import see_ours, see_out_file
+from trueground.text.refusal import MEASURED
 from trueground.types import Status
 
 # What tells our pages from other people's files.
@@ -97,6 +99,7 @@ def render(board: Leaderboard, prompts: Sequence[Mapping[str, Any]] = ()) -> str
         "board": board,
         "fewer": board.fewer,
         "mark": MARK,
+        "refusal_rules": refusal_rules({"abstention_rules": MEASURED}),
         "benchmarks": sorted({c.benchmark for c in board.columns if c.benchmark}),
         "models": _models(board),
         "sources": sorted({row.source for row in board.rows if row.source}),

@@ -9,6 +9,7 @@ from trueground.benchmarks.published import PublishedScore, PublishedTable, publ
 from trueground.errors import UsageError
 from trueground.metrics.base import make_spec
 from trueground.metrics.registry import parse_spec
+from trueground.plugins import split_key
 from trueground.reports.leaderboard.board import Board, Column
 from trueground.reports.leaderboard.runs import (
     DATASET,
@@ -178,7 +179,7 @@ def _key(metric: str) -> str:
 
     Of a strict grounding metric without those by which the paper's code differs from ours.
     """
-    metric = metric.partition("@")[0]
+    metric = split_key(metric).spec
     try:
         spec = parse_spec(metric)
     except UsageError:

@@ -18,7 +18,6 @@ from trueground.retrieval.index.file import PASSAGES, IndexFile, read_index_file
 from trueground.retrieval.index.sources import difference
 from trueground.retrieval.kept import Kept
 from trueground.retrieval.kinds import bases, compose, kind_of
-from trueground.retrieval.written import as_written
 
 
 class Index:
@@ -150,7 +149,7 @@ def parts_of(retrievers: Iterable[str]) -> list[Part]:
             given = read_given("retriever", written)
             kind = kind_of(given)
             folder = kind.folder(given)
-            found.setdefault(folder, Part(folder, as_written(given), kind, given))
+            found.setdefault(folder, Part(folder, given.written, kind, given))
     return list(found.values())
 
 

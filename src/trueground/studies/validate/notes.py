@@ -9,6 +9,7 @@ import numpy as np
 
 from trueground.errors import UsageError
 from trueground.metrics.registry import parse_spec
+from trueground.plugins import split_key
 from trueground.studies.labelled.rule import LabelRule
 from trueground.studies.labelled.sets import LabelledSet
 from trueground.studies.validate.scored import ScoredSet
@@ -62,7 +63,7 @@ def _next_step(reasons: str, keys: Sequence[str]) -> str:
 def _needs(key: str) -> tuple[str, ...]:
     """The record fields that a metric needs; none of a metric that is not known here."""
     try:
-        return parse_spec(key.partition("@")[0]).needs
+        return parse_spec(split_key(key).spec).needs
     except UsageError:
         return ()
 

@@ -13,6 +13,7 @@ from trueground.evaluate.parts import JudgeName, Parts, make_parts
 from trueground.evaluate.work import Progress, no_progress
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import parse_specs, split_specs
+from trueground.plugins import split_key
 from trueground.studies.validate.numbers import Verdict
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class Settings:
             return
         given = [self.metrics] if isinstance(self.metrics, str) else self.metrics
         texts = [p for part in given if isinstance(part, str) for p in split_specs(part)]
-        parse_specs([text.partition("@")[0] for text in texts] or list(given))
+        parse_specs([split_key(text).spec for text in texts] or list(given))
 
     def see_judging(self) -> None:
         """UsageError: judges are named, and everything is judged already."""

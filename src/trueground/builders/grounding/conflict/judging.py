@@ -13,7 +13,7 @@ from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.facts.forms import matches
 from trueground.builders.grounding.instances import Conflict, Original
 from trueground.builders.grounding.prompting import PACKAGE, numbered, titled
-from trueground.judges.marks import block, blocks, mark_for
+from trueground.models.marks import block, blocks, mark_for
 from trueground.models.prompts import Prompt
 
 

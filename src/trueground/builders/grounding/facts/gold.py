@@ -25,7 +25,7 @@ from trueground.builders.grounding.prompting import (
     titled,
     tokens_of_contexts,
 )
-from trueground.judges.marks import block, blocks, mark_for
+from trueground.models.marks import block, blocks, mark_for
 from trueground.models.prompts import Prompt
 
 SECOND = "second-judge"

@@ -11,7 +11,7 @@ from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.facts.forms import matches
 from trueground.builders.grounding.instances import Factual
 from trueground.builders.grounding.prompting import numbered
-from trueground.judges.marks import block, mark_for
+from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
 
 

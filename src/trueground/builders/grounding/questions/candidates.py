@@ -15,7 +15,7 @@ from trueground.builders.grounding.items import DocumentSet
 from trueground.builders.grounding.prompting import PACKAGE, titled, tokens_of_contexts
 from trueground.builders.grounding.questions.proposals import REASONS, Candidate, Proposals, checked
 from trueground.builders.grounding.settings import settle
-from trueground.judges.marks import blocks, mark_for
+from trueground.models.marks import blocks, mark_for
 
 _TOKENS_A_PAIR = 120.0
 _TOKENS_OF_PROMPT = 550.0

@@ -19,8 +19,8 @@ from trueground.builders.grounding.prompting import (
 )
 from trueground.builders.grounding.questions.proposals import Candidate
 from trueground.builders.grounding.settings import settle
-from trueground.judges.marks import block, blocks, mark_for
 from trueground.models.base import Message
+from trueground.models.marks import block, blocks, mark_for
 from trueground.models.prompts import Prompt
 from trueground.records.problems import shorten
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from trueground.plugins import split_key
 from trueground.reports.leaderboard.board import Board, Cell, Column, Entrant, cell
 
 BENCHMARK = "truly-ground"
@@ -84,12 +85,12 @@ def metric_key(board: Board, column: Column, name: str) -> str | None:
         for entrant in board.entrants
         if (run := entrant.runs.get(column.id)) is not None
         for key in run.summary.metrics
-        if key.partition("(")[0].partition("@")[0] == name
+        if split_key(key).name == name
     }
-    judge = column.metric.partition("@")[2]
+    judge = split_key(column.metric).judge
 
     def order(key: str) -> tuple[bool, bool, bool, str]:
-        of = key.partition("@")[2]
+        of = split_key(key).judge
         return (
             key != column.metric,
             of not in ("", judge),
@@ -140,7 +141,7 @@ def _belongs(gold: Column, dist: Column) -> bool:
 
 
 def _judge(column: Column) -> str:
-    return column.metric.partition("@")[2]
+    return split_key(column.metric).judge
 
 
 def _key(column: Column, names: Iterable[str]) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import orjson
 
+from trueground.plugins import split_key
 from trueground.reports.leaderboard.board import Board, Cell, Column, Entrant, cell
 from trueground.reports.leaderboard.grounding.settings import differing
 from trueground.reports.leaderboard.runs import Run
@@ -134,12 +135,7 @@ def metric_key(runs: Iterable[Asked], name: str) -> str | None:
     Instruction v2 asks for "I don't know", which then counts as a passage (appendix C).
     """
     runs = list(runs)
-    keys = {
-        key
-        for one in runs
-        for key in one.run.summary.metrics
-        if key.partition("@")[0].partition("(")[0] == name
-    }
+    keys = {key for one in runs for key in one.run.summary.metrics if split_key(key).name == name}
     passage = name == K_PRECISION and {one.option(INSTRUCTION) for one in runs} == {"v2"}
 
     def order(key: str) -> tuple[bool, bool, int, str]:
