@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
+from trueground.net.files import missing, part_of, remove_empty
 from trueground.net.locks import LOCK, locked
 from trueground.plugins import read_given
 from trueground.retrieval.base import Progress, no_progress
@@ -52,7 +53,7 @@ def see_usable(source: Path, out: Path) -> None:
             "--out"
         )
     if out.is_dir() and not is_index(out):
-        names = {entry.name for entry in out.iterdir()} - {LOCK}
+        names = {entry.name for entry in out.iterdir()} - {LOCK, part_of(out / INDEX).name}
         if any(not name.startswith((_GONE, _UNFINISHED)) for name in names):
             raise OutputError(f"{out} holds files but no index; choose another --out")
 
@@ -75,6 +76,7 @@ def building(out: Path, progress: Progress = no_progress, note: Note = no_note) 
         told = max(told, int(seconds))
 
     with ExitStack() as stack:
+        made = missing(out)
         try:
             out.mkdir(parents=True, exist_ok=True)
             stack.enter_context(locked(out, busy, math.inf, waiting))
@@ -83,7 +85,11 @@ def building(out: Path, progress: Progress = no_progress, note: Note = no_note) 
                 f"cannot use {out} as an index: {error.strerror or error}; {step(error)}, or "
                 "choose another --out"
             ) from error
-        yield
+        try:
+            yield
+        except TruegroundError:
+            remove_empty(made)
+            raise
 
 
 def there(source: Path, out: Path, files: list[SourceFile], reading: Reading) -> IndexFile | None:
