@@ -207,6 +207,24 @@ def test_a_disk_that_is_full_ends_with_5_and_keeps_what_was_answered(
         assert sum(server.calls.values()) == made + 200 - kept
 
 
+@pytest.mark.parametrize("models", [["m"], ["m", "n"]])
+def test_what_is_refused_leaves_nothing(
+    env: dict[str, str], tmp_path: Path, models: list[str]
+) -> None:
+    data = write_questions(tmp_path / "q.jsonl", 2)
+    (tmp_path / "file").touch()
+    before = files_below(tmp_path)
+    given = ["faitheval/unanswerable", "--data", data, "--base-url", "http://127.0.0.1:9/v1"]
+    given += [word for name in models for word in ("--model", name)] + ["--out", "a/run"]
+    told = trueground(*given, "--param", "stream=true", env=env, cwd=tmp_path, code=2)
+    assert "'stream' cannot be used" in told.stderr
+    unusable = {**env, "TRUEGROUND_HOME": str(tmp_path / "file")}
+    told = trueground(*given, env=unusable, cwd=tmp_path, code=2)
+    assert "cannot be used" in told.stderr
+    assert [one for one in files_below(tmp_path) if not one.startswith("home/")] == before
+    assert not (tmp_path / "a").exists()
+
+
 def test_numbers_that_nothing_takes_are_refused(env: dict[str, str], tmp_path: Path) -> None:
     write_questions(tmp_path / "q.jsonl", 1)
     common = ["faitheval/unanswerable", "--model", "fake:x", "--data", "q.jsonl"]

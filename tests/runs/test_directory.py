@@ -7,8 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from trueground.errors import OutputError, WriteError
-from trueground.runs.directory import AppendFile, RunDirectory, default_path, replacing, write_json
+from trueground.errors import OutputError, UsageError, WriteError
+from trueground.net.files import part_of
+from trueground.runs.directory import (
+    AppendFile,
+    RunDirectory,
+    default_path,
+    replacing,
+    see_resumable,
+    write_json,
+)
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -42,6 +50,75 @@ def test_a_run_is_locked_while_it_is_written(tmp_path: Path) -> None:
         run.begin(keep_records=False)
         assert [p.name for p in (tmp_path / "run").glob("*")] != []
     assert not (tmp_path / "run" / "records.jsonl.zst").exists()
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {".manifest.json.part": b""},
+        {".manifest.json.part": b'{"true', "responses.jsonl": b""},
+        {".items.jsonl.part": b"{}", ".report.html.part": b"<html", "items.jsonl": b""},
+    ],
+)
+@pytest.mark.parametrize("how", [{}, {"overwrite": True}, {"resume": True}])
+def test_what_a_kill_leaves_is_known(
+    tmp_path: Path, left: dict[str, bytes], how: dict[str, bool]
+) -> None:
+    for name, content in left.items():
+        (tmp_path / name).write_bytes(content)
+    see_resumable(tmp_path)
+    with RunDirectory(tmp_path, **how) as run:
+        run.begin()
+        write_json(tmp_path / "manifest.json", {"trueground": "0"})
+    (tmp_path / "responses.jsonl").unlink(missing_ok=True)
+    for name in left:
+        (tmp_path / name).unlink(missing_ok=True)
+    (tmp_path / "manifest.json").unlink()
+    (tmp_path / "responses.jsonl").write_bytes(b"{}\n")  # somebody's replies, without a run
+    with pytest.raises(OutputError, match="holds files but no run"):
+        RunDirectory(tmp_path, resume=True)
+
+
+def test_links_in_a_run_are_not_written_through(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    run = tmp_path / "run"
+    with RunDirectory(run):
+        write_json(run / "manifest.json", {"trueground": "0"})
+    names = ("summary.json", "items.jsonl", "records.jsonl.zst", "report.html", "repeats.jsonl")
+    for how in ({"overwrite": True}, {"resume": True}):
+        for name in names:
+            for link in (run / name, part_of(run / name), part_of(run / "manifest.json")):
+                link.unlink(missing_ok=True)
+                link.symlink_to(victim)
+        with RunDirectory(run, **how) as opened:
+            opened.append(b"{}\n", b"{}\n")
+            for name in ("manifest.json", "summary.json", "report.html", "repeats.jsonl"):
+                write_json(run / name, {"trueground": "0"})
+        assert not any((run / name).is_symlink() for name in names)
+    (run / "responses.jsonl").symlink_to(victim)
+    with pytest.raises(WriteError, match=r"responses\.jsonl failed: it is a symbolic link"):
+        AppendFile(run / "responses.jsonl", 3)
+    assert victim.read_text() == "mine"
+
+
+def refuse(run: Path, items: bytes) -> None:
+    with RunDirectory(run, resume=True) as opened:
+        write_json(run / "manifest.json", {"trueground": "0"})
+        opened.append(items, b"")
+        raise UsageError("no")
+
+
+def test_a_refused_run_leaves_nothing(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    for run in (there, tmp_path / "a" / "b"):
+        with pytest.raises(UsageError):
+            refuse(run, b"")
+        assert list(tmp_path.rglob("*")) == [there]
+    with pytest.raises(UsageError):
+        refuse(there, b"{}\n")
+    assert (there / "items.jsonl").read_bytes() == b"{}\n", "work that was done stays"
 
 
 def test_default_names_are_safe() -> None:

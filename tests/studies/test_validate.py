@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import trueground as tg
 from trueground.annotation.export import export
-from trueground.errors import BadRowsError, InputError, OutputError, UsageError
+from trueground.errors import BadRowsError, InputError, OutputError, UsageError, WriteError
 from trueground.evaluate.parts import make_parts
 from trueground.evaluate.stream import make_stream
 from trueground.reports.validation import render
@@ -396,6 +397,14 @@ def test_the_folder(tmp_path: Path) -> None:
     validate(path, out=out, overwrite=True, **FAST)
     assert (out / "validation.html").read_bytes() == page
     (tmp_path / "mine").mkdir()
+    shutil.rmtree(out / "items")
+    (tmp_path / "mine" / "letter.jsonl").touch()
+    for link in ("items", "items.unfinished"):
+        (out / link).symlink_to(tmp_path / "mine")
+        with pytest.raises(WriteError, match="symbolic link, through which nothing is written"):
+            validate(path, out=out, overwrite=True, **FAST)
+        (out / link).unlink()
+    assert [one.name for one in (tmp_path / "mine").iterdir()] == ["letter.jsonl"]
     (tmp_path / "mine" / "letter.txt").write_text("dear", encoding="utf-8")
     with pytest.raises(OutputError, match="holds files but no validation"):
         validate(path, out=tmp_path / "mine", overwrite=True)

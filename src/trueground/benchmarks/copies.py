@@ -10,6 +10,7 @@ from pathlib import Path
 
 from trueground.benchmarks.datasets import DataFile, Dataset
 from trueground.errors import InputError, WriteError
+from trueground.net.files import whole
 
 _SHARD = re.compile(r"-(\d+)-of-(\d+)(?=\.)")
 _BLOCK = 1 << 20
@@ -44,19 +45,16 @@ def copy_in(
     source: Path, target: Path, report: Callable[[int, int | None], None]
 ) -> tuple[int, str]:
     """Copy a file; its size in bytes and SHA-256. The target appears when whole. WriteError."""
-    part = target.with_name(f".{target.name}.part")
     digest, done = hashlib.sha256(), 0
     try:
-        with source.open("rb") as file, part.open("wb") as out:
+        with source.open("rb") as file, whole(target) as out:
             total = source.stat().st_size
             for block in iter(lambda: file.read(_BLOCK), b""):
                 out.write(block)
                 digest.update(block)
                 done += len(block)
                 report(done, total)
-        part.replace(target)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise WriteError(
             f"copying {source} to {target} failed: {error.strerror or error}. Make room or mend "
             "the permissions, then fetch again"

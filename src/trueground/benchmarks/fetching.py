@@ -13,8 +13,6 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import msgspec
-
 from trueground.benchmarks.copies import copy_in, find_copies
 from trueground.benchmarks.datasets import (
     ORIGIN,
@@ -27,6 +25,7 @@ from trueground.benchmarks.datasets import (
 )
 from trueground.errors import InputError, UsageError, WriteError
 from trueground.net.download import download
+from trueground.net.files import write_state
 from trueground.net.home import HOME_VARIABLE
 from trueground.net.hub import HubFile, hub_files, token_header
 
@@ -184,10 +183,8 @@ def _record(name: str, file: str, records: list[FileRecord]) -> None:
     origin.files = [record for record in origin.files if record.file != file] + records
     origin.fetched = datetime.now(UTC).isoformat(timespec="seconds")
     path = folder(name) / ORIGIN
-    part = path.with_name(f".{ORIGIN}.part")
     try:
-        part.write_bytes(msgspec.json.format(msgspec.json.encode(origin), indent=2) + b"\n")
-        part.replace(path)
+        write_state(path, origin)
         for gone in {record.local for record in former} - {record.local for record in origin.files}:
             (folder(name) / gone).unlink(missing_ok=True)
     except OSError as error:

@@ -25,6 +25,8 @@ from trueground.annotation.base import Task
 from trueground.annotation.kinds import KINDS
 from trueground.builders.base import Dropped
 from trueground.errors import InputError, OutputError
+from trueground.net.files import made as made_folder
+from trueground.net.files import part_of
 from trueground.net.locks import LOCK, locked
 from trueground.runs.directory import replacing, write_error, write_json
 
@@ -55,7 +57,7 @@ def see_usable(path: Path, builder: str) -> None:
     """See that a build may begin, or go on, in this folder. Makes nothing. OutputError."""
     if path.exists() and not path.is_dir():
         raise OutputError(f"{path} is a file; --out must name a folder")
-    begun = {LOCK, f".{MANIFEST}.part"}  # a build that died at once left no more
+    begun = {LOCK, part_of(path / MANIFEST).name}  # a build that died at once left no more
     if not path.exists() or not {entry.name for entry in path.iterdir()} - begun:
         return
     found = read_manifest(path)
@@ -109,10 +111,9 @@ def remove_stages(path: Path, after: int) -> None:
 def made(folder: Path) -> Path:
     """The folder, which is made if it is not there. Raises WriteError."""
     try:
-        folder.mkdir(exist_ok=True)
+        return made_folder(folder)
     except OSError as error:
         raise write_error(folder, error) from error
-    return folder
 
 
 def write_dropped(path: Path, dropped: Sequence[tuple[str, Dropped]]) -> None:
@@ -156,7 +157,7 @@ def _write_all(folder: Path, files: Mapping[str, bytes], earlier: Iterable[str])
     for name, content in files.items():
         write_bytes(folder / name, content)
     for name in set(earlier) - set(files):
-        for old in (folder / name, folder / f".{name}.part"):
+        for old in (folder / name, part_of(folder / name)):
             _remove(old)
 
 

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import orjson
 
+from trueground.net.files import opened_new
+
 _PLAIN = re.compile(r"[!-~]{1,64}")
 
 
@@ -45,7 +47,7 @@ def write_files(lines: Iterator[bytes], path: Path, limits: Limits) -> Iterator[
     while line is not None:
         url = orjson.loads(line)["url"]
         digest, number, size = sha256(), 0, 0
-        with path.open("wb") as out:
+        with opened_new(path) as out:
             while line is not None and limits.allow(number + 1, size + len(line)):
                 out.write(line)
                 digest.update(line)

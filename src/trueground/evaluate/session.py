@@ -173,8 +173,8 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_error: object) -> None:
-        self.close()
+    def __exit__(self, *error: Any) -> None:
+        self._open.__exit__(*error)
 
     def _waiting(self, asking: Asking) -> Iterator[Call]:
         """The calls that are still to be made, one by one."""

@@ -26,6 +26,7 @@ from trueground.errors import (
     WriteError,
 )
 from trueground.net.failures import HttpError
+from trueground.net.files import opened
 from trueground.net.pool import CONNECT_TIMEOUT
 from trueground.net.redact import scrub, shown
 from trueground.net.retry import persist
@@ -149,14 +150,14 @@ def _opened(part: Path) -> Iterator[BinaryIO]:
         import filelock
 
         try:
-            with filelock.FileLock(f"{part}.lock", blocking=False), part.open("a+b") as out:
+            with filelock.FileLock(f"{part}.lock", blocking=False), opened(part, "a+b") as out:
                 yield out
         except filelock.Timeout:
             raise busy from None
         return
     import fcntl
 
-    with part.open("a+b") as out:
+    with opened(part, "a+b") as out:
         try:
             fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -31,6 +31,7 @@ from trueground.net.failures import (
     accept,
     network_error,
 )
+from trueground.net.files import part_of
 from trueground.net.limits import Limiter
 from trueground.net.pool import CONNECT_TIMEOUT, Pool, open_pool, route
 from trueground.net.redact import hide, scrub
@@ -158,7 +159,7 @@ class HttpClient:
         The file appears when it is whole. `timeout` is for silence here, not for the whole, and
         there is no deadline. Raises OSError if the file cannot be written.
         """
-        part = path.with_name(f".{path.name}.part")
+        part = part_of(path)
 
         async def take(response: aiohttp.ClientResponse) -> str:
             if not 200 <= response.status < 300:

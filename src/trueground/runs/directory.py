@@ -7,7 +7,7 @@ full, the unfinished piece is cut off again, so that what was finished stays int
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from itertools import chain, count
@@ -17,7 +17,8 @@ from typing import Any, BinaryIO, Self
 import orjson
 import zstandard
 
-from trueground.errors import OutputError, WriteError
+from trueground.errors import OutputError, TruegroundError, WriteError
+from trueground.net.files import missing, opened, opened_new, part_of, remove_empty, whole
 from trueground.net.locks import LOCK, locked
 
 MANIFEST = "manifest.json"
@@ -60,15 +61,11 @@ def write_json(path: Path, value: Any) -> None:
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file that takes the place of `path` when it is whole, or never. Raises WriteError."""
-    unfinished = path.with_name(f".{path.name}.part")
     try:
-        with unfinished.open("wb") as out:
+        with whole(path) as out:
             yield out
-        unfinished.replace(path)
     except OSError as error:
         raise write_error(path, error) from error
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def write_error(path: Path, error: OSError) -> WriteError:
@@ -95,7 +92,7 @@ class AppendFile:
         self.path = path
         self._size = size
         try:
-            self._file = path.open("r+b" if size else "wb", buffering=0)
+            self._file = opened(path, "r+b", 0) if size else opened_new(path, 0)
             self._file.truncate(size)
             self._file.seek(size)
         except OSError as error:
@@ -142,7 +139,9 @@ class RunDirectory:
 
         With `resume` what lies there stays; whether it is the same run is for the caller to see.
         """
+        made = missing(path.parent if unique else path)
         self.path = path = _new(path) if unique else path
+        made = [path, *made] if unique else made
         self._pack = zstandard.ZstdCompressor(level=3)
         self._items: AppendFile | None = None
         self._records: AppendFile | None = None
@@ -151,8 +150,9 @@ class RunDirectory:
             stack.enter_context(locked(path, _busy(path)))
             _see_free(path, overwrite or resume, "resume" if resume else "--overwrite")
             if not resume:
-                for name in _OURS:
-                    (path / name).unlink(missing_ok=True)
+                self._clear()
+            if not (path / MANIFEST).exists():
+                stack.push(lambda _kind, error, _at: self._undo(error, made))
             self._open = stack.pop_all()
 
     def begin(self, keep_records: bool = True) -> None:
@@ -180,8 +180,27 @@ class RunDirectory:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_error: object) -> None:
-        self._open.close()
+    def __exit__(self, *error: Any) -> None:
+        self._open.__exit__(*error)
+
+    def _clear(self) -> None:
+        """Remove the run in the folder; what tells that it is one goes last."""
+        there = {entry.name for entry in self.path.iterdir()}
+        for path in (self.path / name for name in reversed(_OURS)):
+            for one in (part_of(path), path):
+                if one.name in there:
+                    one.unlink()
+
+    def _undo(self, error: BaseException | None, made: Sequence[Path]) -> None:
+        """A run that began here and is refused leaves nothing, if nothing came of it."""
+        refused = getattr(error, "exit_code", None) == TruegroundError.exit_code
+        if refused and not any(_size(self.path / name) for name in (ITEMS, RESPONSES, BATCHES)):
+            self._clear()
+            remove_empty(made)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def _new(path: Path) -> Path:
@@ -210,7 +229,7 @@ def _make(path: Path) -> None:
 
 def _see_free(path: Path, may_be_a_run: bool, how: str) -> None:
     """See that the directory may be filled. Raises OutputError."""
-    names = {entry.name for entry in path.iterdir()} - {LOCK}
+    names = {entry.name for entry in path.iterdir() if not _is_left(entry)}
     if names and not may_be_a_run:
         raise OutputError(
             f"{path} exists and is not empty; choose another --out, or pass --overwrite to replace "
@@ -222,6 +241,13 @@ def _see_free(path: Path, may_be_a_run: bool, how: str) -> None:
         )
     if not os.access(path, os.W_OK):
         raise OutputError(f"{path} is not writable; choose another --out or mend its permissions")
+
+
+def _is_left(entry: Path) -> bool:
+    """Whether it is what a killed run may leave before it has a manifest."""
+    if entry.name in (RESPONSES, ITEMS, RECORDS):
+        return entry.is_file() and not _size(entry)
+    return entry.name in (LOCK, *(part_of(entry.with_name(name)).name for name in _OURS))
 
 
 def see_resumable(path: Path) -> None:

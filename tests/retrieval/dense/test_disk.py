@@ -46,6 +46,23 @@ def built(top: Path, passages: Shelf, written: str = "dense:m") -> Path:
     return folder
 
 
+@pytest.mark.parametrize("written", ["dense:m", "dense:m(index=hnsw)"])
+def test_links_are_not_written_through(
+    tmp_path: Path, encoders: dict[str, Clusters], written: str
+) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    folder = built(tmp_path / "whole", numbered(50), written)
+    for name in [one.name for one in folder.iterdir()]:
+        other = tmp_path / name / folder.name
+        other.mkdir(parents=True)
+        for link in (name, f".{name}.part", f"{name}.new", "building.json"):
+            (other / link).symlink_to(victim)
+        built(tmp_path / name, numbered(50), written)
+        assert victim.read_text() == "mine"
+        assert (other / name).read_bytes() == (folder / name).read_bytes()
+
+
 def searched(
     top: Path, passages: Shelf, written: str = "dense:m", count: int = 10, queries: Any = QUERIES
 ) -> Ranked:

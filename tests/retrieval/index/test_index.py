@@ -386,6 +386,14 @@ def test_other_peoples_folders_are_left_alone(corpus: Path, tmp_path: Path) -> N
         open_index(folder)
 
 
+def test_what_a_killed_build_leaves_is_known(corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "index"
+    (out / ".passages-0123").mkdir(parents=True)
+    (out / ".index.json.part").write_text('{"true')
+    assert len(build_index(corpus, out, []).passages) > 0
+    assert sorted(one.name for one in out.iterdir()) == ["index.json", "passages"]
+
+
 def test_files_that_are_no_index_of_ours(corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "i"
     build_index(corpus, out, [])

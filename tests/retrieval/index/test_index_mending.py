@@ -219,8 +219,7 @@ def test_a_corpus_that_changes_while_it_is_read(
     out = usual_place(corpus) if usual else tmp_path / "i"
     with pytest.raises(InputError, match=r"changed while it was read: .*corpus\.jsonl has changed"):
         build_index(corpus, None if usual else out, [], progress=change)
-    assert not is_index(out)
-    assert list(out.iterdir()) == []
+    assert not out.exists()
     corpus.write_bytes(before)
     assert "honey" in build_index(corpus, out, []).passages[0].text
 

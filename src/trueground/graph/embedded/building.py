@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from trueground.errors import GraphError, OutputError, WriteError
+from trueground.errors import GraphError, OutputError, TruegroundError, WriteError
 from trueground.graph.base import Progress, no_progress
-from trueground.graph.embedded.file import GraphFile, Source, is_graph, read_graph_file
+from trueground.graph.embedded.file import GRAPH, GraphFile, Source, is_graph, read_graph_file
 from trueground.graph.embedded.filling import index_loaded, load_file
 from trueground.graph.embedded.folder import HeldStore, copy_store, fresh_store, remove_stores
 from trueground.graph.embedded.graph import EmbeddedGraph
@@ -30,6 +30,7 @@ from trueground.graph.embedded.lines import NameLines
 from trueground.graph.embedded.store import empty_store, read_store, unreadable
 from trueground.graph.loading.streams import require_file
 from trueground.net.digests import file_digest
+from trueground.net.files import missing, part_of, remove_empty
 from trueground.net.locks import LOCK, locked
 
 if TYPE_CHECKING:
@@ -60,11 +61,12 @@ def build_graph(
     MissingExtraError.
     """
     read = [_source(path, loading) for path in sources]
+    made = missing(out)
     _make_folder(out)
     busy = OutputError(
         f"another process is loading into {out}; wait until it is done, or choose another --out"
     )
-    with locked(out, busy):
+    with locked(out, busy), _undone(out, made):
         used = _used(out, overwrite)
         state = _begun(out, used, loading, overwrite)
         remove_stores(out, used.store)
@@ -149,7 +151,8 @@ def _used(out: Path, overwrite: bool) -> GraphFile:
             if overwrite:
                 return GraphFile()
             raise
-    others = sorted(one.name for one in out.iterdir() if one.name != LOCK)
+    ours = (LOCK, part_of(out / GRAPH).name)  # a load that was killed at once left no more
+    others = sorted(one.name for one in out.iterdir() if one.name not in ours)
     if others:
         raise OutputError(
             f"{out} holds {others[0]!r} and is no knowledge graph, so it stays as it is; choose an "
@@ -171,6 +174,20 @@ def _begun(out: Path, used: GraphFile, loading: Loading, overwrite: bool) -> Gra
             f"{loading.lang!r}. Give --lang {used.lang}, or --overwrite to load all anew"
         )
     return used
+
+
+@contextmanager
+def _undone(out: Path, made: Sequence[Path]) -> Iterator[None]:
+    """Leave a folder as it was found where a first load is refused."""
+    first = not is_graph(out)
+    try:
+        yield
+    except TruegroundError as error:
+        if error.exit_code == TruegroundError.exit_code:
+            if first and is_graph(out) and read_graph_file(out).store is None:
+                (out / GRAPH).unlink()
+            remove_empty(made)
+        raise
 
 
 def _load(

@@ -10,7 +10,7 @@ import msgspec
 
 from trueground._version import __version__
 from trueground.errors import GraphError, WriteError
-from trueground.net.state import is_state, write_state
+from trueground.net.files import is_state, write_state
 
 GRAPH = "graph.json"
 STORE = "store-"  # and a number: the folder of a store

@@ -22,9 +22,10 @@ import numpy as np
 from trueground.encoders.base import Floats
 from trueground.errors import InputError, MissingExtraError, UsageError, WriteError
 from trueground.net.checkpoints import reason
+from trueground.net.files import made, write_state
 from trueground.retrieval.base import Progress
 from trueground.retrieval.dense.exact import Numbers
-from trueground.retrieval.dense.vectors_file import FORMAT, Opened, put_json
+from trueground.retrieval.dense.vectors_file import FORMAT, Opened
 
 _FILE, _ABOUT = "index.faiss", "index.json"
 _SEED = 0
@@ -103,13 +104,14 @@ def build_structure(
         progress(f"build {structure.kind}", count, count)
     beside = folder / f"{_FILE}.new"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        made(folder)
+        beside.unlink(missing_ok=True)  # perhaps a link
         faiss.write_index(index, str(beside))
         with beside.open("rb+") as written:
             os.fsync(written.fileno())
         beside.replace(folder / _FILE)
         size = (folder / _FILE).stat().st_size
-        put_json(folder / _ABOUT, _About(FORMAT, vectors.digest, size, faiss.__version__))
+        write_state(folder / _ABOUT, _About(FORMAT, vectors.digest, size, faiss.__version__))
     except (OSError, RuntimeError) as error:  # faiss tells of a full disk with the latter
         raise WriteError(f"{folder}: writing the index failed: {reason(error)}") from error
 

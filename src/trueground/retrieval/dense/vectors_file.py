@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from trueground.encoders.base import Floats, PassageEncoder
 from trueground.errors import InputError, ProtocolError, WriteError
+from trueground.net.files import made, opened, opened_new, write_state
 from trueground.retrieval.base import Passages, Progress
 from trueground.retrieval.dense.exact import Vectors
 from trueground.retrieval.writing import step
@@ -91,7 +92,7 @@ def write_vectors(
         encoder.similarity,
     )
     with _writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        made(folder)
         about = _begun(folder, wanted)
         out = _cut_off(folder / STORES[store][1], about)
     # Reading passages and encoding them may fail too, but not for want of room here.
@@ -99,15 +100,15 @@ def write_vectors(
         for part in _encoded(passages, encoder, about, progress):
             with _writing(folder):
                 _append(out, part, about)
-                put_json(folder / BUILDING, about)
+                write_state(folder / BUILDING, about)
     with _writing(folder):
-        put_json(folder / ABOUT, about)
+        write_state(folder / ABOUT, about)
         (folder / BUILDING).unlink(missing_ok=True)
 
 
 def _cut_off(file: Path, about: About) -> BinaryIO:
     """The file with the rows that are whole, open behind the last of them."""
-    out = file.open("r+b" if about.done else "wb")
+    out = opened(file, "r+b") if about.done else opened_new(file)
     try:
         out.truncate(about.done * about.row_bytes)
         out.seek(0, os.SEEK_END)
@@ -165,16 +166,6 @@ def read_about(file: Path) -> About | None:
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return about if about.format == FORMAT and about.store in STORES else None
-
-
-def put_json(file: Path, value: object) -> None:
-    """Write a small file so that it is whole or not there, also if the machine stops."""
-    beside = file.with_name(f"{file.name}.new")
-    with beside.open("wb") as out:
-        out.write(msgspec.json.format(msgspec.json.encode(value)) + b"\n")
-        out.flush()
-        os.fsync(out.fileno())
-    beside.replace(file)
 
 
 def _begun(folder: Path, wanted: About) -> About:

@@ -8,7 +8,7 @@ import msgspec
 
 from trueground._version import __version__
 from trueground.errors import InputError, WriteError
-from trueground.net.state import is_state, write_state
+from trueground.net.files import is_state, write_state
 from trueground.retrieval.index.sources import SourceFile
 from trueground.retrieval.writing import step
 

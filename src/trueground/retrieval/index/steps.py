@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
+from trueground.net.files import missing, part_of, remove_empty
 from trueground.net.locks import LOCK, locked
-from trueground.net.state import unfinished
 from trueground.plugins import read_given
 from trueground.retrieval.base import Progress, no_progress
 from trueground.retrieval.corpora.corpus import Entry
@@ -58,9 +58,8 @@ def see_usable(source: Path, out: Path) -> None:
             f"{out} lies in the corpus {source}, and would be read as a part of it; choose another "
             "--out"
         )
-    names = (
-        {entry.name for entry in out.iterdir()} - {LOCK, unfinished(INDEX)} if out.is_dir() else ()
-    )
+    ours = {LOCK, part_of(out / INDEX).name}
+    names = {entry.name for entry in out.iterdir()} - ours if out.is_dir() else ()
     foreign = any(not name.startswith((_GONE, _UNFINISHED)) for name in names)
     # Asked last: another process may just be beginning an index there.
     if foreign and not is_index(out):
@@ -85,6 +84,7 @@ def building(out: Path, progress: Progress = no_progress, note: Note = no_note) 
         told = max(told, int(seconds))
 
     with ExitStack() as stack:
+        made = missing(out)
         try:
             out.mkdir(parents=True, exist_ok=True)
             stack.enter_context(locked(out, busy, math.inf, waiting))
@@ -93,7 +93,11 @@ def building(out: Path, progress: Progress = no_progress, note: Note = no_note) 
                 f"cannot use {out} as an index: {error.strerror or error}; {step(error)}, or "
                 "choose another --out"
             ) from error
-        yield
+        try:
+            yield
+        except TruegroundError:
+            remove_empty(made)
+            raise
 
 
 def there(source: Path, out: Path, files: list[SourceFile], reading: Reading) -> IndexFile | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import shutil
 from collections.abc import Iterable
@@ -13,6 +12,7 @@ from typing import Any
 import orjson
 
 from trueground.errors import OutputError, UsageError
+from trueground.net.files import made, missing, remove_empty
 from trueground.runs.directory import MANIFEST, replacing, safe_name, write_error, write_json
 from trueground.runs.outfile import see_ours, see_out_file, see_page_file
 
@@ -126,7 +126,7 @@ class Out:
         if not self.folder:
             return
         try:
-            (self.path / _UNFINISHED).mkdir(parents=True, exist_ok=True)
+            made(self.path / _UNFINISHED)
         except OSError as error:
             raise write_error(self.path / _UNFINISHED, error) from error
         with replacing(self.path / _UNFINISHED / f"{safe_name(name)}.jsonl") as file:
@@ -138,15 +138,13 @@ class Out:
         if not self.folder:
             return
         shutil.rmtree(self.path / _UNFINISHED, ignore_errors=True)
-        for path in self._made:
-            with contextlib.suppress(OSError):
-                path.rmdir()
+        remove_empty(self._made)
 
     def _move_items(self) -> None:
         """The items of all sets take the place of those of an earlier validation."""
         fresh, items = self.path / _UNFINISHED, self.path / ITEMS
         try:
-            items.mkdir(exist_ok=True)
+            made(items)
             for old in items.glob("*.jsonl"):
                 old.unlink()
             for new in fresh.glob("*.jsonl"):
@@ -158,7 +156,7 @@ class Out:
 
     def _see_folder(self) -> None:
         try:
-            self._made = [p for p in (self.path, *self.path.parents) if not p.exists()]
+            self._made = missing(self.path)
             self.path.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(self.path / _UNFINISHED, ignore_errors=True)
             names = {entry.name for entry in self.path.iterdir()}
