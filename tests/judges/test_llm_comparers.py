@@ -213,7 +213,7 @@ def test_judged_texts_cannot_forge_the_blocks(name: str, hostile: str) -> None:
 @pytest.mark.parametrize(
     ("behaviour", "status", "reply"),
     [
-        ("null", Status.UNPARSEABLE, ""),
+        ("null", Status.ERROR, None),
         ("refusal", Status.UNPARSEABLE, "I cannot help."),
         ("length", Status.TRUNCATED, "both Yes and No"),
         ("ok", Status.UNPARSEABLE, "both Yes and No"),

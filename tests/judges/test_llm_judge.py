@@ -184,7 +184,7 @@ def test_a_sentence_beyond_the_window_cannot_be_judged() -> None:
 @pytest.mark.parametrize(
     ("behaviour", "status", "reply"),
     [
-        ("null", Status.UNPARSEABLE, ""),
+        ("null", Status.ERROR, None),
         ("refusal", Status.UNPARSEABLE, "I cannot help."),
         ("length", Status.TRUNCATED, "both True and False"),
         ("ok", Status.UNPARSEABLE, "both True and False"),

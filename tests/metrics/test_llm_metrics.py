@@ -13,6 +13,7 @@ from trueground.metrics.column import STATUSES, Column
 from trueground.metrics.evidence import Evidence
 from trueground.metrics.llm import METRICS
 from trueground.metrics.registry import default_specs, parse_spec
+from trueground.plugins import read_given
 from trueground.types import Comparison, ComparisonRequest, Passage, Record, Status, Turn
 
 RECORDS = [
@@ -134,13 +135,10 @@ def test_what_was_not_heard_is_unscored_and_told() -> None:
 
 def test_a_prompt_of_ones_own() -> None:
     comparers = Comparers()
-    columns(comparers, "llm_abstained(prompt=my (own).txt)", "llm_p_g(prompt=it's.txt)")
-    assert {written for written, _ in comparers.asked} == {
-        'llm-abstention(prompt="my (own).txt")',
-        'llm-abstention(prompt="it\'s.txt")',
-    }
-    with pytest.raises(UsageError, match="both kinds of quotes"):
-        columns(comparers, """llm_abstained(prompt=it's "mine".txt)""")
+    files = ["my (own).txt", "it's.txt", """it's "mine".txt"""]
+    columns(comparers, *(f"llm_abstained(prompt={file})" for file in files))
+    written = [written for written, _ in comparers.asked]
+    assert [read_given("comparer", one).options["prompt"] for one in written] == files
     assert "prompt" not in parse_spec("llm_correctness").key
 
 
