@@ -81,12 +81,12 @@ def answer_part(response: str) -> str:
 def chosen_label(response: str, choices: Sequence[Choice], normalise: Normalise) -> str | None:
     """The label of the one option that the answer of the response names; None for none or several.
 
-    The answer is what a mark of a final answer has behind it ("Answer: B", "the answer is B"), else
-    the first line, else, where that names no option, the whole. A label counts alone ("B"), in
-    brackets ("(b)"), with its sign ("B.", "B) text") and after words such as "the answer is"; an
-    article ("A dog is") is no label, and neither is the number of a step in a list. Option texts
-    count on word boundaries, longest first, so that a text inside a longer one is not named with
-    it. Without labels only texts can be named.
+    The answer is what a mark of a final answer has behind it ("Answer: B", "the answer is B"; a
+    last line that is nothing but a label is one too), else the first line, else, where that names
+    no option, the whole. A label counts alone ("B"), in brackets ("(b)"), with its sign ("B.", "B)
+    text") and after words such as "the answer is"; an article ("A dog is") is no label, and neither
+    is the number of a step in a list. Option texts count on word boundaries, longest first, so that
+    a text inside a longer one is not named with it. Without labels only texts can be named.
     """
     options = _Options(choices, normalise, response)
     for part, decides in _answers(options.response, options):
@@ -149,6 +149,11 @@ class _Options:
         match = self._marked.match(line)
         return match is not None and self._label_of(match, line) is not None
 
+    def concluded(self, text: str) -> bool:
+        """Whether the last of several lines is a label alone, and the first names none so."""
+        before, _, last = text.rstrip().rpartition("\n")
+        return bool(before and self._alone.fullmatch(last)) and not self.leads(_line(before, 0))
+
     def held(self, text: str) -> Iterator[re.Match[str]]:
         """Where a label is said to be right: "B is correct"."""
         return self._held.finditer(text)
@@ -205,6 +210,8 @@ def _answers(text: str, options: _Options) -> Iterator[tuple[str, bool]]:
     marked = _marked(text)
     if marked is not None:
         yield _answer_in(marked, options, True), True
+    elif options.concluded(text):
+        yield text.rstrip().rpartition("\n")[2], True
     if passing := _said_in_passing(text, options):
         yield passing, False
     if not options.repeated(text.lstrip()):
