@@ -252,3 +252,30 @@ def test_time_grows_with_the_length(piece: str) -> None:
 
     short = min(seconds(20_000) for _ in range(3))
     assert seconds(160_000) < 8 * 3 * short + 0.2  # that of squares is 64 times
+
+
+@pytest.mark.parametrize(
+    ("response", "label"),
+    [
+        ("It may be red. Green leaves fade. Answer: B", "B"),
+        ("It may be red. Green leaves fade. Ans: blue", "B"),
+        ("Ans: B", "B"),
+        ("<think>Red? Green?</think><answer>B</answer>", "B"),
+        ("<answer>\nblue\n</answer>", "B"),
+        ('{"reasoning": "red (A) is out", "answer": "B"}', "B"),
+        ('{"final_answer": "blue", "reasoning": "red (A) is out"}', "B"),
+        ("The answer is clearly B.", "B"),
+        ("The answer is most likely B.", "B"),
+        ("The correct answer to this question is blue, not red.", "B"),
+        ("The answer is (B). Not (A), which is the colour of blood.", "B"),
+        ("1. It may be red.\n2. The text says green.\n\nD", "D"),
+        ("It may be red or green.\n(d)\n", "D"),
+        ("B\n\nRed is wrong.\nA", "B"),
+        ("The answer is B or D.", None),
+        ("Answer: (A) or (B)", None),
+        ("The answer is B/D", None),
+        ("The answer is B and A is wrong.", "B"),
+    ],
+)
+def test_marks_within_lines_tags_and_objects(response: str, label: str | None) -> None:
+    assert chosen_label(response, COLOURS, RULE) == label

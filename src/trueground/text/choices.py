@@ -16,30 +16,36 @@ from trueground.types import Choice
 Normalise = Callable[[str], str]
 
 _IS = r"(?:is|are|would\s++be|must\s++be|should\s++be|has\s++to\s++be)"
+_ASKED = r"(?:[ \t]++to[ \t]++(?:this|the|that)[ \t]++question)?"
+_SURELY = r"(?:\s++(?:most\s++)?[a-z]{2,12}ly)?"  # "is clearly B"
 _SAID = (
-    rf"(?:(?:answer|option|choice|solution)(?:\s++{_IS})?"
+    rf"(?:(?:answer|option|choice|solution){_ASKED}(?:\s++{_IS}{_SURELY})?"
     r"|(?:i|we)(?:\s++would|'d)?\s++(?:choose|pick|select|go\s++with)|it(?:\s++is|['’]s))"
     r"\s*+:?\s*+(?:(?:the\s++)?(?:option|choice|letter)\s*+:?\s*+)?"
 )
 _ORDINARY_WORDS = ("a", "i")
 # What follows a label and not an article: "the answer is A because".
 _GOES_ON = "according|as|based|because|due|for|from|given|in|is|since|so|which"
+_CLOSED = re.compile("</answer>", re.I)
 _EMPHASIS = str.maketrans(dict.fromkeys("*`"))
 _KIND = r"(?:(?:my|the|a|brief|short|correct|right|best|exact|final)[ \t]++)*+"
-# The marks of a final answer: "Final answer: B", "Answer: B" on a line of its own, "So the answer
-# is B". What is said in passing ("the answer is B") marks an option only.
+# The marks of a final answer: "Final answer: B", "Answer: B" that begins a line or a sentence,
+# "<answer>B</answer>", "answer" of an object in JSON, "So the answer is B". What is said in passing
+# ("the answer is B") marks an option only.
 _MARKS = (
     re.compile(r"(?=\\boxed\{)|\bfinal[ \t]++(?:answer|choice)\b[ \t]*+(?:is\b)?[ \t]*+:?", re.I),
     re.compile(
-        rf"^[ \t>#_{{\"-]*+(?:\d{{1,2}}[.)][ \t]++)?{_KIND}(?:answer|choice|option)[_\"]*+[ \t]*+"
-        r"(?:is\b[ \t]*+)?(?:[:=]|[-–—](?=[ \t])|$)"
+        rf"^[ \t>#_{{\"-]*+(?:\d{{1,2}}[.)][ \t]++)?{_KIND}(?:ans(?:wer)?|choice|option)[_\"]*+"
+        r"[ \t]*+(?:is\b[ \t]*+)?(?:[:=]|[-–—](?=[ \t])|$)"
+        r"|(?<=[.!?;)][ \t])(?-i:Ans(?:wer)?)[ \t]*+:"
+        r"|\"(?:[a-z]{1,12}[_ ])?answer\"[ \t]*+:|<answer>"
         rf"|\b(?:so|thus|hence|therefore|consequently|in[ \t]conclusion)[ \t,]++{_KIND}"
-        rf"(?:answer|choice|option)[ \t]++{_IS}\b[ \t]*+:?",
+        rf"(?:answer|choice|option){_ASKED}[ \t]++{_IS}\b[ \t]*+:?",
         re.I | re.M,
     ),
 )
 _IN_PASSING = re.compile(
-    rf"\b(?:answer|option|choice|solution)[ \t]++{_IS}\b[ \t]*+:?"
+    rf"\b(?:answer|option|choice|solution){_ASKED}[ \t]++{_IS}\b[ \t]*+:?"
     r"|\b(?:i|we)(?:[ \t]++would|['’]d)?[ \t]++(?:choose|pick|select|go[ \t]++with)\b",
     re.I,
 )
@@ -51,10 +57,10 @@ _SUPPOSED = re.compile(
 )
 _DENIED = re.compile(r"\b(?:not|neither|nor|never|cannot|wrong|incorrect|false)\b|n['’]t\b", re.I)
 # Where the answer ends and talk about it begins; "B." and "4." end nothing.
-_END = r"(?<=\w\w)[.!?;](?=\s|$)"
+_END = r"(?:(?<=\w\w)|(?<=[)\]]))[.!?;](?=\s|$)"
 _TALK = re.compile(
     rf"{_END}|\s(?=(?:because|since|as|which|while|whereas|unlike|rather|instead|although|though)\b)"
-    r"|[,(–—](?=\s*+(?:not|but)\b)",
+    r"|[,(–—](?=\s*+(?:not|but)\b)|(?<=\"),(?=\s*+\")",
     re.I,
 )
 _SENTENCE = re.compile(_END)
@@ -67,7 +73,7 @@ def answer_part(response: str) -> str:
 
     "" for a response without any text.
     """
-    text = response.translate(_EMPHASIS)
+    text = _plain(response)
     marked = _marked(text)
     return _line(text, 0) if marked is None else marked
 
@@ -75,12 +81,12 @@ def answer_part(response: str) -> str:
 def chosen_label(response: str, choices: Sequence[Choice], normalise: Normalise) -> str | None:
     """The label of the one option that the answer of the response names; None for none or several.
 
-    The answer is what a mark of a final answer has behind it ("Answer: B", "the answer is B"), else
-    the first line, else, where that names no option, the whole. A label counts alone ("B"), in
-    brackets ("(b)"), with its sign ("B.", "B) text") and after words such as "the answer is"; an
-    article ("A dog is") is no label, and neither is the number of a step in a list. Option texts
-    count on word boundaries, longest first, so that a text inside a longer one is not named with
-    it. Without labels only texts can be named.
+    The answer is what a mark of a final answer has behind it ("Answer: B", "the answer is B"; a
+    last line that is nothing but a label is one too), else the first line, else, where that names
+    no option, the whole. A label counts alone ("B"), in brackets ("(b)"), with its sign ("B.", "B)
+    text") and after words such as "the answer is"; an article ("A dog is") is no label, and neither
+    is the number of a step in a list. Option texts count on word boundaries, longest first, so that
+    a text inside a longer one is not named with it. Without labels only texts can be named.
     """
     options = _Options(choices, normalise, response)
     for part, decides in _answers(options.response, options):
@@ -116,14 +122,14 @@ class _Options:
     """The options of a question, as they are looked for in the parts of one response."""
 
     def __init__(self, choices: Sequence[Choice], normalise: Normalise, response: str) -> None:
-        self.response = response.translate(_EMPHASIS)
+        self.response = _plain(response)
         self._normalise = normalise
         self._labels = tuple(choice.label.strip() for choice in choices)
         self._raw = tuple(choice.text.strip().lower() for choice in choices)
         normalised = ((normalise(choice.text), place) for place, choice in enumerate(choices))
         self._texts = sorted((pair for pair in normalised if pair[0]), key=lambda t: -len(t[0]))
         self._places = {label.lower(): place for place, label in enumerate(self._labels)}
-        self._alone, self._marked, self._held = _patterns(self._labels)
+        self._alone, self._marked, self._held, self._other = _patterns(self._labels)
         self._longest = max(map(len, (*self._raw, *self._labels, "")))
         numbers = {found[1] for found in _STEP.finditer(self.response)}
         self._steps = len(numbers) > 1
@@ -143,6 +149,11 @@ class _Options:
         match = self._marked.match(line)
         return match is not None and self._label_of(match, line) is not None
 
+    def concluded(self, text: str) -> bool:
+        """Whether the last of several lines is a label alone, and the first names none so."""
+        before, _, last = text.rstrip().rpartition("\n")
+        return bool(before and self._alone.fullmatch(last)) and not self.leads(_line(before, 0))
+
     def held(self, text: str) -> Iterator[re.Match[str]]:
         """Where a label is said to be right: "B is correct"."""
         return self._held.finditer(text)
@@ -159,8 +170,10 @@ class _Options:
         whole = self._alone.fullmatch(part)
         if whole:
             return {self._places[whole[1].lower()]}
-        matches = self._marked.finditer(part)
-        return {p for match in matches if (p := self._label_of(match, part)) is not None}
+        matches = list(self._marked.finditer(part))
+        others = (self._other.match(part, match.end()) for match in matches)
+        found = {p for match in matches if (p := self._label_of(match, part)) is not None}
+        return found | {self._places[other[1].lower()] for other in others if other}
 
     def _label_of(self, match: re.Match[str], part: str) -> int | None:
         """The option of a label that stands as one in the raw text.
@@ -187,11 +200,18 @@ class _Options:
 _STEP = re.compile(r"^[ \t]*+(\d{1,2})[.):](?=\s)|\((\d{1,2})\)", re.M)
 
 
+def _plain(response: str) -> str:
+    """Without marks of emphasis; a closing tag of an answer ends its line."""
+    return _CLOSED.sub("\n", response.translate(_EMPHASIS))
+
+
 def _answers(text: str, options: _Options) -> Iterator[tuple[str, bool]]:
     """The parts that may hold the answer, and whether a part decides even if it names no option."""
     marked = _marked(text)
     if marked is not None:
         yield _answer_in(marked, options, True), True
+    elif options.concluded(text):
+        yield text.rstrip().rpartition("\n")[2], True
     if passing := _said_in_passing(text, options):
         yield passing, False
     if not options.repeated(text.lstrip()):
@@ -253,7 +273,7 @@ _BLANK = re.compile(r"\s*+")
 
 @lru_cache(maxsize=256)
 def _patterns(labels: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    """One for a response that is nothing but a label, for labels inside a text, for "B is correct".
+    """For a response that is nothing but a label, labels in a text, "B is correct", and "or B".
 
     Lower case counts alone and in brackets; elsewhere the label must be written as given, and one
     that is also a word ("A", "I") must be followed by a sign or the end.
@@ -271,6 +291,7 @@ def _patterns(labels: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
         rf"|\b(?i:{_SAID})[\"']?(?P<said>{own})(?![\w'’.-]*\w)"
     )
     held = rf"(?<![\w'’-])(?:{own})\)?[ \t]++is[ \t]++(?:the[ \t]++)?(?:correct|right|best)\b"
-    flags = (re.IGNORECASE, re.MULTILINE, 0)
-    patterns = zip((alone, marked, held), flags, strict=True)
+    flags = (re.IGNORECASE, re.MULTILINE, 0, re.MULTILINE)
+    other = rf"[)\]\"']*+[ \t]*+(?:\b(?:or|and)\b|[/&])[ \t]*+[(\[\"']?({own})(?=\W*$|[)\].,;])"
+    patterns = zip((alone, marked, held, other), flags, strict=True)
     return tuple(re.compile(pattern, flag) for pattern, flag in patterns)

@@ -281,6 +281,7 @@ def test_a_call_that_failed_is_tried_again_next_time(tmp_path: Path) -> None:
         ("Where does the source of the Nile lie?", False),
         ("Is the source said to be in Burundi?", False),
         ("What does the article of clothing describe?", False),
+        ("Which law was found in Article 3 of the Geneva Convention?", False),
         ("What did the source code do?", False),
         ("Where does the passage lead?", False),
         ("Was the first document a treaty?", False),

@@ -242,6 +242,13 @@ def test_text_that_is_like_a_citation_without_an_id(bracket: str) -> None:
     assert (sentence.citations, sentence.missing) == ((), 0)
 
 
+def test_a_property_without_a_value_is_cited_too() -> None:
+    (sentence,) = read_triples(
+        "He died [date of death: 1980].", [{"qid": "Q1", "date_of_death": ""}]
+    )
+    assert [(c.property, c.value) for c in sentence.citations] == [("date of death", "1980")]
+
+
 def test_names_within_a_bracket() -> None:
     text = "So [Ann Bell, occupation: poet, Carl, Count of D, occupation: king, name: Eva, a: b]."
     (sentence,) = read_triples(text, GRAPHS)

@@ -96,11 +96,6 @@ class Facts:
             found.sort(key=lambda one: not text.startswith(plain(one[0].name), place))
         return found
 
-    @property
-    def properties(self) -> Iterable[str]:
-        """Their names, as the graphs spell them."""
-        return self._found
-
     def named(self, name: str) -> list[Property]:
         """The property that is spelt just so, or none."""
         return [self._found[name]] if name in self._found else []
@@ -164,7 +159,13 @@ class Known:
 
     @cached_property
     def _properties(self) -> frozenset[str]:
-        return frozenset(plain_property(name).casefold() for name in self.all.properties)
+        return frozenset(  # those without a value too: they are shown
+            plain_property(name).casefold()
+            for graphs in self._graphs.values()
+            for graph in graphs
+            for name in graph
+            if name != "qid"
+        )
 
     @cached_property
     def all(self) -> Facts:

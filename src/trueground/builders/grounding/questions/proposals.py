@@ -43,13 +43,13 @@ _SAYS = (
 # What is "of" something, a law's article, a source code is a thing of its own, and no text given.
 _OTHERS = r"(?! (?:of|for|code|material|message)s?\b)"
 _NUMBERED = r"(?<!article)(?<!articles)(?<!paragraph)(?<!paragraphs)"
+_NO_ARTICLE = rf"(?:(?! \d| [ivx]+\b)|{_NUMBERED})"
 _OF_THE_TEXT = re.compile(
-    rf"\b(?:according to (?:the )?(?:{_WHICH} )?{_THING}\b{_OTHERS}"
-    rf"(?:(?! \d| [ivx]+\b)|{_NUMBERED})"
+    rf"\b(?:according to (?:the )?(?:{_WHICH} )?{_THING}\b{_OTHERS}{_NO_ARTICLE}"
     rf"|(?:paragraph|sentence|section|part|line) \w+ of the {_THING}\b{_OTHERS}"
     rf"|(?:in|from|by|of|on|per) (?:the )?{_WHICH} {_THING}\b{_OTHERS}"
     rf"|(?:mentioned|described|stated|given|provided|listed|discussed|found) in (?:the )?{_THING}\b"
-    rf"{_OTHERS}"
+    rf"{_OTHERS}{_NO_ARTICLE}"
     rf"|(?:the|this|these|both) (?:{_WHICH} )?{_THING} {_SAYS}"
     rf"|(?:do|does|did) (?:(?:the )?{_WHICH} {_THING}\b{_OTHERS}|the {_THING} {_SAY}\b)"
     rf"|{_THING}{_NUMBERED} (?P<number>\d+|(?-i:[IVX]+|[AB])|one|two)\b{_OTHERS})",
