@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from trueground.errors import UsageError
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import STATUSES, Column
 from trueground.metrics.evidence import Evidence
@@ -136,8 +135,9 @@ def test_what_was_not_heard_is_unscored_and_told() -> None:
 def test_a_prompt_of_ones_own() -> None:
     comparers = Comparers()
     files = ["my (own).txt", "it's.txt", """it's "mine".txt"""]
-    columns(comparers, *(f"llm_abstained(prompt={file})" for file in files))
-    written = [written for written, _ in comparers.asked]
+    for file in files:
+        columns(comparers, f"llm_abstained(prompt={file})")
+    written = list(dict.fromkeys(written for written, _ in comparers.asked))
     assert [read_given("comparer", one).options["prompt"] for one in written] == files
     assert "prompt" not in parse_spec("llm_correctness").key
 
