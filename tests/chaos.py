@@ -151,6 +151,7 @@ BEHAVIOURS: dict[str, Callable[[Call], Awaitable[Any]]] = {
     ),
     "filter": _simple(lambda call: as_json(call.reply(finish_reason="content_filter"))),
     "length": _simple(lambda call: as_json(call.reply(finish_reason="length"))),
+    "limit": _simple(lambda call: as_json(call.reply(finish_reason="MAX_TOKENS"))),
     "giant": _simple(lambda call: as_json(call.reply(content="x" * 70_000_000))),
     "deep": _raw(lambda body: b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"," + body[1:]),
     "odd-usage": _raw(lambda body: body.replace(b'"completion_tokens":3', b'"x":1e999')),

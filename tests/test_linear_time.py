@@ -95,7 +95,17 @@ PIECES = (
         "A) ",
         "1-",
     ),
-    *("2020-01-01 ", "1 January 2020 ", "five hundred ", "one ", "1/5 ", "50 % ", "$1", "http://"),
+    *(
+        "2020-01-01 ",
+        "1 January 2020 ",
+        "five hundred ",
+        "one ",
+        "1/5 ",
+        "50 % ",
+        "$1",
+        "5 km ",
+        "http://",
+    ),
     *(
         "I don't know. ",
         "is not stated ",

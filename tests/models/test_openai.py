@@ -93,6 +93,7 @@ ENDS: dict[str, tuple[Status | None, str, str, str | None, int]] = {
     "refusal": (None, "I cannot help.", "", "stop", 1),
     "filter": (None, ANSWER, "", "content_filter", 1),
     "length": (Status.TRUNCATED, ANSWER, "", "length", 1),
+    "limit": (Status.TRUNCATED, ANSWER, "", "MAX_TOKENS", 1),
     "giant": (Status.ERROR, "", "larger than 64,000,000 bytes", None, 1),
     "deep": (Status.ERROR, "", "nested too deeply", None, 1),
     "odd-usage": (None, ANSWER, "", "stop", 1),

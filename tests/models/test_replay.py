@@ -92,6 +92,7 @@ def test_what_failed_stays_failed(tmp_path: Path) -> None:
         ("Par", "content_filter", None),
         ("", "unknown", Status.ERROR),
         ("", "max_tokens", Status.TRUNCATED),
+        ("Par", "MAX_TOKENS", Status.TRUNCATED),
     ],
 )
 def test_what_is_no_answer_is_none_here_either(

@@ -14,7 +14,7 @@ from trueground.models.thinking import CLOSE, split_thinking
 from trueground.net.failures import HttpReply, UnusableError, not_json
 from trueground.types import Status
 
-CUT = ("length", "max_tokens")
+_CUT = {"length", "max_tokens"}
 # What endpoints call an end that the model chose, one where it wants a tool, one that was no end.
 _STOPPED = {"stop", "eos", "eos_token", "end_turn", "stop_sequence", "stop_token"}
 _TOOL = {"tool_calls", "function_call", "tool_use"}
@@ -91,7 +91,7 @@ def _answer(choice: _Choice) -> Reply:
     said = [t for t in (field, thoughts, aloud) if t and isinstance(t, str)]
     refusal = message.refusal if isinstance(message.refusal, str) else ""
     status, error = None, None
-    if finish in CUT:
+    if is_cut(finish):
         status = Status.TRUNCATED
     elif not refusal and (error := why_no_answer(text, finish, _beside(message, text))):
         status, text = Status.ERROR, ""
@@ -104,6 +104,11 @@ def _answer(choice: _Choice) -> Reply:
         refusal=bool(refusal) or finish == "content_filter",
         logprobs=_logprobs(choice.logprobs) if choice.logprobs else None,
     )
+
+
+def is_cut(finish: str | None) -> bool:
+    """Whether the reply ended at the limit of its tokens."""
+    return (finish or "").lower() in _CUT
 
 
 def why_no_answer(text: str, finish: str | None, instead: str | None = None) -> str | None:

@@ -14,7 +14,7 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.models.base import UNREACHABLE, ChatRequest, Reply, TokenLogprob, Usage
-from trueground.models.openai_replies import CUT, why_no_answer
+from trueground.models.openai_replies import is_cut, why_no_answer
 from trueground.types import Status
 
 _STATUSES = (None, Status.TRUNCATED, Status.TOO_LONG, Status.ERROR)
@@ -191,7 +191,7 @@ def _reply(line: _Line) -> Reply:
     if response is None:
         status = status or Status.ERROR
         error = error or "the response on file is null"
-    elif status is None and (line.truncated or line.finish_reason in CUT):
+    elif status is None and (line.truncated or is_cut(line.finish_reason)):
         status = Status.TRUNCATED
     elif status is None and line.finish_reason is not None:  # a file without says what it means
         error = why_no_answer(response, line.finish_reason)

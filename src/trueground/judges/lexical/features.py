@@ -64,12 +64,12 @@ class Reading:
 
     def _without_values(self) -> str:
         """The claim without the values that a text has, perhaps in another form: 8 km, 5 miles."""
-        text = self.view.text
+        text, missing = list(self.view.text), set(map(id, self.missing))
         for item in self.view.items:
             value = item.value
-            if value is not None and item not in self.missing:
-                text = text[: value.start] + " " * (value.end - value.start) + text[value.end :]
-        return text
+            if value is not None and id(item) not in missing:
+                text[value.start : value.end] = " " * (value.end - value.start)
+        return "".join(text)
 
 
 def features(view: ClaimView, pool: Pool, said: float, contradictions: int) -> NDArray[np.float64]:
