@@ -46,7 +46,8 @@ def ask(tmp_path: Path, server: ChaosServer, n: int = 20, **more: Any) -> tg.Res
     if not data.exists():
         write_questions(data, n)
     options = tg.ModelOptions(
-        base_url=server.base_url, max_connections=8, **{**FAST, **more.pop("model_options", {})}
+        base_url=server.base_url,
+        **{"max_connections": 8, **FAST, **more.pop("model_options", {})},
     )
     out = more.pop("out", tmp_path / "run")
     return tg.run(TASK, "m", out=out, data=data, model_options=options, **more)
@@ -451,7 +452,10 @@ def test_one_prompt_that_is_refused_does_not_stop_the_others(tmp_path: Path) -> 
     """Some endpoints answer 403 to what they moderate; it must not look like a wrong key."""
     with ChaosServer(lambda text, _: "403" if number(text) == 0 else "ok", answer=answer) as server:
         result = ask(tmp_path, server, n=30)
+        one = {"max_connections": 1}
+        alone = ask(tmp_path, server, n=30, out=tmp_path / "1", cache=False, model_options=one)
     assert result.summary["phrase_match_strict"].unscored == {"error": 1}
+    assert alone.summary["phrase_match_strict"].unscored == {"error": 1}
 
 
 def test_a_finished_run_stays_finished(tmp_path: Path) -> None:

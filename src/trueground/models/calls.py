@@ -16,6 +16,8 @@ from trueground.types import Status
 
 # So many calls in a row without reaching the model, and the rest would fare no better.
 _GIVE_UP_AFTER = 20
+# So many items at least are refused before an endpoint counts as one that takes none.
+_FIRST_REFUSED = 3
 
 
 class Calls:
@@ -27,6 +29,7 @@ class Calls:
         self._under_way = 0
         self._reached = False
         self._lost_in_a_row = 0
+        self._last = ""
         self._arrival = asyncio.Event()
 
     @contextmanager
@@ -48,17 +51,30 @@ class Calls:
                 raise
             return Reply(status=Status.ERROR, error=f"unforeseen {raised(error)}")
 
-    async def see_reached(self, reply: Reply, advice: str) -> None:
+    async def see_reached(self, reply: Reply, advice: str, more: bool = False) -> None:
         """Stop where the model cannot be reached: if nothing gets through, or no longer does.
 
-        UnreachableError, which ends with `advice`.
+        With `more` to ask, some refusals at the beginning stop nothing; `see_any_reached` follows
+        at the end. UnreachableError, which ends with `advice`.
         """
         if reply.finish_reason != UNREACHABLE:
             self._reached, self._lost_in_a_row = True, 0
             return
         self._lost_in_a_row += 1
+        self._last = str(reply.error)
+        few = max(self._lost_in_a_row, self.workers) < _FIRST_REFUSED
+        if more and reply.calls and not self._reached and few:
+            return
         while not self._reached and self._under_way:  # one of the others may get through
             self._arrival.clear()
             await self._arrival.wait()
         if not self._reached or self._lost_in_a_row >= _GIVE_UP_AFTER + self.workers:
-            raise UnreachableError(f"{self._model.name} cannot be reached: {reply.error}. {advice}")
+            raise self._unreachable(advice)
+
+    def see_any_reached(self, advice: str) -> None:
+        """UnreachableError where all calls were lost."""
+        if self._last and not self._reached:
+            raise self._unreachable(advice)
+
+    def _unreachable(self, advice: str) -> UnreachableError:
+        return UnreachableError(f"{self._model.name} cannot be reached: {self._last}. {advice}")
