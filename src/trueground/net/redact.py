@@ -24,7 +24,7 @@ _HEADER = re.compile(r"(?i)\b((?:proxy-)?authorization|x-api-key|api-key)\b[\"']
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w+/=.~*-]{16,}")
 # Keys by their usual beginnings, and those that an endpoint shows in part ("abcd****wxyz").
 _KEY = re.compile(
-    r"\b(?:sk|pk|rk|gsk|hf|xai|nvapi|AIza)[-_]?[A-Za-z0-9*_-]{12,}|[^\s\"']*\*{3,}\S*"
+    r"\b(?:sk|pk|rk|gsk|hf|xai|nvapi|AIza)[-_]?[A-Za-z0-9*_-]{12,}|(?<![^\s\"'])[^\s\"']*\*{3,}\S*"
 )
 # Characters of a secret that are a part of it where they stand alone, and wherever they stand.
 _PART, _SURE_PART = 4, 8
