@@ -85,11 +85,17 @@ def build(
     no_progress: NoProgress = False,
 ) -> None:
     """Read passages and build retrievers over them (default: bm25); goes on where it stopped."""
+    from trueground.errors import UsageError
     from trueground.retrieval.corpora.reading import Reading
     from trueground.retrieval.index import add_retrievers, build_index, is_index
+    from trueground.retrieval.kinds import bases
 
     reading = Reading(passage_words, passage_overlap, skip_unreadable, follow_links)
     wanted = retriever or ["bm25"]
+    if found := next((one for one in wanted if not bases(one)), None):
+        raise UsageError(
+            f"the retriever {found} needs nothing built; name it where passages are searched for"
+        )
 
     def note(said: str) -> None:
         _warn(said, quiet)

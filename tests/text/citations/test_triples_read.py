@@ -242,6 +242,16 @@ def test_text_that_is_like_a_citation_without_an_id(bracket: str) -> None:
     assert (sentence.citations, sentence.missing) == ((), 0)
 
 
+def test_one_word_is_a_name_where_the_answer_has_it_as_one() -> None:
+    for text, said in (
+        ("Titian wed [Titian, spouse: Cecilia].", "Titian"),
+        ("A note was left [Note, see: x].", None),
+        ("Note it, a note [Note, see: x].", None),
+    ):
+        (sentence,) = read_triples(text, GRAPHS)
+        assert [one.name for one in sentence.citations] == ([said] if said else [])
+
+
 def test_a_property_without_a_value_is_cited_too() -> None:
     (sentence,) = read_triples(
         "He died [date of death: 1980].", [{"qid": "Q1", "date_of_death": ""}]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 
 from trueground.text.citations.base import Citation
 from trueground.text.citations.brackets import Bracket, Closing, Flat
@@ -27,6 +28,8 @@ _MISSING_FIRST = re.compile(r" ?(?:N/?A|\[ ?N/?A ?\]) ?[,;] ?")
 _NAME = re.compile(r" ?(?=name ?:)", re.IGNORECASE)
 _BORDER = re.compile(r"[\[\],;] ?")
 _CALLED = re.compile(r"([^,;:\[\]]*): ?")  # [Ann Bell: occupation: poet]
+_INNERMOST = re.compile(r"\[[^\[\]]*\]")
+_WORD = re.compile(r"\w+")
 _SMALL_WORD = 3  # letters of "of", "de", "von" in a name
 _LONGEST_NAME = 200  # characters
 
@@ -145,7 +148,16 @@ class _Reader:
         words = self._text[opened + 1 : border.start()].strip()
         if words.isdecimal():
             return name[0].isalpha()
-        return self._known.has_name(words) or (name[0].islower() and _is_like_a_name(words))
+        like_a_name = _is_like_a_name(words) or self._is_said(words)
+        return self._known.has_name(words) or (name[0].islower() and like_a_name)
+
+    def _is_said(self, word: str) -> bool:
+        """Whether the answer has this word outside brackets, always with a large letter."""
+        return word[:1].isupper() and word in self._words and word.lower() not in self._words
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(_WORD.findall(_INNERMOST.sub(" ", self._text)))
 
     def _called(self, place: int) -> re.Match[str] | None:
         """The name of a graph here and the colon behind it, if a pair follows."""
