@@ -288,7 +288,10 @@ def test_several_replies_to_one_call_are_none(tmp_path: Path) -> None:
     assert "several replies" in lines["q1"]["error"]
 
 
-def test_another_batch_than_the_one_asked_for_is_not_collected(tmp_path: Path) -> None:
+def test_another_batch_than_the_one_asked_for_is_not_collected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trueground.evaluate.batch_parts._GROWTH", 1.0)  # of the wait between looks
     with BatchServer(answer=answer) as server:
         ask(tmp_path, server, n=4)
         server.shapes["get"] = server._shown(server.batches[0])  # whatever is asked for
