@@ -251,7 +251,7 @@ def test_a_language_model_proposes(tmp_path: Path) -> None:
         assert len(server.bodies) == 4
     first, second = lines(run / NAME)
     assert first["proposed"] == "semantic_equivalence/synonymous_answers"
-    assert first["by"].startswith("llm:error-category-1/")
+    assert first["by"].startswith("llm:error-category-2/")
     assert (second["proposed"], second["status"]) == (None, "unparseable")
     assert second["reply"] == "it is symbolic_equivalence I think"
     assert found["without"] == {"unparseable": 1}
