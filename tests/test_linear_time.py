@@ -33,6 +33,7 @@ from trueground.text.values import values
 from trueground.types import Choice, JudgeRequest
 
 SHORT, TIMES = 10_000, 4  # characters
+LONG = 400_000
 FLOOR = 0.05  # seconds below which a measurement says nothing
 CLAIM = "The tower was finished in 1931 by Ada Holm."
 GRAPHS = [{"qid": "Q7", "name": "Ina Falk", "occupation": ["smith", "bell, founder"]}]
@@ -208,11 +209,10 @@ def test_time_grows_with_the_text(name: str, tmp_path: Path) -> None:
     limit = TIMES**1.5
     slow = {}
     for piece in PIECES:
-        grown = _grows(read, piece)
-        if grown is not None and grown > limit:  # measured again: the machine may have paused
-            grown = min(filter(None, (_grows(read, piece) for _ in range(2))), default=None)
-        if grown is not None and grown > limit:
-            slow[piece] = round(grown, 1)
+        # Twice, since the machine may have paused; then far on, since a reader may have a bound.
+        if all((_grows(read, piece) or 0) > limit for _ in range(2)):
+            slow[piece] = _seconds(read, piece * (LONG // len(piece)))
+    slow = {piece: seconds for piece, seconds in slow.items() if seconds > 1}
     assert not slow
 
 
