@@ -77,8 +77,8 @@ def k_f1(u: str, k: str) -> float:
 
 
 def _left(u: str, h: str) -> list[str]:
-    heard = normalize_answer(h).split()
-    return [t for t in normalize_answer(u).split() if t not in heard]
+    prior_turns = normalize_answer(h).split()
+    return [t for t in normalize_answer(u).split() if t not in prior_turns]
 
 
 def k_precision_pp(u: str, k: str, h: str) -> float:

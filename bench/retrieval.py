@@ -277,11 +277,11 @@ def _with_bm25s(folder: Path, threads: int) -> Run:
 
 
 def _with_ours(folder: Path, workers: int) -> Run:
-    from trueground.retrieval.bm25.about import Options, see_about
+    from trueground.retrieval.bm25.about import Options, check_about
     from trueground.retrieval.bm25.disk import BM25OnDisk
 
     lengths = Texts([""] * PASSAGES)
-    about = see_about(folder / "ours", lengths, Options())  # type: ignore[arg-type]
+    about = check_about(folder / "ours", lengths, Options())  # type: ignore[arg-type]
     retriever = BM25OnDisk(folder / "ours", about, workers)
 
     def run(queries: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

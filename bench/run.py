@@ -29,7 +29,7 @@ from bench.retrieval import retrieval
 from bench.validating import validating
 from trueground.metrics.base import Spec
 from trueground.metrics.batch import Batch
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.metrics.registry import parse_specs
 from trueground.testing import synthetic_records
 
@@ -58,7 +58,7 @@ def fast(rows: list[dict], specs: list[Spec]) -> list[list[float]]:
             contexts=[r["passages"] for r in part],
             references=[r["references"] for r in part],
         )
-        evidence = Evidence(batch)
+        evidence = BatchContext(batch)
         for column, spec in zip(values, specs, strict=True):
             column += spec.column(evidence).values.tolist()
     return values

@@ -14,10 +14,10 @@ from trueground.evaluate.parts import make_parts
 from trueground.judges import get_judge
 from trueground.metrics.registry import metric_of_key, parse_spec, parse_specs
 from trueground.plugins import (
-    Given,
+    PartSpec,
+    parse_model_part,
+    parse_part,
     quoted,
-    read_given,
-    read_model,
     split_key,
     split_outside,
     write,
@@ -37,7 +37,7 @@ from trueground.plugins import (
     ],
 )
 def test_quotes(text: str, model: str | None, options: dict[str, str]) -> None:
-    assert read_given("judge", text) == Given("judge", "b", model, options)
+    assert parse_part("judge", text) == PartSpec("judge", "b", model, options)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_quotes(text: str, model: str | None, options: dict[str, str]) -> None:
 )
 def test_what_cannot_be_read(text: str, words: str) -> None:
     with pytest.raises(UsageError) as told:
-        read_given("judge", text)
+        parse_part("judge", text)
     assert words in str(told.value)
 
 
@@ -64,13 +64,13 @@ _WORDS = st.text(st.characters(exclude_characters='"', exclude_categories=["Cs"]
 
 @given(model=_WORDS, value=_WORDS)
 def test_whatever_stands_in_quotes_comes_back(model: str, value: str) -> None:
-    found = read_given("judge", f'b:"{model}"(x="{value}",y=1)')
+    found = parse_part("judge", f'b:"{model}"(x="{value}",y=1)')
     assert (found.model, found.options) == (model, {"x": value, "y": "1"})
 
 
 def test_a_part_without_options_says_so() -> None:
     with pytest.raises(UsageError, match="the judge b takes no options, and was given 'x'"):
-        Given("judge", "b", options={"x": "1"}).see(())
+        PartSpec("judge", "b", options={"x": "1"}).check(())
     with pytest.raises(UsageError, match="Known: calibration, threshold"):
         get_judge("lexical(x=1)")
 
@@ -78,12 +78,12 @@ def test_a_part_without_options_says_so() -> None:
 @pytest.mark.parametrize("word", ["²", "٣", "7" * 5_000, "1_0", "-1", "2.5", "0", "one", "+3"])
 def test_what_is_no_whole_number(word: str) -> None:
     with pytest.raises(UsageError, match="a whole number, 1 or more, below 1,000") as told:
-        Given("judge", "b", options={"n": word}).whole("n", 4)
+        PartSpec("judge", "b", options={"n": word}).whole("n", 4)
     assert len(str(told.value)) < 200
 
 
 def test_whole_numbers() -> None:
-    part = Given("judge", "b", options={"n": "7", "most": "9" * 9})
+    part = PartSpec("judge", "b", options={"n": "7", "most": "9" * 9})
     assert (part.whole("n", 4), part.whole("most", 4), part.whole("m", 4)) == (7, 999_999_999, 4)
 
 
@@ -96,8 +96,8 @@ def test_what_is_written_is_read_again(
     name: str, model: str | None, options: dict[str, str]
 ) -> None:
     """Round trip: for parts, for the models of roles, and within a list."""
-    part = Given("judge", name, model, options)
-    assert read_given("judge", part.written) == part
+    part = PartSpec("judge", name, model, options)
+    assert parse_part("judge", part.written) == part
     assert split_outside(f"a, {part.written} ,b") == ["a", part.written, "b"]
     assert split_key(write(name, None, options) + "@nli") == (
         name,
@@ -106,9 +106,9 @@ def test_what_is_written_is_read_again(
     )
     if model is not None:
         written = write("role", None, options).removeprefix("role")
-        assert read_model("role", quoted(model) + written) == (
+        assert parse_model_part("role", quoted(model) + written) == (
             model,
-            Given("model", "role", None, options),
+            PartSpec("model", "role", None, options),
         )
 
 
@@ -116,8 +116,8 @@ def test_quotes_mean_the_same_wherever_parts_are_named(tmp_path: Path) -> None:
     model = {"base_url": "http://127.0.0.1:9/v1?a=1,b=2"}
     judge = 'llm:"my(model)"(base_url="http://127.0.0.1:9/v1?a=1,b=2")'
     with closing(make_parts(judge)) as parts:
-        assert parts.rater_given == Given("rater", "llm", "my(model)", model)
-    assert read_model("writer", judge.removeprefix("llm:"))[1].options == model
+        assert parts.rater_given == PartSpec("rater", "llm", "my(model)", model)
+    assert parse_model_part("writer", judge.removeprefix("llm:"))[1].options == model
     spec = parse_spec('bem(model="org/m@main",device="cpu")')
     assert spec.options["model"] == "org/m@main"
     assert metric_of_key(f"{spec.key}@nli") is spec.metric
@@ -128,4 +128,4 @@ def test_quotes_mean_the_same_wherever_parts_are_named(tmp_path: Path) -> None:
 def test_reading_is_linear() -> None:
     for text in ('"' * 200_000, "(" * 200_000, "a=" * 100_000, "'a" * 100_000, "b(" + "x=1," * 9):
         with pytest.raises(UsageError):
-            read_given("judge", text)
+            parse_part("judge", text)

@@ -81,7 +81,7 @@ def known_everywhere(kind: str, names: Iterable[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class Given:
+class PartSpec:
     """What a user wrote of a part: its name, and the model and options behind it.
 
     `cache` is False where nothing that was paid for or computed before may be used.
@@ -98,7 +98,7 @@ class Given:
         """The part as it can be read again."""
         return write(self.name, self.model, self.options)
 
-    def see(self, known: Iterable[str], *, model: bool = True) -> None:
+    def check(self, known: Iterable[str], *, model: bool = True) -> None:
         """UsageError for an option that is not known, or a model where none can be meant."""
         known = tuple(known)
         for option in self.options:
@@ -110,9 +110,9 @@ class Given:
                     "leave the parentheses out"
                 )
         if not model:
-            self.see_no_model()
+            self.check_no_model()
 
-    def see_no_model(self) -> None:
+    def check_no_model(self) -> None:
         """UsageError for a model where none can be meant."""
         if self.model is not None:
             raise UsageError(f"the {self.kind} {self.name} takes no model; write {self.name}")
@@ -156,7 +156,7 @@ class Given:
         return UsageError(f"the {self.kind} {self.name}: {option}={shown!r}; expected {expected}")
 
 
-def read_given(kind: str, text: str, *, cache: bool = True) -> Given:
+def parse_part(kind: str, text: str, *, cache: bool = True) -> PartSpec:
     """`NAME:MODEL(option=value,…)` in its pieces. UsageError where it cannot be read."""
     match = _WRITTEN.fullmatch(blotted(text))
     model = None
@@ -169,10 +169,10 @@ def read_given(kind: str, text: str, *, cache: bool = True) -> Given:
             f"cannot read the {kind} {shown!r}; write NAME, NAME:MODEL or NAME:MODEL(option=value)"
         )
     inside = text[slice(*match.span(3))] if match[3] else ""
-    return Given(kind, match[1], model, _options(f"{kind} {match[1]}", inside), cache)
+    return PartSpec(kind, match[1], model, _options(f"{kind} {match[1]}", inside), cache)
 
 
-def read_model(role: str, text: str) -> tuple[str, Given]:
+def parse_model_part(role: str, text: str) -> tuple[str, PartSpec]:
     """`MODEL(option=value,…)`: a model's name, which may hold colons, and the options of its role.
 
     A name that itself ends in parentheses stands in quotes. UsageError where it cannot be read.
@@ -182,7 +182,7 @@ def read_model(role: str, text: str) -> tuple[str, Given]:
     name = _bare((text if opened < 0 else text[:opened]).strip())
     if not name:
         raise UsageError(f"the model of the {role} has no name; write NAME or NAME(option=value)")
-    return name, read_given("model", role + text[opened:] if opened >= 0 else role)
+    return name, parse_part("model", role + text[opened:] if opened >= 0 else role)
 
 
 def write(name: str, model: str | None = None, options: Mapping[str, str] | None = None) -> str:
@@ -261,7 +261,7 @@ def _bare(word: str) -> str | None:
     return word[1:-1].replace(word[0] * 2, word[0]) if _IN_QUOTES.fullmatch(word) else None
 
 
-def make(kind: str, registry: MutableMapping[str, Callable[..., T]], given: Given) -> T:
+def make(kind: str, registry: MutableMapping[str, Callable[..., T]], given: PartSpec) -> T:
     """The part, made by its factory: with what was given, where it has a parameter `given`.
 
     UsageError: no part of that name, or a model or options for one that takes none.
@@ -269,5 +269,5 @@ def make(kind: str, registry: MutableMapping[str, Callable[..., T]], given: Give
     factory = find(kind, registry, given.name)
     if "given" in inspect.signature(factory).parameters:
         return factory(given=given)
-    given.see((), model=False)
+    given.check((), model=False)
     return factory()

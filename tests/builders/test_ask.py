@@ -87,12 +87,14 @@ def test_the_schema_is_asked_for() -> None:
     ],
 )
 def test_asked_once_more_with_what_was_wrong(first: str, words: str) -> None:
-    def see(made: Kind) -> str | None:
+    def check(made: Kind) -> str | None:
         return "not this one" if made.answer == "forbidden" else None
 
     said = iter([first, '{"answer": "A"}'])
     with scripted(lambda _: next(said)) as server:
-        found, asked = asking(model(server), lambda ask: ask.object("writer", HELLO, Kind, see=see))
+        found, asked = asking(
+            model(server), lambda ask: ask.object("writer", HELLO, Kind, check=check)
+        )
     assert found.answer == "A"
     assert asked.spent.calls == 2
     turns = server.calls[1]["messages"]
@@ -140,11 +142,11 @@ def test_what_another_question_would_not_mend(reply: Reply, reason: str, passing
 
 
 def test_what_see_raises_is_told_once_and_then_falls() -> None:
-    def see(made: Kind) -> None:
+    def check(made: Kind) -> None:
         raise Fallen("not_mine", f"found {made.answer}", made=made.answer)
 
     with scripted(lambda _: {"answer": "A"}) as server, pytest.raises(Fallen) as met:
-        asking(model(server), lambda ask: ask.object("writer", HELLO, Kind, see=see))
+        asking(model(server), lambda ask: ask.object("writer", HELLO, Kind, check=check))
     why = met.value
     assert (why.reason, why.detail, why.made) == ("not_mine", "found A", "A")
     assert len(server.calls) == 2

@@ -14,8 +14,8 @@ from trueground.annotation.base import Task
 from trueground.builders.build import build
 from trueground.builders.directory import (
     build_directory,
+    check_usable,
     read_stage,
-    see_usable,
     write_dataset,
     write_stage,
     write_tasks,
@@ -42,7 +42,7 @@ def test_a_foreign_folder_is_left_alone(home: Path) -> None:
 def test_a_manifest_of_others(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(OutputError, match="no build"):
-        see_usable(tmp_path, "little")
+        check_usable(tmp_path, "little")
 
 
 def test_the_build_of_another_builder(home: Path) -> None:

@@ -27,7 +27,7 @@ from tests.retrieval.dense.vectors import Shelf
 
 from trueground.encoders import EncoderOptions, text_encoder
 from trueground.errors import InputError, UsageError
-from trueground.plugins import read_given
+from trueground.plugins import parse_part
 from trueground.retrieval.base import Hit, no_progress
 from trueground.retrieval.dense.disk import DENSE_KIND
 
@@ -45,7 +45,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def searched(top: Path, written: str, count: int = 5) -> tuple[list[list[Hit]], Path]:
-    given = read_given("retriever", written)
+    given = parse_part("retriever", written)
     folder = top / DENSE_KIND.folder(given)
     DENSE_KIND.build(folder, SHELF, given, no_progress)
     opened = DENSE_KIND.open(folder, SHELF, given)
@@ -90,7 +90,7 @@ def test_the_passages_encoder_is_not_needed_for_a_search_but_must_be_the_same(
     holds = tiny_dpr(tmp_path / "holds", "Context", seed=1)
     written = f"dense:{asks}(passages={holds},backend=torch)"
     before, folder = searched(tmp_path, written)
-    given = read_given("retriever", written)
+    given = parse_part("retriever", written)
     shutil.move(holds, tmp_path / "elsewhere")
     opened = DENSE_KIND.open(folder, SHELF, given)
     assert opened.retriever.search(QUERIES, 5) == before

@@ -166,25 +166,25 @@ class Failing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def _see(self, asked: Sequence[Any]) -> None:
+    def _check(self, asked: Sequence[Any]) -> None:
         self.calls += 1
         if MARK in str(asked):
             raise self._error()
 
     def judge(self, asked: Sequence[Any]) -> Any:
-        self._see(asked)
+        self._check(asked)
         return self._inner.judge(asked)
 
     def decompose(self, asked: Sequence[Any]) -> Any:
-        self._see(asked)
+        self._check(asked)
         return self._inner.decompose(asked)
 
     def rate(self, asked: Sequence[Any]) -> Any:
-        self._see(asked)
+        self._check(asked)
         return self._inner.rate(asked)
 
     def compare(self, asked: Sequence[Any]) -> Any:
-        self._see(asked)
+        self._check(asked)
         return self._inner.compare(asked)
 
 
@@ -209,7 +209,7 @@ def scored(
     return found.items.splitlines()
 
 
-def see_alone(lines: list[bytes], whole: list[bytes], at: int, keys: Sequence[str]) -> None:
+def check_alone(lines: list[bytes], whole: list[bytes], at: int, keys: Sequence[str]) -> None:
     """Only the item `at` differs, and in it only these metrics: status `error`, with a reason."""
     assert [i for i in range(N) if lines[i] != whole[i]] == [at]
     line, before = json.loads(lines[at]), json.loads(whole[at])
@@ -237,7 +237,7 @@ def failing_metric(spec: Spec, error: Callable[[], BaseException]) -> Spec:
     return replace(spec, metric=replace(spec.metric, compute=compute))
 
 
-def see_metric(name: str, seed: int) -> None:
+def check_metric(name: str, seed: int) -> None:
     random_ = random.Random(f"{name}{seed}")
     at, error = random_.randrange(N), random_.choice(FAILURES)
     text = "rated(rubric=fluency.txt)" if name == "rated" else name
@@ -246,7 +246,7 @@ def see_metric(name: str, seed: int) -> None:
     judge = FakeJudge()
     whole = scored([spec, *others], at)
     lines = scored([failing_metric(spec, error), *others], at, judge)
-    see_alone(lines, whole, at, [spec.key])
+    check_alone(lines, whole, at, [spec.key])
     assert len(set(judge.requests)) == len(judge.requests)  # nothing is asked twice
 
 
@@ -263,14 +263,14 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_metric_fails_alone(name: str) -> None:
-    see_metric(name, 0)
+    check_metric(name, 0)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_every_metric_fails_alone_in_every_way(name: str) -> None:
     for seed in range(1, 9):
-        see_metric(name, seed)
+        check_metric(name, seed)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -285,7 +285,7 @@ def test_raters_and_comparers_fail_alone(name: str) -> None:
     at = random_.choice([i for i in range(N) if asked[i]])
     whole = scored(specs, at)
     lines = scored(specs, at, wrap=lambda part: Failing(part, error))
-    see_alone(lines, whole, at, [specs[0].key])
+    check_alone(lines, whole, at, [specs[0].key])
 
 
 def test_every_comparer_is_known_here() -> None:
@@ -302,7 +302,7 @@ def test_every_judge_fails_alone(name: str, tmp_path: Path) -> None:
         whole = scored(specs, at, judge)
         for error in FAILURES[1::3]:
             lines = scored(specs, at, Failing(judge, error))
-            see_alone(lines, whole, at, ["grounding_precision", "grounding_recall"])
+            check_alone(lines, whole, at, ["grounding_precision", "grounding_recall"])
 
 
 def facts(prompt: str) -> str:
@@ -322,7 +322,7 @@ def test_every_decomposer_fails_alone(name: str) -> None:
         for error in FAILURES[::3]:
             failing = Failing(decomposer, error)
             lines = scored(specs, 4, decomposer=failing)
-            see_alone(lines, whole, 4, ["grounding_precision"])
+            check_alone(lines, whole, 4, ["grounding_precision"])
             assert failing.calls < 12  # halved, not one by one
 
 
@@ -378,7 +378,7 @@ def test_shared_evidence_fails_alone(
         return inner(texts, *more)
 
     monkeypatch.setattr(room, name, failing)
-    see_alone(scored(specs, 5), whole, 5, lost or [specs[0].key])
+    check_alone(scored(specs, 5), whole, 5, lost or [specs[0].key])
 
 
 def test_a_reply_that_cannot_be_read_is_not_paid_for_again(

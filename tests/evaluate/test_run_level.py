@@ -19,7 +19,7 @@ from trueground.evaluate.gates import judge_gates, parse_gate
 from trueground.evaluate.run_level import RunLevel, macro_key, micro_key
 from trueground.metrics.base import Metric
 from trueground.metrics.column import Column, Floats, Options
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.metrics.registry import METRICS, parse_specs
 
 NAMES = "citation_correctness,citation_precision,citation_recall,citation_f1"
@@ -72,10 +72,10 @@ def test_keys_there_and_back(key: str, micro: str) -> None:
 def named_like_a_micro_value(monkeypatch: pytest.MonkeyPatch) -> None:
     """Metrics of another package; one counts, so that it has a micro value of its own."""
 
-    def compute(evidence: Evidence, _o: Options) -> Column:
+    def compute(evidence: BatchContext, _o: Options) -> Column:
         return Column.of(np.array([float(len(u)) for u in evidence.batch.responses]))
 
-    def totals(evidence: Evidence, o: Options) -> tuple[Floats, Floats]:
+    def totals(evidence: BatchContext, o: Options) -> tuple[Floats, Floats]:
         values = compute(evidence, o).values
         return values, 2 * values
 

@@ -14,7 +14,7 @@ from trueground.errors import InputError, UsageError
 from trueground.judges import Judge, ask, get_judge, judge, judges
 from trueground.judges.calibrated import basis_of, calibrated, with_option
 from trueground.models.asker import Spent
-from trueground.plugins import Given, read_given
+from trueground.plugins import PartSpec, parse_part
 from trueground.testing import FakeJudge
 from trueground.types import JudgeRequest, Status, Verdict
 
@@ -55,10 +55,10 @@ def file(path: Path, own: Judge, **changes: Any) -> str:
 def registered() -> Iterator[None]:
     """The judge `cosine`, which knows nothing of calibrations; and one with a threshold."""
 
-    def scaled(given: Given | None = None) -> Judge:
+    def scaled(given: PartSpec | None = None) -> Judge:
         made = Cosine()
         if given is not None:
-            given.see(("threshold",))
+            given.check(("threshold",))
             made.threshold = given.number("threshold", 20.0) or 0.0
         return made
 
@@ -171,7 +171,7 @@ def test_a_file_of_another_model_or_of_scores_is_refused(tmp_path: Path) -> None
     ],
 )
 def test_the_option_is_written_so_that_it_is_read_again(text: str, path: str) -> None:
-    before, after = read_given("judge", text), read_given("judge", with_option(text, path))
+    before, after = parse_part("judge", text), parse_part("judge", with_option(text, path))
     assert (after.name, after.model) == (before.name, before.model)
     assert after.options == {**before.options, "calibration": path}
 
@@ -180,4 +180,4 @@ def test_an_option_that_cannot_be_written() -> None:
     with pytest.raises(UsageError, match=r"has calibration='a\.json'; leave that or"):
         with_option("lexical(calibration=a.json)", "b.json")
     both = with_option("lexical", "a\"b'c.json")
-    assert read_given("judge", both).options == {"calibration": "a\"b'c.json"}
+    assert parse_part("judge", both).options == {"calibration": "a\"b'c.json"}

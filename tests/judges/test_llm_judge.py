@@ -16,7 +16,7 @@ from trueground.errors import InputError, UnreachableError, UsageError
 from trueground.judges import get_judge
 from trueground.judges.llm import LLMJudge
 from trueground.judges.rating.rater import LLMRater
-from trueground.plugins import read_given
+from trueground.plugins import parse_part
 from trueground.types import JudgeRequest, Status, Verdict
 
 CLAIM = "Ida was born in Warsaw."
@@ -252,7 +252,7 @@ def test_what_cannot_be_meant(tmp_path: Path) -> None:
 
 def test_why_replies_are_not_kept_is_handed_on() -> None:
     """By the judge, the rater and the decomposer alike, also after closing."""
-    given = read_given("judge", "llm:fake:True")
+    given = parse_part("judge", "llm:fake:True")
     for part in (LLMJudge(given), LLMRater(given), LLMDecomposer(given)):
         assert part.problem is None
         part._asker._problem = "the disk is full"

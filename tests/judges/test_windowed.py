@@ -18,7 +18,7 @@ from trueground.judges.cross_encoder import LogitReader
 from trueground.judges.encoding import made
 from trueground.judges.nli import MINICHECK, TRUE, AnswerReader, LabelReader
 from trueground.judges.windowed import LEAST_ROOM, WindowedJudge
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.studies.calibrate.study import calibrate
 from trueground.types import JudgeRequest, Status, Verdict
 
@@ -244,7 +244,7 @@ def test_from_labels_to_probabilities(judge: WindowedJudge, method: str, tmp_pat
     found = calibrate(rows, judge, method=method, resamples=1)
     path = tmp_path / "c.json"
     found.write(path)
-    given = Given("judge", judge.name, options={"calibration": str(path)})
+    given = PartSpec("judge", judge.name, options={"calibration": str(path)})
     again = made(given, judge._reader, judge.threshold)
     assert again.threshold == found.threshold
     requests = [JudgeRequest(r["response"], tuple(r["contexts"])) for r in rows]

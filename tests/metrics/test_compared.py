@@ -18,9 +18,9 @@ from trueground.metrics.base import Spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import STATUSES
 from trueground.metrics.compared import METRICS
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.metrics.registry import default_specs, get_metric, make_spec, parse_spec
-from trueground.plugins import read_given
+from trueground.plugins import parse_part
 from trueground.types import Comparison, ComparisonRequest, Passage, Record, Status, Turn
 
 RECORDS = [
@@ -57,7 +57,7 @@ class Models:
 
 def values(spec: Spec | str, models: Models) -> list[float | Status]:
     """The value of each record, or why there is none."""
-    evidence = Evidence(Batch.of(RECORDS), compare=models)
+    evidence = BatchContext(Batch.of(RECORDS), compare=models)
     column = (parse_spec(spec) if isinstance(spec, str) else spec).column(evidence)
     return [
         round(value, 6) if code == 0 else STATUSES[code]
@@ -93,7 +93,7 @@ def test_bem_is_shown_the_last_turn_only() -> None:
 
 def test_metrics_of_one_comparer_share_what_it_says() -> None:
     models = Models()
-    evidence = Evidence(Batch.of(RECORDS), compare=models)
+    evidence = BatchContext(Batch.of(RECORDS), compare=models)
     for name in NAMES:
         parse_spec(name).column(evidence)
         parse_spec(f"{name}(device=cpu)").column(evidence)
@@ -117,7 +117,7 @@ def test_reasons_and_details_are_evidence() -> None:
     long = Comparison(status=Status.TOO_LONG, reason="too much")
     told = Comparison({"hallucination": 0.25}, detail={"windows": 3})
     models = Models(**{"In 1867.": long, "": told})
-    evidence = Evidence(Batch.of(RECORDS), compare=models)
+    evidence = BatchContext(Batch.of(RECORDS), compare=models)
     column = parse_spec("faith_critic").column(evidence)
     assert column.notes == [{"reason": "too much"}, None, {"windows": 3}, None]
     assert STATUSES[column.status[0]] is Status.TOO_LONG
@@ -132,7 +132,7 @@ def test_what_is_written_for_the_comparer() -> None:
     quoted = make_spec(spec.metric, {"model": 'the "big" one'})
     assert spec.metric.comparer(quoted.options) == "bertscore:'the \"big\" one'"
     both = make_spec(spec.metric, {"model": "\"'"})
-    assert read_given("comparer", spec.metric.comparer(both.options)).model == "\"'"
+    assert parse_part("comparer", spec.metric.comparer(both.options)).model == "\"'"
 
 
 def test_none_is_in_the_default_set() -> None:

@@ -99,8 +99,8 @@ def test_values_and_statuses_belong_together(record: dict[str, object]) -> None:
 @pytest.mark.parametrize("name", IDENTITY)
 def test_identical_texts_score_one(name: str) -> None:
     text = "Marie Curie was born in Warsaw."
-    heard = "Radium?" if name in NOT_WHEN_HEARD else "Where was Marie Curie born?"
-    row = {"response": text, "references": [text], "contexts": [text], "question": heard}
+    prior_turns = "Radium?" if name in NOT_WHEN_HEARD else "Where was Marie Curie born?"
+    row = {"response": text, "references": [text], "contexts": [text], "question": prior_turns}
     assert scores([row], [name])[0]["scores"] == {name: pytest.approx(1.0)}
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import STATUSES, Column
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.metrics.llm import METRICS
 from trueground.metrics.registry import default_specs, parse_spec
-from trueground.plugins import read_given
+from trueground.plugins import parse_part
 from trueground.types import Comparison, ComparisonRequest, Passage, Record, Status, Turn
 
 RECORDS = [
@@ -55,7 +55,7 @@ class Comparers:
 
 
 def columns(comparers: Comparers, *specs: str) -> list[Column]:
-    evidence = Evidence(Batch.of(RECORDS), compare=comparers)
+    evidence = BatchContext(Batch.of(RECORDS), compare=comparers)
     return [parse_spec(spec).column(evidence) for spec in specs]
 
 
@@ -138,7 +138,7 @@ def test_a_prompt_of_ones_own() -> None:
     for file in files:
         columns(comparers, f"llm_abstained(prompt={file})")
     written = list(dict.fromkeys(written for written, _ in comparers.asked))
-    assert [read_given("comparer", one).options["prompt"] for one in written] == files
+    assert [parse_part("comparer", one).options["prompt"] for one in written] == files
     assert "prompt" not in parse_spec("llm_correctness").key
 
 

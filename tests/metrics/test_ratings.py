@@ -14,7 +14,7 @@ from trueground.errors import InputError, UsageError
 from trueground.metrics.base import Spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import STATUSES, Column
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.metrics.ratings import METRICS
 from trueground.metrics.registry import default_specs, make_spec, parse_spec
 from trueground.text.citations.reading import without_brackets
@@ -50,7 +50,7 @@ class Raters:
 
 def column(spec: Spec | str, rate: Raters) -> Column:
     made = parse_spec(spec) if isinstance(spec, str) else spec
-    return made.column(Evidence(Batch.of(RECORDS), rate=rate))
+    return made.column(BatchContext(Batch.of(RECORDS), rate=rate))
 
 
 def statuses(made: Column) -> list[Status]:

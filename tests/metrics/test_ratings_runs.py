@@ -14,7 +14,7 @@ import trueground as tg
 from trueground.errors import UsageError
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import Column
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.metrics.registry import parse_spec
 from trueground.types import Passage, Record, Status
 
@@ -42,7 +42,7 @@ NOT = Status.NOT_APPLICABLE
 
 
 def column(spec: str, rate: Raters) -> Column:
-    return parse_spec(spec).column(Evidence(Batch.of(RECORDS), rate=rate))
+    return parse_spec(spec).column(BatchContext(Batch.of(RECORDS), rate=rate))
 
 
 def test_consistency_shows_graphs_each_in_one_line() -> None:

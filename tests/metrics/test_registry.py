@@ -14,7 +14,7 @@ from trueground.claims import decomposers
 from trueground.errors import UsageError
 from trueground.judges import judges
 from trueground.metrics.column import Column, Options
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.metrics.registry import (
     METRICS,
     higher_is_better,
@@ -57,7 +57,7 @@ def test_what_cannot_be_read(text: str, says: str) -> None:
         parse_spec(text)
 
 
-def _length(evidence: Evidence, _options: Options) -> Column:
+def _length(evidence: BatchContext, _options: Options) -> Column:
     return Column.of(np.array([len(u) for u in evidence.batch.responses]))
 
 

@@ -97,6 +97,7 @@ def _command(step: str) -> dict[str, str]:
     code: Any = 0
     with (
         mock.patch.object(sys, "argv", ["trueground", *shlex.split(step)]),
+        mock.patch.object(sys.modules["__main__"], "__package__", None),  # for the usage line
         mock.patch.object(sys, "stdout", streams[0]),
         mock.patch.object(sys, "stderr", streams[1]),
     ):
@@ -141,7 +142,11 @@ def _is_named(name: str) -> bool:
 
 def _scrubbed(text: str, folder: Path) -> str:
     text = text.replace(str(folder), "FOLDER").replace(str(ROOT), "ROOT")
-    return UNLIKE.sub("TIME", text)
+    return (
+        UNLIKE.sub("TIME", text)
+        .replace("python -m tests.pins", "trueground")
+        .replace("python -m pytest", "trueground")
+    )
 
 
 def _pinned(text: str, hashed: bool) -> Pin:

@@ -14,7 +14,7 @@ from trueground.errors import OutputError, UsageError
 from trueground.reports import validation_worst
 from trueground.reports.validation_charts import curve, spread
 from trueground.reports.validation_headline import headline
-from trueground.reports.validation_page import render_page, see_writable, write_validation
+from trueground.reports.validation_page import check_writable, render_page, write_validation
 from trueground.reports.validation_said import four, ordered
 from trueground.reports.validation_tables import by_set, over_sets
 
@@ -306,11 +306,11 @@ def test_many_sets_and_metrics_stay_light() -> None:
 
 
 def test_a_page_is_an_html_file_in_a_folder_that_is_there(tmp_path: Path) -> None:
-    see_writable(tmp_path / "page.html")
+    check_writable(tmp_path / "page.html")
     with pytest.raises(UsageError, match=r"name it FILE\.html"):
-        see_writable(tmp_path / "page.json")
+        check_writable(tmp_path / "page.json")
     with pytest.raises(OutputError, match="does not exist"):
-        see_writable(tmp_path / "none" / "page.html")
+        check_writable(tmp_path / "none" / "page.html")
 
 
 def test_errors_go_together_only_where_the_records_are_the_same() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from trueground.errors import InputError, UsageError
-from trueground.plugins import read_given
+from trueground.plugins import parse_part
 from trueground.retrieval.base import Opened, Query
 from trueground.retrieval.corpora.corpus import Corpus, Entry
 from trueground.retrieval.corpora.store import PassageStore
@@ -179,7 +179,7 @@ def test_how_it_is_written(store: PassageStore, tmp_path: Path) -> None:
     for kind, words, call in refusals:
         with pytest.raises(kind, match=words):
             call()
-    given = read_given("retriever", f"file:{path}")
+    given = parse_part("retriever", f"file:{path}")
     assert given.name == "file"
     in_memory = open_over(f"file:{path}", Corpus([Entry("a", "1")]))
     with pytest.raises(UsageError, match="finds passages of an index"):

@@ -12,9 +12,9 @@ from trueground.net.files import part_of
 from trueground.runs.directory import (
     AppendFile,
     RunDirectory,
+    check_resumable,
     default_path,
     replacing,
-    see_resumable,
     write_json,
 )
 
@@ -66,7 +66,7 @@ def test_what_a_kill_leaves_is_known(
 ) -> None:
     for name, content in left.items():
         (tmp_path / name).write_bytes(content)
-    see_resumable(tmp_path)
+    check_resumable(tmp_path)
     with RunDirectory(tmp_path, **how) as run:
         run.begin()
         write_json(tmp_path / "manifest.json", {"trueground": "0"})

@@ -26,7 +26,7 @@ def whys(found: Measured) -> dict[str, str | None]:
     return {name: one.why for name, one in found.estimates.items() if one.value is None}
 
 
-def see_whole(found: Measured) -> None:
+def check_whole(found: Measured) -> None:
     """Each value is finite and in its interval's reach; each absence has a reason."""
     for name in MEASURES:
         one = found.estimates[name]
@@ -40,7 +40,7 @@ def see_whole(found: Measured) -> None:
 
 def test_no_items() -> None:
     for found in (measure([], []), measure([np.nan, 0.5], [1.0, np.nan])):
-        see_whole(found)
+        check_whole(found)
         assert set(whys(found)) == set(MEASURES)
         assert whys(found)["auroc"] == "no item has both a score and a label"
         assert found.n == 0
@@ -52,7 +52,7 @@ def test_no_items() -> None:
 
 def test_one_item() -> None:
     found = measure([0.7], [1])
-    see_whole(found)
+    check_whole(found)
     assert found.estimates["raw_agreement"].value == 1.0
     assert found.estimates["raw_agreement"].ci == pytest.approx((0.025, 1.0))  # exact, if wide
     assert found.estimates["krippendorff_alpha"].ci is None
@@ -62,7 +62,7 @@ def test_one_item() -> None:
 @pytest.mark.parametrize(("label", "word"), [(0, "none of"), (1, "all of")])
 def test_labels_of_one_kind(label: int, word: str) -> None:
     found = measure([0.1, 0.9, 0.4], [label] * 3)
-    see_whole(found)
+    check_whole(found)
     for name in NEED_BOTH:
         assert word in (whys(found)[name] or "")
     assert found.estimates["raw_agreement"].value is not None
@@ -72,7 +72,7 @@ def test_labels_of_one_kind(label: int, word: str) -> None:
 def test_constant_scores() -> None:
     """Ties all count half: the area is ½. There is no rank and no threshold to choose."""
     found = measure([0.3] * 40, [0, 1] * 20)
-    see_whole(found)
+    check_whole(found)
     assert found.estimates["auroc"].value == 0.5
     assert found.estimates["auroc"].ci is None
     assert found.estimates["auroc"].why == "the same in every resample: nothing varies here"
@@ -87,10 +87,10 @@ def test_constant_scores() -> None:
 def test_one_cluster_and_one_cluster_of_a_kind() -> None:
     scores, labels = [0.2, 0.8, 0.3, 0.6, 0.5, 0.1], [0, 1, 0, 1, 0, 0]
     one = measure(scores, labels, clusters=["a"] * 6)
-    see_whole(one)
+    check_whole(one)
     assert all(estimate.ci is None for estimate in one.estimates.values())
     two = measure(scores, labels, clusters=["a", "b", "a", "b", "a", "a"], resamples=50)
-    see_whole(two)
+    check_whole(two)
     assert two.estimates["auroc"].ci is None
     assert "positive" in (two.estimates["auroc"].why or "")
     assert "2 labelled groups" in (two.estimates["raw_agreement"].why or "")
@@ -100,12 +100,12 @@ def test_what_does_not_vary_has_no_interval_of_no_width() -> None:
     """Two negatives that lie below all positives show little; no resample would say so."""
     scores, labels = [0.1, 0.2, 0.6, 0.7, 0.8, 0.9, 0.95], [0, 0, 1, 1, 1, 1, 1]
     found = measure(scores, labels, resamples=200)
-    see_whole(found)
+    check_whole(found)
     area = found.estimates["auroc"]
     assert (area.value, area.ci) == (1.0, None)
     assert area.why == "2 negative items are too few to draw from: an interval takes 5"
     more = measure([*scores, 0.15, 0.25, 0.3], [*labels, 0, 0, 0], resamples=200)
-    see_whole(more)
+    check_whole(more)
     assert more.estimates["auroc"].why == "the same in every resample: nothing varies here"
 
 
@@ -128,7 +128,7 @@ def test_rates_of_single_items_have_exact_intervals() -> None:
 
 def test_no_threshold_and_no_probability() -> None:
     found = measure([3.0, 9.0, 4.0], [0, 1, 1], threshold=None, probability=False, resamples=30)
-    see_whole(found)
+    check_whole(found)
     assert found.confusion is None
     assert found.reliability is None
     assert whys(found)["matthews"] == "there is no default threshold"
@@ -151,7 +151,7 @@ def test_huge_and_tiny_scores(scale: float) -> None:
     plain = random.integers(-99, 99, 60) / 100 + 0.01 * labels
     small = measure(plain, labels, threshold=0.0, probability=False, resamples=40)
     found = measure(plain * scale, labels, threshold=0.0, probability=False, resamples=40)
-    see_whole(found)
+    check_whole(found)
     near = {"abs": 1e-3 if scale < 1e-300 else 1e-9}
     for name in ("spearman", "kendall", "point_biserial", "auroc", "cohen_kappa"):
         value = found.estimates[name].value

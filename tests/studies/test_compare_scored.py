@@ -19,7 +19,7 @@ from trueground.reports.comparison import render
 from trueground.reports.comparison_page import render_page
 from trueground.reports.prompts import prompts_view
 from trueground.studies.compare import compare
-from trueground.studies.pair_scored import see_detect
+from trueground.studies.pair_scored import check_detect
 
 GROUNDED = "grounding_precision,k_precision"
 REFUSAL = "I don't know."
@@ -103,10 +103,10 @@ def test_points_are_no_differences(runs: list[Path], detect: float, words: str) 
 
 def test_scores_beyond_one_may_differ_by_more() -> None:
     wide, empty, unit = np.array([[0.5], [7.0]]), np.full((2, 1), np.nan), np.array([[0.0], [1.0]])
-    see_detect([2.0], ["count"], wide, unit)
-    see_detect([2.0], ["none"], empty, empty)
+    check_detect([2.0], ["count"], wide, unit)
+    check_detect([2.0], ["none"], empty, empty)
     with pytest.raises(UsageError, match="of share lies"):
-        see_detect([2.0], ["count", "share"], np.hstack([wide, unit]), np.hstack([wide, empty]))
+        check_detect([2.0], ["count", "share"], np.hstack([wide, unit]), np.hstack([wide, empty]))
 
 
 def test_help_says_what_a_point_is() -> None:

@@ -73,7 +73,7 @@ def _take(filled: Filled, found: Answers, tell: Callable[[str], None], allow_edi
     """Put one line or row where it belongs; `tell` what is wrong with it."""
     given, place = filled.given, f"{filled.place} (task {filled.given.id!r})"
     try:
-        if _see_shown(filled, place):
+        if _check_shown(filled, place):
             found.edited.append(place)
             if not allow_edited:
                 raise InputError(
@@ -100,7 +100,7 @@ def _take(filled: Filled, found: Answers, tell: Callable[[str], None], allow_edi
         _add(answer, found.tasks.setdefault(name, []), tell)
 
 
-def _see_shown(filled: Filled, place: str) -> bool:
+def _check_shown(filled: Filled, place: str) -> bool:
     """Whether the text was changed. InputError: the id or kind was, or nothing tells."""
     given = filled.given
     if not filled.check:

@@ -22,7 +22,7 @@ from trueground.annotation.sheets import LONGEST_CELL, sheet, too_long
 from trueground.annotation.sources import OnBadRow, find_tasks
 from trueground.errors import OutputError, UsageError
 from trueground.runs.directory import replacing
-from trueground.runs.outfile import see_out_file
+from trueground.runs.outfile import check_out_file
 
 Order = Literal["shuffled", "same"]
 MOST_ANNOTATORS = 100
@@ -86,11 +86,11 @@ def export(
     Raises UsageError, InputError, OutputError, WriteError.
     """
     chosen = get_kind(kind)
-    _see_meant(annotators, sample)
+    _check_meant(annotators, sample)
     files = _files(out, annotators, ("jsonl", "csv") if csv else ("jsonl",))
-    see_free(files.all, overwrite)
+    check_free(files.all, overwrite)
     stale = _stale(files, out)
-    _see_unread([*files.all, *stale], sources)
+    _check_unread([*files.all, *stale], sources)
     found = find_tasks(chosen, sources, pairing, mapping, on_bad_row, where)
     tasks = sampled(found.tasks, sample, seed)
     done = Exported(
@@ -123,10 +123,10 @@ def content_of(path: Path, rows: Sequence[tuple[Given, str]]) -> bytes:
     return b"".join(write_line(given, annotator) + b"\n" for given, annotator in rows)
 
 
-def see_free(paths: Iterable[Path], overwrite: bool) -> None:
+def check_free(paths: Iterable[Path], overwrite: bool) -> None:
     """See that these files may be written. Raises OutputError."""
     for path in paths:
-        see_out_file(path, "tasks.jsonl")
+        check_out_file(path, "tasks.jsonl")
         if path.exists() and not overwrite:
             raise OutputError(
                 f"{path} exists, and may hold answers; choose another name, or pass --overwrite"
@@ -140,7 +140,7 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
             stack.enter_context(replacing(path)).write(content)
 
 
-def _see_meant(annotators: int, sample: int | None) -> None:
+def _check_meant(annotators: int, sample: int | None) -> None:
     if not 1 <= annotators <= MOST_ANNOTATORS:
         raise UsageError(f"{annotators} annotators; expected 1 to {MOST_ANNOTATORS}")
     if sample is not None and sample < 1:
@@ -156,7 +156,7 @@ def _files(out: Path, annotators: int, endings: Sequence[str]) -> _Files:
     return _Files(people, folder / f"{stem}-instructions.md", folder / f"{stem}-export.json")
 
 
-def _see_unread(paths: Iterable[Path], sources: Sequence[str]) -> None:
+def _check_unread(paths: Iterable[Path], sources: Sequence[str]) -> None:
     """No source is written over. Raises OutputError."""
     read = {Path(source).absolute() for source in sources}
     for path in paths:

@@ -11,7 +11,7 @@ import msgspec
 
 from trueground.annotation.answers import Answers, Name, read_answers
 from trueground.annotation.base import Label
-from trueground.annotation.export import content_of, see_free, write_all
+from trueground.annotation.export import check_free, content_of, write_all
 from trueground.annotation.given import Given
 from trueground.annotation.merging import Merged, Tie, merge
 from trueground.errors import OutputError, UsageError
@@ -69,7 +69,7 @@ def import_answers(
 
     Raises InputError, UsageError, OutputError, WriteError; all files are written, or none.
     """
-    _see_out(paths, out, third, overwrite)
+    _check_out(paths, out, third, overwrite)
     answers = read_answers(paths, allow_edited=allow_edited)
     merged = {name: merge(answers.tasks[name], tie) for name in sorted(answers.tasks)}
     labels = [each.label for each in merged.values() if not (tie == "drop" and each.disputed)]
@@ -107,14 +107,14 @@ def median(seconds: Sequence[float | None]) -> float | None:
     return statistics.median(known) if known else None
 
 
-def _see_out(paths: Sequence[Path], out: Path, third: Path | None, overwrite: bool) -> None:
+def _check_out(paths: Sequence[Path], out: Path, third: Path | None, overwrite: bool) -> None:
     outs = [out] if third is None else [out, third]
     for path in outs:
         if any(path.absolute() == given.absolute() for given in paths):
             raise OutputError(f"{path} is one of the files to read; choose another name")
     if third is not None and third.absolute() == out.absolute():
         raise UsageError(f"--out and --third both name {out}; give each its own file")
-    see_free(outs, overwrite)
+    check_free(outs, overwrite)
 
 
 def _third(path: Path, tasks: Sequence[Given], answers: Answers) -> bytes:

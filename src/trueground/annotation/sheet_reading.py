@@ -129,7 +129,7 @@ def _row(path: Path, number: int, cells: list[str], columns: Mapping[str, int]) 
         raise InputError(
             f"{place}: unknown kind of task {shorten(cell('kind'))!r}; known: {', '.join(KINDS)}"
         )
-    _see_columns(path, kind, columns)
+    _check_columns(path, kind, columns)
     shown = {name: unguard(cell(name)) for name in kind.shows}
     parts = {name: _parts(place, name, cell(parts_column(name))) for name in numbered_lists(kind)}
     return Row(
@@ -143,7 +143,7 @@ def _row(path: Path, number: int, cells: list[str], columns: Mapping[str, int]) 
     )
 
 
-def _see_columns(path: Path, kind: Kind, columns: Mapping[str, int]) -> None:
+def _check_columns(path: Path, kind: Kind, columns: Mapping[str, int]) -> None:
     needed = [*kind.shows, *map(parts_column, numbered_lists(kind)), *(f.name for f in kind.fields)]
     if missing := [name for name in needed if name not in columns]:
         raise InputError(

@@ -37,7 +37,7 @@ def find_copies(place: Path, dataset: Dataset) -> dict[str, list[Path]]:
             f"clones of {repos}{hint}"
         )
     for paths in found.values():
-        _see_whole(paths)
+        _check_whole(paths)
     return found
 
 
@@ -87,7 +87,7 @@ def _matches(path: Path, root: Path, pattern: str) -> bool:
     return not hidden and fnmatchcase(inside.as_posix(), pattern) and path.is_file()
 
 
-def _see_whole(paths: list[Path]) -> None:
+def _check_whole(paths: list[Path]) -> None:
     """InputError where shards are missing or the same data are there in two formats."""
     numbers = [match for path in paths if (match := _SHARD.search(path.name))]
     if len(numbers) != len(paths):

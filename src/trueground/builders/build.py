@@ -15,8 +15,8 @@ from trueground.builders.directory import (
     REPLIES,
     WORK,
     build_directory,
+    check_usable,
     made,
-    see_usable,
     write_stage,
 )
 from trueground.builders.ending import (
@@ -76,7 +76,7 @@ def build(
     folder = Path(out)
     with prepare(builder, sources, models, options, settings, dry_run=False) as prepared:
         name = prepared.builder.name
-        see_usable(folder, name)
+        check_usable(folder, name)
         read = read_source(prepared.plan.source, settings.limit)
         with build_directory(folder, name):
             return _built(folder, prepared, settings, read)
@@ -94,7 +94,7 @@ def dry_run(
     """What `build` would ask, without a call: calls, tokens, cost by stage. Writes nothing."""
     settings = settings or BuildSettings()
     with prepare(builder, sources, models, options, settings, dry_run=True) as prepared:
-        see_usable(Path(out), prepared.builder.name)
+        check_usable(Path(out), prepared.builder.name)
         return estimate(prepared.plan, Path(out), prepared.models, settings.prices, settings.limit)
 
 

@@ -40,7 +40,7 @@ _encode = msgspec.json.Encoder().encode
 @contextmanager
 def build_directory(path: Path, builder: str) -> Iterator[Path]:
     """The folder, held for one build. OutputError: another's files, another builder's, in use."""
-    see_usable(path, builder)
+    check_usable(path, builder)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -49,11 +49,11 @@ def build_directory(path: Path, builder: str) -> Iterator[Path]:
         ) from error
     busy = OutputError(f"{path} is in use by another build; wait for it or choose another --out")
     with locked(path, busy):
-        see_usable(path, builder)
+        check_usable(path, builder)
         yield path
 
 
-def see_usable(path: Path, builder: str) -> None:
+def check_usable(path: Path, builder: str) -> None:
     """See that a build may begin, or go on, in this folder. Makes nothing. OutputError."""
     if path.exists() and not path.is_dir():
         raise OutputError(f"{path} is a file; --out must name a folder")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from trueground.claims.base import Decomposed, Decomposer
 from trueground.claims.rules import RuleDecomposer
-from trueground.plugins import Given, add, load_plugins, make, read_given
+from trueground.plugins import PartSpec, add, load_plugins, make, parse_part
 
 __all__ = [
     "Decomposed",
@@ -21,7 +21,7 @@ __all__ = [
 Factory = Callable[..., Decomposer]
 
 
-def _llm(given: Given) -> Decomposer:
+def _llm(given: PartSpec) -> Decomposer:
     """A chat model takes each sentence apart: llm:MODEL(base_url=URL)."""
     from trueground.claims.llm import LLMDecomposer
 
@@ -45,7 +45,7 @@ def kinds() -> list[dict[str, str]]:
 
 def get_decomposer(text: str, *, cache: bool = True) -> Decomposer:
     """Return a new decomposer from `NAME:MODEL(option=value)`. Raises UsageError."""
-    return make("decomposer", decomposers, read_given("decomposer", text, cache=cache))
+    return make("decomposer", decomposers, parse_part("decomposer", text, cache=cache))
 
 
 def decomposer(name: str) -> Callable[[Factory], Factory]:

@@ -22,7 +22,7 @@ from trueground.models.asker import OPTIONS, Asker, Asks, model_of, params_of
 from trueground.models.base import ChatRequest, Reply
 from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.records.problems import shorten
 from trueground.text.sentences import sentences
 from trueground.types import Failure, Status
@@ -47,8 +47,8 @@ class LLMDecomposer(Asks):
 
     name = "llm"
 
-    def __init__(self, given: Given) -> None:
-        given.see((*OPTIONS, *_OWN))
+    def __init__(self, given: PartSpec) -> None:
+        given.check((*OPTIONS, *_OWN))
         self._prompt = _prompt(given)
         self._examples = given.whole("examples", EXAMPLES, 0) if self._prompt.has("examples") else 0
         self._demos = None
@@ -157,7 +157,7 @@ class _Work(NamedTuple):
         return len(self.spans) == 1 or not is_one_word(self.text[slice(*span)])
 
 
-def _prompt(given: Given) -> Prompt:
+def _prompt(given: PartSpec) -> Prompt:
     path = given.options.get("prompt")
     if path is None:
         prompt = packaged_prompt("trueground.claims", "facts-2")

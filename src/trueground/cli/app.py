@@ -81,7 +81,7 @@ def run() -> None:
     # Many small products gain nothing from BLAS threads and suffer when cores are busy.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        _see_meant(sys.argv[1:])
+        _check_meant(sys.argv[1:])
         # color: what looks like a colour in a text is not dropped before it is shown as what it is.
         code = app(standalone_mode=False, color=True)
         sys.stdout.flush()
@@ -108,7 +108,7 @@ def _leave_quietly() -> NoReturn:
     sys.exit(0)
 
 
-def _see_meant(words: Sequence[str]) -> None:
+def _check_meant(words: Sequence[str]) -> None:
     """Refuse what no option can mean, before anything is begun. Raises UsageError.
 
     An empty word, mostly a variable that is not set, would else pass for the current folder or for

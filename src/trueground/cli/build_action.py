@@ -16,7 +16,7 @@ from trueground.builders.build import BuildSettings, Built, build, dry_run
 from trueground.builders.estimate import Estimated
 from trueground.cli.options import Format
 from trueground.cli.progress import progress_bar
-from trueground.cli.run_given import extra, see_numbers
+from trueground.cli.run_given import check_numbers, extra
 from trueground.errors import UsageError
 from trueground.models.pricing import price_of, read_prices
 from trueground.reports.building import render_built, render_estimated
@@ -28,7 +28,7 @@ def start(
     builder: Builder, models: Mapping[str, str], options: Mapping[str, Any], **given: Any
 ) -> None:
     """Build, or say what it would cost, and print what came of it. Exit 3: no item is left."""
-    see_numbers(given)
+    check_numbers(given)
     with progress_bar(given["quiet"] or given["no_progress"]) as progress:
         settings = _settings(given, progress)
         do = dry_run if given["dry_run"] else build

@@ -54,11 +54,11 @@ def compare(
 ) -> None:
     """Compare runs item by item: differences, intervals, tests, and which items changed."""
     from trueground.metrics.registry import split_specs
-    from trueground.reports.comparison_page import see_writable, write_comparison
+    from trueground.reports.comparison_page import check_writable, write_comparison
     from trueground.studies.compare import compare as compare_runs
 
     if out is not None:
-        see_writable(out)
+        check_writable(out)
     comparison = compare_runs(
         runs,
         metrics=None if metrics is None else [n for text in metrics for n in split_specs(text)],

@@ -69,9 +69,9 @@ def errors(
     from trueground.studies.errors.study import items_of, read_errors, sort_errors
 
     if page is not None:
-        from trueground.reports.errors_page import see_page
+        from trueground.reports.errors_page import check_page
 
-        see_page(page)
+        check_page(page)
     if source.is_file():
         of_a_run = {
             "--proposer": proposer,

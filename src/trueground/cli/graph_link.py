@@ -57,7 +57,7 @@ def link(
     from trueground.graph.opening import open_graph
 
     if out is not None:
-        _see_free(out, overwrite)
+        _check_free(out, overwrite)
     asked = read_questions(questions)
     opened = open_graph(graph, lang=lang, cache=not no_cache)
     try:
@@ -79,11 +79,11 @@ def link(
             typer.echo(f"\nfile   {out}")
 
 
-def _see_free(out: Path, overwrite: bool) -> None:
+def _check_free(out: Path, overwrite: bool) -> None:
     from trueground.errors import OutputError
-    from trueground.runs.outfile import see_out_file
+    from trueground.runs.outfile import check_out_file
 
-    see_out_file(out, "linked.json")
+    check_out_file(out, "linked.json")
     if out.exists() and not overwrite:
         raise OutputError(f"{out} exists; choose another --out, or pass --overwrite to replace it")
 

@@ -163,7 +163,7 @@ def show(
     finally:
         opened.close()
     show_problem(opened, quiet)
-    _see_found(opened.name, candidates)
+    _check_found(opened.name, candidates)
 
 
 def _bindings(written: list[str]) -> dict[str, str]:
@@ -178,7 +178,7 @@ def _bindings(written: list[str]) -> dict[str, str]:
     return bindings
 
 
-def _see_found(name: str, candidates: dict[str, list[Named]]) -> None:
+def _check_found(name: str, candidates: dict[str, list[Named]]) -> None:
     from trueground.errors import InputError
 
     if missing := [one for one, named in candidates.items() if not named]:

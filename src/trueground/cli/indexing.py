@@ -102,7 +102,7 @@ def build(
 
     with progress_bar(quiet or no_progress) as progress:
         if out is None and is_index(corpus):
-            _see_only_added(corpus, rebuild or reading != Reading())
+            _check_only_added(corpus, rebuild or reading != Reading())
             made = add_retrievers(corpus, wanted, progress, note=note)
         else:
             made = build_index(corpus, out, wanted, reading, progress, rebuild=rebuild, note=note)
@@ -196,7 +196,7 @@ def evaluate(
     opened = open_index(index)
     wanted = list(dict.fromkeys(retriever or opened.retrievers))
     for written in wanted:
-        opened.see(written)
+        opened.check(written)
     asked = read_questions(queries, retrieval_query)
     gold, absent = gold_numbers(opened.passages, asked)
     if not any(gold):
@@ -226,7 +226,7 @@ def evaluate(
         show_means(results)
 
 
-def _see_only_added(index: Path, read_anew: bool) -> None:
+def _check_only_added(index: Path, read_anew: bool) -> None:
     from trueground.errors import UsageError
 
     if read_anew:

@@ -101,11 +101,11 @@ def calibrate(
     """Choose a judge's threshold, and fit its probabilities, by human labels."""
     from trueground.cli.progress import progress_bar
     from trueground.records import parse_mapping
-    from trueground.studies.calibrate.result import see_free
+    from trueground.studies.calibrate.result import check_free
     from trueground.studies.calibrate.study import calibrate as calibrate_judge
 
     if out is not None:
-        see_free(out, overwrite)
+        check_free(out, overwrite)
     with progress_bar(quiet or no_progress) as progress:
         found = calibrate_judge(
             files,

@@ -99,13 +99,13 @@ def _several(
     import orjson
 
     from trueground.reports.leaderboard.data import leaderboard
-    from trueground.reports.leaderboard.page import see_replaceable, write
+    from trueground.reports.leaderboard.page import check_replaceable, write
     from trueground.reports.leaderboard.runs import find_runs
     from trueground.reports.leaderboard.terminal import render
     from trueground.reports.prompts import render_prompts
     from trueground.studies.prompts import in_order, prompt_studies
 
-    see_replaceable(out)
+    check_replaceable(out)
     board = leaderboard(runs, **given)
     prompts = prompt_studies(in_order(find_runs(runs)[0]))
     page = write(board, out, prompts)

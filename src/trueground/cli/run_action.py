@@ -14,7 +14,7 @@ import typer
 from trueground.benchmarks.base import Benchmark, Sources
 from trueground.cli.options import Format
 from trueground.cli.progress import progress_bar
-from trueground.cli.run_given import models_of, see_numbers, settings_of
+from trueground.cli.run_given import check_numbers, models_of, settings_of
 from trueground.evaluate.estimate import Estimate, estimate
 from trueground.evaluate.parts import make_parts
 from trueground.evaluate.run_settings import RunSettings, run_plan
@@ -26,7 +26,7 @@ from trueground.studies.variants import Given, variants
 
 def start(benchmark: Benchmark, tasks: Sequence[str], options: Given, **given: Any) -> None:
     """Run the benchmark's tasks on every model named, and print what came of it."""
-    see_numbers(given)
+    check_numbers(given)
     cache = not given["no_cache"]
     judges = given["judge"] or benchmark.judge(options)  # type: ignore[arg-type]
     made = make_parts(

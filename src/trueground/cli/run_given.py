@@ -14,7 +14,7 @@ from trueground.errors import UsageError
 from trueground.evaluate.parts import Parts
 from trueground.evaluate.run_settings import RunSettings
 from trueground.models.base import ChatModel, Params
-from trueground.models.options import ModelOptions, see_variable
+from trueground.models.options import ModelOptions, check_variable
 from trueground.models.pricing import read_prices
 from trueground.models.registry import make_model
 
@@ -59,11 +59,11 @@ def models_of(given: Mapping[str, Any]) -> list[ChatModel]:
 def _variables(names: list[str] | None) -> list[str] | None:
     """The names as they are. UsageError for what may be a key itself, without showing it."""
     for name in names or ():
-        see_variable("--api-key-env", name)
+        check_variable("--api-key-env", name)
     return names
 
 
-def see_numbers(given: Mapping[str, Any]) -> None:
+def check_numbers(given: Mapping[str, Any]) -> None:
     """UsageError for numbers that no model and no file takes: endless ones, too long ones."""
     for name, value in given.items():
         option = f"--{name.replace('_', '-')}"

@@ -158,7 +158,7 @@ class _TextToText(Windowed, Protocol):
 
     def first_token(self, prompts: Sequence[Prompt], words: Sequence[str]) -> Floats: ...
 
-    def see_words(self, words: Sequence[str]) -> None: ...
+    def check_words(self, words: Sequence[str]) -> None: ...
 
 
 class _Cached:
@@ -226,7 +226,7 @@ class CachedTextToText(_Cached):
 
     def first_token(self, prompts: Sequence[Prompt], words: Sequence[str]) -> Floats:
         # Also where all is kept: a word that is no token is a mistake in any case.
-        self._inner.see_words(words)
+        self._inner.check_words(words)
 
         def compute(places: list[int]) -> Floats:
             return self._inner.first_token([prompts[place] for place in places], words)

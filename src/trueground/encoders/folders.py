@@ -9,12 +9,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from trueground.encoders.kinds import WORDS, Kind, see_kind
+from trueground.encoders.kinds import WORDS, Kind, check_kind
 from trueground.encoders.options import EncoderOptions
 from trueground.errors import InputError, MissingExtraError, UsageError
 from trueground.net.checkpoints import (
     Source,
     Wanted,
+    check_whole,
     fetch,
     folder_signature,
     hub_files,
@@ -22,7 +23,6 @@ from trueground.net.checkpoints import (
     no_safetensors,
     read_config,
     resolve,
-    see_whole,
 )
 
 _SETTINGS = (".json", ".txt", ".model")
@@ -49,7 +49,7 @@ def find_checkpoint(model: str, options: EncoderOptions, kind: Kind) -> Checkpoi
             raise UsageError(f"{model} is a folder; a revision belongs to a name on the Hub")
         files = [f.relative_to(folder).as_posix() for f in _tree(folder)]
         config = read_config(wanted, folder)
-        see_kind(model, config, kind)
+        check_kind(model, config, kind)
         onnx, weights = _chosen(model, files, options, kind)
         # Such as 1_Pooling/config.json.
         settings = [folder / name for name in files if name.endswith("/config.json")]
@@ -57,16 +57,16 @@ def find_checkpoint(model: str, options: EncoderOptions, kind: Kind) -> Checkpoi
     else:
         source = resolve(wanted)
         config = read_config(wanted, fetch(wanted, source, ()))
-        see_kind(model, config, kind)
+        check_kind(model, config, kind)
         files = hub_files(wanted, source)
         onnx, weights = _chosen(model, files, options, kind)
         folder = _fetched(wanted, source, files, weights, options)
         signature = source.signature
     for name in weights:
         if name.endswith(".safetensors"):
-            see_whole(model, folder / name)
+            check_whole(model, folder / name)
     paths = tuple(folder / name for name in onnx)
-    _see_arithmetic(model, paths, options)
+    _check_arithmetic(model, paths, options)
     return Checkpoint(model, folder, signature + "".join(f"/{n}" for n in onnx), config, paths)
 
 
@@ -152,7 +152,7 @@ def _onnx(shown: str, files: Sequence[str], options: EncoderOptions, kind: Kind)
     return [found[0], decoder]
 
 
-def _see_arithmetic(shown: str, files: Sequence[Path], options: EncoderOptions) -> None:
+def _check_arithmetic(shown: str, files: Sequence[Path], options: EncoderOptions) -> None:
     """UsageError where the dtype that was said is not the one of the ONNX file."""
     if not files:
         return

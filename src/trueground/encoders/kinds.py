@@ -42,7 +42,7 @@ SPANS = Kind("model that finds answers", ("ForQuestionAnswering",), "AutoModelFo
 Config = Mapping[str, Any]
 
 
-def see_kind(shown: str, config: Config, kind: Kind) -> None:
+def check_kind(shown: str, config: Config, kind: Kind) -> None:
     """InputError where the folder holds a model of another kind."""
     given = [str(name) for name in config.get("architectures") or ()]
     both = bool(config.get("is_encoder_decoder"))

@@ -60,7 +60,7 @@ class Encoder:
     def __init__(
         self, model: str, options: EncoderOptions, kind: Kind, layers: int | None = None
     ) -> None:
-        options.see()
+        options.check()
         checkpoint = find_checkpoint(model, options, kind)
         self.checkpoint = checkpoint
         self.name = model
@@ -147,7 +147,7 @@ class _TextToText(Encoder):
     def __init__(self, model: str, options: EncoderOptions) -> None:
         super().__init__(model, options, WORDS)
 
-    def see_words(self, words: Sequence[str]) -> None:
+    def check_words(self, words: Sequence[str]) -> None:
         """UsageError for a word that is not one token."""
         self.tokeniser.words(words)
 

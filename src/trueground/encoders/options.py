@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trueground.errors import UsageError
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 
 BACKENDS = ("auto", "onnx", "torch")
 DTYPES = ("float32", "int8", "float16", "bfloat16")
@@ -46,7 +46,7 @@ class EncoderOptions:
     pooling: str | None = None
     similarity: str = "cosine"
 
-    def see(self) -> None:
+    def check(self) -> None:
         """UsageError for a value that cannot be meant, or two that exclude each other."""
         for option, allowed in _ALLOWED.items():
             value = getattr(self, option)
@@ -66,7 +66,7 @@ class EncoderOptions:
             raise UsageError("an ONNX file brings no code; leave trust_remote_code out")
 
 
-def encoder_options(given: Given) -> EncoderOptions:
+def encoder_options(given: PartSpec) -> EncoderOptions:
     """How the model of a part is run. UsageError for a value that cannot be meant."""
     options = EncoderOptions(
         backend=given.text("backend", "auto", BACKENDS),
@@ -79,5 +79,5 @@ def encoder_options(given: Given) -> EncoderOptions:
         trust_remote_code=given.text("trust_remote_code", "false", ("false", "true")) == "true",
         window=given.whole("window", 8, 8) if "window" in given.options else None,
     )
-    options.see()
+    options.check()
     return options

@@ -22,7 +22,7 @@ from trueground.encoders.tiles import Tile
 from trueground.encoders.workers import Workers, named
 from trueground.errors import UsageError
 from trueground.net import checkpoints
-from trueground.net.pretrained import loading, see_complete
+from trueground.net.pretrained import check_complete, loading
 
 _computing = Lock()
 
@@ -141,7 +141,7 @@ class TorchBackend:
                 **self._changes,
             )
             missing = [key for key in info["missing_keys"] if not self._is_unused(key)]
-            see_complete(shown, missing)
+            check_complete(shown, missing)
             model.eval()
             if int8:
                 return _quantised(torch, model)

@@ -28,7 +28,7 @@ class _Whole:
 
     def __init__(self, model: str, options: EncoderOptions, kind: Kind) -> None:
         options = replace(options, backend="torch")
-        options.see()
+        options.check()
         self.name = model
         checkpoint = find_checkpoint(model, options, kind)
         self.window = window_of(model, checkpoint.folder, checkpoint.config, options.window)

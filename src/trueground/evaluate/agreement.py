@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trueground.evaluate.plan import Plan
 from trueground.metrics.column import Mask
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.stats.agreement import cohen_kappa
 
 Counts = NDArray[np.int64]
@@ -22,7 +22,7 @@ def no_pairs(plan: Plan) -> Counts:
     return np.zeros((judges * (judges - 1) // 2, len(plan.kinds), 2, 2), np.int64)
 
 
-def verdict_pairs(plan: Plan, evidence: Evidence, failed: Mask) -> Counts:
+def verdict_pairs(plan: Plan, evidence: BatchContext, failed: Mask) -> Counts:
     """Counts of verdicts, shape (pairs of judges, kinds of checks, 2, 2): not supported, supported.
 
     A verdict counts where both judges were asked and gave one, on an answer that came: `failed`

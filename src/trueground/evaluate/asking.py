@@ -81,7 +81,7 @@ class Asking:
             raise failed
         if self._time_is_over:
             raise _out_of_time()
-        self._calls.see_any_reached(_ADVICE)
+        self._calls.check_any_reached(_ADVICE)
 
     async def _work(self, calls: Iterator[Call]) -> None:
         for call in calls:
@@ -116,7 +116,7 @@ class Asking:
                 if slot.key is not None:
                     del self._flying[slot.key]
                 arrived.set()
-        await self._calls.see_reached(reply, _ADVICE, more=True)
+        await self._calls.check_reached(reply, _ADVICE, more=True)
 
     def restore(self, call: Call) -> None:
         """Cache an answer of an earlier session, which may have died before it was cached."""

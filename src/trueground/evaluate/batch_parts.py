@@ -52,7 +52,7 @@ class State(msgspec.Struct):
     parts: list[Part] = []
 
 
-def see_none_under_way(run: Path) -> None:
+def check_none_under_way(run: Path) -> None:
     """Raises OutputError where an endpoint still works on calls of this run."""
     waiting = [part for part in _read(run / BATCHES).parts if not part.collected]
     if waiting:

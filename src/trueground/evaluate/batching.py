@@ -26,7 +26,7 @@ from trueground.types import Status
 LIMITS = Limits()
 
 
-def see_batches(model: ChatModel) -> BatchModel:
+def check_batches(model: ChatModel) -> BatchModel:
     """The model, if its calls can go through batches. Raises UsageError."""
     if isinstance(model, BatchModel):
         return model
@@ -52,7 +52,7 @@ class Batching:
         Raises UsageError for a model without batches, InputError for an unreadable batches.json.
         """
         self._name = model.name
-        with_batches = see_batches(model)
+        with_batches = check_batches(model)
         self._api = BatchApi(with_batches)
         self._secrets = with_batches.endpoint.secrets
         self._parts = Parts(self._api, run, settings.poll_seconds, look)

@@ -11,7 +11,7 @@ from trueground.errors import InputError, UsageError
 from trueground.judges import Judge, get_judge
 from trueground.judges.calibrated import basis_of, calibrated, with_option
 from trueground.judges.calibration import CalibrationFile, open_calibration
-from trueground.plugins import read_given
+from trueground.plugins import parse_part
 
 Calibrations = str | Path | Sequence[str | Path]
 
@@ -60,7 +60,7 @@ def _meant(judges: Sequence[str | Judge], path: str, cache: bool) -> list[int]:
 
 
 def _name(judge: str | Judge) -> str:
-    return read_given("judge", judge).name if isinstance(judge, str) else judge.name
+    return parse_part("judge", judge).name if isinstance(judge, str) else judge.name
 
 
 def _same(

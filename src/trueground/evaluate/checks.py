@@ -98,7 +98,7 @@ class Checker:
         if what in ("facts", "references"):
             kept = [[0]] * len(batch)
             texts: list[tuple[str, ...]] = [(response,) for response in batch.responses]
-            asked = batch.heard
+            asked = batch.prior_turns
         else:
             kept = [batch.kept(i, rest[0]) for i in range(len(batch))]
             texts = [batch.texts(i, rows) for i, rows in enumerate(kept)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueground.benchmarks.base import Task
-from trueground.evaluate.identity import identity, see_same
+from trueground.evaluate.identity import check_same, identity
 from trueground.evaluate.run_settings import RunSettings, questionnaire, run_plan
 from trueground.models.base import ChatModel
 from trueground.models.cached import request_key
@@ -42,7 +42,7 @@ def estimate(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> 
     Raises OutputError where `out` holds another run.
     """
     asked = questionnaire(task, settings)
-    see_same(out, identity(asked, run_plan(task, settings), model.signature))
+    check_same(out, identity(asked, run_plan(task, settings), model.signature))
     before = answered_before(out / RESPONSES, retry_failed=settings.retry_failed)
     use_cache = settings.cache and model.cacheable
     items = answered = cached = tokens_in = 0

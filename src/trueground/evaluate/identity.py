@@ -49,7 +49,7 @@ def read_manifest(run: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def see_same(run: Path, wanted: Mapping[str, Any]) -> dict[str, Any] | None:
+def check_same(run: Path, wanted: Mapping[str, Any]) -> dict[str, Any] | None:
     """The manifest of an earlier session of this very run; None where there was none.
 
     Raises OutputError where the folder holds another run, and says in what they differ.

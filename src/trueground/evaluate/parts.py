@@ -13,7 +13,7 @@ from trueground.errors import UsageError
 from trueground.evaluate.calibrating import Calibrations, listed, with_calibration
 from trueground.judges import Judge, get_judge
 from trueground.judges.comparing import Comparer, make_comparer
-from trueground.plugins import Given, known_everywhere, read_given, write
+from trueground.plugins import PartSpec, known_everywhere, parse_part, write
 
 if TYPE_CHECKING:
     from trueground.judges.rating import Rater
@@ -38,7 +38,7 @@ class Parts:
     rater: Rater | None = None
     names: tuple[tuple[str, ...], str] | None = None
     own: tuple[Any, ...] = field(default=(), repr=False)
-    rater_given: Given | None = None
+    rater_given: PartSpec | None = None
     cache: bool = True
     comparers: dict[str, Comparer] = field(default_factory=dict, repr=False)
     calibrations: tuple[str, ...] = ()
@@ -150,7 +150,7 @@ def make_parts(
         rates,
         _names(wanted, decomposer, (*judges, splits)),
         own,
-        read_given("rater", rater, cache=cache) if isinstance(rater, str) else None,
+        parse_part("rater", rater, cache=cache) if isinstance(rater, str) else None,
         cache,
         calibrations=files,
     )
@@ -166,7 +166,7 @@ def _rater_name(judge: str) -> str:
     """The same model as a rater, without the options that only judges have."""
     from trueground.models.asker import OPTIONS
 
-    given, shared = read_given("judge", judge), (*OPTIONS, "temperature", "max_tokens")
+    given, shared = parse_part("judge", judge), (*OPTIONS, "temperature", "max_tokens")
     kept = {name: value for name, value in given.options.items() if name in shared}
     return write("llm", given.model, kept)
 
@@ -179,8 +179,8 @@ def _names(
         return None
     if any(getattr(part, "in_one_process", False) for part in made):
         return None
-    names = [read_given("judge", text).name for text in texts]
-    splits = read_given("decomposer", decomposer).name
+    names = [parse_part("judge", text).name for text in texts]
+    splits = parse_part("decomposer", decomposer).name
     if not known_everywhere("judge", names) or not known_everywhere("decomposer", [splits]):
         return None
     return tuple(texts), decomposer

@@ -167,7 +167,7 @@ def make_plan(
     return Plan(tuple(specs), parts, **rest)  # type: ignore[arg-type]
 
 
-def see_breakdowns(by: Sequence[str], check: Check) -> None:
+def check_breakdowns(by: Sequence[str], check: Check) -> None:
     """Breakdowns must name something that is there. Raises UsageError."""
     for name in by:
         if not is_known(name, check.breakdowns):

@@ -132,7 +132,7 @@ def run_task(
 ) -> Result:
     """Ask and score, for callers that own no event loop (one that runs already does no harm).
 
-    `check` is what `see_questions` found, where that has been done.
+    `check` is what `check_questions` found, where that has been done.
     """
     with Session(task, model, out, settings, check) as session:
         try:

@@ -14,7 +14,7 @@ from trueground.evaluate.calibrating import Calibrations
 from trueground.evaluate.manifest import close_manifest, judging, make_manifest
 from trueground.evaluate.mapper import Job
 from trueground.evaluate.parts import JudgeName, Parts, make_parts
-from trueground.evaluate.plan import Plan, make_plan, see_breakdowns
+from trueground.evaluate.plan import Plan, check_breakdowns, make_plan
 from trueground.evaluate.questioned import repeats_of
 from trueground.evaluate.result import Result, Summary
 from trueground.evaluate.values import Values
@@ -115,7 +115,7 @@ def _evaluate(records: Any, out: Path | None, settings: Settings, parts: Parts) 
         fields = [name for name, count in check.fields.items() if count]
         plan = _plan(settings, parts, fields, settings.keep_records and out is not None)
         plan = replace(plan, repeats_of=repeats_of(settings.repeats_of, check))
-        _see_fields(plan, settings, check)
+        _check_fields(plan, settings, check)
         with Values(plan.width, plan.by, plan.abstained_at) as values:
             job = make_job(plan)
             work = Work(plan, source, check, values, job, settings.workers, settings.progress)
@@ -172,9 +172,9 @@ def _plan(
     )
 
 
-def _see_fields(plan: Plan, settings: Settings, check: Check) -> None:
+def _check_fields(plan: Plan, settings: Settings, check: Check) -> None:
     """Breakdowns and gates must name something that is there. Raises UsageError."""
-    see_breakdowns(plan.by, check)
+    check_breakdowns(plan.by, check)
     for name in settings.require:
         known = plan.summary_keys
         if name not in known and sum(k.partition("(")[0] == name for k in known) != 1:

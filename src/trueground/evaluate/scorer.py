@@ -22,7 +22,7 @@ from trueground.evaluate.telling import Evidences, Told
 from trueground.judges.comparing import compare
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import CODES, STATUSES, Column
-from trueground.metrics.evidence import Evidence, no_ratings
+from trueground.metrics.evidence import BatchContext, no_ratings
 from trueground.records.fields import field_text
 from trueground.types import (
     Answered,
@@ -63,7 +63,7 @@ class Scored:
     answers: NDArray[np.int64] | None = None
 
 
-Gather = Callable[[Batch], Evidence]
+Gather = Callable[[Batch], BatchContext]
 
 
 class _Computed(NamedTuple):
@@ -208,7 +208,7 @@ def _gathering(plan: Plan) -> Gather:
     def comparing(written: str, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
         return compare(parts.comparer(written), requests, compared[written])
 
-    return lambda batch: Evidence(batch, checkers, rating, comparing)
+    return lambda batch: BatchContext(batch, checkers, rating, comparing)
 
 
 def _without_failed(

@@ -12,9 +12,9 @@ import msgspec
 from trueground.benchmarks.base import Task
 from trueground.errors import UnreachableError
 from trueground.evaluate.asking import Asking, Call
-from trueground.evaluate.identity import identity, see_same
+from trueground.evaluate.identity import check_same, identity
 from trueground.evaluate.manifest import end_manifest, judged_before, judging, make_manifest
-from trueground.evaluate.plan import see_breakdowns
+from trueground.evaluate.plan import check_breakdowns
 from trueground.evaluate.questioned import REPEAT
 from trueground.evaluate.questions import AnsweredQuestions, Outcome
 from trueground.evaluate.result import Result, Summary
@@ -30,7 +30,7 @@ from trueground.runs.directory import BATCHES, ITEMS, MANIFEST, RESPONSES, RunDi
 from trueground.runs.responses import ResponseLog
 
 
-def see_questions(task: Task, settings: RunSettings) -> Check:
+def check_questions(task: Task, settings: RunSettings) -> Check:
     """Read every question once: how many answers are wanted, and what stands in the records.
 
     Raises InputError for a row that is no question, UsageError for a breakdown that is not there.
@@ -43,7 +43,7 @@ def see_questions(task: Task, settings: RunSettings) -> Check:
     progress("check", tally.n, tally.n)
     check = Check(tally.n, [], 0, tally.fields(), False, list(task.files), tally.breakdowns())
     own = [field for field in run_plan(task, settings).by if field != f"meta.{REPEAT}"]
-    see_breakdowns(own, check)
+    check_breakdowns(own, check)
     return check
 
 
@@ -64,9 +64,9 @@ class Session:
         another run in it, UsageError for a model without batches where it is to use them.
         """
         if settings.batch:
-            from trueground.evaluate.batching import see_batches
+            from trueground.evaluate.batching import check_batches
 
-            see_batches(model)
+            check_batches(model)
         self._task = task
         self._model = model
         self._settings = settings
@@ -74,16 +74,16 @@ class Session:
         self._asked = questionnaire(task, settings)
         self._price = None if settings.prices is None else price_of(model.name, settings.prices)
         self._done = 0
-        self._check = see_questions(task, settings) if check is None else check
+        self._check = check_questions(task, settings) if check is None else check
         self.n = self._check.n
         with ExitStack() as stack:
             self._directory = stack.enter_context(RunDirectory(out, resume=True))
             own = identity(self._asked, self._plan, model.signature)
-            earlier = see_same(out, own)
+            earlier = check_same(out, own)
             if not settings.batch and (out / BATCHES).exists():
-                from trueground.evaluate.batch_parts import see_none_under_way
+                from trueground.evaluate.batch_parts import check_none_under_way
 
-                see_none_under_way(out)
+                check_none_under_way(out)
             # Several runs may share their judges: what they spent before is not this run's.
             self._judged = judged_before(earlier)
             self._spent = settings.parts.spent

@@ -11,7 +11,7 @@ from trueground.errors import fails_alone
 from trueground.evaluate.checks import as_json
 from trueground.metrics.base import Spec
 from trueground.metrics.column import Column
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.net.redact import raised
 from trueground.types import Status
 
@@ -25,7 +25,7 @@ class Told:
         self.items: Evidences = [{} for _ in range(n)]
         self._first: dict[object, str] = {}
 
-    def column(self, spec: Spec, evidence: Evidence, shown: bool) -> Column:
+    def column(self, spec: Spec, evidence: BatchContext, shown: bool) -> Column:
         """The metric's values; where they are to be shown, the items are told its evidence."""
         column = spec.column(evidence)
         if (~np.isfinite(column.values) & (column.status == 0)).any():
@@ -34,7 +34,7 @@ class Told:
             self._tell(spec, evidence, column)
         return column
 
-    def column_of_one(self, spec: Spec, evidence: Evidence, shown: bool) -> Column:
+    def column_of_one(self, spec: Spec, evidence: BatchContext, shown: bool) -> Column:
         """The same for a single item; the status `error`, with its reason, where it fails."""
         found, first = dict(self.items[0]), dict(self._first)
         try:
@@ -50,7 +50,7 @@ class Told:
             column = Column.of(np.zeros(1)).without(np.ones(1, np.bool_), Status.ERROR)
         return column
 
-    def _tell(self, spec: Spec, evidence: Evidence, column: Column) -> None:
+    def _tell(self, spec: Spec, evidence: BatchContext, column: Column) -> None:
         metric, key, first = spec.metric, spec.key, self._first
         for found, note in zip(self.items, column.notes or (), strict=False):
             if note:

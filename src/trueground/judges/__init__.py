@@ -8,18 +8,18 @@ from typing import Any
 
 from trueground.judges.base import Judge, ask
 from trueground.judges.lexical import LexicalJudge
-from trueground.plugins import Given, add, load_plugins, make, read_given
+from trueground.plugins import PartSpec, add, load_plugins, make, parse_part
 
 __all__ = ["Judge", "LexicalJudge", "ask", "get_judge", "judge", "judges", "kinds"]
 
 Factory = Callable[..., Judge]
 
 
-def _lexical(given: Given | None = None) -> Judge:
+def _lexical(given: PartSpec | None = None) -> Judge:
     """Rules over words, names, values and signs of contradiction: no model, nothing to install."""
     if given is None:
         return LexicalJudge()
-    given.see(("calibration", "threshold"), model=False)
+    given.check(("calibration", "threshold"), model=False)
     if not given.options:
         return LexicalJudge()
     from trueground.judges.calibrated import rethresholded
@@ -27,42 +27,42 @@ def _lexical(given: Given | None = None) -> Judge:
     return rethresholded(LexicalJudge(), given)
 
 
-def _bi_encoder(given: Given | None = None) -> Judge:
+def _bi_encoder(given: PartSpec | None = None) -> Judge:
     """Cosine of a claim's and a passage's vector: sees what a text is about, not what it denies."""
     from trueground.judges.bi_encoder import bi_encoder
 
     return bi_encoder(given)
 
 
-def _cross_encoder(given: Given | None = None) -> Judge:
+def _cross_encoder(given: PartSpec | None = None) -> Judge:
     """A ranking model reads claim and passage together: the judge of the Truly-Ground paper."""
     from trueground.judges.cross_encoder import cross_encoder
 
     return cross_encoder(given)
 
 
-def _nli(given: Given | None = None) -> Judge:
+def _nli(given: PartSpec | None = None) -> Judge:
     """A model of entailment: a classifier with such a label, or a T5 trained as TRUE's was."""
     from trueground.judges.nli import nli
 
     return nli(given)
 
 
-def _minicheck(given: Given | None = None) -> Judge:
+def _minicheck(given: PartSpec | None = None) -> Judge:
     """MiniCheck's Flan-T5, trained on claims beside whole documents."""
     from trueground.judges.nli import minicheck
 
     return minicheck(given)
 
 
-def _hhem(given: Given | None = None) -> Judge:
+def _hhem(given: PartSpec | None = None) -> Judge:
     """Vectara's model of consistency, version 1.0 (the one that needs no code of its own)."""
     from trueground.judges.nli import hhem
 
     return hhem(given)
 
 
-def _llm(given: Given) -> Judge:
+def _llm(given: PartSpec) -> Judge:
     """A chat model that says True or False: llm:MODEL(base_url=URL)."""
     from trueground.judges.llm import LLMJudge
 
@@ -117,7 +117,7 @@ def get_judge(text: str, *, cache: bool = True) -> Judge:
 
     Raises UsageError, and InputError for a model or a calibration that cannot be used.
     """
-    given = read_given("judge", text, cache=cache)
+    given = parse_part("judge", text, cache=cache)
     path = given.options.get("calibration")
     if path is None or given.name in _WITH_THRESHOLD:
         return make("judge", judges, given)

@@ -11,14 +11,14 @@ from trueground.encoders.base import Floats, Pair, TextEncoder
 from trueground.encoders.options import encoder_options
 from trueground.judges.encoding import given_or, made
 from trueground.judges.windowed import WindowedJudge
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 THRESHOLD = 0.4  # Truly-Ground, appendix A: the highest agreement with people
 _ROWS = 4096
 
 
-def bi_encoder(given: Given | None = None) -> WindowedJudge:
+def bi_encoder(given: PartSpec | None = None) -> WindowedJudge:
     """Cosine of two vectors of a small model: says what a text is about, not what it denies."""
     given = given_or("bi-encoder", given)
     encoder = text_encoder(given.model or MODEL, encoder_options(given))

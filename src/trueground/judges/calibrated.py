@@ -11,7 +11,7 @@ import msgspec
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import Judge
 from trueground.judges.calibration import CalibrationFile, read_calibration, threshold_of
-from trueground.plugins import Given, read_given
+from trueground.plugins import PartSpec, parse_part
 from trueground.types import JudgeRequest, Status, Verdict
 
 
@@ -21,7 +21,7 @@ def basis_of(judge: Judge) -> str:
     return str(getattr(judge, "basis", judge.signature))
 
 
-def rethresholded(inner: Judge, given: Given) -> Decided:
+def rethresholded(inner: Judge, given: PartSpec) -> Decided:
     """The judge with `threshold=` of its probability, or `calibration=`, from what was given.
 
     UsageError for a threshold that cannot be meant, InputError for a file that cannot be used.
@@ -108,7 +108,7 @@ def with_option(text: str, path: str) -> str:
 
     UsageError: it has one, or cannot be read.
     """
-    given = read_given("judge", text)
+    given = parse_part("judge", text)
     if "calibration" in given.options:
         raise UsageError(
             f"the judge {given.name} has calibration={given.options['calibration']!r}; "

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from trueground.errors import InputError, UsageError
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.stats import isotonic, logistic
 from trueground.stats.thresholds import Floats
 
@@ -94,7 +94,7 @@ def open_calibration(path: str, judge: str = "NAME") -> CalibrationFile:
         )
     except msgspec.ValidationError as error:
         raise InputError(f"{place}: {error}; {again}") from error
-    _see_numbers(found, place, again)
+    _check_numbers(found, place, again)
     return found
 
 
@@ -102,7 +102,7 @@ def _again(judge: str) -> str:
     return f"make one with: trueground judge calibrate FILE --judge {judge}"
 
 
-def _see_numbers(found: CalibrationFile, place: str, again: str) -> None:
+def _check_numbers(found: CalibrationFile, place: str, again: str) -> None:
     """InputError for numbers that are none, and for a curve that does not rise."""
     if found.method == "isotonic":
         knots = found.knots or []
@@ -129,7 +129,7 @@ _USELESS = (
 
 
 def threshold_of(
-    given: Given, basis: str, default: float, probable: bool
+    given: PartSpec, basis: str, default: float, probable: bool
 ) -> tuple[float, CalibrationFile | None]:
     """(threshold, calibration) of a judge: threshold=, else the calibration's, else the default.
 

@@ -10,13 +10,13 @@ from trueground.encoders.options import encoder_options
 from trueground.errors import UsageError
 from trueground.judges.encoding import given_or, made, rooms_beside
 from trueground.judges.windowed import WindowedJudge
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 
 MODEL = "cross-encoder/ms-marco-MiniLM-L-12-v2"
 THRESHOLD = 6.0  # Truly-Ground, appendix A: of the raw logit, with the pair (fact, text)
 
 
-def cross_encoder(given: Given | None = None) -> WindowedJudge:
+def cross_encoder(given: PartSpec | None = None) -> WindowedJudge:
     """A ranking model's raw logit for (claim, passage): the judge of the Truly-Ground paper."""
     given = given_or("cross-encoder", given)
     model = given.model or MODEL

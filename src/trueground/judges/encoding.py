@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from trueground.encoders.base import Windowed
 from trueground.judges.calibration import threshold_of
 from trueground.judges.windowed import Reader, WindowedJudge
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 
 _OPTIONS = (
     "backend",
@@ -24,14 +24,14 @@ _OPTIONS = (
 _STEP = 8  # tokens: rooms beside claims of nearly the same length are the same
 
 
-def given_or(name: str, given: Given | None, more: Iterable[str] = ()) -> Given:
+def given_or(name: str, given: PartSpec | None, more: Iterable[str] = ()) -> PartSpec:
     """What was given, seen through; the bare judge of that name where nothing was."""
-    given = given or Given("judge", name)
-    given.see((*_OPTIONS, *more))
+    given = given or PartSpec("judge", name)
+    given.check((*_OPTIONS, *more))
     return given
 
 
-def made(given: Given, reader: Reader, threshold: float) -> WindowedJudge:
+def made(given: PartSpec, reader: Reader, threshold: float) -> WindowedJudge:
     """The judge over this reader, with the threshold and calibration that were given."""
     judge = WindowedJudge(given.name, reader, threshold)
     threshold, calibration = threshold_of(given, judge.basis, threshold, reader.probable)

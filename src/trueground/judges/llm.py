@@ -14,7 +14,7 @@ from trueground.models.asker import OPTIONS, Asker, Asks, model_of, params_of, s
 from trueground.models.base import ChatRequest, Reply
 from trueground.models.marks import block, blocks, mark_for
 from trueground.models.prompts import PromptFile, packaged_prompt, user_prompt
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.text.sentences import sentences
 from trueground.types import JudgeRequest, Status, Verdict
 
@@ -38,8 +38,8 @@ class LLMJudge(Asks):
     threshold = 0.5
     scores = False
 
-    def __init__(self, given: Given) -> None:
-        given.see((*OPTIONS, *_OWN))
+    def __init__(self, given: PartSpec) -> None:
+        given.check((*OPTIONS, *_OWN))
         self._each = given.text("shown", "all", ("all", "each")) == "each"
         self._params = params_of(given, MAX_TOKENS)
         path = given.options.get("prompt")

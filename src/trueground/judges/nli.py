@@ -16,7 +16,7 @@ from trueground.errors import UsageError
 from trueground.judges.encoding import given_or, made, rooms_beside, rooms_of
 from trueground.judges.windowed import WindowedJudge
 from trueground.net.checkpoints import Wanted, fetch, local_folder, read_config, resolve
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 
 TRUE_MODEL = "google/t5_xxl_true_nli_mixture"
 MINICHECK_MODEL = "lytang/MiniCheck-Flan-T5-Large"
@@ -36,7 +36,7 @@ _CONSISTENT = ("consistent", "supported", "factual")
 _SPACE = "\u2581"
 
 
-def nli(given: Given | None = None) -> WindowedJudge:
+def nli(given: PartSpec | None = None) -> WindowedJudge:
     """A model of entailment: a classifier with such a label, or a T5 that was trained as TRUE's."""
     given = given_or("nli", given, ("label",))
     model, options = given.model or TRUE_MODEL, encoder_options(given)
@@ -48,7 +48,7 @@ def nli(given: Given | None = None) -> WindowedJudge:
     return made(given, LabelReader(scorer, _label(given, scorer, _ENTAILS)), THRESHOLD)
 
 
-def minicheck(given: Given | None = None) -> WindowedJudge:
+def minicheck(given: PartSpec | None = None) -> WindowedJudge:
     """MiniCheck's Flan-T5: trained on claims beside whole documents."""
     given = given_or("minicheck", given)
     options = encoder_options(given)
@@ -57,7 +57,7 @@ def minicheck(given: Given | None = None) -> WindowedJudge:
     return made(given, AnswerReader(scorer, MINICHECK), THRESHOLD)
 
 
-def hhem(given: Given | None = None) -> WindowedJudge:
+def hhem(given: PartSpec | None = None) -> WindowedJudge:
     """Vectara's hallucination model: one output, or two of which one means consistent.
 
     The default is its version 1.0. UsageError for 2.1: a prompt in one text, read by code of its
@@ -90,7 +90,7 @@ def _answers(config: dict[str, Any]) -> bool:
     return any(str(name).endswith("ForConditionalGeneration") for name in names)
 
 
-def _label(given: Given, scorer: PairScorer, wanted: Sequence[str]) -> str:
+def _label(given: PartSpec, scorer: PairScorer, wanted: Sequence[str]) -> str:
     """The output that means support. UsageError where none is named so."""
     labels = scorer.labels
     if "label" in given.options:

@@ -10,12 +10,12 @@ import numpy as np
 
 from trueground.errors import UsageError
 from trueground.metrics.column import CODES, Column, Floats, Options
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.plugins import write
 from trueground.text.refusal import REFUSAL_RULES
 from trueground.types import Status
 
-Compute = Callable[[Evidence, Options], Column]
+Compute = Callable[[BatchContext, Options], Column]
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class Metric:
     comparer: Callable[[Options], str] | None = None
     prepare: Callable[[Options], None] = lambda _options: None
     needs_by: Callable[[Options], tuple[str, ...]] | None = None
-    totals: Callable[[Evidence, Options], tuple[Floats, Floats]] | None = None
+    totals: Callable[[BatchContext, Options], tuple[Floats, Floats]] | None = None
     harmonic: tuple[str, str] | None = None
-    tells: Callable[[Evidence, int], dict[str, Any]] | None = None
+    tells: Callable[[BatchContext, int], dict[str, Any]] | None = None
     extra: str | None = None
     in_default_set: bool = True
     higher_is_better: bool = True
@@ -104,7 +104,7 @@ class Spec:
         by = self.metric.needs_by
         return self.metric.needs if by is None else by(self.options)
 
-    def column(self, evidence: Evidence) -> Column:
+    def column(self, evidence: BatchContext) -> Column:
         """Values and statuses of a batch; a missing field wins over what was computed."""
         column = self.metric.compute(evidence.of_judge(self.judge), self.options)
         present = np.ones(len(evidence.batch), np.bool_)

@@ -94,7 +94,7 @@ class Batch:
         return [" ".join([p.text for p in ps]) if ps else "" for ps in self.contexts]
 
     @cached_property
-    def heard(self) -> list[str]:
+    def prior_turns(self) -> list[str]:
         """H: question plus history, joined with one space."""
         pairs = zip(self.questions, self.histories, strict=True)
         return [
@@ -132,7 +132,7 @@ def _triples_or_no_graph(batch: Batch, column: Sequence[list[Triple] | None]) ->
 _TESTS: dict[str, Callable[[Batch], Iterable[bool]]] = {
     "contexts": lambda b: (bool(k) and not k.isspace() for k in b.knowledge),
     "gold_contexts": lambda b: (bool(b.kept(i, "gold")) for i in range(len(b))),
-    "question": lambda b: (bool(h) and not h.isspace() for h in b.heard),
+    "question": lambda b: (bool(h) and not h.isspace() for h in b.prior_turns),
     "references": lambda b: (bool(refs) for refs in b.references),
     "given_references": lambda b: (refs is not None for refs in b.references),
     "gold_facts": lambda b: (facts is not None for facts in b.gold_facts),

@@ -14,13 +14,13 @@ import numpy as np
 from trueground.metrics.answers import filled
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.column import Column, Options
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.metrics.options import abstain_option, apply_abstain
 from trueground.plugins import write
 from trueground.types import Comparison, ComparisonRequest, Status
 
 # What of a response's record a comparer sees; the word is part of the evidence's key.
-Ask = Callable[[Evidence, int], ComparisonRequest | None]
+Ask = Callable[[BatchContext, int], ComparisonRequest | None]
 _HOW = {
     "revision": Option(""),
     "device": Option("auto"),
@@ -42,13 +42,13 @@ _Q2 = {
 }
 
 
-def _references(evidence: Evidence, item: int) -> ComparisonRequest | None:
+def _references(evidence: BatchContext, item: int) -> ComparisonRequest | None:
     batch = evidence.batch
     references = batch.references[item]
     return ComparisonRequest(batch.responses[item], tuple(references)) if references else None
 
 
-def _answers(evidence: Evidence, item: int) -> ComparisonRequest | None:
+def _answers(evidence: BatchContext, item: int) -> ComparisonRequest | None:
     """With the question: in a conversation its last turn only."""
     batch = evidence.batch
     references, question = batch.references[item], batch.questions[item]
@@ -57,7 +57,7 @@ def _answers(evidence: Evidence, item: int) -> ComparisonRequest | None:
     return ComparisonRequest(batch.responses[item], tuple(references), question)
 
 
-def _knowledge(evidence: Evidence, item: int) -> ComparisonRequest | None:
+def _knowledge(evidence: BatchContext, item: int) -> ComparisonRequest | None:
     """All contexts as one text."""
     batch = evidence.batch
     texts = batch.texts(item, batch.kept(item))
@@ -87,7 +87,7 @@ def _metric(
     def named(o: Options) -> str:
         return _named(comparer, o, options)
 
-    def compute(evidence: Evidence, o: Options) -> Column:
+    def compute(evidence: BatchContext, o: Options) -> Column:
         requests = [ask(evidence, item) for item in range(len(evidence.batch))]
         found = evidence.comparisons(ask.__name__, named(o), requests)
         # What was not asked lacks a field.

@@ -11,7 +11,7 @@ import numpy as np
 
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.column import Column, Floats, Options
-from trueground.metrics.evidence import Evidence, ratio
+from trueground.metrics.evidence import BatchContext, ratio
 from trueground.metrics.options import LEXICAL, READ
 from trueground.metrics.overlap import Overlap
 from trueground.text.normalize import get_normalizer
@@ -31,13 +31,13 @@ def f1_of(overlap: Overlap) -> Floats:
 
 
 def _overlap_metric(name: str, values: PairValues, doc: str) -> Metric:
-    def compute(evidence: Evidence, options: Options) -> Column:
+    def compute(evidence: BatchContext, options: Options) -> Column:
         return Column.of(evidence.best(values(evidence.reference_overlap(options))))
 
     return Metric(name, "correctness", ("references",), compute, doc, SOURCE, LEXICAL)
 
 
-def _match(evidence: Evidence, options: Options, hit: Callable[[str, str], bool]) -> Floats:
+def _match(evidence: BatchContext, options: Options, hit: Callable[[str, str], bool]) -> Floats:
     """1 for each (item, reference) pair of normalised strings that hits."""
     responses, references = evidence.said(options), evidence.strings(options)[1]
     items = evidence.pair_items.tolist()
@@ -45,15 +45,17 @@ def _match(evidence: Evidence, options: Options, hit: Callable[[str, str], bool]
     return np.array(found, np.float64)
 
 
-def _exact_match(evidence: Evidence, options: Options) -> Column:
+def _exact_match(evidence: BatchContext, options: Options) -> Column:
     return Column.of(evidence.best(_match(evidence, options, str.__eq__)))
 
 
-def _recall_strict(evidence: Evidence, options: Options) -> Column:
+def _recall_strict(evidence: BatchContext, options: Options) -> Column:
     return Column.of(evidence.best(_match(evidence, options, str.__contains__)))
 
 
-def _match_parts(evidence: Evidence, options: Options, hit: Callable[[str, str], bool]) -> Floats:
+def _match_parts(
+    evidence: BatchContext, options: Options, hit: Callable[[str, str], bool]
+) -> Floats:
     """1 for each pair whose reference, "A & B", has all of its parts in the response."""
     responses = evidence.said(options)
     parts = [reference.split(PART) for reference in evidence.batch.references_flat]
@@ -66,7 +68,7 @@ def _match_parts(evidence: Evidence, options: Options, hit: Callable[[str, str],
     return np.array([all(some) for some in hits], np.float64)
 
 
-def _answer_accuracy(evidence: Evidence, options: Options) -> Column:
+def _answer_accuracy(evidence: BatchContext, options: Options) -> Column:
     """A reference that normalises to nothing is no definite answer and is not looked for."""
     hit = contains_words if options["match"] == "word" else str.__contains__
     match = _match_parts if options["parts"] == "each" else _match

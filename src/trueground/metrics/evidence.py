@@ -84,7 +84,7 @@ def no_comparisons(written: str, _requests: Sequence[ComparisonRequest]) -> list
     raise UsageError(f"{written} must be asked by an evaluation: use trueground.score")
 
 
-class Evidence:
+class BatchContext:
     """What metrics compute from.
 
     `provide(batch, kind)` supplies the claim checks, for each judge one; `rate` the ratings, and
@@ -105,7 +105,7 @@ class Evidence:
         self._compare = compare
         self._cache: dict[object, object] = {}
 
-    def of_judge(self, judge: int) -> Evidence:
+    def of_judge(self, judge: int) -> BatchContext:
         """The same evidence with the verdicts of another judge."""
         if judge == self._judge:
             return self
@@ -132,7 +132,7 @@ class Evidence:
         # ROUGE compares with references only; the long contexts are left out for it.
         parts: list[Sequence[str]] = [batch.responses, batch.references_flat]
         if normalizer != "rouge":
-            parts += [batch.knowledge, batch.heard]
+            parts += [batch.knowledge, batch.prior_turns]
         tokens = tokenise([t for part in parts for t in part], get_normalizer(normalizer, lang))
         cut = n + len(batch.references_flat)
         u, r, rest = tokens.part(0, n), tokens.part(n, cut), tokens.part(cut, len(tokens))

@@ -11,7 +11,7 @@ import numpy as np
 
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.column import Column, Options
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.metrics.options import READ
 from trueground.text.choices import chosen_label, mentioned_labels, right_labels
 from trueground.text.normalize import FAITHEVAL
@@ -24,7 +24,7 @@ _FIXED = {"normalizer": "faitheval", "lang": "en"}
 
 
 def _phrase_metric(name: str, phrases: str, words: bool, doc: str) -> Metric:
-    def compute(evidence: Evidence, options: Options) -> Column:
+    def compute(evidence: BatchContext, options: Options) -> Column:
         wanted = PHRASES[options["task"]][phrases]
         responses = evidence.said({**_FIXED, "read": options["read"]})
         return Column.of(np.array([has_phrase(u, wanted, words) is not None for u in responses]))
@@ -32,7 +32,7 @@ def _phrase_metric(name: str, phrases: str, words: bool, doc: str) -> Metric:
     return Metric(name, "abstention", (), compute, doc, SOURCE, _OPTIONS, in_default_set=False)
 
 
-def _choice_accuracy(evidence: Evidence, options: Options) -> Column:
+def _choice_accuracy(evidence: BatchContext, options: Options) -> Column:
     batch = evidence.batch
     normalise: Callable[[str], str] = FAITHEVAL.rule
     values = np.zeros(len(batch))

@@ -13,7 +13,7 @@ import numpy as np
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.column import Column, Floats, Options
 from trueground.metrics.correctness import f1_of
-from trueground.metrics.evidence import Evidence, ratio
+from trueground.metrics.evidence import BatchContext, ratio
 from trueground.metrics.options import LEXICAL, abstain_option, apply_abstain
 from trueground.metrics.overlap import Overlap
 
@@ -34,7 +34,7 @@ def _metric(
     needs: tuple[str, ...] = ("contexts",),
     options: Mapping[str, Option] = _OPTIONS,
 ) -> Metric:
-    def compute(evidence: Evidence, o: Options) -> Column:
+    def compute(evidence: BatchContext, o: Options) -> Column:
         column = Column.of(values(evidence.knowledge_overlap(o)))
         return apply_abstain(column, evidence, o)
 

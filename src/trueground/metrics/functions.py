@@ -16,7 +16,7 @@ from trueground.metrics.base import make_spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.citations.kinds import MAKERS
 from trueground.metrics.column import Floats
-from trueground.metrics.evidence import Checked, Evidence, no_checks
+from trueground.metrics.evidence import BatchContext, Checked, no_checks
 from trueground.metrics.registry import get_metric
 from trueground.types import Choice, Claim, Graph, Passage, Triple, Turn, Verdict
 
@@ -165,7 +165,7 @@ def _word(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-class _Given(Evidence):
+class _Given(BatchContext):
     """Evidence whose verdicts were handed in."""
 
     def __init__(

@@ -12,7 +12,7 @@ import numpy as np
 
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.column import CODES, Column, Options, harmonic
-from trueground.metrics.evidence import Checked, Evidence
+from trueground.metrics.evidence import BatchContext, Checked
 from trueground.metrics.options import abstain_option, apply_abstain
 from trueground.types import Status, Verdict
 
@@ -84,15 +84,15 @@ def _both(options: Options) -> tuple[str, ...]:
     return (*_claims(options), *_facts(options))
 
 
-def _precision(evidence: Evidence, o: Options) -> Column:
+def _precision(evidence: BatchContext, o: Options) -> Column:
     return _column(evidence.checks(*_claims(o)), _supported, mean)
 
 
-def _recall(evidence: Evidence, o: Options) -> Column:
+def _recall(evidence: BatchContext, o: Options) -> Column:
     return _column(evidence.checks(*_facts(o)), _supported, mean)
 
 
-def _f1(evidence: Evidence, o: Options) -> Column:
+def _f1(evidence: BatchContext, o: Options) -> Column:
     """0 without response claims, as the recall of an item may still be defined then."""
     return harmonic(_precision(evidence, o), _recall(evidence, o))
 
@@ -100,12 +100,12 @@ def _f1(evidence: Evidence, o: Options) -> Column:
 def _metric(
     name: str,
     needs: tuple[str, ...],
-    compute: Callable[[Evidence, Options], Column],
+    compute: Callable[[BatchContext, Options], Column],
     doc: str,
     checks: Callable[[Options], tuple[str, ...]] = _claims,
     in_default_set: bool = True,
 ) -> Metric:
-    def with_policy(evidence: Evidence, o: Options) -> Column:
+    def with_policy(evidence: BatchContext, o: Options) -> Column:
         column = compute(evidence, o)
         if o.get("scope") == "gold":
             column = column.without(~evidence.batch.has("gold_contexts"), Status.MISSING_FIELD)
@@ -125,7 +125,7 @@ def _metric(
     )
 
 
-def _support(how: Aggregate) -> Callable[[Evidence, Options], Column]:
+def _support(how: Aggregate) -> Callable[[BatchContext, Options], Column]:
     return lambda evidence, o: _column(evidence.checks(*_claims(o)), _probability, how)
 
 
@@ -133,11 +133,11 @@ def _whole(options: Options) -> tuple[str, ...]:
     return (_kind("response", options),)
 
 
-def _entails(evidence: Evidence, o: Options) -> Column:
+def _entails(evidence: BatchContext, o: Options) -> Column:
     return _column(evidence.checks(*_whole(o)), _supported, mean)
 
 
-def _stated(evidence: Evidence, o: Options) -> Column:
+def _stated(evidence: BatchContext, o: Options) -> Column:
     return _column(evidence.checks(*_references(o)), _probability, max)
 
 

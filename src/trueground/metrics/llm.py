@@ -14,13 +14,13 @@ import numpy as np
 from trueground.metrics.answers import filled
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.column import Column, Mask, Options
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.metrics.options import abstain_option, apply_abstain
 from trueground.plugins import write
 from trueground.types import Comparison, ComparisonRequest, Status
 
 _PROMPT = {"prompt": Option("")}
-Texts = Callable[[Evidence, int], Sequence[str]]
+Texts = Callable[[BatchContext, int], Sequence[str]]
 
 
 def _asked(name: str, options: Options) -> str:
@@ -29,7 +29,7 @@ def _asked(name: str, options: Options) -> str:
     return write(name, None, {"prompt": path} if path else {})
 
 
-def _history(evidence: Evidence, item: int) -> str:
+def _history(evidence: BatchContext, item: int) -> str:
     """The earlier turns, one line each."""
     turns = evidence.batch.histories[item] or ()
     lines = ((f"{t.role}: " if t.role else "") + " ".join(t.content.split()) for t in turns)
@@ -37,7 +37,7 @@ def _history(evidence: Evidence, item: int) -> str:
 
 
 def _compared(
-    evidence: Evidence, asked: str, key: object, items: Mask, texts: Texts
+    evidence: BatchContext, asked: str, key: object, items: Mask, texts: Texts
 ) -> list[Comparison | None]:
     """The comparisons of these items; None for the others."""
     batch = evidence.batch
@@ -59,28 +59,28 @@ def _only(comparison: Comparison) -> float:
     return next(iter(comparison.values.values()))
 
 
-def _blank(evidence: Evidence) -> Mask:
+def _blank(evidence: BatchContext) -> Mask:
     batch = evidence.batch
     return np.fromiter((not text.strip() for text in batch.responses), np.bool_, len(batch))
 
 
-def _zeros(evidence: Evidence) -> Column:
+def _zeros(evidence: BatchContext) -> Column:
     return Column.of(np.zeros(len(evidence.batch)))
 
 
-def _references(evidence: Evidence, item: int) -> Sequence[str]:
+def _references(evidence: BatchContext, item: int) -> Sequence[str]:
     return evidence.batch.references[item] or ()
 
 
-def _contexts(evidence: Evidence, item: int) -> Sequence[str]:
+def _contexts(evidence: BatchContext, item: int) -> Sequence[str]:
     return evidence.batch.texts(item, evidence.batch.kept(item))
 
 
-def _nothing(_evidence: Evidence, _item: int) -> Sequence[str]:
+def _nothing(_evidence: BatchContext, _item: int) -> Sequence[str]:
     return ()
 
 
-def _correctness(evidence: Evidence, o: Options) -> Column:
+def _correctness(evidence: BatchContext, o: Options) -> Column:
     """An empty response is 0 without being asked about."""
     batch = evidence.batch
     items = batch.has("references") & batch.has("question") & ~_blank(evidence)
@@ -89,7 +89,7 @@ def _correctness(evidence: Evidence, o: Options) -> Column:
     return filled(_zeros(evidence), found, _only)
 
 
-def _faithfulness(evidence: Evidence, o: Options) -> Column:
+def _faithfulness(evidence: BatchContext, o: Options) -> Column:
     """What the policy leaves out, or gives a value of its own, is not asked about."""
     items = evidence.batch.has("contexts") & ~_blank(evidence)
     if o["abstain"] != "as_is":
@@ -101,7 +101,7 @@ def _faithfulness(evidence: Evidence, o: Options) -> Column:
     return apply_abstain(column.without(_blank(evidence), Status.NO_CLAIMS), evidence, o)
 
 
-def _abstained(evidence: Evidence, o: Options, flags: Sequence[bool | None]) -> Column:
+def _abstained(evidence: BatchContext, o: Options, flags: Sequence[bool | None]) -> Column:
     """Whether items with one of these flags for `answerable` decline; the others are left out.
 
     Items are asked about by their flag, so that metrics that share some ask once. An empty response
@@ -123,7 +123,7 @@ def _metric(
     comparer: str,
     family: str,
     needs: tuple[str, ...],
-    compute: Callable[[Evidence, Options], Column],
+    compute: Callable[[BatchContext, Options], Column],
     doc: str,
     section: str,
     options: Mapping[str, Option] | None = None,

@@ -6,10 +6,10 @@ import numpy as np
 
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.column import Column, Options
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 
 
-def _meteor(evidence: Evidence, options: Options) -> Column:
+def _meteor(evidence: BatchContext, options: Options) -> Column:
     from trueground.text.meteor import meteor
 
     batch = evidence.batch

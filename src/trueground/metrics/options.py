@@ -5,7 +5,7 @@ from __future__ import annotations
 from trueground.errors import UsageError
 from trueground.metrics.base import Option
 from trueground.metrics.column import Column, Options
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.text.normalize import NORMALIZERS
 from trueground.types import Status
 
@@ -30,7 +30,7 @@ def abstain_option(default: str) -> dict[str, Option]:
     return {"abstain": Option(default, ABSTAIN)}
 
 
-def apply_abstain(column: Column, evidence: Evidence, options: Options) -> Column:
+def apply_abstain(column: Column, evidence: BatchContext, options: Options) -> Column:
     """The column under the metric's abstention policy."""
     policy = options["abstain"]
     if policy == "as_is":

@@ -15,7 +15,7 @@ from trueground.errors import InputError, UsageError
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import CODES, Column, Options
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.metrics.options import whole_number
 from trueground.text.citations.reading import without_brackets
 from trueground.text.citations.triples import flat
@@ -80,7 +80,7 @@ def _shows(metric: str, options: Options) -> tuple[str, frozenset[str]]:
     return shown, frozenset(fields[shown])
 
 
-def _question(evidence: Evidence, item: int) -> str:
+def _question(evidence: BatchContext, item: int) -> str:
     """The question, after the earlier turns."""
     batch = evidence.batch
     turns = [f"{t.role}: {t.content}" if t.role else t.content for t in batch.histories[item] or ()]
@@ -115,7 +115,7 @@ def _rated_items(
     return column.without(blank, Status.NO_CLAIMS)
 
 
-def _rate(metric: str, evidence: Evidence, options: Options) -> Column:
+def _rate(metric: str, evidence: BatchContext, options: Options) -> Column:
     """Ratings of the items that are rated, and the status of those that are not."""
     batch, n = evidence.batch, len(evidence.batch)
     shown, fields = _shows(metric, options)
@@ -161,7 +161,7 @@ def _filled(column: Column, ratings: list[Rating | None]) -> Column:
 def _metric(
     name: str, doc: str, source: str, options: dict[str, Option], version: int = 1
 ) -> Metric:
-    def compute(evidence: Evidence, o: Options) -> Column:
+    def compute(evidence: BatchContext, o: Options) -> Column:
         return _rate(name, evidence, o)
 
     def prepare(o: Options) -> None:

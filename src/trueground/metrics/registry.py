@@ -14,7 +14,7 @@ from typing import Any
 from trueground.errors import UsageError
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.metrics.batch import NEEDS
-from trueground.plugins import add, find, load_plugins, read_given, split_key, split_outside
+from trueground.plugins import add, find, load_plugins, parse_part, split_key, split_outside
 
 # In this order they are computed and shown.
 _MODULES = (
@@ -106,8 +106,8 @@ def split_specs(text: str) -> list[str]:
 
 def parse_spec(text: str) -> Spec:
     """`k_precision(normalizer=unicode-1,abstain=zero)` → Spec; raises UsageError."""
-    given = read_given("metric", text)
-    given.see_no_model()
+    given = parse_part("metric", text)
+    given.check_no_model()
     return make_spec(get_metric(given.name), given.options)
 
 

@@ -9,7 +9,7 @@ from rapidfuzz.distance import LCSseq
 
 from trueground.metrics.base import Metric
 from trueground.metrics.column import Column, Floats, Options, harmonic_mean
-from trueground.metrics.evidence import Evidence, ratio
+from trueground.metrics.evidence import BatchContext, ratio
 from trueground.metrics.overlap import overlap
 from trueground.text.intern import Ids
 from trueground.text.tokens import Bags
@@ -22,7 +22,7 @@ def _f_measure(common: Ids, response: Ids, reference: Ids) -> Floats:
     return harmonic_mean(ratio(common, response, 0.0), ratio(common, reference, 0.0))
 
 
-def _ngram(evidence: Evidence, bigrams: bool) -> Column:
+def _ngram(evidence: BatchContext, bigrams: bool) -> Column:
     bundle = evidence.tokens("rouge")
     u, r = bundle.u.take(evidence.pair_items), bundle.r
     if not bigrams:
@@ -45,7 +45,7 @@ def _as_strings(bags: Bags, alphabet: Ids) -> list[str]:
     return [text[a:b] for a, b in pairwise(cuts)]
 
 
-def _rouge_l(evidence: Evidence, _options: Options) -> Column:
+def _rouge_l(evidence: BatchContext, _options: Options) -> Column:
     bundle = evidence.tokens("rouge")
     largest = max((int(b.ids.max()) for b in (bundle.u, bundle.r) if len(b.ids)), default=0)
     alphabet = np.arange(largest + 1)
@@ -62,7 +62,7 @@ def _rouge_l(evidence: Evidence, _options: Options) -> Column:
 
 
 def _metric(name: str, what: str) -> Metric:
-    def compute(evidence: Evidence, options: Options) -> Column:
+    def compute(evidence: BatchContext, options: Options) -> Column:
         if name == "rouge_l":
             return _rouge_l(evidence, options)
         return _ngram(evidence, bigrams=name == "rouge_2")

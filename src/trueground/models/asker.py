@@ -19,10 +19,10 @@ from trueground.errors import UsageError
 from trueground.models.base import ChatModel, ChatRequest, Params, Reply, tidy
 from trueground.models.cached import recall, remember, request_key
 from trueground.models.calls import Calls
-from trueground.models.options import ModelOptions, see_variable
+from trueground.models.options import ModelOptions, check_variable
 from trueground.models.registry import make_model
 from trueground.net.cache import ResponseCache, default_path
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.types import Status
 
 T = TypeVar("T")
@@ -66,7 +66,7 @@ class Spent:
         )
 
 
-def model_of(given: Given) -> ChatModel:
+def model_of(given: PartSpec) -> ChatModel:
     """The chat model that stands in `llm:MODEL(…)`. Raises UsageError."""
     if given.model is None:
         raise UsageError(
@@ -74,7 +74,7 @@ def model_of(given: Given) -> ChatModel:
             f'"{given.name}:gpt-4o(base_url=https://host/v1,api_key_env=KEY)"'
         )
     if "api_key_env" in given.options:
-        see_variable(f"the {given.kind} {given.name}: api_key_env", given.options["api_key_env"])
+        check_variable(f"the {given.kind} {given.name}: api_key_env", given.options["api_key_env"])
     default = ModelOptions()
     options = ModelOptions(
         base_url=given.options.get("base_url"),
@@ -88,7 +88,7 @@ def model_of(given: Given) -> ChatModel:
     return make_model(given.model, options)
 
 
-def params_of(given: Given, max_tokens: int) -> Params:
+def params_of(given: PartSpec, max_tokens: int) -> Params:
     """Temperature 0 and a limit, unless options say otherwise; `none` leaves a temperature out."""
     cold = None if given.options.get("temperature") == "none" else given.number("temperature", 0, 0)
     return Params(temperature=cold, max_tokens=given.whole("max_tokens", max_tokens))
@@ -220,7 +220,7 @@ class Asker:
             remember(cache, key, self.model.name, reply)
         kept_so_far = "Replies so far are cached; mend" if self._cached else "Mend"
         again = "the cause and run the same command again (`score` with --overwrite)"
-        await self._calls.see_reached(reply, f"{kept_so_far} {again}")
+        await self._calls.check_reached(reply, f"{kept_so_far} {again}")
         return reply
 
     def _hold(self, key: str, reply: Reply) -> None:

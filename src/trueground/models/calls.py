@@ -51,10 +51,10 @@ class Calls:
                 raise
             return Reply(status=Status.ERROR, error=f"unforeseen {raised(error)}")
 
-    async def see_reached(self, reply: Reply, advice: str, more: bool = False) -> None:
+    async def check_reached(self, reply: Reply, advice: str, more: bool = False) -> None:
         """Stop where the model cannot be reached: if nothing gets through, or no longer does.
 
-        With `more` to ask, some refusals at the beginning stop nothing; `see_any_reached` follows
+        With `more` to ask, some refusals at the beginning stop nothing; `check_any_reached` follows
         at the end. UnreachableError, which ends with `advice`.
         """
         if reply.finish_reason != UNREACHABLE:
@@ -71,7 +71,7 @@ class Calls:
         if not self._reached or self._lost_in_a_row >= _GIVE_UP_AFTER + self.workers:
             raise self._unreachable(advice)
 
-    def see_any_reached(self, advice: str) -> None:
+    def check_any_reached(self, advice: str) -> None:
         """UnreachableError where all calls were lost."""
         if self._last and not self._reached:
             raise self._unreachable(advice)

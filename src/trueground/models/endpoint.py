@@ -88,11 +88,11 @@ def _parsed(address: str) -> SplitResult:
             f"the base URL {shown(address)!r} is no address of an endpoint; expected one such as "
             "http://localhost:8000/v1 (--base-url or the variable OPENAI_BASE_URL)"
         )
-    _see_base(parts)
+    _check_base(parts)
     return parts
 
 
-def _see_base(parts: SplitResult) -> None:
+def _check_base(parts: SplitResult) -> None:
     """Raises UsageError for the address of a call, which is easily taken for the base URL."""
     for call in ("/chat/completions", "/completions"):
         if parts.path.rstrip("/").endswith(call):

@@ -8,7 +8,7 @@ from typing import Any
 from trueground.models.hf_source import needed
 from trueground.models.options import ModelOptions
 from trueground.net.checkpoints import Source
-from trueground.net.pretrained import loading, see_complete
+from trueground.net.pretrained import check_complete, loading
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def _load(transformers: Any, source: Source, options: ModelOptions) -> Loaded:
         **quantized,
         **common,
     )
-    see_complete(f"hf:{source.where}", info["missing_keys"])
+    check_complete(f"hf:{source.where}", info["missing_keys"])
     tokenizer = transformers.AutoTokenizer.from_pretrained(source.where, **common)
     model.eval()
     _settle(transformers, model, tokenizer)

@@ -12,7 +12,7 @@ from trueground.errors import UsageError
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 
-def see_variable(option: str, name: str) -> None:
+def check_variable(option: str, name: str) -> None:
     """UsageError for what may be a key itself and no variable's name, without showing it."""
     if not _VARIABLE.fullmatch(name):
         raise UsageError(

@@ -9,10 +9,10 @@ import msgspec
 
 from trueground.errors import UsageError
 from trueground.models.asker import OPTIONS
-from trueground.models.options import ModelOptions, see_variable
+from trueground.models.options import ModelOptions, check_variable
 from trueground.models.perplexity_base import PromptScorer, Unscored, perplexity
 from trueground.net.cache import ResponseCache
-from trueground.plugins import Given, read_model
+from trueground.plugins import PartSpec, parse_model_part
 
 __all__ = [
     "PromptScorer",
@@ -59,8 +59,8 @@ def make_scorer(written: str, options: ModelOptions | None = None) -> PromptScor
     """
     if not written.partition("(")[0].strip():
         raise UsageError(f"the scorer of perplexities has no name; expected {_EXPECTED}")
-    name, given = read_model("perplexity", written)
-    given.see(OPTIONS)
+    name, given = parse_model_part("perplexity", written)
+    given.check(OPTIONS)
     options = _settled(options or ModelOptions(), given)
     prefix, colon, rest = name.partition(":")
     if colon and prefix in _PREFIXES and "base_url" not in given.options:
@@ -96,10 +96,10 @@ def remember_logprobs(cache: ResponseCache, key: str, model: str, found: list[fl
     cache.put(key, _encode(found), model=model, tokens=len(found) + 1)
 
 
-def _settled(options: ModelOptions, given: Given) -> ModelOptions:
+def _settled(options: ModelOptions, given: PartSpec) -> ModelOptions:
     own = given.options
     if "api_key_env" in own:
-        see_variable("the scorer of perplexities: api_key_env", own["api_key_env"])
+        check_variable("the scorer of perplexities: api_key_env", own["api_key_env"])
     return replace(
         options,
         base_url=own.get("base_url", options.base_url),

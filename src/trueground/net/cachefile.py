@@ -62,7 +62,7 @@ def read_cache(path: Path) -> sqlite3.Connection | None:
         )
         try:
             connection.execute("PRAGMA query_only = 1")
-            made = patiently(lambda: _see_ours(path, connection))
+            made = patiently(lambda: _check_ours(path, connection))
         except BaseException:
             connection.close()
             raise
@@ -126,7 +126,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
     )
     try:
-        _see_ours(path, connection)
+        _check_ours(path, connection)
         connection.execute("PRAGMA journal_mode = WAL")
         # The log is synced when it is folded in; a crash of the machine costs the last replies,
         # never the file.
@@ -134,7 +134,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         # Taken for writing also when all is there: an unwritable file shows here, not midway.
         with connection:
             connection.execute("BEGIN IMMEDIATE")
-            _see_ours(path, connection)
+            _check_ours(path, connection)
             connection.execute(_TABLE)
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             connection.execute(f"PRAGMA user_version = {_VERSION}")
@@ -144,7 +144,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _see_ours(path: Path, connection: sqlite3.Connection) -> bool:
+def _check_ours(path: Path, connection: sqlite3.Connection) -> bool:
     """Whether our table is there already. UsageError: another program's, or another version's."""
     application, version, tables = (
         connection.execute(question).fetchone()[0]

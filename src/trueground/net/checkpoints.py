@@ -117,7 +117,7 @@ def folder_signature(folder: Path, weights: Iterable[Path], settings: Iterable[P
     return f"hf/{folder.resolve().name}@{digest.hexdigest()[:16]}"
 
 
-def see_whole(shown: str, file: Path) -> None:
+def check_whole(shown: str, file: Path) -> None:
     """InputError for a safetensors file that ends before its header says."""
     size = file.stat().st_size
     with file.open("rb") as stream:

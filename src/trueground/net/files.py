@@ -14,7 +14,7 @@ import msgspec
 
 def opened(path: Path, mode: str, buffering: int = -1) -> BinaryIO:
     """A file for writing, in a binary mode as for `open`. OSError, also where it is a link."""
-    _see_no_link(path)
+    _check_no_link(path)
     return open(path, mode, buffering, opener=_open)  # type: ignore[return-value]
 
 
@@ -22,7 +22,7 @@ def _open(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
-def _see_no_link(path: Path) -> None:
+def _check_no_link(path: Path) -> None:
     if path.is_symlink():
         raise OSError(
             errno.ELOOP, "it is a symbolic link, through which nothing is written", str(path)
@@ -61,7 +61,7 @@ def whole(path: Path, *, sync: bool = False) -> Iterator[BinaryIO]:
 
 def made(folder: Path) -> Path:
     """A folder among files of ours, made if it is not there. OSError, also where it is a link."""
-    _see_no_link(folder)
+    _check_no_link(folder)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

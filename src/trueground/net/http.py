@@ -187,7 +187,7 @@ class HttpClient:
         async def take(response: aiohttp.ClientResponse) -> T:
             reply = await self._reply(response, call.made)
             if call.costs:
-                self._see_own(reply, call.id)
+                self._check_own(reply, call.id)
             return read(reply)
 
         return await self._persist(call, take)
@@ -262,7 +262,7 @@ class HttpClient:
         call.id = f"{self._mark}{next(self._numbers)}"
         return {**(call.headers or {}), _ID: call.id}
 
-    def _see_own(self, reply: HttpReply, own: str) -> None:
+    def _check_own(self, reply: HttpReply, own: str) -> None:
         """Raises UnusableError for a reply that bears the name of another call."""
         told = b"%s %s" % (
             reply.headers.get(_ID, "").encode(),

@@ -36,7 +36,7 @@ def loading(
         raise InputError(f"{shown} cannot be loaded: {reason(error)}") from error
 
 
-def see_complete(shown: str, missing: Iterable[str]) -> None:
+def check_complete(shown: str, missing: Iterable[str]) -> None:
     """InputError where parts of the model are in no file of weights."""
     if parts := sorted(missing):
         raise InputError(

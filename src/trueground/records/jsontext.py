@@ -32,7 +32,7 @@ def decode(data: bytes | str, expected: str = RECORD) -> Any:
     """Any JSON value. The slow account is only made where the fast decoder stumbles."""
     try:
         value = _decode(data)
-        _see_keys(data, value)
+        _check_keys(data, value)
         nul = b"\\u0000" in data if isinstance(data, bytes) else "\\u0000" in data
         return _checked(value) if nul else value
     except RecursionError:
@@ -41,7 +41,7 @@ def decode(data: bytes | str, expected: str = RECORD) -> Any:
         return _explain(data, expected)
 
 
-def _see_keys(data: bytes | str, value: Any) -> None:
+def _check_keys(data: bytes | str, value: Any) -> None:
     """Problem where an object names a key twice: the decoder keeps the last of its values only.
 
     Whatever could be the colon behind a key is counted, ever more closely; only where there are

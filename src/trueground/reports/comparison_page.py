@@ -28,18 +28,18 @@ from trueground.reports.item_links import way_to
 from trueground.reports.shell import draw
 from trueground.reports.terminal import number
 from trueground.runs.directory import replacing
-from trueground.runs.outfile import see_page_file
+from trueground.runs.outfile import check_page_file
 
 MARK = "trueground-comparison-1"
 
 
-def see_writable(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """See that the page may be written there, before any work is done.
 
     An earlier comparison is replaced, no other file. UsageError: the name does not end in .html.
     OutputError: another file is there; the folder is missing or may not be written.
     """
-    see_page_file(path, MARK, overwrite=True)
+    check_page_file(path, MARK, overwrite=True)
 
 
 def write_comparison(path: Path, comparison: Mapping[str, Any]) -> None:

@@ -10,19 +10,19 @@ from trueground.reports.item_links import item_links, way_to
 from trueground.reports.shell import draw
 from trueground.reports.terminal import number
 from trueground.runs.directory import replacing
-from trueground.runs.outfile import see_page_file
+from trueground.runs.outfile import check_page_file
 
 MARK = "trueground-errors-1"  # what tells our pages from other people's files
 _NO_CATEGORY = "not sorted"
 
 
-def see_page(path: Path) -> None:
+def check_page(path: Path) -> None:
     """See that the page may be written there, before any work is done.
 
     An earlier page of errors is replaced, nothing else is. UsageError: the name does not end in
     .html. OutputError: the folder is missing, or closed; another's file.
     """
-    see_page_file(path, MARK, overwrite=True, option="--page")
+    check_page_file(path, MARK, overwrite=True, option="--page")
 
 
 def write_errors(path: Path, found: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> None:

@@ -15,21 +15,21 @@ from trueground.reports.validation_headline import headline
 from trueground.reports.validation_people import estimates, over_pairs, people, preferences
 from trueground.reports.validation_worst import worst
 from trueground.runs.directory import replacing
-from trueground.runs.outfile import see_page_file
+from trueground.runs.outfile import check_page_file
 
 MARK = "trueground-validation-1"  # what tells our pages from other people's files
 _SCRIPTS = ("leaderboard.js", "validation.js")
 _STYLES = ("report.css", "leaderboard.css", "validation.css")
 
 
-def see_writable(path: Path, overwrite: bool = False) -> None:
+def check_writable(path: Path, overwrite: bool = False) -> None:
     """See that the page may be written there, before any work is done.
 
     An earlier page of a validation is replaced with `overwrite`, nothing else ever is. UsageError:
     the name does not end in .html. OutputError: the folder is missing or may not be written;
     another's file; an earlier page without `overwrite`.
     """
-    see_page_file(path, MARK, overwrite)
+    check_page_file(path, MARK, overwrite)
 
 
 def write_validation(path: Path, raw: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.types import Passage
 
 # progress(what, done, total); total is None if unknown.
@@ -115,7 +115,7 @@ class Kind:
     a model made may be hours of work, and is left to `build`, which mends it.
     """
 
-    folder: Callable[[Given], str]
-    build: Callable[[Path, Passages, Given, Progress], None]
-    open: Callable[[Path, Passages, Given], Opened]
-    check: Callable[[Path, Passages, Given], None] | None = None
+    folder: Callable[[PartSpec], str]
+    build: Callable[[Path, Passages, PartSpec, Progress], None]
+    open: Callable[[Path, Passages, PartSpec], Opened]
+    check: Callable[[Path, Passages, PartSpec], None] | None = None

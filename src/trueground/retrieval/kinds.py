@@ -14,7 +14,7 @@ from typing import Any
 from trueground.encoders import text_encoder
 from trueground.encoders.options import encoder_options
 from trueground.errors import UsageError, unknown_name
-from trueground.plugins import Given, add, load_plugins, read_given
+from trueground.plugins import PartSpec, add, load_plugins, parse_part
 from trueground.retrieval import results
 from trueground.retrieval.base import Kind, Opened, Passages, Retriever
 from trueground.retrieval.bm25.about import options_of
@@ -26,7 +26,7 @@ from trueground.retrieval.multi_hop import BEAM, HOPS, MultiHop
 from trueground.retrieval.written import parts_of
 
 Factory = Callable[[], Kind]
-OpenBase = Callable[[Given], Opened]
+OpenBase = Callable[[PartSpec], Opened]
 
 
 def _bm25() -> Kind:
@@ -46,15 +46,15 @@ def _dense() -> Kind:
 retrievers: dict[str, Factory] = {"bm25": _bm25, "dense": _dense}
 
 
-def _hybrid(given: Given, parts: Sequence[Retriever], _passages: Passages) -> Retriever:
+def _hybrid(given: PartSpec, parts: Sequence[Retriever], _passages: Passages) -> Retriever:
     """Several retrievers' lists in one, by reciprocal rank."""
-    given.see(("k", "depth"))
+    given.check(("k", "depth"))
     return Hybrid(parts, k=given.number("k", K, 0) or 0.0, depth=given.whole("depth", DEPTH))
 
 
-def _multi_hop(given: Given, parts: Sequence[Retriever], passages: Passages) -> Retriever:
+def _multi_hop(given: PartSpec, parts: Sequence[Retriever], passages: Passages) -> Retriever:
     """Searches again with the question and what was found: chains of passages."""
-    given.see(("hops", "beam", "passages"))
+    given.check(("hops", "beam", "passages"))
     if len(parts) > 1:
         raise UsageError(
             "the retriever multi-hop searches with one retriever, and was given "
@@ -66,7 +66,7 @@ def _multi_hop(given: Given, parts: Sequence[Retriever], passages: Passages) -> 
     return MultiHop(parts[0], texts, shown="titled" if titled else "text", hops=hops, beam=beam)
 
 
-_COMPOUNDS: dict[str, Callable[[Given, Sequence[Retriever], Passages], Retriever]] = {
+_COMPOUNDS: dict[str, Callable[[PartSpec, Sequence[Retriever], Passages], Retriever]] = {
     "hybrid": _hybrid,
     "multi-hop": _multi_hop,
 }
@@ -115,7 +115,7 @@ def bases(written: str) -> list[str]:
     """
     found: list[str] = []
 
-    def note(given: Given) -> Opened:
+    def note(given: PartSpec) -> Opened:
         found.append(given.written)
         kind_of(given).folder(given)
         return Opened(_Named(given.name), lambda: None)
@@ -124,7 +124,7 @@ def bases(written: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def kind_of(given: Given) -> Kind:
+def kind_of(given: PartSpec) -> Kind:
     """The kind of a part that keeps files. UsageError with near names where there is none."""
     if given.name not in retrievers:
         load_plugins()
@@ -138,7 +138,7 @@ def compose(written: str, open_base: OpenBase, passages: Passages) -> Opened:
 
     UsageError: what cannot be read, an unknown name or option.
     """
-    given = read_given("retriever", written)
+    given = parse_part("retriever", written)
     if given.name == results.NAME:
         return Opened(results.Results(given, passages), lambda: None)
     if given.name not in _COMPOUNDS:
@@ -161,7 +161,7 @@ def open_over(written: str, passages: Passages) -> Opened:
     UsageError, InputError, MissingExtraError.
     """
 
-    def open_base(given: Given) -> Opened:
+    def open_base(given: PartSpec) -> Opened:
         if given.name in _IN_MEMORY:
             return _IN_MEMORY[given.name](given, passages)
         kind_of(given)
@@ -183,14 +183,14 @@ class _Named:
         return [[] for _ in queries]
 
 
-def _bm25_over(given: Given, passages: Passages) -> Opened:
+def _bm25_over(given: PartSpec, passages: Passages) -> Opened:
     options = options_of(given)
     stem, k1, b = options.stem, options.k1, options.b
     return Opened(BM25(passages.searched, stem=stem, k1=k1, b=b, titled=True), lambda: None)
 
 
-def _dense_over(given: Given, passages: Passages) -> Opened:
-    given.see(("backend", "dtype", "device", "file", "revision", "batch_rows", "window"))
+def _dense_over(given: PartSpec, passages: Passages) -> Opened:
+    given.check(("backend", "dtype", "device", "file", "revision", "batch_rows", "window"))
     if given.model is None:
         raise UsageError(
             "the retriever dense needs a model, a bi-encoder's folder or name: dense:MODEL"
@@ -199,7 +199,7 @@ def _dense_over(given: Given, passages: Passages) -> Opened:
     return Opened(Dense(passages.searched, encoder, titled=True), encoder.close)
 
 
-_IN_MEMORY: dict[str, Callable[[Given, Passages], Opened]] = {
+_IN_MEMORY: dict[str, Callable[[PartSpec, Passages], Opened]] = {
     "bm25": _bm25_over,
     "dense": _dense_over,
 }

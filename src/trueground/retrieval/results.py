@@ -18,7 +18,7 @@ from typing import Any
 
 from trueground.errors import InputError, UsageError
 from trueground.net.digests import file_digest
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.records.archives import opened, require_readable
 from trueground.records.jsonfiles import read_members
 from trueground.records.plainrows import plain_rows
@@ -48,9 +48,9 @@ class Results:
     name = NAME
     nested = True
 
-    def __init__(self, given: Given, passages: Passages) -> None:
+    def __init__(self, given: PartSpec, passages: Passages) -> None:
         """UsageError: no file is named. InputError: there is none."""
-        given.see(())
+        given.check(())
         if given.model is None:
             raise UsageError(f"the retriever {NAME} needs results: {NAME}:RESULTS.json")
         self._path = Path(given.model).expanduser()

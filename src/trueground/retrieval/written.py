@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from trueground.errors import UsageError
-from trueground.plugins import Given, blotted
+from trueground.plugins import PartSpec, blotted
 
 _PLUS = re.compile(r"\s\+\s")
 # A name, with or without options, and a + right behind it: no retriever is so called.
 _TIGHT = re.compile(r"[A-Za-z_][\w-]*\s*(?:\([^()]*\))?\s*\+")
 
 
-def parts_of(given: Given, example: str) -> list[str]:
+def parts_of(given: PartSpec, example: str) -> list[str]:
     """What it is put together from: its model, split at each ` + ` outside quotes and parentheses.
 
     UsageError where nothing is named.

@@ -148,7 +148,7 @@ class RunDirectory:
         with ExitStack() as stack:
             _make(path)
             stack.enter_context(locked(path, _busy(path)))
-            _see_free(path, overwrite or resume, "resume" if resume else "--overwrite")
+            _check_free(path, overwrite or resume, "resume" if resume else "--overwrite")
             if not resume:
                 self._clear()
             if not (path / MANIFEST).exists():
@@ -227,7 +227,7 @@ def _make(path: Path) -> None:
         raise _unusable(path, error) from error
 
 
-def _see_free(path: Path, may_be_a_run: bool, how: str) -> None:
+def _check_free(path: Path, may_be_a_run: bool, how: str) -> None:
     """See that the directory may be filled. Raises OutputError."""
     names = {entry.name for entry in path.iterdir() if not _is_left(entry)}
     if names and not may_be_a_run:
@@ -250,12 +250,12 @@ def _is_left(entry: Path) -> bool:
     return entry.name in (LOCK, *(part_of(entry.with_name(name)).name for name in _OURS))
 
 
-def see_resumable(path: Path) -> None:
+def check_resumable(path: Path) -> None:
     """Raises OutputError where a run could not begin, or go on, in this folder. Makes nothing."""
     if path.exists() and not path.is_dir():
         raise OutputError(f"{path} is a file; --out must name a folder")
     if path.exists():
-        _see_free(path, True, "resume")
+        _check_free(path, True, "resume")
 
 
 def _is_run(path: Path) -> bool:

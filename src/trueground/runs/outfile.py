@@ -10,7 +10,7 @@ from trueground.errors import OutputError, UsageError
 _BEGINNING = 4_096  # bytes in which a file of ours says what it is
 
 
-def see_out_file(path: Path, example: str, option: str = "--out") -> None:
+def check_out_file(path: Path, example: str, option: str = "--out") -> None:
     """See that a file may be written there. `example` is a name that could be meant.
 
     OutputError: a folder, a device or pipe, a folder above that is missing or may not be written.
@@ -27,26 +27,26 @@ def see_out_file(path: Path, example: str, option: str = "--out") -> None:
         raise OutputError(f"{path.parent} is not writable; choose another {option}")
 
 
-def see_page_file(path: Path, mark: str, overwrite: bool, option: str = "--out") -> None:
+def check_page_file(path: Path, mark: str, overwrite: bool, option: str = "--out") -> None:
     """See that a page may be written there. What is there is replaced only where it is such a page.
 
     `mark` is what the page is, as trueground-KIND-NUMBER; it stands in the page's head as
     <meta name="generator" content="MARK">. `overwrite` says whether a page of ours may be replaced.
-    UsageError: the name does not end in .html. OutputError: see `see_out_file`; another's file, or
+    UsageError: the name does not end in .html. OutputError: see `check_out_file`; others' file, or
     a page of ours that is to stay.
     """
     kind = mark.split("-")[1]
     if path.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"{option} {path}: the page is an HTML file; name it FILE.html")
-    see_out_file(path, f"{kind}.html", option)
-    see_ours(path, f'<meta name="generator" content="{mark}">', f"{kind} page of ours", option)
+    check_out_file(path, f"{kind}.html", option)
+    check_ours(path, f'<meta name="generator" content="{mark}">', f"{kind} page of ours", option)
     if path.exists() and not overwrite:
         raise OutputError(
             f"{path} exists; choose another {option}, or pass --overwrite to replace it"
         )
 
 
-def see_ours(path: Path, mark: str, what: str, option: str = "--out") -> None:
+def check_ours(path: Path, mark: str, what: str, option: str = "--out") -> None:
     """See that a file that is there is `what`: its beginning has the mark. Raises OutputError."""
     try:
         with path.open("rb") as file:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.stats.thresholds import Floats, Mask, see_labelled
+from trueground.stats.thresholds import Floats, Mask, check_labelled
 
 # Records at the overall share that every block gets beside its own, so that none is sure.
 _PRIOR = 1.0
@@ -22,9 +22,9 @@ def fit(scores: Floats, labels: Mask) -> Floats:
     of n records with k positives then has the probability (k + s) / (n + 1), with s the share of
     positives among all: a block of one kind is not 0 or 1, and the less so the smaller it is.
     Blocks that this brings out of order are pooled again. The first and the last score of a block
-    are its knots. Raises InputError (see `see_labelled`).
+    are its knots. Raises InputError (see `check_labelled`).
     """
-    see_labelled(scores, labels)
+    check_labelled(scores, labels)
     first, last, share, weight = _blocks(scores, labels)
     overall = labels.mean()
     smoothed = (share * weight + _PRIOR * overall) / (weight + _PRIOR)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.stats.thresholds import Floats, see_labelled
+from trueground.stats.thresholds import Floats, check_labelled
 
 _STEPS = 100
 _SMALL = 1e-10
@@ -23,7 +23,7 @@ def fit(scores: Floats, labels: NDArray[np.bool_]) -> tuple[float, float]:
     1 and 0, so that separable scores have a finite slope (Platt 1999, "Probabilistic outputs for
     support vector machines"). Scores that are all equal have the slope 0. Raises InputError.
     """
-    see_labelled(scores, labels)
+    check_labelled(scores, labels)
     positives, negatives = int(labels.sum()), int((~labels).sum())
     targets = np.where(labels, (positives + 1) / (positives + 2), 1 / (negatives + 2))
     mean, spread = float(scores.mean()), float(scores.std())

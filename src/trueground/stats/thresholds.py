@@ -52,7 +52,7 @@ class Curve:
         return measures(self.true_positive, self.false_positive, self.positives, self.negatives)
 
 
-def see_labelled(scores: Floats, labels: Mask) -> None:
+def check_labelled(scores: Floats, labels: Mask) -> None:
     """InputError where there are not as many finite scores as labels, or labels of one kind."""
     if scores.ndim != 1 or scores.shape != labels.shape:
         raise InputError(f"{scores.shape} scores and {labels.shape} labels; expected one for each")
@@ -69,9 +69,9 @@ def see_labelled(scores: Floats, labels: Mask) -> None:
 def auroc(scores: Floats, labels: Mask) -> float:
     """The chance that a positive scores higher than a negative; equal scores count half.
 
-    `scores` and `labels` have the shape (n,). Raises InputError (see `see_labelled`).
+    `scores` and `labels` have the shape (n,). Raises InputError (see `check_labelled`).
     """
-    see_labelled(scores, labels)
+    check_labelled(scores, labels)
     _, place = np.unique(scores, return_inverse=True)
     positive, negative = _counts_at(place, labels)
     below = np.cumsum(negative) - negative / 2
@@ -89,9 +89,9 @@ def curve(scores: Floats, labels: Mask) -> Curve:
     """All cuts; thresholds lie midway between neighbouring scores.
 
     The first threshold lies below all scores by half the mean gap (they are all positive), the
-    last is the highest score (none is). Raises InputError (see `see_labelled`).
+    last is the highest score (none is). Raises InputError (see `check_labelled`).
     """
-    see_labelled(scores, labels)
+    check_labelled(scores, labels)
     distinct, place = np.unique(scores, return_inverse=True)
     positive, negative = _counts_at(place, labels)
     gap = (distinct[-1] - distinct[0]) / (len(distinct) - 1) if len(distinct) > 1 else 1.0
@@ -160,7 +160,7 @@ def best_threshold(scores: Floats, labels: Mask, objective: str = "balanced_accu
     if objective not in OBJECTIVES:
         raise unknown_name("objective", objective, OBJECTIVES)
     cuts = curve(scores, labels)
-    _see_different(cuts.scores, len(scores))
+    _check_different(cuts.scores, len(scores))
     values = cuts.measures()[measure_of(objective)]
     best = np.append(np.isclose(values, np.nanmax(values), rtol=0, atol=_ALIKE), False)
     turns = np.flatnonzero(np.diff(best, prepend=False))
@@ -189,7 +189,7 @@ def threshold_for_precision(scores: Floats, labels: Mask, wanted: float) -> floa
     if not 0 < wanted <= 1:
         raise UsageError(f"precision={wanted:g}; expected a number above 0, and at most 1")
     cuts = curve(scores, labels)
-    _see_different(cuts.scores, len(scores))
+    _check_different(cuts.scores, len(scores))
     found = cuts.measures()
     reached = found["precision"][:-1] >= wanted - _ALIKE  # the last cut has nothing above it
     if reached.any():
@@ -204,7 +204,7 @@ def threshold_for_precision(scores: Floats, labels: Mask, wanted: float) -> floa
     )
 
 
-def _see_different(distinct: Floats, n: int) -> None:
+def _check_different(distinct: Floats, n: int) -> None:
     """InputError where there is only one score."""
     if len(distinct) < 2:
         raise InputError(f"all {n} scores are {distinct[0]:g}: no threshold tells anything apart")

@@ -47,7 +47,7 @@ def compare(
     )
     _check(settings)
     runs = with_questions([open_run(Path(path)) for path in paths])
-    _see_different(runs)
+    _check_different(runs)
     wanted = split_specs(metrics) if isinstance(metrics, str) else metrics
     names = [common_metrics(runs[0], other, wanted) for other in runs[1:]]
     needed = [
@@ -103,7 +103,7 @@ def _check(settings: Settings) -> None:
             )
 
 
-def _see_different(runs: Sequence[FinishedRun]) -> None:
+def _check_different(runs: Sequence[FinishedRun]) -> None:
     if len(runs) < 2:
         raise UsageError(f"{len(runs)} run was given; name two or more run directories")
     seen: set[Path] = set()

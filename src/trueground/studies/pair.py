@@ -17,8 +17,8 @@ from trueground.stats.differences import differences
 from trueground.stats.drawn import ALIKE
 from trueground.stats.paired import Paired, paired
 from trueground.studies.comparison import Change, MetricComparison, PairComparison, Sizes
-from trueground.studies.pair_notes import Named, see_alike
-from trueground.studies.pair_scored import Scored, see_detect, see_scored
+from trueground.studies.pair_notes import Named, check_alike
+from trueground.studies.pair_scored import Scored, check_detect, check_scored
 from trueground.studies.pair_sizes import Settings, sizes_of
 from trueground.studies.pairing import Aligned, align
 from trueground.studies.reading import FinishedRun
@@ -50,9 +50,9 @@ class Pair:
         """
         aligned = align(self.run_a, self.a, self.run_b, self.b, self.metrics)
         a, b = Named(label_a, self.run_a), Named(label_b, self.run_b)
-        told = see_alike(a, b, aligned, self.settings.allow_mismatch)
+        told = check_alike(a, b, aligned, self.settings.allow_mismatch)
         values = self.a.values[aligned.rows_a], self.b.values[aligned.rows_b]
-        see_detect(self.settings.detect, self.metrics, *values)
+        check_detect(self.settings.detect, self.metrics, *values)
         whole, reasons = self._whole(aligned)
         told += self._gaps(a, b, aligned, whole, reasons)
         items = self._items(aligned)
@@ -131,7 +131,7 @@ class Pair:
         known = {n for n in whole if whole[n].difference is not None}
         kept = [name for name in self.names if name not in out]
         empty = [name for name in kept if name in nowhere and name not in known]
-        notes = see_scored(a, b, scored, empty, len(kept) - len(empty), out)
+        notes = check_scored(a, b, scored, empty, len(kept) - len(empty), out)
         return (*(f"{name} is left out: {reason}" for name, reason in out.items()), *notes)
 
     def _changes(

@@ -18,7 +18,7 @@ class Named:
     run: FinishedRun
 
 
-def see_alike(a: Named, b: Named, aligned: Aligned, allow_mismatch: bool) -> tuple[str, ...]:
+def check_alike(a: Named, b: Named, aligned: Aligned, allow_mismatch: bool) -> tuple[str, ...]:
     """What does not match, and what else to know. UsageError where it is not allowed."""
     mismatch = aligned.mismatch
     told = mismatch.sentences(a.label, b.label)

@@ -47,7 +47,7 @@ class Scored:
         return f"not both runs have the units that it counts ({told})"
 
 
-def see_scored(
+def check_scored(
     a: Named,
     b: Named,
     scored: Scored,
@@ -66,7 +66,9 @@ def see_scored(
         yield f"{name}: {scored.words(name, a.label, b.label)}"
 
 
-def see_detect(wanted: Sequence[float], names: Sequence[str], *values: NDArray[np.float64]) -> None:
+def check_detect(
+    wanted: Sequence[float], names: Sequence[str], *values: NDArray[np.float64]
+) -> None:
     """UsageError for a wanted difference of 1 or more where every score lies in 0…1.
 
     `values` are scores, each (items, metrics) with a column for each of `names`, NaN where not

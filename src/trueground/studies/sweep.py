@@ -17,17 +17,17 @@ from trueground.errors import (
     UnreachableError,
     UsageError,
 )
-from trueground.evaluate.batching import see_batches
-from trueground.evaluate.identity import identity, read_manifest, see_same
+from trueground.evaluate.batching import check_batches
+from trueground.evaluate.identity import check_same, identity, read_manifest
 from trueground.evaluate.result import Result
 from trueground.evaluate.run import run_task
 from trueground.evaluate.run_settings import RunSettings, questionnaire, run_plan
-from trueground.evaluate.session import see_questions
+from trueground.evaluate.session import check_questions
 from trueground.models.base import ChatModel
 from trueground.models.pricing import price_of
 from trueground.records import Check
 from trueground.reports.leaderboard.page import write_leaderboard
-from trueground.runs.directory import free_path, safe_name, see_resumable
+from trueground.runs.directory import check_resumable, free_path, safe_name
 from trueground.studies.variants import Variant, folders
 
 
@@ -147,10 +147,10 @@ def place(name: str, pairs: Sequence[Pair], settings: RunSettings) -> tuple[Path
     return fresh, False
 
 
-def see_folders(out: Path, pairs: Sequence[Pair], settings: RunSettings) -> None:
+def check_folders(out: Path, pairs: Sequence[Pair], settings: RunSettings) -> None:
     """Raises OutputError, InputError where a folder holds what these runs would not go on with."""
     for pair in pairs:
-        see_resumable(out / pair.where)
+        check_resumable(out / pair.where)
     _ours(out, pairs, settings)
 
 
@@ -163,7 +163,7 @@ def _ours(out: Path, pairs: Sequence[Pair], settings: RunSettings) -> tuple[int,
             run_plan(pair.task, settings),
             pair.model.signature,
         )
-        manifest = see_same(out / pair.where, own)
+        manifest = check_same(out / pair.where, own)
         if manifest is None:
             continue
         begun += 1
@@ -177,7 +177,7 @@ def sweep(pairs: Sequence[Pair], out: Path, settings: RunSettings) -> list[Finis
     What can be refused is refused before the first call. Raises what `run_task` raises, but for
     UnreachableError, which is kept in the outcome.
     """
-    checks = _see_all(pairs, out, settings)
+    checks = _check_all(pairs, out, settings)
     outcomes: list[Finished] = []
     for pair in pairs:
         path = out / pair.where
@@ -214,13 +214,13 @@ def draw(
     return write_leaderboard(ended, out / PAGE, prompts=prompts) if len(ended) > 1 else None
 
 
-def _see_all(pairs: Sequence[Pair], out: Path, settings: RunSettings) -> dict[int, Check]:
+def _check_all(pairs: Sequence[Pair], out: Path, settings: RunSettings) -> dict[int, Check]:
     """Read the questions of every task, and see that every run can go where it belongs."""
     for pair in pairs:
         if settings.prices is not None:
             price_of(pair.model.name, settings.prices)
         if settings.batch:
-            see_batches(pair.model)
-    see_folders(out, pairs, settings)
+            check_batches(pair.model)
+    check_folders(out, pairs, settings)
     tasks = {id(pair.task): pair.task for pair in pairs}
-    return {number: see_questions(task, settings) for number, task in tasks.items()}
+    return {number: check_questions(task, settings) for number, task in tasks.items()}

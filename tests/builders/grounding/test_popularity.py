@@ -8,10 +8,10 @@ import pytest
 
 from trueground.builders.grounding.documents.popularity import (
     NoNumber,
+    check_numbers,
     field_of,
     lists,
     number,
-    see_numbers,
 )
 from trueground.errors import InputError
 
@@ -86,8 +86,8 @@ def test_no_field_is_an_error_that_shows_the_way() -> None:
 
 
 def test_numbers_that_tell_nothing() -> None:
-    see_numbers({"a": 1.0, "b": 2.0})
+    check_numbers({"a": 1.0, "b": 2.0})
     with pytest.raises(InputError, match="all 2 documents have the popularity 0"):
-        see_numbers({"a": 0.0, "b": 0.0})
+        check_numbers({"a": 0.0, "b": 0.0})
     with pytest.raises(InputError, match="1 of the documents"):
-        see_numbers({"a": 1.0})
+        check_numbers({"a": 1.0})

@@ -80,7 +80,7 @@ def test_who_gave_up_keeps_nobody_from_an_answer() -> None:
 
 def judged(facts: FactJudge, items: int) -> list[BaseException | None]:
     async def whole() -> list[Any]:
-        asked = (facts.see_supported([f"Fact {n}."], [TEXT]) for n in range(items))
+        asked = (facts.check_supported([f"Fact {n}."], [TEXT]) for n in range(items))
         return await asyncio.gather(*asked, return_exceptions=True)
 
     try:
@@ -112,7 +112,7 @@ def test_no_verdict_is_no_finding(said: Any, reason: str, passing: bool) -> None
         judge = FactJudge(f"llm:m(base_url={server.url},max_attempts=1)", cache=False)
 
         async def whole() -> None:
-            await judge.see_supported([FACTS[0].text, FACTS[1].text], [TEXT])
+            await judge.check_supported([FACTS[0].text, FACTS[1].text], [TEXT])
 
         with pytest.raises(Fallen) as fallen:
             asyncio.run(whole())

@@ -34,13 +34,13 @@ def asked(server: Any, kind: str) -> list[str]:
 
 
 def test_a_sentence_that_denies_its_triple_falls_before_a_question_is_paid(tmp_path: Path) -> None:
-    def heard(text: str) -> dict[str, Any]:
+    def prior_turns(text: str) -> dict[str, Any]:
         lines = part(text, "SENTENCES").splitlines()
         told = [line for line in lines if "] sentence: " in line]
         good = [n for n, line in enumerate(told, 1) if "It is false" not in line]
         return {"reason": "It denies the fact.", "said": good}
 
-    rules = {("extend", "Mira Quill learnt"): denied, ("said", "Mira Quill learnt"): heard}
+    rules = {("extend", "Mira Quill learnt"): denied, ("said", "Mira Quill learnt"): prior_turns}
     with scripted(unless(rules)) as server:
         made(tmp_path, server, judge=True)
         assert len(asked(server, "said")) == 3  # one call an item

@@ -15,7 +15,7 @@ from trueground.builders.fallen import Fallen
 from trueground.builders.kalma import BUILDER
 from trueground.builders.kalma.items import Draft, grown
 from trueground.builders.kalma.pool import pool
-from trueground.builders.kalma.questioning import see_question
+from trueground.builders.kalma.questioning import check_question
 from trueground.builders.kalma.settings import read_settings
 
 PARAGRAPH = (
@@ -68,10 +68,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_questions_that_answer_themselves_or_ask_nothing(question: str, reason: str | None) -> None:
     if reason is None:
-        see_question(question, DRAFT, PARAGRAPH)
+        check_question(question, DRAFT, PARAGRAPH)
     else:
         with pytest.raises(Fallen) as caught:
-            see_question(question, DRAFT, PARAGRAPH)
+            check_question(question, DRAFT, PARAGRAPH)
         assert caught.value.reason == reason
 
 
@@ -79,7 +79,7 @@ def test_two_values_in_a_question_are_no_answer() -> None:
     """However few values there are."""
     knowledge = (DRAFT.knowledge[0][:2],)
     few = grown(DRAFT, Draft, knowledge=knowledge)
-    see_question("Which poet of Inkford was called Tobias Quill?", few, PARAGRAPH)
+    check_question("Which poet of Inkford was called Tobias Quill?", few, PARAGRAPH)
 
 
 def extended(words: str) -> Any:

@@ -9,7 +9,7 @@ from pyoxigraph import Literal, NamedNode, QueryBoolean, QuerySolutions, Variabl
 from tests.graph.endpoint.invented import PLAIN, store_of
 
 from trueground.errors import GraphError
-from trueground.graph.sparql.binding import bound, see_reading
+from trueground.graph.sparql.binding import bound, check_reading
 
 STORE = store_of(PLAIN)
 P = "PREFIX ex: <http://example.org/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
@@ -138,7 +138,7 @@ def test_what_cannot_be_bound(query: str, name: str, words: str) -> None:
     "good", ["select * {}", "# DROP\nPREFIX a: <b> BASE <c> ASK {}", P + "SELECT ?a {}"]
 )
 def test_reading(good: str) -> None:
-    see_reading(good)
+    check_reading(good)
 
 
 @pytest.mark.parametrize(
@@ -154,4 +154,4 @@ def test_reading(good: str) -> None:
 )
 def test_only_reading(query: str, words: str) -> None:
     with pytest.raises(GraphError, match=words):
-        see_reading(query)
+        check_reading(query)

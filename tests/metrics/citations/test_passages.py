@@ -15,7 +15,7 @@ from trueground.errors import UsageError
 from trueground.evaluate.checks import Checker, Claims
 from trueground.metrics.base import make_spec
 from trueground.metrics.batch import Batch
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.metrics.registry import default_specs, get_metric
 from trueground.models.asker import Spent
 from trueground.testing import FakeDecomposer
@@ -194,7 +194,7 @@ def test_what_a_sentence_cites_is_looked_up_once() -> None:
     contexts = [Passage(f"word{i} stands here") for i in range(1, n + 1)]
     batch = Counted.of([Record(id="1", response=response, contexts=contexts)])
     assert isinstance(batch, Counted)
-    evidence = Evidence(batch, Checker(Words(), Claims(FakeDecomposer())))
+    evidence = BatchContext(batch, Checker(Words(), Claims(FakeDecomposer())))
     specs = [make_spec(get_metric(name), {}) for name in (P, R, F)]
     values = [spec.column(evidence).values.tolist() for spec in specs]
     told = specs[0].metric.tells(evidence, 0)  # type: ignore[misc]

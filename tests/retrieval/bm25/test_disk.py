@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
-from trueground.plugins import Given, read_given
+from trueground.plugins import PartSpec, parse_part
 from trueground.retrieval.base import Hit, Kind, Retriever, no_progress
 from trueground.retrieval.bm25 import about as bm25_about
 from trueground.retrieval.bm25 import blocks as bm25_blocks
@@ -102,8 +102,8 @@ def questions(texts: Sequence[str], n: int, seed: int = 1) -> list[str]:
     return found
 
 
-def written(text: str = "bm25") -> Given:
-    return read_given("retriever", text)
+def written(text: str = "bm25") -> PartSpec:
+    return parse_part("retriever", text)
 
 
 def opened(
@@ -112,7 +112,7 @@ def opened(
     passages = InOrderOnly(texts)
     options = bm25_about.options_of(written(option))
     build_bm25(folder, passages, options, no_progress, **how)  # type: ignore[arg-type]
-    return BM25OnDisk(folder, bm25_about.see_about(folder, passages, options), workers=1)
+    return BM25OnDisk(folder, bm25_about.check_about(folder, passages, options), workers=1)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -215,7 +215,7 @@ def test_several_processes_find_the_same(tmp_path: Path) -> None:
     texts = made_up(400)
     asked = questions(texts, 600)
     alone = opened(tmp_path / "bm25", texts)
-    about = bm25_about.see_about(tmp_path / "bm25", Listed(texts), Options())
+    about = bm25_about.check_about(tmp_path / "bm25", Listed(texts), Options())
     together = BM25OnDisk(tmp_path / "bm25", about, workers=2)
     try:
         assert together.search(asked, 7) == alone.search(asked, 7)
@@ -229,7 +229,7 @@ def test_several_processes_find_the_same(tmp_path: Path) -> None:
 
 def test_a_process_that_is_killed_is_told_of(tmp_path: Path) -> None:
     opened(tmp_path / "bm25", ["a b"])
-    about = bm25_about.see_about(tmp_path / "bm25", Listed(["a b"]), Options())
+    about = bm25_about.check_about(tmp_path / "bm25", Listed(["a b"]), Options())
     retriever = BM25OnDisk(tmp_path / "bm25", about, workers=2)
     retriever.search(["a"], 1)
     assert retriever._pool is not None

@@ -15,7 +15,7 @@ import pytest
 from tests.retrieval.dense.vectors import Clusters, Shelf, numbered
 
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
-from trueground.plugins import read_given
+from trueground.plugins import parse_part
 from trueground.retrieval.base import Hit, Query, no_progress
 from trueground.retrieval.dense import disk as dense_disk
 from trueground.retrieval.dense import faiss_files, vectors_file
@@ -40,7 +40,7 @@ def encoders(monkeypatch: pytest.MonkeyPatch) -> dict[str, Clusters]:
 
 
 def built(top: Path, passages: Shelf, written: str = "dense:m") -> Path:
-    given = read_given("retriever", written)
+    given = parse_part("retriever", written)
     folder = top / DENSE_KIND.folder(given)
     DENSE_KIND.build(folder, passages, given, no_progress)
     return folder
@@ -66,7 +66,7 @@ def test_links_are_not_written_through(
 def searched(
     top: Path, passages: Shelf, written: str = "dense:m", count: int = 10, queries: Any = QUERIES
 ) -> Ranked:
-    given = read_given("retriever", written)
+    given = parse_part("retriever", written)
     opened = DENSE_KIND.open(top / DENSE_KIND.folder(given), passages, given)
     try:
         return opened.retriever.search(queries, count)
@@ -166,7 +166,7 @@ def test_all_indexes_of_the_same_vectors_share_them(
         assert searched(tmp_path, passages, written)[0]
     assert encoders["m"].seen == passages.texts
     assert len(list(tmp_path.glob("*/vectors.f32"))) == 1
-    one, other = (read_given("retriever", f"dense:m(index=hnsw,ef_search={n})") for n in (5, 50))
+    one, other = (parse_part("retriever", f"dense:m(index=hnsw,ef_search={n})") for n in (5, 50))
     assert DENSE_KIND.folder(one) == DENSE_KIND.folder(other)
 
 
@@ -176,7 +176,7 @@ def test_only_exact_search_promises_that_fewer_hits_are_the_beginning_of_more(
     pytest.importorskip("faiss", reason="the retrieval extra is not installed")
     passages = numbered(50)
     for written, nested in (("dense:m", True), (HNSW, False)):
-        folder, given = built(tmp_path, passages, written), read_given("retriever", written)
+        folder, given = built(tmp_path, passages, written), parse_part("retriever", written)
         opened = DENSE_KIND.open(folder, passages, given)
         assert opened.retriever.nested is nested  # type: ignore[attr-defined]
         assert "clusters-cpu" in opened.retriever.signature
@@ -339,7 +339,7 @@ def test_no_passages_and_nothing_asked(
 def test_progress_is_told(tmp_path: Path, encoders: dict[str, Clusters]) -> None:
     pytest.importorskip("faiss", reason="the retrieval extra is not installed")
     told: list[tuple[str, int, int | None]] = []
-    given = read_given("retriever", HNSW)
+    given = parse_part("retriever", HNSW)
     folder = tmp_path / DENSE_KIND.folder(given)
     DENSE_KIND.build(folder, numbered(30), given, lambda *what: told.append(what))
     assert told == [
@@ -367,7 +367,7 @@ def test_progress_is_told(tmp_path: Path, encoders: dict[str, Clusters]) -> None
 )
 def test_options_that_cannot_be_meant(written: str, match: str) -> None:
     with pytest.raises(UsageError, match=match):
-        DENSE_KIND.folder(read_given("retriever", written))
+        DENSE_KIND.folder(parse_part("retriever", written))
 
 
 def test_lists_beyond_what_there_is(tmp_path: Path, encoders: dict[str, Clusters]) -> None:
@@ -431,7 +431,7 @@ def test_the_turns_of_a_conversation_reach_the_encoder(
 
 def test_the_folder_of_a_model_does_not_say_where_it_lies(tmp_path: Path) -> None:
     def folder(written: str) -> str:
-        return DENSE_KIND.folder(read_given("retriever", written))
+        return DENSE_KIND.folder(parse_part("retriever", written))
 
     for place in ("a", "b"):
         (tmp_path / place / "dpr").mkdir(parents=True)
@@ -523,7 +523,7 @@ def test_damaged_files_are_told_without_a_model(
     monkeypatch: pytest.MonkeyPatch,
     written: str,
 ) -> None:
-    passages, given = numbered(300), read_given("retriever", written)
+    passages, given = numbered(300), parse_part("retriever", written)
     if written == HNSW:
         pytest.importorskip("faiss", reason="the retrieval extra is not installed")
     folder = built(tmp_path, passages, written)

@@ -18,7 +18,7 @@ import pytest
 from trueground.errors import InputError, OutputError, UsageError, WriteError
 from trueground.net.cache import searches_path
 from trueground.net.upkeep import stats
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.retrieval import kinds
 from trueground.retrieval.base import Hit, Kind, Opened, Passages, Progress
 from trueground.retrieval.corpora.corpus import Corpus, Entry
@@ -78,11 +78,11 @@ class Workshop:
         """Letters in common."""
         return Kind(self.folder, self.build, self.open, self.check)
 
-    def folder(self, given: Given) -> str:
-        given.see(("case", "weight"), model=False)
+    def folder(self, given: PartSpec) -> str:
+        given.check(("case", "weight"), model=False)
         return f"letters-{given.text('case', 'lower', ('lower', 'upper'))}"
 
-    def build(self, folder: Path, passages: Passages, given: Given, progress: Progress) -> None:
+    def build(self, folder: Path, passages: Passages, given: PartSpec, progress: Progress) -> None:
         if self.fail:
             folder.mkdir()
             raise KeyboardInterrupt
@@ -93,11 +93,11 @@ class Workshop:
         (folder / "texts.json").write_bytes(orjson.dumps(texts))
         progress("letters", len(texts), len(texts))
 
-    def check(self, folder: Path, _passages: Passages, _given: Given) -> None:
+    def check(self, folder: Path, _passages: Passages, _given: PartSpec) -> None:
         if not (folder / "texts.json").exists():
             raise InputError(f"{folder} is damaged")
 
-    def open(self, folder: Path, _passages: Passages, given: Given) -> Opened:
+    def open(self, folder: Path, _passages: Passages, given: PartSpec) -> Opened:
         self.opened.append(Letters(folder / "texts.json", given.number("weight", 1.0) or 0.0))
 
         def close() -> None:
@@ -503,18 +503,18 @@ def test_builders_that_begin_at_once_all_have_the_index(corpus: Path, tmp_path: 
     pipe = subprocess.PIPE
     all_ = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(3)]
     try:
-        heard = [process.stdout.readline() for process in all_ if process.stdout]
+        prior_turns = [process.stdout.readline() for process in all_ if process.stdout]
         for _ in range(rounds):
             for process in all_:
                 assert process.stdin is not None
                 process.stdin.write("go\n")
                 process.stdin.flush()
-            heard += [process.stdout.readline() for process in all_ if process.stdout]
+            prior_turns += [process.stdout.readline() for process in all_ if process.stdout]
     finally:
         for process in all_:
             process.kill()
             process.communicate()
-    assert heard == ["ready\n"] * 3 + ["4 bm25\n"] * 3 * rounds
+    assert prior_turns == ["ready\n"] * 3 + ["4 bm25\n"] * 3 * rounds
     for number in range(rounds):
         assert open_index(tmp_path / f"i-{number}").damaged() == []
 
@@ -643,9 +643,9 @@ def test_what_cannot_be_meant(written: str, words: str) -> None:
 
 
 def test_signs_in_names_are_no_joints() -> None:
-    seen: list[Given] = []
+    seen: list[PartSpec] = []
 
-    def note(given: Given) -> Opened:
+    def note(given: PartSpec) -> Opened:
         seen.append(given)
         return open_over("bm25", untitled("text"))
 

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from trueground.errors import InputError, UsageError, WriteError
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.retrieval import kinds
 from trueground.retrieval.base import Hit, Kind, Opened, Passages, Progress
 from trueground.retrieval.corpora.reading import Reading, reading_of
@@ -172,11 +172,11 @@ class Vectors:
         """Vectors."""
         return Kind(lambda given: f"vectors-{given.model}", self.build, self.open)
 
-    def build(self, folder: Path, _passages: Passages, _given: Given, _told: Progress) -> None:
+    def build(self, folder: Path, _passages: Passages, _given: PartSpec, _told: Progress) -> None:
         self.built.append(folder.exists())
         folder.mkdir(exist_ok=True)
 
-    def open(self, _folder: Path, _passages: Passages, _given: Given) -> Opened:
+    def open(self, _folder: Path, _passages: Passages, _given: PartSpec) -> Opened:
         class One:
             name = signature = "vectors"
 

@@ -58,7 +58,7 @@ class Questions:
                 for item, found in zip(block, self._search(start, block), strict=True):
                     if not tally.leaves_out(found):
                         yield self._question(item, found)
-            tally.see_any(self._settings.corpus)
+            tally.check_any(self._settings.corpus)
         finally:
             if self._library is not None:
                 tally.tell(self._library.note)
@@ -68,7 +68,7 @@ class Questions:
         """The items that can be asked; gold passages that are known by a name are looked up."""
         settings, library = self._settings, self._library
         for item in items:
-            _see_meta(item, settings)
+            _check_meta(item, settings)
         if library is not None and (settings.task == "questions" or settings.setting == "gold"):
             self._places = library.look_up(items)
         if settings.setting != "gold":
@@ -175,7 +175,7 @@ class Questions:
         return passages
 
 
-def _see_meta(item: Item, settings: Settings) -> None:
+def _check_meta(item: Item, settings: Settings) -> None:
     """InputError where a row has a field of `meta` that says what the run found out."""
     for name in _WRITTEN.get(settings.setting, ()):
         if name in item.meta:

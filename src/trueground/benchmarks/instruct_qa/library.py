@@ -129,7 +129,7 @@ def _ready(
     from trueground.retrieval.index import add_retrievers, ready_index
 
     if words is not None:
-        _see_cut(source, Reading(words=words))
+        _check_cut(source, Reading(words=words))
     reading = Reading() if words is None else Reading(words=words)
     # The files of a corpus are read through once a command, however many tasks search it.
     key = source, words
@@ -153,7 +153,7 @@ def _ready(
     )
 
 
-def _see_cut(source: Path, reading: Reading) -> None:
+def _check_cut(source: Path, reading: Reading) -> None:
     """UsageError where there are no documents to cut."""
     from trueground.retrieval.corpora.documents import ENDINGS
     from trueground.retrieval.corpora.reading import corpus_files

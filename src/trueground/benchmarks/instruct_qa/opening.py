@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trueground.errors import UsageError
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.retrieval.base import Opened
 from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.index import Index
@@ -35,7 +35,7 @@ def open_unkept(written: str, passages: PassageStore, place: Callable[[Part], Pa
     Errors as of Index.open.
     """
 
-    def open_base(given: Given) -> Opened:
+    def open_base(given: PartSpec) -> Opened:
         [part] = parts_of([given.written])
         return part.kind.open(place(part), passages, replace(given, cache=False))
 

@@ -11,7 +11,7 @@ from trueground.benchmarks.instruct_qa.options import OPTIONS
 from trueground.benchmarks.values import number_of, path_of, text_of
 from trueground.errors import InputError, UsageError
 from trueground.models.base import Params
-from trueground.plugins import read_given
+from trueground.plugins import parse_part
 from trueground.retrieval.corpora.formats.dpr import is_results
 
 _PASSAGES = {"topiocqa": 4}
@@ -125,7 +125,7 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
 
 def _found_in(retriever: str) -> Path | None:
     """The results that --retriever file:RESULTS names, if they hold the passages themselves."""
-    given = read_given("retriever", retriever)
+    given = parse_part("retriever", retriever)
     if given.name != "file" or given.model is None:
         return None
     path = Path(given.model).expanduser()
@@ -143,7 +143,7 @@ def unused(
     return tuple(n for n in dict.fromkeys(silent) if options[n] != defaults[n])
 
 
-def see_parts(settings: Settings) -> None:
+def check_parts(settings: Settings) -> None:
     """See also what nothing is searched with: a mistake in it would show in the next run only.
 
     UsageError: a retriever that cannot be meant. InputError: no corpus where one is named.

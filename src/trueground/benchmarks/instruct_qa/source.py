@@ -29,7 +29,7 @@ DATASETS = {"nq": "nq-open", "hotpotqa": "hotpotqa", "topiocqa": "topiocqa"}
 _SPLITS = ("valid", "dev")
 
 
-def see_data(task: str, data: Path | None) -> None:
+def check_data(task: str, data: Path | None) -> None:
     """UsageError where a user's own questions are asked for, and none are named."""
     if task == "questions" and data is None:
         raise UsageError(

@@ -37,7 +37,7 @@ class Tally:
             self._counts[told] += 1
         return told is _LEFT_OUT
 
-    def see_any(self, corpus: Path | None) -> None:
+    def check_any(self, corpus: Path | None) -> None:
         """InputError where all questions were left out."""
         if self._seen and self._counts[_LEFT_OUT] == self._seen:
             raise InputError(

@@ -11,11 +11,11 @@ from trueground.benchmarks.instruct_qa.library import Library
 from trueground.benchmarks.instruct_qa.prompting import Prompting
 from trueground.benchmarks.instruct_qa.settings import (
     Settings,
+    check_parts,
     read_settings,
-    see_parts,
     unused,
 )
-from trueground.benchmarks.instruct_qa.source import see_data, task_files
+from trueground.benchmarks.instruct_qa.source import check_data, task_files
 from trueground.benchmarks.instruct_qa.trimming import trimmer
 from trueground.errors import InputError
 from trueground.records import FileInfo
@@ -31,9 +31,9 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
 
     Questions are not read yet.
     """
-    see_data(task, sources.data)
+    check_data(task, sources.data)
     settings = read_settings(task, options)
-    see_parts(settings)
+    check_parts(settings)
     prompting = Prompting(settings, sources.prompt)
     files = task_files(settings, sources.data)
     if settings.gold is not None:

@@ -43,7 +43,7 @@ class Trial:
         self._words = "" if reading == Reading() else f" --passage-words {reading.words}"
         found = _there(source, reading, progress)
         if found is None:
-            self._see_cheap(parts_of(retrievers))
+            self._check_cheap(parts_of(retrievers))
             folder.mkdir(parents=True)
             found = build_index(source, folder / "index", [], reading, progress, note=note)
         self.index = found
@@ -51,7 +51,7 @@ class Trial:
     def add(self, retrievers: Sequence[str]) -> None:
         """Make what the index lacks. UsageError: it needs a model."""
         lacking = parts_of(self.index.missing(retrievers))
-        self._see_cheap(lacking)
+        self._check_cheap(lacking)
         for part in lacking:
             self._folder.mkdir(parents=True, exist_ok=True)
             place = self._folder / part.folder
@@ -69,7 +69,7 @@ class Trial:
 
         return open_unkept(written, self.index.passages, place)
 
-    def _see_cheap(self, parts: Iterable[Part]) -> None:
+    def _check_cheap(self, parts: Iterable[Part]) -> None:
         for part in parts:
             if part.given.model is not None:
                 raise UsageError(

@@ -45,10 +45,10 @@ class Known:
 def know(settings: Settings, sources: Sources) -> Known:
     """Read the files that the settings name. UsageError, InputError."""
     entries, files = _entries(settings, sources)
-    _see_meta(settings, entries)
+    _check_meta(settings, entries)
     if settings.synthetic is not None:
         sets = drawn_sets(entries, settings.synthetic, settings.minimum_seed)
-        _see_drawn(sets)
+        _check_drawn(sets)
         minimum, notices = "synthetic", [_made_up(settings.synthetic, settings.minimum_seed)]
         notices += _mixed("drawn", entries, sets)
         entries = _with(entries, sets)
@@ -59,7 +59,7 @@ def know(settings: Settings, sources: Sources) -> Known:
     elif any(entry.minimum is not None for entry in entries):
         minimum, notices = _sha256(files[0]), []
     else:
-        _see_needed(settings)
+        _check_needed(settings)
         minimum, notices = "none", [_NONE]
     files = [*files, settings.minimum] if settings.minimum else files
     known = Known(entries, files, minimum, [*_misspelt(entries), *notices])
@@ -102,7 +102,7 @@ def _misspelt(entries: Sequence[Entry]) -> list[str]:
     ]
 
 
-def _see_meta(settings: Settings, entries: Sequence[Entry]) -> None:
+def _check_meta(settings: Settings, entries: Sequence[Entry]) -> None:
     """InputError: a question has in `meta` what an option writes there, and metrics read."""
     for option, given, name in (
         ("--rated", settings.rated, "sampled"),
@@ -116,7 +116,7 @@ def _see_meta(settings: Settings, entries: Sequence[Entry]) -> None:
                 )
 
 
-def _see_drawn(sets: Sets) -> None:
+def _check_drawn(sets: Sets) -> None:
     if all(one is None for one in sets):
         raise UsageError(
             "--synthetic-minimum draws from the graphs that come with the questions, and these "
@@ -124,7 +124,7 @@ def _see_drawn(sets: Sets) -> None:
         )
 
 
-def _see_needed(settings: Settings) -> None:
+def _check_needed(settings: Settings) -> None:
     for wanted, told in (
         (settings.remove is not None, "--remove takes pieces of the minimum sets away"),
         (settings.accuracy is not None, "--retrieval-accuracy starts from the gold graphs"),

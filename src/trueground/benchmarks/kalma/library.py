@@ -12,7 +12,7 @@ from unicodedata import normalize
 from trueground.benchmarks.base import Sources
 from trueground.benchmarks.kalma.settings import ANY_TYPE
 from trueground.errors import GraphError
-from trueground.plugins import read_given
+from trueground.plugins import parse_part
 from trueground.types import Graph
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Library:
 
 def _pipeline_sha256(recognizer: str) -> str | None:
     """Of all files of a spaCy pipeline, which fix what it finds; None where there is none."""
-    model = read_given("recognizer", recognizer).model
+    model = parse_part("recognizer", recognizer).model
     if not model:
         return None
     sha256 = hashlib.sha256()

@@ -68,7 +68,7 @@ class Settings:
 
 def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
     """The settings of a task; UsageError for values that cannot be meant, alone or together."""
-    _see_together(options)
+    _check_together(options)
     accuracy = number_of(options, "retrieval-accuracy", 0)
     if accuracy is not None and accuracy > 100:
         raise UsageError(f"--retrieval-accuracy {accuracy}: expected a percentage, 0 to 100")
@@ -107,7 +107,7 @@ _APART = (
 )
 
 
-def _see_together(options: Mapping[str, Value]) -> None:
+def _check_together(options: Mapping[str, Value]) -> None:
     for name, others in _NEEDED.items():
         for other in others:
             if options[name] is not None and options[other] is None:

@@ -83,7 +83,7 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
     if distractors is not None and corpus is not None:
         raise UsageError("--corpus is for mining with --retriever; --distractors needs none")
     if task == "no-context":
-        _see_unused(options)
+        _check_unused(options)
     return Settings(
         task=task,
         preset=str(options["preset"]),
@@ -101,7 +101,7 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
     )
 
 
-def _see_unused(options: Mapping[str, Value]) -> None:
+def _check_unused(options: Mapping[str, Value]) -> None:
     given = [name for name in _OF_DISTRACTORS if options[name] is not None]
     if given:
         raise UsageError(

@@ -78,13 +78,13 @@ class Ask:
         messages: Sequence[Message],
         kind: type[T],
         *,
-        see: Callable[[T], str | None] = no_objection,
+        check: Callable[[T], str | None] = no_objection,
     ) -> T:
         """The object that the model replies with; asked once more where it cannot be read.
 
-        `kind` is a Struct, whose JSON schema is asked for where the endpoint offers that; `see`
+        `kind` is a Struct, whose JSON schema is asked for where the endpoint offers that; `check`
         says in words what is wrong with its fields, or raises a Fallen of its own. The model is
-        told either once. Raises Fallen with one of REASONS, or that of `see`.
+        told either once. Raises Fallen with one of REASONS, or that of `check`.
         """
         schema = schema_of(kind)
         turns = tuple(messages)
@@ -92,7 +92,7 @@ class Ask:
             reply = await self._reply(role, turns, schema)
             try:
                 made = read_object(reply.text, kind)
-                problem = see(made)
+                problem = check(made)
                 if problem is None:
                     return made
                 found = Fallen("wrong_fields", problem)
@@ -169,7 +169,7 @@ class Ask:
         finally:
             del self._flying[key]
             arrived.set()
-        await self._calls[role].see_reached(reply, _ADVICE)
+        await self._calls[role].check_reached(reply, _ADVICE)
         return reply
 
     def _recalled(self, asked: Asked, key: str) -> Reply | None:

@@ -12,9 +12,9 @@ from trueground.builders.base import Builder
 from trueground.errors import UsageError, unknown_name
 from trueground.models.asker import OPTIONS
 from trueground.models.base import ChatModel, Params
-from trueground.models.options import ModelOptions, see_variable
+from trueground.models.options import ModelOptions, check_variable
 from trueground.models.registry import make_model
-from trueground.plugins import Given, read_model
+from trueground.plugins import PartSpec, parse_model_part
 
 _OWN = ("temperature", "max_tokens")
 
@@ -89,8 +89,8 @@ def _made(role: str, written: str | ChatModel, endpoint: Endpoint, *, writes: bo
     )
     if not isinstance(written, str):
         return Asked(written, params)
-    name, given = read_model(role.replace("_", "-"), written)
-    given.see((*OPTIONS, *_OWN))
+    name, given = parse_model_part(role.replace("_", "-"), written)
+    given.check((*OPTIONS, *_OWN))
     if "temperature" in given.options:
         none = given.options["temperature"] == "none"
         cold = None if none else given.number("temperature", None, 0)
@@ -100,11 +100,11 @@ def _made(role: str, written: str | ChatModel, endpoint: Endpoint, *, writes: bo
     return Asked(make_model(name, _options(role, given, endpoint)), params)
 
 
-def _options(role: str, given: Given, endpoint: Endpoint) -> ModelOptions:
+def _options(role: str, given: PartSpec, endpoint: Endpoint) -> ModelOptions:
     own = given.options
     for key in (own.get("api_key_env"), endpoint.api_key_env):
         if key is not None:
-            see_variable(f"the model of the role {role}: api_key_env", key)
+            check_variable(f"the model of the role {role}: api_key_env", key)
     return replace(
         endpoint.options(),
         base_url=own.get("base_url", endpoint.base_url),

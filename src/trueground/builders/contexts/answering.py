@@ -91,7 +91,7 @@ async def _made_up(sample: Sample, prompt: Prompt, ask: Ask) -> Target:
     )
     made = await ask.object("writer", messages, NewAnswer)
     answer = " ".join(made.new_answer.split())
-    why = _see(answer, sample)
+    why = _check(answer, sample)
     if why is not None:
         refused = {"question": source.question, "old_answers": source.answers}
         made_up = {"new_answer": made.new_answer, "justification": made.justification}
@@ -99,7 +99,7 @@ async def _made_up(sample: Sample, prompt: Prompt, ask: Ask) -> Target:
     return Target(sample.id, sample.task, source, answer, why=made.justification)
 
 
-def _see(answer: str, sample: Sample) -> Why | None:
+def _check(answer: str, sample: Sample) -> Why | None:
     """Why a made-up answer is none, or no new one."""
     source = sample.source
     longest = max(_LONGEST, *(2 * words(old) for old in source.answers))

@@ -45,7 +45,7 @@ class _Reader:
 
     def __call__(self) -> Iterator[Question | Dropped]:
         found = list(self._all())
-        self._see([one for one in found if isinstance(one, Question)])
+        self._check([one for one in found if isinstance(one, Question)])
         return iter(found)
 
     def _all(self) -> Iterator[Question | Dropped]:
@@ -85,7 +85,7 @@ class _Reader:
         contents[content], ids[question.id] = f"{question.id!r}", row.place
         return question
 
-    def _see(self, questions: Sequence[Question]) -> None:
+    def _check(self, questions: Sequence[Question]) -> None:
         """There is something to do, for every task that was asked for. InputError."""
         where = ", ".join(map(str, self._files))
         if not questions:
@@ -105,7 +105,7 @@ class _Reader:
 def read_question(place: str, stem: str, row: dict[str, Any], settings: Settings) -> Question:
     """One row. InputError: a field is wrong; _Left: it is left out, and why."""
     fields = Fields(place, row if _has_id(row) else {**row, "id": _made_id(row)})
-    _see_text(fields, row)
+    _check_text(fields, row)
     question = fields.text("question")
     allowed: list[TaskName] = []
     made: dict[str, Any] = {}
@@ -122,7 +122,7 @@ def read_question(place: str, stem: str, row: dict[str, Any], settings: Settings
     if not tasks:
         detail = f"{place}: it allows {', '.join(allowed)}"
         raise _Left(fields.id, "no_task", detail)
-    _see_size(fields, made.get("context", ""), settings.max_words)
+    _check_size(fields, made.get("context", ""), settings.max_words)
     subset = dataset_name(fields.text("subset", "dataset")) if _named(row) else stem
     return Question(id=fields.id, question=question, subset=subset, tasks=tasks, **made)
 
@@ -151,7 +151,7 @@ def _passage(fields: Fields, value: Any) -> str:
     return value
 
 
-def _see_text(fields: Fields, row: dict[str, Any]) -> None:
+def _check_text(fields: Fields, row: dict[str, Any]) -> None:
     """No control characters or broken letters in anything that is used. _Left."""
     for name in ("question", "context", "contexts", "references", "answers", "answer", "choices"):
         for text in _texts(row.get(name)):
@@ -168,7 +168,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(one)
 
 
-def _see_size(fields: Fields, context: str, most: int) -> None:
+def _check_size(fields: Fields, context: str, most: int) -> None:
     found = words(context) if len(context) > most else 0  # a word has a character at least
     if found > most:
         detail = f"{fields.place}: {found:,} words, --max-context-words {most:,}"

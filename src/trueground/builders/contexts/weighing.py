@@ -57,9 +57,9 @@ class Weighed:
 
     def _work(self, items: Sequence[Judged]) -> list[Judged | Dropped]:
         self._judged_twice = [one for one in items if one.second is not None]
-        return [self._see(one) for one in items]
+        return [self._check(one) for one in items]
 
-    def _see(self, judged: Judged) -> Judged | Dropped:
+    def _check(self, judged: Judged) -> Judged | Dropped:
         why, second = judged.against, judged.second_against
         if why is None and second is not None and self._drops:
             why = (_SECOND, f"{second[0]}: {second[1]}")

@@ -100,12 +100,12 @@ def options_text(choices: Sequence[Choice]) -> str:
 
 async def _written(target: Target, messages: Sequence[Message], ask: Ask) -> Written:
     if target.task == "unanswerable":
-        gone = await ask.object("writer", messages, WithoutAnswer, see=_blank)
+        gone = await ask.object("writer", messages, WithoutAnswer, check=_blank)
         return _made(target, gone.context, gone.added, gone.justification)
     if target.task == "inconsistent":
-        new = await ask.object("writer", messages, WithNewAnswer, see=_blank)
+        new = await ask.object("writer", messages, WithNewAnswer, check=_blank)
         return _made(target, new.context, new.evidence, f"{new.supported}\n{new.replaced}")
-    option = await ask.object("writer", messages, WithOption, see=_blank)
+    option = await ask.object("writer", messages, WithOption, check=_blank)
     return _made(target, option.context, option.evidence, option.justification)
 
 

@@ -27,7 +27,7 @@ def by_id(passages: Iterable[Context]) -> Mapping[str, Context]:
     return {f"L_DOC{number}": passage for number, passage in enumerate(passages)}
 
 
-def see_retriever(written: str, *, try_it: bool) -> None:
+def check_retriever(written: str, *, try_it: bool) -> None:
     """See that the retriever can be had before anything is paid for.
 
     UsageError: what was written; MissingExtraError, where it is tried.

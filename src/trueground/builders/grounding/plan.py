@@ -11,7 +11,7 @@ from trueground.benchmarks.values import text_of, whole_of
 from trueground.builders.asking.others import told
 from trueground.builders.base import Dataset, Material, Plan, Stage, Whole
 from trueground.builders.grounding.conflict.conflict import conflict_stage, no_conflict
-from trueground.builders.grounding.distractors import by_id, distractors_stage, see_retriever
+from trueground.builders.grounding.distractors import by_id, check_retriever, distractors_stage
 from trueground.builders.grounding.documents.document import Document
 from trueground.builders.grounding.documents.library import Library, open_library
 from trueground.builders.grounding.documents.passages import passages
@@ -30,7 +30,7 @@ from trueground.builders.grounding.settings import settle
 from trueground.builders.people import People
 from trueground.claims import Decomposer, get_decomposer
 from trueground.models.estimate import CHARACTERS_PER_TOKEN
-from trueground.plugins import read_given
+from trueground.plugins import parse_part
 from trueground.records import FileInfo
 
 AnyStage = Stage[Any, Any] | Whole[Any, Any]
@@ -61,7 +61,7 @@ class _Parts:
         self.top = whole_of(options, "distractors", 0)
         self.retriever = text_of(options, "retriever") or "bm25"
         if self.top:
-            see_retriever(self.retriever, try_it=not material.dry_run)
+            check_retriever(self.retriever, try_it=not material.dry_run)
         self.people: People = people_of(material.labels)
         self._judge = text_of(options, FACT_JUDGE) or "lexical"
         self.facts = FactJudge(self._judge, cache=material.cache)
@@ -136,7 +136,7 @@ def _bare() -> Whole[Original, Instance]:
 
 
 def _told(part: Any, written: str) -> Callable[[], Mapping[str, Any]]:
-    name = read_given("model", written).model or written
+    name = parse_part("model", written).model or written
     return told(name, part.signature, lambda: part.spent)
 
 

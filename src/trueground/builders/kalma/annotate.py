@@ -10,8 +10,8 @@ from trueground.builders.asking.ask import Ask
 from trueground.builders.base import Stage, Usual
 from trueground.builders.checks.forms import REASONS as FORM_REASONS
 from trueground.builders.fallen import Fallen
-from trueground.builders.kalma.asking import RULES, checked, see_form
-from trueground.builders.kalma.citing import facts_of, see_same_words
+from trueground.builders.kalma.asking import RULES, check_form, checked
+from trueground.builders.kalma.citing import check_same_words, facts_of
 from trueground.builders.kalma.items import Counted, Draft, Fact, grown
 from trueground.builders.kalma.pool import pool, told
 from trueground.models.marks import block, mark_for
@@ -53,7 +53,7 @@ def make_annotating(prompt: Prompt, skipped: Collection[str]) -> Stage[Counted, 
             }
         )
         made = await checked(
-            ask, "writer", messages, Annotated, lambda made: _see(made, item, facts)
+            ask, "writer", messages, Annotated, lambda made: _check(made, item, facts)
         )
         found = facts_of(read_triples(made.paragraph, item.graphs), facts, item.graphs)
         return [grown(item, Draft, text=plain(made.paragraph), knowledge=(tuple(found),))]
@@ -72,8 +72,8 @@ def make_annotating(prompt: Prompt, skipped: Collection[str]) -> Stage[Counted, 
     )
 
 
-def _see(made: Annotated, item: Counted, facts: Sequence[Fact]) -> None:
-    see_form(made.paragraph, item.paragraph + told(facts, item))
-    see_same_words(made.paragraph, item.paragraph, item.graphs)
+def _check(made: Annotated, item: Counted, facts: Sequence[Fact]) -> None:
+    check_form(made.paragraph, item.paragraph + told(facts, item))
+    check_same_words(made.paragraph, item.paragraph, item.graphs)
     if not facts_of(read_triples(made.paragraph, item.graphs), facts, item.graphs):
         raise Fallen("nothing_cited", "no citation of the knowledge stands in the paragraph")

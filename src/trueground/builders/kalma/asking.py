@@ -30,23 +30,23 @@ async def checked(
     asked.REASONS.
     """
 
-    def see(made: T) -> None:
+    def check_and_keep(made: T) -> None:
         try:
             check(made)
         except Fallen as fallen:
             refused = msgspec.to_builtins(made)
             raise Fallen(fallen.reason, fallen.detail, made=refused) from None
 
-    return await ask.object(role, messages, kind, see=see)
+    return await ask.object(role, messages, kind, check=check_and_keep)
 
 
-def see_form(text: str, shown: str) -> None:
+def check_form(text: str, shown: str) -> None:
     """The text holds nothing odd that was not shown. Fallen: one of checks.forms.REASONS."""
     if odd := odd_form(text, shown):
         raise Fallen(*odd)
 
 
-def see_numbers(field: str, numbers: Sequence[int], count: int) -> str | None:
+def check_numbers(field: str, numbers: Sequence[int], count: int) -> str | None:
     """What is wrong with numbers of things that were told, from 1, in words."""
     wrong = next((number for number in numbers if not 1 <= number <= count), None)
     if wrong is None:
@@ -54,7 +54,7 @@ def see_numbers(field: str, numbers: Sequence[int], count: int) -> str | None:
     return f"{field}: found {wrong}; expected numbers from 1 to {count}"
 
 
-def see_language(text: str, original: str, wanted: bool) -> None:
+def check_language(text: str, original: str, wanted: bool) -> None:
     """The text is in the original's language, as far as can be told. Fallen: other_language."""
     found = other_language(text, original) if wanted else None
     if found is not None:

@@ -28,7 +28,7 @@ def bare(text: str, graphs: Sequence[Graph]) -> str:
     return plain(without(composed, triple_brackets(composed, graphs)))
 
 
-def see_same_words(changed: str, original: str, graphs: Sequence[Graph]) -> None:
+def check_same_words(changed: str, original: str, graphs: Sequence[Graph]) -> None:
     """An annotated paragraph is the original with brackets in it. Fallen: paragraph_changed."""
     if _letters(bare(changed, graphs)) != _letters(original):
         place = _differs(bare(changed, graphs), original)
@@ -78,7 +78,7 @@ def added(changed: str, before: str, graphs: Sequence[Graph]) -> str:
     return rest
 
 
-def see_cited(found: Collection[Fact], wanted: Fact, before: Collection[Fact]) -> None:
+def check_cited(found: Collection[Fact], wanted: Fact, before: Collection[Fact]) -> None:
     """Of new knowledge just the wanted is cited. Fallen: knowledge_not_cited, other_knowledge."""
     if wanted not in found:
         raise Fallen("knowledge_not_cited", f"{_written(*wanted)} is not cited")

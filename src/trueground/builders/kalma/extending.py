@@ -16,8 +16,8 @@ from trueground.builders.base import Stage, Usual
 from trueground.builders.checks.forms import REASONS as FORM_REASONS
 from trueground.builders.fallen import Fallen
 from trueground.builders.kalma.annotate import REASONS as ANNOTATE_REASONS
-from trueground.builders.kalma.asking import RULES, checked, see_form, see_language
-from trueground.builders.kalma.citing import added, bare, facts_of, see_cited
+from trueground.builders.kalma.asking import RULES, check_form, check_language, checked
+from trueground.builders.kalma.citing import added, bare, check_cited, facts_of
 from trueground.builders.kalma.items import Draft, Fact, grown
 from trueground.builders.kalma.pool import name_by_id, pool, told
 from trueground.builders.kalma.selection import near_ties, order, scored, specificity
@@ -172,15 +172,15 @@ async def _extended(
     """The paragraph with one sentence more that cites the fact. Fallen."""
     facts = pool(draft, settings.skipped)
 
-    def see(made: Extended) -> None:
-        see_form(made.paragraph, draft.text + told([fact], draft))
+    def check(made: Extended) -> None:
+        check_form(made.paragraph, draft.text + told([fact], draft))
         rest = added(made.paragraph, draft.text, draft.graphs)
         sentences = read_triples(rest, draft.graphs)
-        see_cited(facts_of(sentences, facts, draft.graphs), fact, draft.facts)
+        check_cited(facts_of(sentences, facts, draft.graphs), fact, draft.facts)
         words = " ".join(one.text for one in sentences)
-        see_language(words, draft.paragraph, settings.language)
+        check_language(words, draft.paragraph, settings.language)
 
-    made = await checked(ask, "writer", _messages(prompt, draft, fact), Extended, see)
+    made = await checked(ask, "writer", _messages(prompt, draft, fact), Extended, check)
     return grown(draft, Draft, text=plain(made.paragraph), knowledge=(*draft.knowledge, (fact,)))
 
 

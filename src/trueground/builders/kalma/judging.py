@@ -10,7 +10,7 @@ import msgspec
 from trueground.builders.asking.ask import Ask
 from trueground.builders.base import Stage, Usual
 from trueground.builders.fallen import Fallen
-from trueground.builders.kalma.asking import see_numbers
+from trueground.builders.kalma.asking import check_numbers
 from trueground.builders.kalma.items import VERSIONS, Asked, Judged, Verdict, grown
 from trueground.builders.kalma.pool import for_people
 from trueground.models.base import Message
@@ -50,7 +50,7 @@ def make_judging(prompt: Prompt, required: bool) -> Stage[Asked, Judged]:
                 "judge",
                 _messages(prompt, item, item.question(version)),
                 Opinion,
-                see=lambda opinion: see_numbers("needed", opinion.needed, count),
+                check=lambda opinion: check_numbers("needed", opinion.needed, count),
             )
         except Fallen as fallen:
             if required or fallen.passing:

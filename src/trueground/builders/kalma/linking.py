@@ -202,10 +202,10 @@ def _only(aligned: Sequence[tuple[_Joined, list[Edge]]]) -> tuple[_Joined, list[
 
 
 def _first_of(
-    some: Sequence[tuple[_Joined, list[Edge]]], see: Callable[[list[Edge]], bool]
+    some: Sequence[tuple[_Joined, list[Edge]]], check: Callable[[list[Edge]], bool]
 ) -> list[tuple[_Joined, list[Edge]]]:
     """Those whose edges are so, if there are any; else all."""
-    return [one for one in some if see(one[1])] or list(some)
+    return [one for one in some if check(one[1])] or list(some)
 
 
 def _many(qids: Sequence[str]) -> str:

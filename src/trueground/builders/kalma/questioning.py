@@ -29,7 +29,7 @@ _MOST_TOLD, _LEAST_TOLD = 0.5, 3  # share and number of the gold values
 _WHOLE = 0.9  # share of the paragraph's words: with so many it is told whole
 
 
-def see_question(question: str, draft: Draft, paragraph: str) -> None:
+def check_question(question: str, draft: Draft, paragraph: str) -> None:
     """One question about the two that does not answer itself. Fallen: one of REASONS."""
     text = question.strip()
     marks = sum(text.count(mark) for mark in _ENDS)

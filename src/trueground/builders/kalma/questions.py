@@ -12,11 +12,11 @@ from trueground.builders.base import Dropped, Stage, Usual, Whole
 from trueground.builders.checks import same_text
 from trueground.builders.checks.forms import REASONS as FORM_REASONS
 from trueground.builders.fallen import Fallen
-from trueground.builders.kalma.asking import RULES, checked, see_form, see_language
+from trueground.builders.kalma.asking import RULES, check_form, check_language, checked
 from trueground.builders.kalma.citing import bare
 from trueground.builders.kalma.items import VERSIONS, Asked, Draft, grown
 from trueground.builders.kalma.questioning import REASONS as QUESTION_REASONS
-from trueground.builders.kalma.questioning import see_question
+from trueground.builders.kalma.questioning import check_question
 from trueground.builders.kalma.settings import Settings
 from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
@@ -53,17 +53,21 @@ def make_questions(general: Prompt, specific: Prompt, settings: Settings) -> Sta
             mark = mark_for([text])
             messages = prompts[version].fill({"paragraph": block("PARAGRAPH", text, mark)})
             made = await checked(
-                ask, "writer", messages, OneQuestion, lambda made: _see(made.question, draft, text)
+                ask,
+                "writer",
+                messages,
+                OneQuestion,
+                lambda made: _check(made.question, draft, text),
             )
             found[version] = " ".join(made.question.split())
         if same_text(found["general"], found["specific"]):
             raise Fallen("same_question", shorten(found["general"]), made=found)
         return [grown(draft, Asked, bare=text, **found)]
 
-    def _see(question: str, draft: Draft, text: str) -> None:
-        see_form(question, text)
-        see_question(question, draft, text)
-        see_language(question, text, settings.language)
+    def _check(question: str, draft: Draft, text: str) -> None:
+        check_form(question, text)
+        check_question(question, draft, text)
+        check_language(question, text, settings.language)
 
     return Stage(
         "questions",

@@ -13,7 +13,7 @@ import msgspec
 from trueground.builders.asking.ask import Ask
 from trueground.builders.base import Stage, Usual
 from trueground.builders.fallen import Fallen
-from trueground.builders.kalma.asking import see_numbers
+from trueground.builders.kalma.asking import check_numbers
 from trueground.builders.kalma.citing import bare
 from trueground.builders.kalma.items import Draft
 from trueground.builders.kalma.pool import for_people
@@ -46,7 +46,7 @@ def make_saying(prompt: Prompt, rounds: int) -> Stage[Draft, Draft]:
                 "judge",
                 _messages(prompt, draft, told),
                 Heard,
-                see=lambda heard: see_numbers("said", heard.said, len(told)),
+                check=lambda heard: check_numbers("said", heard.said, len(told)),
             )
             for number, (sentence, fact) in enumerate(told, 1):
                 if number not in heard.said:

@@ -70,19 +70,19 @@ def _sorted_out(name: str, reasons: Any, found: Any) -> tuple[list[Any], list[Dr
     dropped: list[Dropped] = []
     for one in found:
         (dropped if isinstance(one, Dropped) else kept).append(one)
-    see_reasons(name, reasons, dropped)
-    see_ids(name, kept)
+    check_reasons(name, reasons, dropped)
+    check_ids(name, kept)
     return kept, dropped
 
 
-def see_reasons(name: str, reasons: Any, dropped: Sequence[Dropped]) -> None:
+def check_reasons(name: str, reasons: Any, dropped: Sequence[Dropped]) -> None:
     """ProtocolError where something fell for a reason that the stage does not declare."""
     for one in dropped:
         if one.reason not in reasons:
             raise ProtocolError(f"the stage {name} gave the reason {one.reason!r}, undeclared")
 
 
-def see_ids(name: str, items: Sequence[Any]) -> None:
+def check_ids(name: str, items: Sequence[Any]) -> None:
     """ProtocolError where two items have one id."""
     ids = Counter(item.id for item in items)
     twice = next((one for one, n in ids.items() if n > 1), None)

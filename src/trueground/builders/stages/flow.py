@@ -17,7 +17,7 @@ from trueground.builders.asking.ask import CALL_FAILED, REASONS, Ask
 from trueground.builders.base import Dropped, Plan, Stage, Whole
 from trueground.builders.directory import WORK, remove_stages, write_stage
 from trueground.builders.fallen import Fallen
-from trueground.builders.stages.accounts import Flowed, do_whole, see_ids, see_reasons
+from trueground.builders.stages.accounts import Flowed, check_ids, check_reasons, do_whole
 from trueground.builders.stages.patience import Patience
 from trueground.builders.stages.threads import in_daemon
 from trueground.builders.stages.worklog import Fell, Outcome, WorkLog, lines_of
@@ -81,17 +81,17 @@ async def do_stage(
         log.close()
     kept = [one for key in keys for one in made[key].kept]
     dropped = [one for key in keys for one in made[key].dropped]
-    _see_ids(folder, stage.name, kept)
+    _check_ids(folder, stage.name, kept)
     flowed = Flowed(stage.name, stage.doc, len(items), len(kept), _reasons(stage), dropped)
     flowed.again = [one for key in keys for one in again.get(key, ())]
     flowed.failed = len(again)
     return kept, flowed
 
 
-def _see_ids(folder: Path, stage: str, kept: Sequence[Any]) -> None:
+def _check_ids(folder: Path, stage: str, kept: Sequence[Any]) -> None:
     """ProtocolError, with file and lines, where two things that the stage gave have one id."""
     try:
-        see_ids(stage, kept)
+        check_ids(stage, kept)
     except ProtocolError as error:
         ids = Counter(item.id for item in kept)
         lines = lines_of(folder, stage, {one for one, n in ids.items() if n > 1})
@@ -172,7 +172,7 @@ def _read(stage: Stage[Any, Any], outcome: Outcome) -> Made:
     except msgspec.MsgspecError as error:
         raise ProtocolError(f"the stage {stage.name} gave what cannot be read: {error}") from None
     dropped = [Dropped(one.id, one.reason, one.detail, one.made) for one in outcome.dropped]
-    see_reasons(stage.name, _reasons(stage), dropped)
+    check_reasons(stage.name, _reasons(stage), dropped)
     return Made(kept, dropped)
 
 

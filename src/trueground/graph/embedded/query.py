@@ -44,11 +44,11 @@ def rows_of(
     from pyoxigraph import QueryBoolean, QueryTriples
 
     try:
-        _see_local(sparql, name)
+        _check_local(sparql, name)
         # The store's own substitutions want every variable selected, and miss some of its places.
         text, added = bound(sparql, bindings or {})
         if text != sparql:
-            _see_local(text, name)
+            _check_local(text, name)
         # The graph of the names is no part of what is asked; all else is in the default one.
         found = store.query(text, prefixes=PREFIXES, named_graphs=[])
     except SyntaxError as error:
@@ -92,7 +92,7 @@ def _text(term: object) -> str | None:
     return term.value if isinstance(term, Literal | NamedNode) else str(term)
 
 
-def _see_local(sparql: str, name: str) -> None:
+def _check_local(sparql: str, name: str) -> None:
     """GraphError where the store would ask another endpoint, or cannot read what could do so.
 
     The grammar lets keywords stick to almost anything, so its own parser is asked: a query without

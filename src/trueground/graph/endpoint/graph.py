@@ -12,7 +12,7 @@ from trueground.graph.base import Entity, Named, Row, id_order
 from trueground.graph.endpoint.asking import ATTEMPTS, TIMEOUT, Endpoint
 from trueground.graph.endpoint.worker import Broken, Worker
 from trueground.graph.rdf import ENTITY, entity_iri, names_no_entity, qid_of
-from trueground.graph.sparql.binding import bound, see_reading
+from trueground.graph.sparql.binding import bound, check_reading
 from trueground.graph.sparql.terms import is_text, language
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class EndpointGraph:
         """
         if not is_text(sparql):
             raise GraphError("the query is no text: it holds half of a character. Mend it")
-        see_reading(sparql)
+        check_reading(sparql)
         written, fixed = bound(sparql, bindings or {})
         rows = self._run(self._endpoint.ask(written)).rows()
         return iter([{**row, **fixed} for row in rows])

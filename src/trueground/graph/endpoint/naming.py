@@ -56,7 +56,7 @@ class Names:
         return self._labels.get(iri)
 
     def is_there(self, iri: str) -> bool:
-        """Whether anything is said of it, unless `see_there` found out otherwise."""
+        """Whether anything is said of it, unless `check_there` found out otherwise."""
         return self._there.get(iri, True)
 
     def value(self, iri: str) -> Value | None:
@@ -103,7 +103,7 @@ class Names:
         self._describing.update(described)
         await self.learn(one for p in predicates for one in (*self._describers(p), p))
 
-    async def see_there(self, silent: Iterable[str], values: Iterable[str]) -> None:
+    async def check_there(self, silent: Iterable[str], values: Iterable[str]) -> None:
         """Find out of which things nothing is said; of values only where that may be."""
         nameless = (v for v in values if self.label(v) is None and not v.startswith(_OURS))
         new = [one for one in dict.fromkeys((*silent, *nameless)) if one not in self._there]

@@ -98,7 +98,7 @@ class Reader:
         rows = await self._pages.about(wanted, make, _TOLD)
         found = await self._found(rows)
         silent = [one for one in wanted if one not in found and not said.get(one)]
-        await self._names.see_there(silent, _addresses(rows))
+        await self._names.check_there(silent, _addresses(rows))
         return {
             one: self._entity(one, said.get(one, {}), found.get(one, {}))
             for one in wanted

@@ -9,7 +9,7 @@ from trueground.graph.base import KnowledgeGraph
 from trueground.graph.linking.base import Recognizer
 from trueground.graph.linking.dictionary import Dictionary
 from trueground.graph.linking.spacy_pipeline import SpacyRecognizer
-from trueground.plugins import read_given
+from trueground.plugins import parse_part
 
 RECOGNIZERS = ("dictionary", "spacy")
 
@@ -19,13 +19,13 @@ def get_recognizer(written: str, graph: KnowledgeGraph, types: Sequence[str] = (
 
     Raises UsageError for another name, or no model; besides what the recognizers raise.
     """
-    given = read_given("recognizer", written)
+    given = parse_part("recognizer", written)
     if given.name not in RECOGNIZERS:
         raise unknown_name("recognizer", given.name, RECOGNIZERS)
     if given.name == "dictionary":
-        given.see((), model=False)
+        given.check((), model=False)
         return Dictionary(graph, types)
-    given.see(())
+    given.check(())
     if not given.model:
         raise UsageError(
             "the recognizer spacy needs a pipeline; write spacy:FOLDER, or spacy:PACKAGE such as "

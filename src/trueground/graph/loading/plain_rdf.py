@@ -97,7 +97,7 @@ class _Xml:
 
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
-        _see_depth(self._depth, self._path)
+        _check_depth(self._depth, self._path)
         if len(attributes) > _MOST_ATTRIBUTES:
             raise GraphError(
                 f"{self._path}: found {len(attributes):,} attributes of one element <{name[:60]}>; "
@@ -136,13 +136,13 @@ class _Json:
                     break
             elif sign in b"[{":
                 self._depth += 1
-                _see_depth(self._depth, self._path)
+                _check_depth(self._depth, self._path)
             else:
                 self._depth -= 1
         return some
 
 
-def _see_depth(depth: int, path: Path) -> None:
+def _check_depth(depth: int, path: Path) -> None:
     if depth > _DEEPEST:
         raise GraphError(
             f"{path}: found more than {_DEEPEST:,} elements, lists or objects in each other; "

@@ -43,7 +43,7 @@ def _tokens(sparql: str) -> Iterator[_Token]:
         yield _Token(match.lastgroup or "mark", match[0])
 
 
-def see_reading(sparql: str) -> None:
+def check_reading(sparql: str) -> None:
     """Raises GraphError for what is no SELECT or ASK: updates, and queries that make triples."""
     words = (t.text.upper() for t in _tokens(sparql) if t.kind == "word")
     first = next((word for word in words if word not in ("PREFIX", "BASE")), "")
@@ -76,7 +76,7 @@ def bound(sparql: str, bindings: Mapping[str, str]) -> tuple[str, Row]:
             seen.add(name)
         else:
             if token.kind == "iri":
-                _see_address(token.text, wanted)
+                _check_address(token.text, wanted)
             out.append(token.text)
         place.after(token)
     if absent := sorted(wanted.keys() - seen):
@@ -106,7 +106,7 @@ def _variable(name: str) -> str:
     return bare
 
 
-def _see_address(text: str, wanted: Mapping[str, str]) -> None:
+def _check_address(text: str, wanted: Mapping[str, str]) -> None:
     """`?a<?b&&?c>?d` reads as an address; whoever wrote it meant to compare."""
     if re.match(r"<[A-Za-z][A-Za-z0-9+.-]*:", text):
         return

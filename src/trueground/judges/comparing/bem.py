@@ -9,7 +9,7 @@ from trueground.encoders import parts_scorer
 from trueground.encoders.base import Parts, PartsScorer
 from trueground.encoders.options import encoder_options
 from trueground.judges.comparing.encoding import BROKEN, given_or, output_of, shares
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.types import Comparison, ComparisonRequest, Status
 
 # The published model is one of TensorFlow; this is its conversion.
@@ -17,7 +17,7 @@ MODEL = "kortukov/answer-equivalence-bem"
 _EQUIVALENT = ("equivalent", "equivalence")
 
 
-def bem(given: Given | None = None) -> Bem:
+def bem(given: PartSpec | None = None) -> Bem:
     """The probability that response and reference are equivalent answers to the question."""
     given = given_or("bem", given, ("label",))
     scorer = parts_scorer(given.model or MODEL, encoder_options(given))

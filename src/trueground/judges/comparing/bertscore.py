@@ -15,7 +15,7 @@ from trueground.errors import UsageError
 from trueground.judges.comparing.encoding import BROKEN, given_or
 from trueground.judges.comparing.matching import Matcher
 from trueground.judges.windows import RULE
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.types import Comparison, ComparisonRequest, Status
 
 MODEL = "FacebookAI/roberta-large"
@@ -31,7 +31,7 @@ LAYERS = {
 VALUES = ("precision", "recall", "f1")
 
 
-def bertscore(given: Given | None = None) -> BertScore:
+def bertscore(given: PartSpec | None = None) -> BertScore:
     """Tokens matched with tokens by a language model's states: precision, recall and F1."""
     given = given_or("bertscore", given, ("layer",))
     model = given.model or MODEL

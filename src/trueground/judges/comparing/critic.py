@@ -11,14 +11,14 @@ from trueground.encoders.options import encoder_options
 from trueground.judges.comparing.encoding import BROKEN, given_or, output_of, shares
 from trueground.judges.windowed import LEAST_ROOM
 from trueground.judges.windows import RULE, Span, cut
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.types import Comparison, ComparisonRequest, Status
 
 MODEL = "McGill-NLP/roberta-large-faithcritic"
 _HALLUCINATED = ("hallucination", "hallucinated", "unfaithful")
 
 
-def faith_critic(given: Given | None = None) -> FaithCritic:
+def faith_critic(given: PartSpec | None = None) -> FaithCritic:
     """The probability that a response says what its contexts do not hold."""
     given = given_or("faith-critic", given, ("label",))
     scorer = pair_scorer(given.model or MODEL, encoder_options(given))

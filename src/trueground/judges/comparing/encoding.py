@@ -9,7 +9,7 @@ import numpy as np
 
 from trueground.encoders.base import Floats
 from trueground.errors import MissingExtraError, UsageError
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 
 _OPTIONS = (
     "backend",
@@ -25,20 +25,20 @@ _ON_TORCH = ("bertscore",)
 BROKEN = "the model gave no finite numbers: its weights or its arithmetic are broken"
 
 
-def given_or(name: str, given: Given | None, more: Iterable[str] = ()) -> Given:
+def given_or(name: str, given: PartSpec | None, more: Iterable[str] = ()) -> PartSpec:
     """What was given, seen through; the bare comparer of that name where nothing was.
 
     MissingExtraError where nothing is installed that runs a model: the extra that runs every one.
     """
-    given = given or Given("comparer", name)
-    given.see((*_OPTIONS, *more))
+    given = given or PartSpec("comparer", name)
+    given.check((*_OPTIONS, *more))
     runs = ("torch",) if name in _ON_TORCH else ("torch", "onnxruntime")
     if not any(map(find_spec, runs)):
         raise MissingExtraError(f"the comparer {name}", "hf")
     return given
 
 
-def output_of(given: Given, model: str, labels: Sequence[str], wanted: Sequence[str]) -> int:
+def output_of(given: PartSpec, model: str, labels: Sequence[str], wanted: Sequence[str]) -> int:
     """The number of the output that is meant: the one of `label=`, or of one of the wanted names.
 
     Of two outputs without names (LABEL_0, LABEL_1) it is the second. UsageError where none is.

@@ -12,7 +12,7 @@ from trueground.models.asker import OPTIONS, Asker, Asks, model_of, params_of, s
 from trueground.models.base import ChatRequest, Reply
 from trueground.models.marks import block, blocks, mark_for
 from trueground.models.prompts import PromptFile, packaged_prompt, user_prompt
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.types import Comparison, ComparisonRequest, Status
 
 _PACKAGE = "trueground.judges.comparing"
@@ -34,8 +34,8 @@ class LanguageModelComparer(Asks):
     file: ClassVar[str]
     places: ClassVar[tuple[str, ...]]
 
-    def __init__(self, given: Given) -> None:
-        given.see((*OPTIONS, *_OWN))
+    def __init__(self, given: PartSpec) -> None:
+        given.check((*OPTIONS, *_OWN))
         self._params = params_of(given, MAX_TOKENS)
         path = given.options.get("prompt")
         if path is None:

@@ -54,10 +54,10 @@ class _Case:
     def hear(self, reply: Reply) -> None:
         reference = self.waiting.pop(0)
         self.asked += 1
-        heard = read_yes(reply, VALUE)
-        if heard.status is not Status.SCORED:
-            self.failed.append(heard)
-        elif heard.values[VALUE]:
+        prior_turns = read_yes(reply, VALUE)
+        if prior_turns.status is not Status.SCORED:
+            self.failed.append(prior_turns)
+        elif prior_turns.values[VALUE]:
             self.yes = reference
             self.waiting.clear()
 

@@ -50,7 +50,7 @@ class Match:
         self._best = np.full(len(response.vectors), -np.inf, np.float64)
         self._recall, self._count = 0.0, 0
 
-    def see(self, text: Tokens) -> None:
+    def check(self, text: Tokens) -> None:
         """Match with one more window of the text."""
         left, right = (part.vectors.astype(np.float64) for part in (self._response, text))
         cosines = left @ right.T
@@ -109,7 +109,7 @@ class Matcher:
             read = self._read([window for _, window in block])
             for (text, _), tokens in zip(block, read, strict=True):
                 for match in beside[text]:
-                    match.see(tokens)
+                    match.check(tokens)
         return matches
 
     def _whole(self, windows: dict[str, list[Window]]) -> dict[str, Tokens]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from trueground.judges.rating.base import Rater
 from trueground.judges.rating.rater import LLMRater
-from trueground.plugins import make, read_given
+from trueground.plugins import make, parse_part
 
 __all__ = ["LLMRater", "Rater", "make_rater", "raters"]
 
@@ -15,4 +15,4 @@ raters: dict[str, Callable[..., Rater]] = {"llm": LLMRater}
 
 def make_rater(text: str, *, cache: bool = True) -> Rater:
     """Return a new rater from `NAME:MODEL(option=value)`. Raises UsageError."""
-    return make("rater", raters, read_given("rater", text, cache=cache))
+    return make("rater", raters, parse_part("rater", text, cache=cache))

@@ -18,7 +18,7 @@ from trueground.models.asker import OPTIONS, Asker, Asks, model_of, params_of, s
 from trueground.models.base import ChatRequest, Message, Reply
 from trueground.models.marks import block, blocks, mark_for
 from trueground.models.prompts import Prompt, PromptFile
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.types import Rating, RatingRequest, Status
 
 _SAMPLED = 1.0  # the temperature of samples, as in G-Eval
@@ -39,8 +39,8 @@ class LLMRater(Asks):
 
     name = "llm"
 
-    def __init__(self, given: Given) -> None:
-        given.see((*OPTIONS, "temperature", "max_tokens"))
+    def __init__(self, given: PartSpec) -> None:
+        given.check((*OPTIONS, "temperature", "max_tokens"))
         self._params = params_of(given, MAX_TOKENS)
         self._asker = Asker(model_of(given), cache=given.cache)
         self._rubrics: dict[tuple[str, str], Prompt] = {}

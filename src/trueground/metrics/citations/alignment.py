@@ -13,7 +13,7 @@ from trueground.metrics.citations.counts import Counts, Tally, graphs_of, unansw
 from trueground.metrics.citations.hypotheses import hypothesis, place_of, request
 from trueground.metrics.citations.triples import tells
 from trueground.metrics.column import Column, Floats, Options
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.text.citations.base import Citation, Sentence
 from trueground.types import Claim, Verdict
 
@@ -57,11 +57,11 @@ def _kinds(o: Options) -> tuple[str, ...]:
     return ("alignment:paper" if o["variant"] == "paper" else "alignment",)
 
 
-def _counts(evidence: Evidence, o: Options) -> Counts:
+def _counts(evidence: BatchContext, o: Options) -> Counts:
     return evidence.once_judged(("alignment", o["variant"]), lambda: _counted(evidence, o))
 
 
-def _counted(evidence: Evidence, o: Options) -> Counts:
+def _counted(evidence: BatchContext, o: Options) -> Counts:
     tallies: list[Tally] = []
     pairs = zip(evidence.checks(*_kinds(o)), graphs_of(evidence.batch), strict=True)
     for i, (checked, why) in enumerate(pairs):
@@ -76,11 +76,11 @@ def _counted(evidence: Evidence, o: Options) -> Counts:
     return Counts.of(tallies)
 
 
-def _compute(evidence: Evidence, o: Options) -> Column:
+def _compute(evidence: BatchContext, o: Options) -> Column:
     return _counts(evidence, o).column
 
 
-def _totals(evidence: Evidence, o: Options) -> tuple[Floats, Floats]:
+def _totals(evidence: BatchContext, o: Options) -> tuple[Floats, Floats]:
     return _counts(evidence, o).totals
 
 

@@ -28,7 +28,7 @@ from trueground.metrics.citations.hypotheses import hypothesis, request
 from trueground.metrics.citations.topic import off_topic
 from trueground.metrics.citations.triples import VARIANT, first_round, tells
 from trueground.metrics.column import Column, Floats, Mask, Options, harmonic
-from trueground.metrics.evidence import Checked, Evidence
+from trueground.metrics.evidence import BatchContext, Checked
 from trueground.text.citations.base import Sentence
 from trueground.text.citations.triples import triple_key
 from trueground.types import Claim, Failure, Status, Triple
@@ -113,7 +113,9 @@ def _grid(item: _Item, checked: Checked, i: int) -> Mask:
     return np.array([bool(v.supported) for v in checked.verdicts], np.bool_).reshape(shape)
 
 
-def _tallies(evidence: Evidence, o: Options, one: Callable[[_Item, Mask, int], Tally]) -> Counts:
+def _tallies(
+    evidence: BatchContext, o: Options, one: Callable[[_Item, Mask, int], Tally]
+) -> Counts:
     variant = o["variant"]
     found = evidence.once(("absent", variant), lambda: _items(evidence.batch, variant))
     tallies: list[Tally] = []
@@ -125,7 +127,7 @@ def _tallies(evidence: Evidence, o: Options, one: Callable[[_Item, Mask, int], T
     return Counts.of(tallies)
 
 
-def _precision(evidence: Evidence, o: Options) -> Counts:
+def _precision(evidence: BatchContext, o: Options) -> Counts:
     """No unit where there is no [NA]; nothing absent makes every [NA] wrong."""
     excuses = o["off_topic"] == "right"
 
@@ -134,7 +136,7 @@ def _precision(evidence: Evidence, o: Options) -> Counts:
             return int(entails.sum()), len(entails)
         right: Mask = np.any(entails, axis=1)
         if excuses and item.sentences:
-            question = evidence.batch.heard[i]
+            question = evidence.batch.prior_turns[i]
             if not question.strip():
                 return Status.MISSING_FIELD
             excused = off_topic([s.text for s in item.sentences.values()], question)
@@ -145,7 +147,7 @@ def _precision(evidence: Evidence, o: Options) -> Counts:
     return evidence.once_judged(key, lambda: _tallies(evidence, o, one))
 
 
-def _recall(evidence: Evidence, o: Options) -> Counts:
+def _recall(evidence: BatchContext, o: Options) -> Counts:
     def one(item: _Item, entails: Mask, _i: int) -> Tally:
         if o["variant"] == _REFERENCE:
             return (int(entails.sum()), len(item.absent)) if item.sentences else Status.NO_CLAIMS
@@ -155,7 +157,7 @@ def _recall(evidence: Evidence, o: Options) -> Counts:
     return evidence.once_judged(key, lambda: _tallies(evidence, o, one))
 
 
-def _f1(evidence: Evidence, o: Options) -> Column:
+def _f1(evidence: BatchContext, o: Options) -> Column:
     return harmonic(_precision(evidence, o).column, _recall(evidence, o).column)
 
 
@@ -173,12 +175,15 @@ def _consistent(o: Options) -> None:
 
 
 def _metric(
-    name: str, compute: Callable[[Evidence, Options], Counts], options: dict[str, Option], doc: str
+    name: str,
+    compute: Callable[[BatchContext, Options], Counts],
+    options: dict[str, Option],
+    doc: str,
 ) -> Metric:
-    def column(evidence: Evidence, o: Options) -> Column:
+    def column(evidence: BatchContext, o: Options) -> Column:
         return compute(evidence, o).column
 
-    def totals(evidence: Evidence, o: Options) -> tuple[Floats, Floats]:
+    def totals(evidence: BatchContext, o: Options) -> tuple[Floats, Floats]:
         return compute(evidence, o).totals
 
     return Metric(

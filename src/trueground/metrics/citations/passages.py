@@ -15,7 +15,7 @@ from trueground.metrics.batch import Batch
 from trueground.metrics.citations.counts import Counts, Tally, unanswered
 from trueground.metrics.citations.passage_questions import Question, but, questions, there
 from trueground.metrics.column import Column, Floats, Options, harmonic
-from trueground.metrics.evidence import Checked, Evidence
+from trueground.metrics.evidence import BatchContext, Checked
 from trueground.metrics.options import abstain_option
 from trueground.types import Failure, Status, Verdict
 
@@ -42,7 +42,7 @@ class _Read:
     spared: bool
 
 
-def _read(evidence: Evidence) -> list[_Read]:
+def _read(evidence: BatchContext) -> list[_Read]:
     def make() -> list[_Read]:
         checks = enumerate(evidence.checks(KIND))
         return [_read_item(evidence.batch, item, checked) for item, checked in checks]
@@ -94,14 +94,14 @@ def _outcome(
     return "not_supporting"
 
 
-def _precision(evidence: Evidence, item: int) -> Tally:
+def _precision(evidence: BatchContext, item: int) -> Tally:
     read = _read(evidence)[item]
     outcomes = [outcome for told in read.outcomes for _, outcome in told]
     lost = read.lost if outcomes else None
     return lost or (sum(outcome in _GOOD for outcome in outcomes), len(outcomes))
 
 
-def _recall(evidence: Evidence, item: int) -> Tally:
+def _recall(evidence: BatchContext, item: int) -> Tally:
     pairs = zip(evidence.batch.numbered[item], _read(evidence)[item].together, strict=True)
     found = [verdict for sentence, verdict in pairs if sentence.text]
     lost = (v.status for v in found if v is not None and v.status is not Status.SCORED)
@@ -109,10 +109,10 @@ def _recall(evidence: Evidence, item: int) -> Tally:
     return next(lost, None) or (supported, len(found))
 
 
-_TALLIES: dict[str, Callable[[Evidence, int], Tally]] = {PRECISION: _precision, RECALL: _recall}
+_TALLIES: dict[str, Callable[[BatchContext, int], Tally]] = {PRECISION: _precision, RECALL: _recall}
 
 
-def _counts(evidence: Evidence, o: Options, name: str) -> Counts:
+def _counts(evidence: BatchContext, o: Options, name: str) -> Counts:
     """The counts of precision or recall under the policy on responses that decline."""
 
     def make() -> Counts:
@@ -122,12 +122,12 @@ def _counts(evidence: Evidence, o: Options, name: str) -> Counts:
     return evidence.once_judged(name, make).under(o["abstain"], evidence.abstained)
 
 
-def _f1(evidence: Evidence, o: Options) -> Column:
+def _f1(evidence: BatchContext, o: Options) -> Column:
     """From the two under one policy: so do runs, and their F1 agrees with those of the items."""
     return harmonic(_counts(evidence, o, PRECISION).column, _counts(evidence, o, RECALL).column)
 
 
-def _tells(evidence: Evidence, item: int) -> dict[str, Any]:
+def _tells(evidence: BatchContext, item: int) -> dict[str, Any]:
     """The sentences of an item, and what each citation does for its sentence."""
     sentences = evidence.batch.numbered[item]
     if not sentences or not evidence.batch.has("contexts")[item]:
@@ -148,17 +148,17 @@ def _tells(evidence: Evidence, item: int) -> dict[str, Any]:
 
 
 def _counted(name: str, doc: str) -> Metric:
-    def compute(evidence: Evidence, o: Options) -> Column:
+    def compute(evidence: BatchContext, o: Options) -> Column:
         return _counts(evidence, o, name).column
 
-    def totals(evidence: Evidence, o: Options) -> tuple[Floats, Floats]:
+    def totals(evidence: BatchContext, o: Options) -> tuple[Floats, Floats]:
         return _counts(evidence, o, name).totals
 
     return _metric(name, doc, compute, totals=totals)
 
 
 def _metric(
-    name: str, doc: str, compute: Callable[[Evidence, Options], Column], **of: Any
+    name: str, doc: str, compute: Callable[[BatchContext, Options], Column], **of: Any
 ) -> Metric:
     return Metric(
         name,

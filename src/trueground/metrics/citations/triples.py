@@ -16,7 +16,7 @@ import msgspec
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.citations.counts import Counts, Tally, graphs_of, unique
 from trueground.metrics.column import Column, Floats, Options, harmonic
-from trueground.metrics.evidence import Evidence
+from trueground.metrics.evidence import BatchContext
 from trueground.text.citations.base import Citation
 from trueground.text.citations.triples import Key, ids_by_name, keys_of, plain, triple_key
 from trueground.types import Failure, Graph, Status, Triple
@@ -44,14 +44,14 @@ class Cited:
         return [key for key, right in zip(self.keys, self.correct, strict=True) if right]
 
 
-def cited(evidence: Evidence, variant: str = "default") -> list[Cited]:
+def cited(evidence: BatchContext, variant: str = "default") -> list[Cited]:
     """What each item cites, beside what it was given and needs."""
     by_name = variant == "by_name"
     items = range(len(evidence.batch))
     return evidence.once(("cited", by_name), lambda: [_cited(evidence, i, by_name) for i in items])
 
 
-def _cited(evidence: Evidence, item: int, by_name: bool) -> Cited:
+def _cited(evidence: BatchContext, item: int, by_name: bool) -> Cited:
     batch = evidence.batch
     graphs = batch.graphs[item] or ()
     given = keys_of(graphs)
@@ -91,16 +91,16 @@ def first_round(meta: dict[str, Any] | None) -> set[Key] | Failure:
     return {triple_key(triple) for triple in triples or ()}
 
 
-def _tallies(evidence: Evidence, o: Options, one: Callable[[Cited, int], Tally]) -> Counts:
+def _tallies(evidence: BatchContext, o: Options, one: Callable[[Cited, int], Tally]) -> Counts:
     pairs = zip(cited(evidence, o["variant"]), graphs_of(evidence.batch), strict=True)
     return Counts.of([why or one(item, i) for i, (item, why) in enumerate(pairs)])
 
 
-def _correctness(evidence: Evidence, o: Options) -> Counts:
+def _correctness(evidence: BatchContext, o: Options) -> Counts:
     return _tallies(evidence, o, lambda item, _: (len(item.hits), len(item.keys)))
 
 
-def _precision(evidence: Evidence, o: Options) -> Counts:
+def _precision(evidence: BatchContext, o: Options) -> Counts:
     """Without a minimum set nothing can be in it, which says nothing about the answer."""
 
     def one(item: Cited, _i: int) -> Tally:
@@ -113,7 +113,7 @@ def _precision(evidence: Evidence, o: Options) -> Counts:
     return evidence.once(("citation_precision", o["variant"]), lambda: _tallies(evidence, o, one))
 
 
-def _recall(evidence: Evidence, o: Options) -> Counts:
+def _recall(evidence: BatchContext, o: Options) -> Counts:
     def one(item: Cited, i: int) -> Tally:
         if item.needed is None:
             return Status.MISSING_FIELD
@@ -128,11 +128,11 @@ def _recall(evidence: Evidence, o: Options) -> Counts:
     return evidence.once(("citation_recall", o["variant"]), lambda: _tallies(evidence, o, one))
 
 
-def _f1(evidence: Evidence, o: Options) -> Column:
+def _f1(evidence: BatchContext, o: Options) -> Column:
     return harmonic(_precision(evidence, o).column, _recall(evidence, o).column)
 
 
-def tells(evidence: Evidence, item: int) -> dict[str, Any]:
+def tells(evidence: BatchContext, item: int) -> dict[str, Any]:
     """The sentences with their citations, each marked; what is missed, and what is absent.
 
     Marks are those without a variant. A citation without an id has the `name` that stands in its
@@ -177,10 +177,10 @@ def tells(evidence: Evidence, item: int) -> dict[str, Any]:
 
 
 def _metric(name: str, needs: tuple[str, ...], count: _Count, doc: str) -> Metric:
-    def compute(evidence: Evidence, o: Options) -> Column:
+    def compute(evidence: BatchContext, o: Options) -> Column:
         return count(evidence, o).column
 
-    def totals(evidence: Evidence, o: Options) -> tuple[Floats, Floats]:
+    def totals(evidence: BatchContext, o: Options) -> tuple[Floats, Floats]:
         return count(evidence, o).totals
 
     return Metric(
@@ -197,7 +197,7 @@ def _metric(name: str, needs: tuple[str, ...], count: _Count, doc: str) -> Metri
     )
 
 
-_Count = Callable[[Evidence, Options], Counts]
+_Count = Callable[[BatchContext, Options], Counts]
 _NEEDS = ("knowledge", "gold_knowledge")
 
 METRICS = (

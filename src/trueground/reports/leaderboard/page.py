@@ -35,7 +35,7 @@ from trueground.reports.prompts import prompts_view
 from trueground.reports.shell import draw
 from trueground.reports.view import STATUS_WORDS
 from trueground.runs.directory import replacing
-from trueground.runs.outfile import see_ours, see_out_file
+from trueground.runs.outfile import check_ours, check_out_file
 from trueground.text.refusal import MEASURED
 from trueground.types import Status
 
@@ -61,7 +61,7 @@ def write_leaderboard(
     The arguments, and what is raised for them, are those of `leaderboard`. Raises OutputError where
     `out` is something else than an earlier leaderboard, WriteError where it cannot be written.
     """
-    see_replaceable(out)
+    check_replaceable(out)
     board = leaderboard(
         runs, with_published=with_published, models=models, baseline=baseline, outside=outside
     )
@@ -70,23 +70,23 @@ def write_leaderboard(
 
 def write(board: Leaderboard, out: Path, prompts: Sequence[Mapping[str, Any]] = ()) -> Path:
     """Write the page of a leaderboard. Raises OutputError, WriteError."""
-    see_replaceable(out)
+    check_replaceable(out)
     page = render(board, prompts)
     with replacing(out) as file:
         file.write(page.encode())
     return out
 
 
-def see_replaceable(out: Path) -> None:
+def check_replaceable(out: Path) -> None:
     """See that the page may be written to `out`. Raises OutputError."""
-    see_out_file(out, "leaderboard.html")
-    see_ours(out, MARK, "leaderboard of ours")
+    check_out_file(out, "leaderboard.html")
+    check_ours(out, MARK, "leaderboard of ours")
 
 
 def is_leaderboard(path: Path) -> bool:
     """Whether the file is an earlier leaderboard; a sweep writes one beside its runs."""
     try:
-        see_ours(path, MARK, "leaderboard of ours")
+        check_ours(path, MARK, "leaderboard of ours")
     except OutputError:
         return False
     return path.is_file()

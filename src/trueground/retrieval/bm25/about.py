@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from trueground.errors import InputError, MissingExtraError
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.retrieval.base import Passages
 
 ABOUT = "bm25.json"
@@ -40,9 +40,9 @@ class About(msgspec.Struct, frozen=True):
     layout: str = "bm25s-0.3"
 
 
-def options_of(given: Given) -> Options:
+def options_of(given: PartSpec) -> Options:
     """UsageError for an option that is not known or a value that cannot be meant."""
-    given.see(("stem", "k1", "b"), model=False)
+    given.check(("stem", "k1", "b"), model=False)
     default = Options()
     stem = given.text("stem", "true", ("true", "false")) == "true"
     k1, b = given.number("k1", default.k1, 0), given.number("b", default.b, 0)
@@ -53,7 +53,7 @@ def options_of(given: Given) -> Options:
     return Options(stem, k1 + 0.0, b + 0.0)
 
 
-def see_about(folder: Path, passages: Passages, options: Options) -> About:
+def check_about(folder: Path, passages: Passages, options: Options) -> About:
     """What the index says, if it is for these passages and options. InputError."""
     again = "delete the folder and build it again"
     path = folder / ABOUT

@@ -18,14 +18,14 @@ import msgspec
 
 from trueground.encoders.workers import cores
 from trueground.errors import InputError, UsageError, WorkerError, WriteError
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.retrieval.base import Hit, Kind, Opened, Passages, Progress
 from trueground.retrieval.bm25.about import (
     ABOUT,
     About,
     Options,
+    check_about,
     options_of,
-    see_about,
     stemmer_here,
 )
 from trueground.retrieval.bm25.blocks import BLOCK, blocks
@@ -138,14 +138,14 @@ def _work(queries: list[str], top: int) -> list[Found]:
     return _searcher.search(queries, top)
 
 
-def _folder(given: Given) -> str:
+def _folder(given: PartSpec) -> str:
     options = options_of(given)
     if options == Options():
         return "bm25"
     return f"bm25-{hashlib.sha256(msgspec.json.encode(options)).hexdigest()[:8]}"
 
 
-def _build(folder: Path, passages: Passages, given: Given, progress: Progress) -> None:
+def _build(folder: Path, passages: Passages, given: PartSpec, progress: Progress) -> None:
     build_bm25(folder, passages, options_of(given), progress)
 
 
@@ -167,7 +167,7 @@ def build_bm25(
     """
     stemmer = stemmer_here() if options.stem else None
     if folder.exists():
-        see_about(folder, passages, options)
+        check_about(folder, passages, options)
         return
     total = len(passages)
     if workers is None:
@@ -203,9 +203,9 @@ def _readable(texts: Iterable[str]) -> Iterator[str]:
         ) from error
 
 
-def _open(folder: Path, passages: Passages, given: Given) -> Opened:
+def _open(folder: Path, passages: Passages, given: PartSpec) -> Opened:
     options = options_of(given)
-    retriever = BM25OnDisk(folder, see_about(folder, passages, options))
+    retriever = BM25OnDisk(folder, check_about(folder, passages, options))
     return Opened(retriever, retriever.close)
 
 

@@ -181,7 +181,7 @@ class _Bare:
                 yield from self._with_text(map_rows(file))
             else:
                 if _kind(file) is None:
-                    _see_json(file)
+                    _check_json(file)
                 yield from plain_rows(file)
 
     def _with_text(self, rows: Iterable[Row]) -> Iterator[Row]:
@@ -193,7 +193,7 @@ class _Bare:
             self.count += 1
 
 
-def _see_json(file: Path) -> None:
+def _check_json(file: Path) -> None:
     """InputError unless a file with an unknown ending begins as JSON does."""
     with file.open("rb") as stream:
         start = stream.read(4_096).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]

@@ -60,7 +60,7 @@ class PassageStore:
         except (OSError, ValueError, EOFError) as error:
             raise torn(folder, str(error)) from error
         self._offsets = offsets
-        self._see_whole(size)
+        self._check_whole(size)
 
     @classmethod
     def write(
@@ -81,7 +81,7 @@ class PassageStore:
         a lone surrogate. OutputError: the folder is there and holds something. WriteError: the disk
         is full or may not be written.
         """
-        _see_free(folder)
+        _check_free(folder)
         part = folder.parent / f".{folder.name}-{secrets.token_hex(6)}"
         try:
             part.mkdir(parents=True)
@@ -90,7 +90,7 @@ class PassageStore:
                 folder.rmdir()
             part.rename(folder)
         except OSError as error:
-            _see_free(folder)
+            _check_free(folder)
             raise WriteError(
                 f"the passages could not be written to {folder}: {error.strerror or error}; "
                 f"{step(error)}, or choose another folder"
@@ -195,7 +195,7 @@ class PassageStore:
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise torn(self.folder, f"{LINES}: {error}") from None
 
-    def _see_whole(self, size: int) -> None:
+    def _check_whole(self, size: int) -> None:
         """InputError unless every file has the length that belongs to the others."""
         meta, folder = self._meta, self.folder
         lengths = {
@@ -241,6 +241,6 @@ class _View(Sequence[str]):
         return map(self._of, self._store.lines())
 
 
-def _see_free(folder: Path) -> None:
+def _check_free(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise OutputError(f"{folder} is there already; remove it, or choose another folder")

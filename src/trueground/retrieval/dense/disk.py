@@ -20,15 +20,15 @@ from trueground.encoders import EncoderOptions, PassageEncoder, passage_encoder
 from trueground.encoders.options import POOLINGS, encoder_options
 from trueground.encoders.workers import cores
 from trueground.errors import InputError, ProtocolError, UsageError
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.retrieval.base import Hit, Kind, Opened, Passages, Progress, turns_of
 from trueground.retrieval.dense.exact import exactly, nearest, slack
 from trueground.retrieval.dense.faiss_files import (
     Structure,
     Structured,
     build_structure,
+    check_structure,
     library,
-    see_structure,
 )
 from trueground.retrieval.dense.vectors_file import STORES, are_whole, open_vectors, write_vectors
 from trueground.retrieval.dense.vectors_file import Opened as Vectors
@@ -107,12 +107,12 @@ class DiskDense:
         return [exactly(rows, numbers, q, top) for numbers, q in zip(found, asked, strict=True)]
 
 
-def _folder(given: Given) -> str:
+def _folder(given: PartSpec) -> str:
     asked = _read(given)
     return _vectors_folder(given, asked) + asked.structure.files
 
 
-def _build(folder: Path, passages: Passages, given: Given, progress: Progress) -> None:
+def _build(folder: Path, passages: Passages, given: PartSpec, progress: Progress) -> None:
     asked = _read(given)
     if asked.structure.kind != "flat":
         library()
@@ -126,7 +126,7 @@ def _build(folder: Path, passages: Passages, given: Given, progress: Progress) -
         build_structure(folder, open_vectors(place, passages), asked.structure, progress)
 
 
-def _open(folder: Path, passages: Passages, given: Given) -> Opened:
+def _open(folder: Path, passages: Passages, given: PartSpec) -> Opened:
     asked = _read(given)
     place = folder.parent / _vectors_folder(given, asked)
     vectors = open_vectors(place, passages)
@@ -135,7 +135,7 @@ def _open(folder: Path, passages: Passages, given: Given) -> Opened:
         stack.callback(questions.close)
         if questions.only == "passages":
             raise _wrong_half(asked.questions, "passages", "write dense:QUESTIONS(passages=…)")
-        _see_same(place, asked, vectors, questions)
+        _check_same(place, asked, vectors, questions)
         structured, how = None, asked.structure.signature
         if asked.structure.kind != "flat":
             structured = Structured(folder, vectors, asked.structure)
@@ -144,20 +144,20 @@ def _open(folder: Path, passages: Passages, given: Given) -> Opened:
         return Opened(DiskDense(vectors, questions, structured, how), stack.pop_all().close)
 
 
-def _check(folder: Path, passages: Passages, given: Given) -> None:
+def _check(folder: Path, passages: Passages, given: PartSpec) -> None:
     """InputError: vectors or the structure over them are missing, cut off, or of other passages."""
     asked = _read(given)
     vectors = open_vectors(folder.parent / _vectors_folder(given, asked), passages)
     if asked.structure.kind != "flat":
-        see_structure(folder, vectors, asked.structure)
+        check_structure(folder, vectors, asked.structure)
 
 
 DENSE_KIND = Kind(_folder, _build, _open, _check)
 
 
-def _read(given: Given) -> _Asked:
+def _read(given: PartSpec) -> _Asked:
     """UsageError for what cannot be meant."""
-    given.see(_KNOWN)
+    given.check(_KNOWN)
     if given.model is None:
         raise UsageError("the retriever dense needs a model: dense:FOLDER or dense:NAME")
     kind = given.text("index", "flat", _OF_KIND)
@@ -188,7 +188,7 @@ def _read(given: Given) -> _Asked:
     return _Asked(given.model, passages, options, store, structure)
 
 
-def _vectors_folder(given: Given, asked: _Asked) -> str:
+def _vectors_folder(given: PartSpec, asked: _Asked) -> str:
     """The same wherever the model's folder lies, so that an index can be taken elsewhere."""
     name = _named(asked.passages)
     key = [name, *([option, given.options.get(option)] for option in _KEY)]
@@ -219,7 +219,7 @@ def _wrong_half(model: str, half: str, step: str) -> UsageError:
     return UsageError(f"{model} is that one of DPR's two encoders that is for {half}; {step}")
 
 
-def _see_same(place: Path, asked: _Asked, vectors: Vectors, questions: PassageEncoder) -> None:
+def _check_same(place: Path, asked: _Asked, vectors: Vectors, questions: PassageEncoder) -> None:
     """InputError where the questions' vectors cannot be compared with those that are there.
 
     An encoder of passages alone is compared only where its folder is here: a search has no need of

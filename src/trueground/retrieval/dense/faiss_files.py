@@ -116,7 +116,7 @@ def build_structure(
         raise WriteError(f"{folder}: writing the index failed: {reason(error)}") from error
 
 
-def see_structure(folder: Path, vectors: Opened, structure: Structure) -> None:
+def check_structure(folder: Path, vectors: Opened, structure: Structure) -> None:
     """InputError where the structure over these vectors is missing or cut off."""
     if len(vectors.rows) and not _is_whole(folder, vectors):
         raise InputError(
@@ -135,7 +135,7 @@ class Structured:
         self._index: Any = None
         if len(vectors.rows) == 0:
             return
-        see_structure(folder, vectors, structure)
+        check_structure(folder, vectors, structure)
         flag = self._faiss.IO_FLAG_MMAP
         if structure.kind == "hnsw":  # the older flag leaves its vectors in memory
             flag = getattr(self._faiss, "IO_FLAG_MMAP_IFC", flag)

@@ -18,16 +18,16 @@ from trueground.net.home import home
 from trueground.retrieval.base import Progress, no_progress
 from trueground.retrieval.corpora.reading import Note, Reading, no_note, reading_of
 from trueground.retrieval.index.file import PartMade, is_index, read_index_file
-from trueground.retrieval.index.opening import Index, open_index, parts_of, see_current
-from trueground.retrieval.index.sources import see, source_files
+from trueground.retrieval.index.opening import Index, check_current, open_index, parts_of
+from trueground.retrieval.index.sources import check, source_files
 from trueground.retrieval.index.steps import (
     are_whole,
     begun,
     building,
+    check_usable,
     make_passages,
     origin,
     put_away,
-    see_usable,
     there,
 )
 
@@ -58,9 +58,9 @@ def build_index(
             f"name the corpus that it was made from, {read_index_file(source).corpus}"
         )
     parts_of(retrievers)
-    seen = see(source, reading, progress)
+    seen = check(source, reading, progress)
     out = _place(origin(seen.files, reading)) if out is None else out
-    see_usable(source, out)
+    check_usable(source, out)
     state = None if rebuild else there(source, out, seen.files, reading)
     if state is None or not are_whole(out, state):
         with building(out, progress, note):
@@ -121,7 +121,7 @@ def ready_index(
         )
     if not retrievers:
         return open_index(source)
-    see_current(source)
+    check_current(source)
     return add_retrievers(source, retrievers, progress, note=note)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from trueground.errors import InputError, MissingExtraError, UsageError
 from trueground.net.cache import ResponseCache, searches_path
-from trueground.plugins import Given, read_given
+from trueground.plugins import PartSpec, parse_part
 from trueground.retrieval.base import Kind, Opened, Progress, no_progress
 from trueground.retrieval.corpora.reading import reading_of
 from trueground.retrieval.corpora.store import PassageStore
@@ -96,7 +96,7 @@ class Index:
                 ]
         return found
 
-    def see(self, written: str) -> None:
+    def check(self, written: str) -> None:
         """See that a retriever can be opened. UsageError; InputError: no files for it here."""
         if missing := [p.written for p in parts_of([written]) if p.folder not in self._made]:
             named = " ".join(f"--retriever '{part}'" for part in missing)
@@ -112,14 +112,14 @@ class Index:
         What is put together from others is computed anew from the kept hits of its parts.
         UsageError, MissingExtraError; InputError where the index holds no files for it.
         """
-        self.see(written)
+        self.check(written)
         with ExitStack() as stack:
             kept = None
             if cache:
                 kept = stack.enter_context(ResponseCache(searches_path()))
                 self._caches.append(kept)
 
-            def open_base(given: Given) -> Opened:
+            def open_base(given: PartSpec) -> Opened:
                 kind = kind_of(given)
                 opened = kind.open(self.path / kind.folder(given), self.passages, given)
                 label = given.name if given.model is None else f"{given.name}:{given.model}"
@@ -138,7 +138,7 @@ class Part(NamedTuple):
     folder: str
     written: str
     kind: Kind
-    given: Given
+    given: PartSpec
 
 
 def parts_of(retrievers: Iterable[str]) -> list[Part]:
@@ -146,7 +146,7 @@ def parts_of(retrievers: Iterable[str]) -> list[Part]:
     found: dict[str, Part] = {}
     for retriever in retrievers:
         for written in bases(retriever):
-            given = read_given("retriever", written)
+            given = parse_part("retriever", written)
             kind = kind_of(given)
             folder = kind.folder(given)
             found.setdefault(folder, Part(folder, given.written, kind, given))
@@ -158,11 +158,11 @@ def open_index(path: Path) -> Index:
 
     A corpus that is no longer there is no error: the index holds all that is needed.
     """
-    see_current(path)
+    check_current(path)
     return Index(path)
 
 
-def see_current(path: Path) -> IndexFile:
+def check_current(path: Path) -> IndexFile:
     """What index.json says. InputError: no index, or its corpus has changed since."""
     state = read_index_file(path)
     changed = difference(Path(state.corpus), state.files, reading_of(state.reading))

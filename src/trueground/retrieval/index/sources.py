@@ -52,7 +52,7 @@ def source_files(
     return found
 
 
-def see(source: Path, reading: Reading, progress: Progress = no_progress) -> Seen:
+def check(source: Path, reading: Reading, progress: Progress = no_progress) -> Seen:
     """`source_files`, and when that was. InputError."""
     now = time.time_ns()
     return Seen(source_files(source, reading, progress), now)

@@ -15,7 +15,7 @@ import msgspec
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
 from trueground.net.files import missing, part_of, remove_empty
 from trueground.net.locks import LOCK, locked
-from trueground.plugins import read_given
+from trueground.plugins import parse_part
 from trueground.retrieval.base import Progress, no_progress
 from trueground.retrieval.corpora.corpus import Entry
 from trueground.retrieval.corpora.reading import (
@@ -49,7 +49,7 @@ def origin(files: Sequence[SourceFile], reading: Reading) -> str:
     return hashlib.sha256(msgspec.json.encode(what)).hexdigest()
 
 
-def see_usable(source: Path, out: Path) -> None:
+def check_usable(source: Path, out: Path) -> None:
     """OutputError where an index cannot be made in `out`."""
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out} is a file; --out must name a folder")
@@ -203,7 +203,7 @@ def _unchanging(source: Path, reading: Reading, seen: Seen, note: Note) -> Itera
 def _folders(out: Path) -> list[str]:
     """The folders that an index has written: what its file names, and what lies beside that."""
     made = read_index_file(out).retrievers
-    kinds = {read_given("retriever", part.written).name for part in made.values()}
+    kinds = {parse_part("retriever", part.written).name for part in made.values()}
     here = [entry.name for entry in out.iterdir() if entry.is_dir()]
     return [
         name

@@ -82,7 +82,7 @@ def measure_all(
     unit, units = unit_numbers(len(given), clusters)
     columns, wanted = {}, {}
     for name, one in scores.items():
-        see_numbers(name, np.asarray(one, np.float64), given)
+        check_numbers(name, np.asarray(one, np.float64), given)
         wanted[name] = probability if isinstance(probability, bool) else probability[name]
         columns[name] = column(
             np.asarray(one, np.float64),
@@ -125,7 +125,7 @@ def unit_numbers(n: int, clusters: Clusters | None) -> tuple[Ints, int]:
     return unit.reshape(-1).astype(np.int64), int(unit.max(initial=-1)) + 1
 
 
-def see_numbers(name: str, scores: Floats, labels: Floats) -> None:
+def check_numbers(name: str, scores: Floats, labels: Floats) -> None:
     """InputError where there is not one score for each label, or where one is infinite."""
     if scores.ndim != 1 or scores.shape != labels.shape:
         raise InputError(

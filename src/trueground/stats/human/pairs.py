@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from trueground.stats.human.column import Column, column
 from trueground.stats.human.confusion import ratio
 from trueground.stats.human.intervals import varied
-from trueground.stats.human.measuring import Clusters, see_numbers, unit_numbers
+from trueground.stats.human.measuring import Clusters, check_numbers, unit_numbers
 from trueground.stats.human.ordinal import rank_measures
 from trueground.stats.human.reasons import LEAST, SAME
 from trueground.stats.human.resampling import resampled
@@ -66,7 +66,7 @@ def preferences(
     """
     metric = np.asarray(differences, np.float64)
     people = np.asarray(preferences, np.float64)
-    see_numbers("differences", metric, people)
+    check_numbers("differences", metric, people)
     unit, units = unit_numbers(len(people), clusters)
     one = column(
         metric,

@@ -13,7 +13,7 @@ from trueground.judges.calibration import METHODS
 from trueground.stats.held_out import Predicted, predicted
 from trueground.stats.logistic import brier, calibration_error, reliability
 from trueground.stats.thresholds import Floats, Mask
-from trueground.studies.calibrate.how import Curve, fit_curve, see_enough
+from trueground.studies.calibrate.how import Curve, check_enough, fit_curve
 
 
 class Curves:
@@ -37,7 +37,7 @@ class Curves:
         steps: bool = False,
     ) -> None:
         if not steps:
-            see_enough(method, labels)
+            check_enough(method, labels)
         self.method = method
         self._scores, self._labels, self._own, self._parts = scores, labels, own, parts
         self._clusters = clusters
@@ -118,7 +118,7 @@ def _read(method: str, scores: Floats, labels: Mask) -> Any:
     return fit_curve(method, scores, labels).read
 
 
-def see_verdicts(verdicts: Floats) -> None:
+def check_verdicts(verdicts: Floats) -> None:
     """InputError where a judge without scores says the same of all."""
     if verdicts.min() == verdicts.max():
         raise InputError(

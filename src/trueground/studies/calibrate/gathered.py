@@ -14,7 +14,7 @@ from trueground.claims import Decomposer
 from trueground.errors import InputError, UsageError
 from trueground.evaluate.checks import decompose
 from trueground.judges import Judge, ask, get_judge
-from trueground.plugins import read_given
+from trueground.plugins import parse_part
 from trueground.studies.calibrate.judged import Judged
 from trueground.studies.labelled.sets import LabelledSet, LabelledSets
 from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Verdict
@@ -30,7 +30,7 @@ def uncalibrated(judge: str | Judge, cache: bool) -> Judge:
     """
     if not isinstance(judge, str):
         return judge
-    given = read_given("judge", judge)
+    given = parse_part("judge", judge)
     if "calibration" in given.options:
         raise UsageError(
             f"the judge {given.name!r} has a calibration already "
@@ -95,7 +95,7 @@ class Gathered:
             self.clusters.append(int(one.clusters[row]))
             self.files.append(file)
 
-    def see_scores(self, judge: Judge) -> None:
+    def check_scores(self, judge: Judge) -> None:
         """UsageError where there are verdicts, and none has a score."""
         if self.scores and np.isnan(self.scores).all():
             raise no_scores(judge)

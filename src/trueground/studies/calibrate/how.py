@@ -101,7 +101,7 @@ def fit_curve(method: str, scores: Floats, labels: Mask) -> Curve:
     )
 
 
-def see_enough(method: str, labels: Mask) -> None:
+def check_enough(method: str, labels: Mask) -> None:
     """InputError where an isotonic curve would follow single records."""
     fewest = int(min(labels.sum(), (~labels).sum()))
     if method == "isotonic" and fewest < LEAST_OF_A_KIND:

@@ -20,12 +20,12 @@ from trueground.stats.thresholds import (
     MEASURES,
     Floats,
     auroc,
+    check_labelled,
     curve,
     measures_at,
-    see_labelled,
 )
 from trueground.studies.calibrate.by_file import told_by_file
-from trueground.studies.calibrate.curves import Curves, see_verdicts
+from trueground.studies.calibrate.curves import Curves, check_verdicts
 from trueground.studies.calibrate.how import How
 from trueground.studies.calibrate.judged import Judged
 from trueground.studies.calibrate.notes import no_bound, notes
@@ -54,8 +54,8 @@ class _Conclusion:
         j = self.judged
         if not j.by_verdict:
             return self.how.choose(j.scores, j.labels)
-        see_labelled(j.scores, j.labels)
-        see_verdicts(j.scores)
+        check_labelled(j.scores, j.labels)
+        check_verdicts(j.scores)
         return VERDICT
 
     @property

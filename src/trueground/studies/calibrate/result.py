@@ -9,7 +9,7 @@ from typing import Any
 from trueground.errors import OutputError
 from trueground.judges.calibration import FAMILY
 from trueground.runs.directory import write_json
-from trueground.runs.outfile import see_ours, see_out_file
+from trueground.runs.outfile import check_ours, check_out_file
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class Calibration:
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the file that a judge reads. Raises OutputError, WriteError."""
-        see_free(Path(path), overwrite)
+        check_free(Path(path), overwrite)
         write_json(Path(path), self.raw)
 
 
-def see_free(path: Path, overwrite: bool = False) -> None:
+def check_free(path: Path, overwrite: bool = False) -> None:
     """OutputError where the file may not be written; only a calibration is ever replaced."""
-    see_out_file(path, "calibration.json")
+    check_out_file(path, "calibration.json")
     if path.exists() and not overwrite:
         raise OutputError(f"{path} exists; choose another --out, or pass --overwrite to replace it")
-    see_ours(path, FAMILY, "calibration file of ours")
+    check_ours(path, FAMILY, "calibration file of ours")

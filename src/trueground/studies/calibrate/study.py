@@ -102,7 +102,7 @@ def calibrate(
                     gathered.add(one, row, weakest(part, asked, splitter))
                     row += len(part)
                     if how.chooses:
-                        gathered.see_scores(asked)
+                        gathered.check_scores(asked)
                     progress("score", gathered.asked, sets.n)
         return conclude(gathered.judged(asked, splitter), how)
 

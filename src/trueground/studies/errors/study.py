@@ -13,8 +13,8 @@ import msgspec
 from trueground.errors import InputError, OutputError, UsageError
 from trueground.judges.comparing import Comparer, compare, make_comparer
 from trueground.judges.comparing.error_category import VALUE
-from trueground.plugins import Given, read_given
-from trueground.runs.outfile import see_out_file
+from trueground.plugins import PartSpec, parse_part
+from trueground.runs.outfile import check_out_file
 from trueground.studies.errors.by_label import Drawn, by_label
 from trueground.studies.errors.distribution import distribution
 from trueground.studies.errors.file import Line, Read, merge, read_file, write_file
@@ -55,12 +55,12 @@ def sort_errors(
     InputError for a run without the metric or anything that tells of the label, OutputError for a
     file that is something else, UnreachableError and WriteError.
     """
-    _see_limit(metric, at_most)
+    _check_limit(metric, at_most)
     drawn = Drawn(resamples, seed, level)
     given = _proposer(proposer, cache)
     path = run / NAME if out is None else out
     chosen = choose(run, metric=metric, at_most=at_most, label=label)
-    see_out_file(path, NAME)
+    check_out_file(path, NAME)
     old = _old(path)
     merge(path, [_line(low, chosen) for low in chosen.items], old)  # before anything is paid
     lines = list(_by_rules(chosen) if given is None else _by_model(chosen, given, progress))
@@ -93,16 +93,16 @@ def items_of(path: Path) -> list[dict[str, Any]]:
     ]
 
 
-def _proposer(written: str, cache: bool) -> Given | None:
+def _proposer(written: str, cache: bool) -> PartSpec | None:
     """The language model that proposes; None for the rules. Raises UsageError."""
-    given = read_given("proposer", written, cache=cache)
+    given = parse_part("proposer", written, cache=cache)
     if given.name not in PROPOSERS:
         raise UsageError(
             f"unknown proposer {given.name!r}; it is rules, or a language model as "
             '"llm:MODEL(base_url=URL)"'
         )
     if given.name == "rules":
-        given.see((), model=False)
+        given.check((), model=False)
         return None
     if given.model is None:
         raise UsageError('the proposer llm needs a model; write "llm:MODEL(base_url=URL)"')
@@ -118,7 +118,7 @@ def _old(path: Path) -> Read:
         raise OutputError(f"{error}. The file stays; mend it, or choose another --out") from error
 
 
-def _see_limit(metric: str, at_most: float) -> None:
+def _check_limit(metric: str, at_most: float) -> None:
     if metric.partition("(")[0] == METRIC and not 0 <= at_most <= 1:
         raise UsageError(f"at_most={at_most!r}; expected a number from 0 to 1")
     if not isfinite(at_most):
@@ -155,7 +155,7 @@ def _by_rules(chosen: Chosen) -> Iterator[Line]:
         yield line
 
 
-def _by_model(chosen: Chosen, given: Given, progress: Progress) -> Iterator[Line]:
+def _by_model(chosen: Chosen, given: PartSpec, progress: Progress) -> Iterator[Line]:
     comparer = make_comparer("error-category", given, cache=given.cache)
     lines = [_line(low, chosen) for low in chosen.items]
     with closing(comparer):

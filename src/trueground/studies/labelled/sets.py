@@ -78,7 +78,7 @@ class LabelledSets:
             for one in self.given:
                 self._gather(one)
             self.sets = [one for one in self.given if one.n]
-            self._see()
+            self._check()
             self._open = stack.pop_all()
 
     @property
@@ -165,7 +165,7 @@ class LabelledSets:
         if one.check.bad_total:
             one.unused["bad_row"] = one.check.bad_total
 
-    def _see(self) -> None:
+    def _check(self) -> None:
         """Tell of sets without a label. InputError where nothing is left, or of one kind only."""
         for one in self.given:
             if not one.n:
@@ -175,7 +175,7 @@ class LabelledSets:
         n, positives = self.n, sum(one.positives for one in self.sets)
         same = len(np.unique(np.concatenate([one.labels for one in self.sets]))) == 1
         if self.rule.graded:
-            self._see_preferences()
+            self._check_preferences()
         if self.rule.graded or (self.rule.ordinal and not same):
             return
         if positives in (0, n):
@@ -204,7 +204,7 @@ class LabelledSets:
             f"({_counted(one.unused)})"
         )
 
-    def _see_preferences(self) -> None:
+    def _check_preferences(self) -> None:
         """InputError where people prefer nothing: no metric can agree with that."""
         if not any(one.labels.any() for one in self.sets):
             where = ", ".join(one.path for one in self.sets)

@@ -27,7 +27,7 @@ class Unscored:
     sets: int = 0
     _found: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
-    def see(self, one: ScoredSet) -> None:
+    def check(self, one: ScoredSet) -> None:
         """Find them in a set, with why."""
         self.sets += 1
         for key in one.scores:

@@ -29,7 +29,7 @@ def lacks(record: Record) -> str | None:
     return None if isinstance((record.meta or {}).get(OTHER), str) else NO_OTHER
 
 
-def see_pairs(sets: LabelledSets, stream: Stream | None) -> Stream:
+def check_pairs(sets: LabelledSets, stream: Stream | None) -> Stream:
     """Who scores them. InputError: a finished run, which has scores of one response only."""
     runs = [one.path for one in sets.sets if one.run is not None]
     if runs or stream is None:

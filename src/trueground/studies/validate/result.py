@@ -14,7 +14,7 @@ import orjson
 from trueground.errors import OutputError, UsageError
 from trueground.net.files import made, missing, remove_empty
 from trueground.runs.directory import MANIFEST, replacing, safe_name, write_error, write_json
-from trueground.runs.outfile import see_ours, see_out_file, see_page_file
+from trueground.runs.outfile import check_ours, check_out_file, check_page_file
 
 FORMAT = "trueground-validation-1"
 VALIDATION = "validation.json"
@@ -96,13 +96,13 @@ class Out:
                     f"--out {self.path}: {suffix} is no kind of file that is written; name a "
                     "folder, FILE.json or FILE.html"
                 )
-            self._see_folder()
+            self._check_folder()
             return
         if suffix == ".html":
-            see_page_file(self.path, FORMAT, self.overwrite)
+            check_page_file(self.path, FORMAT, self.overwrite)
             return
-        see_out_file(self.path, VALIDATION)
-        see_ours(self.path, FORMAT, _KIND)
+        check_out_file(self.path, VALIDATION)
+        check_ours(self.path, FORMAT, _KIND)
         if self.path.exists() and not self.overwrite:
             raise OutputError(
                 f"{self.path} exists; choose another --out, or pass --overwrite to replace it"
@@ -154,7 +154,7 @@ class Out:
         except OSError as error:
             raise write_error(items, error) from error
 
-    def _see_folder(self) -> None:
+    def _check_folder(self) -> None:
         try:
             self._made = missing(self.path)
             self.path.mkdir(parents=True, exist_ok=True)
@@ -175,7 +175,7 @@ class Out:
                 f"{self.path} holds files but no validation, so --overwrite leaves it alone; "
                 "choose another --out"
             )
-        see_ours(self.path / VALIDATION, FORMAT, _KIND)
+        check_ours(self.path / VALIDATION, FORMAT, _KIND)
 
 
 def _write_page(path: Path, raw: dict[str, Any]) -> None:

@@ -36,7 +36,7 @@ class Runs:
         """The metrics that are taken from a run."""
         return self._keys[one.number]
 
-    def see_signatures(self, others: Mapping[str, str]) -> None:
+    def check_signatures(self, others: Mapping[str, str]) -> None:
         """InputError where a metric of a run is another one than that of the files."""
         self._merge(others, "the files")
 

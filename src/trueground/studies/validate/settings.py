@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _OF_SINGLE = ("ordinal", "labels", "keep", "with_published")  # what is not for pairs
 
 
-class Given(TypedDict, total=False):
+class ValidateOptions(TypedDict, total=False):
     """The fields of `Settings` as keywords; each has a default."""
 
     label: str | None
@@ -121,7 +121,7 @@ class Settings:
             calibration=self.judge_calibration,
         )
 
-    def see_names(self) -> None:
+    def check_names(self) -> None:
         """UsageError for a metric that does not exist; those of runs may stand for judges."""
         if self.metrics is None:
             return
@@ -129,7 +129,7 @@ class Settings:
         texts = [p for part in given if isinstance(part, str) for p in split_specs(part)]
         parse_specs([split_key(text).spec for text in texts] or list(given))
 
-    def see_judging(self) -> None:
+    def check_judging(self) -> None:
         """UsageError: judges are named, and everything is judged already."""
         named = {
             "judge": self.judge,

@@ -27,13 +27,13 @@ from trueground.studies.validate.published import beside_published
 from trueground.studies.validate.result import Out, Validation
 from trueground.studies.validate.runs import Runs
 from trueground.studies.validate.scored import ScoredSet, read_run, score_sets
-from trueground.studies.validate.settings import Given, Settings
+from trueground.studies.validate.settings import Settings, ValidateOptions
 from trueground.studies.validate.totals import Totals
 from trueground.studies.validate.worst import describe
 
 
 def validate(
-    source: Any, *, out: str | Path | None = None, **settings: Unpack[Given]
+    source: Any, *, out: str | Path | None = None, **settings: Unpack[ValidateOptions]
 ) -> Validation:
     """How far metrics agree with human labels.
 
@@ -80,17 +80,17 @@ class _Study:
 
     def _run(self) -> Validation:
         s = self._set
-        s.see_names()  # a slip in a name should not cost a pass over the rows
+        s.check_names()  # a slip in a name should not cost a pass over the rows
         with ExitStack() as stack:
             sets = stack.enter_context(self._sets())
             self._notes += sets.notes
             runs = Runs(sets.sets, s.metrics)
             fresh = [one for one in sets.sets if one.run is None]
             if not fresh:
-                s.see_judging()
+                s.check_judging()
             parts = stack.enter_context(closing(s.parts()))
             stream = make_stream(self._fields(fresh), s.metrics, parts) if fresh else None
-            runs.see_signatures({} if stream is None else stream.signatures)
+            runs.check_signatures({} if stream is None else stream.signatures)
             manner = Manner(
                 sets.rule,
                 s.threshold,
@@ -104,7 +104,7 @@ class _Study:
             raw = head_of(manner, stream, runs)
             self._notes += lower_notes(raw)
             if s.pairs:
-                stream = pairs.see_pairs(sets, stream)
+                stream = pairs.check_pairs(sets, stream)
                 raw["preferences"], raw["mean"] = pairs.score_pairs(
                     sets, stream, manner, s.workers, s.progress
                 )
@@ -190,7 +190,7 @@ class _Study:
     ) -> dict[str, Any]:
         """The entry of one set; its items are written, and its lines given back."""
         of = one.set
-        unscored.see(one)
+        unscored.check(one)
         note = one_grade(of, manner.rule) if self._set.ordinal else one_kind(of)
         if note:
             self._notes.append(note)

@@ -30,24 +30,24 @@ REASONS = {
 Part = tuple[str, str, str]  # what it is, its old text, its new text
 
 
-def see_changes(original: Original, made: Conflict) -> None:
+def check_changes(original: Original, made: Conflict) -> None:
     """See that the new version is what it must be, as far as can be seen without a model.
 
     Raises Fallen with one of REASONS.
     """
     checks: Sequence[Callable[[Original, Conflict], None]] = (
-        _see_changed,
-        _see_language,
-        _see_gold,
-        _see_phrases,
-        _see_kept,
-        _see_answer,
+        _check_changed,
+        _check_language,
+        _check_gold,
+        _check_phrases,
+        _check_kept,
+        _check_answer,
     )
     for check in checks:
         check(original, made)
 
 
-def _see_changed(original: Original, made: Conflict) -> None:
+def _check_changed(original: Original, made: Conflict) -> None:
     texts = (*original.context_texts, *original.gold_texts)
     others = (*(context.text for context in made.contexts), *made.gold)
     if all(map(same_text, texts, others)):
@@ -59,14 +59,14 @@ def _see_changed(original: Original, made: Conflict) -> None:
             raise Fallen("not_in_original", change.old)
 
 
-def _see_language(original: Original, made: Conflict) -> None:
+def _check_language(original: Original, made: Conflict) -> None:
     new = "\n".join(context.text for context in made.contexts)
     found = other_language(new, "\n".join(original.context_texts))
     if found is not None:
         raise Fallen("other_language", f"found {found}")
 
 
-def _see_gold(original: Original, made: Conflict) -> None:
+def _check_gold(original: Original, made: Conflict) -> None:
     for number, new in zip(original.gold, made.gold, strict=True):
         fact = original.facts[number]
         at = fact.context
@@ -77,7 +77,7 @@ def _see_gold(original: Original, made: Conflict) -> None:
     raise Fallen("gold_unchanged", f"{len(made.gold)} gold facts")
 
 
-def _see_phrases(original: Original, made: Conflict) -> None:
+def _check_phrases(original: Original, made: Conflict) -> None:
     """Old phrases are gone, new ones stand in their place: in every part, title and answer too."""
     for what, old, new in _parts(original, made):
         for change in made.changes:
@@ -102,7 +102,7 @@ def _allowed(phrase: str, original: str, changes: Sequence[Change]) -> int:
     return sum(count(original, one.old) * count(one.new, phrase) for one in changes)
 
 
-def _see_kept(original: Original, made: Conflict) -> None:
+def _check_kept(original: Original, made: Conflict) -> None:
     """Sentences without a changed phrase are as they were, and the others but for a few words."""
     for what, old, new in _parts(original, made):
         touched = 0
@@ -118,7 +118,7 @@ def _see_kept(original: Original, made: Conflict) -> None:
                 raise Fallen("other_changed", f"{what}: {how} {' '.join(words)}")
 
 
-def _see_answer(original: Original, made: Conflict) -> None:
+def _check_answer(original: Original, made: Conflict) -> None:
     pair = original.pair
     definite = pair.form == "definite"
     olds, news = (pair.answers, made.answers) if definite else ((pair.answer,), (made.answer,))

@@ -64,10 +64,10 @@ def conflict_stage(
     async def work(item: Original, ask: Ask) -> Sequence[Instance]:
         made = await _revised(item, ask, writing)
         try:
-            changes.see_changes(item, made)
-            await facts.see_supported(made.gold, [one.text for one in made.contexts])
-            await judging.see_consistent(made, ask, judges)
-            await judging.see_follows(item, made, ask, judges)
+            changes.check_changes(item, made)
+            await facts.check_supported(made.gold, [one.text for one in made.contexts])
+            await judging.check_consistent(made, ask, judges)
+            await judging.check_follows(item, made, ask, judges)
         except Fallen as fallen:
             fallen.made = msgspec.to_builtins(made)
             raise
@@ -117,7 +117,7 @@ async def _revised(item: Original, ask: Ask, prompt: Prompt) -> Conflict:
             "mark": mark,
         }
     )
-    made = await ask.object("writer", filled, _Revision, see=lambda one: _see(one, item))
+    made = await ask.object("writer", filled, _Revision, check=lambda one: _check(one, item))
     new = [
         msgspec.structs.replace(old, text=_untitled(text, old.title))
         for old, text in zip(pair.contexts, made.contexts, strict=True)
@@ -132,7 +132,7 @@ async def _revised(item: Original, ask: Ask, prompt: Prompt) -> Conflict:
     )
 
 
-def _see(made: _Revision, item: Original) -> str | None:
+def _check(made: _Revision, item: Original) -> str | None:
     """What is wrong with the fields, in words for the writer."""
     counts = (
         ("contexts", made.contexts, len(item.pair.contexts)),

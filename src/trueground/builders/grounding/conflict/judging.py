@@ -47,7 +47,7 @@ def prompts(material: Material) -> Prompts:
     )
 
 
-async def see_consistent(made: Conflict, ask: Ask, prompts: Prompts) -> None:
+async def check_consistent(made: Conflict, ask: Ask, prompts: Prompts) -> None:
     """Nothing that stayed contradicts what is new: the judge must quote what does. Raises Fallen.
 
     A quote that stands in no context is asked for again; twice so, and the item falls.
@@ -65,19 +65,19 @@ async def see_consistent(made: Conflict, ask: Ask, prompts: Prompts) -> None:
         }
     )
 
-    def see(doubts: _Doubts) -> str | None:
+    def check(doubts: _Doubts) -> str | None:
         for one in doubts.contradictions:
             if not any(quoted(one.quote, text) for text in contexts):
                 return f'"{one.quote}" does not stand in the contexts; quote them word for word'
         return None
 
-    doubts = await ask.object("judge", filled, _Doubts, see=see)
+    doubts = await ask.object("judge", filled, _Doubts, check=check)
     if doubts.contradictions:
         first = doubts.contradictions[0]
         raise Fallen("contradiction", f'"{first.quote}": {first.why}')
 
 
-async def see_follows(item: Original, made: Conflict, ask: Ask, prompts: Prompts) -> None:
+async def check_follows(item: Original, made: Conflict, ask: Ask, prompts: Prompts) -> None:
     """The new contexts lead to the new answer and to no other. Raises Fallen.
 
     For a definite answer the judge is not told which it is, and must find it.

@@ -16,10 +16,10 @@ from trueground.builders.grounding.documents.meta_file import add_meta
 from trueground.builders.grounding.documents.passages import word_count
 from trueground.builders.grounding.documents.popularity import (
     NoNumber,
+    check_numbers,
     field_of,
     names_of,
     number,
-    see_numbers,
 )
 from trueground.builders.grounding.documents.reading import REASONS as READING
 from trueground.builders.grounding.documents.reading import found_files, read_all
@@ -139,7 +139,7 @@ def _documents(
             names.add(double, raw.id)
     links = {raw.id: resolved(raw, raw.id, names) for raw in kept}
     numbers, wrong = _numbers(kept, links, field)
-    see_numbers(numbers)
+    check_numbers(numbers)
     made: list[Document | Dropped] = []
     for one in found:
         if isinstance(one, Dropped):

@@ -34,7 +34,7 @@ def add_meta(
         try:
             names = [name for key in _KEYS if (name := name_in(row, key))]
             targets = targets_of(row["links"]) if "links" in row else None
-            _see_numbers(row, fields)
+            _check_numbers(row, fields)
         except BadField as problem:
             raise InputError(f"{place}, {problem}") from None
         if not names:
@@ -54,7 +54,7 @@ def add_meta(
         note(f"{path}: {rows} about no document that was read, first {strange[0]}")
 
 
-def _see_numbers(row: dict[str, Any], fields: Sequence[str]) -> None:
+def _check_numbers(row: dict[str, Any], fields: Sequence[str]) -> None:
     """Raises BadField."""
     for name in fields:
         try:

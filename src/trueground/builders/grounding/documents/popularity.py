@@ -61,7 +61,7 @@ def field_of(rows: Iterable[Mapping[str, Any]], asked: str | None) -> str:
     )
 
 
-def see_numbers(numbers: Mapping[str, float]) -> None:
+def check_numbers(numbers: Mapping[str, float]) -> None:
     """See that popular and unpopular can be told apart. `numbers` by id. InputError."""
     if len(numbers) < 2:
         raise InputError(

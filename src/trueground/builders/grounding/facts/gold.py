@@ -64,7 +64,7 @@ def gold_stage(
             raise Fallen("no_gold_facts", f"none of {len(item.facts)} facts was chosen")
         texts = [item.facts[number].text for number in chosen]
         try:
-            await facts.see_supported(texts, [one.text for one in item.pair.contexts])
+            await facts.check_supported(texts, [one.text for one in item.pair.contexts])
             gold = chosen
             if item.labelled is None:
                 gold = await needed_ones(item, chosen, ask, judging)
@@ -110,7 +110,7 @@ async def _proposed(item: Factual, ask: Ask, role: str, prompt: Prompt) -> tuple
             "mark": mark,
         }
     )
-    made = await ask.object(role, filled, _Proposal, see=lambda made: _see(made, item.facts))
+    made = await ask.object(role, filled, _Proposal, check=lambda made: _check(made, item.facts))
     try:
         numbers = {_number(one, item.facts) for one in made.needed}
     except Fallen as fallen:
@@ -119,7 +119,7 @@ async def _proposed(item: Factual, ask: Ask, role: str, prompt: Prompt) -> tuple
     return tuple(sorted(numbers))
 
 
-def _see(made: _Proposal, facts: Sequence[Fact]) -> str | None:
+def _check(made: _Proposal, facts: Sequence[Fact]) -> str | None:
     """What is wrong with the numbers; words that are none of the facts are another matter."""
     for one in made.needed:
         if not 1 <= one.number <= len(facts):

@@ -56,7 +56,7 @@ async def _judged(item: Factual, chosen: Sequence[int], ask: Ask, prompt: Prompt
             "mark": mark,
         }
     )
-    made = await ask.object("judge", filled, _Enough, see=lambda one: _see(one, len(chosen)))
+    made = await ask.object("judge", filled, _Enough, check=lambda one: _check(one, len(chosen)))
     if not made.enough:
         raise Fallen("not_enough_facts", listed)
     if definite and not matches(made.answer, pair.answers):
@@ -64,7 +64,7 @@ async def _judged(item: Factual, chosen: Sequence[int], ask: Ask, prompt: Prompt
     return set(made.unneeded)
 
 
-def _see(made: _Enough, facts: int) -> str | None:
+def _check(made: _Enough, facts: int) -> str | None:
     wrong = [number for number in made.unneeded if not 1 <= number <= facts]
     if wrong:
         return f"there is no fact {wrong[0]}; the facts have numbers from 1 to {facts}"

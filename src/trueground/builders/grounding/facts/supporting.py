@@ -29,7 +29,7 @@ class FactJudge:
         self.signature = self.judge.signature
         self._together = Together(self._judged)
 
-    async def see_supported(self, facts: Sequence[str], contexts: Sequence[str]) -> None:
+    async def check_supported(self, facts: Sequence[str], contexts: Sequence[str]) -> None:
         """See that each fact stands in one of the contexts.
 
         Raises Fallen with one of REASONS; `call_failed` where the judge could not be asked.

@@ -70,7 +70,7 @@ def classify_stage(
 
     async def work(found: Candidate, ask: Ask) -> list[Classified]:
         said = await ask.object(
-            "judge", _messages(prompt, found), Verdict, see=_objection(len(found.set.contexts))
+            "judge", _messages(prompt, found), Verdict, check=_objection(len(found.set.contexts))
         )
         try:
             _judge(found, said, choosing.min_quality)
@@ -110,14 +110,14 @@ def _messages(prompt: Prompt, found: Candidate) -> tuple[Message, ...]:
 
 
 def _objection(contexts: int) -> Callable[[Verdict], str | None]:
-    def see(said: Verdict) -> str | None:
+    def check(said: Verdict) -> str | None:
         if not set(said.contexts) <= set(range(1, contexts + 1)):
             return f'"contexts" is {said.contexts}; the documents have the numbers 1 to {contexts}'
         if not 1 <= said.quality <= _BEST:
             return f'"quality" is {said.quality}; expected 1 to {_BEST}'
         return None
 
-    return see
+    return check
 
 
 def _judge(found: Candidate, said: Verdict, least: int) -> None:

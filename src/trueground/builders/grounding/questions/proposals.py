@@ -110,17 +110,17 @@ class Candidate(msgspec.Struct, frozen=True):
 
 def checked(id_: str, found: Proposal, of: DocumentSet, before: Sequence[Candidate]) -> Candidate:
     """The proposal as a candidate. `before` are those of the same set. Raises Fallen."""
-    _see_words(found, before)
+    _check_words(found, before)
     read = " ".join(one.text for one in of.contexts)
     spoken = other_language(f"{found.question} {found.answer}", read)
     if spoken is not None:
         raise Fallen("other_language", f'{spoken}: "{shorten(found.question)}"')
-    needed = _see_evidence(found.evidence, of.contexts)
-    answers = _see_answers(found, needed)
+    needed = _check_evidence(found.evidence, of.contexts)
+    answers = _check_answers(found, needed)
     return Candidate(id_, of, found.question, found.answer, answers, tuple(found.evidence))
 
 
-def _see_words(found: Proposal, before: Sequence[Candidate]) -> None:
+def _check_words(found: Proposal, before: Sequence[Candidate]) -> None:
     for reason, text in (("blank_question", found.question), ("blank_answer", found.answer)):
         if not re.search(r"\w", text):
             raise Fallen(reason, f'"{shorten(text)}"')
@@ -134,7 +134,7 @@ def _see_words(found: Proposal, before: Sequence[Candidate]) -> None:
                 raise Fallen("talks_of_the_text", f'"{match[0]}" in "{shorten(text, 120)}"')
 
 
-def _see_evidence(evidence: Sequence[Quoted], contexts: Sequence[Context]) -> list[Context]:
+def _check_evidence(evidence: Sequence[Quoted], contexts: Sequence[Context]) -> list[Context]:
     """The documents that are needed."""
     if not evidence:
         raise Fallen("no_evidence", "the evidence is an empty list")
@@ -149,7 +149,7 @@ def _see_evidence(evidence: Sequence[Quoted], contexts: Sequence[Context]) -> li
     return [contexts[number - 1] for number in numbers]
 
 
-def _see_answers(found: Proposal, needed: Sequence[Context]) -> tuple[str, ...]:
+def _check_answers(found: Proposal, needed: Sequence[Context]) -> tuple[str, ...]:
     """The forms of a definite answer that stand in the documents; () for a free-form answer."""
     forms = list(dict.fromkeys(one.strip() for one in found.answers if one.strip()))
     if not forms:

@@ -18,7 +18,7 @@ from trueground.encoders.whole import AnswerFinder, QuestionWriter
 from trueground.errors import UsageError
 from trueground.judges.comparing.q2.candidates import candidates, is_personal
 from trueground.judges.windows import cut
-from trueground.plugins import Given
+from trueground.plugins import PartSpec
 from trueground.types import Comparison, ComparisonRequest, Status
 
 MODELS = {
@@ -57,8 +57,8 @@ class Q2:
     values = ("f1", "nli")
     in_one_process = True
 
-    def __init__(self, given: Given) -> None:
-        given.see(("device", "dtype", *MODELS), model=False)
+    def __init__(self, given: PartSpec) -> None:
+        given.check(("device", "dtype", *MODELS), model=False)
         options = encoder_options(given)
         models = {part: given.options.get(part, name) for part, name in MODELS.items()}
         self._writer = QuestionWriter(models["questions"], options)
