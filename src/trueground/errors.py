@@ -81,7 +81,7 @@ class BadRowsError(InputError):
             lines.append(f"… and {total - len(lines)} more bad rows")
         noun = "row is" if total == 1 else "rows are"
         lines.append(
-            f"{total} bad {noun} in the way; nothing was scored. Mend the file, or pass "
+            f"{total} bad {noun} in the way; nothing was scored. Fix the file, or pass "
             "--on-bad-row skip to score the rest."
         )
         super().__init__("\n".join(lines))

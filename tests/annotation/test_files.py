@@ -201,7 +201,7 @@ def test_all_bad_lines_are_counted(tmp_path: Path) -> None:
 
     told = broken(tmp_path, change)
     assert told.count("found str") == 8
-    assert told.endswith("4 answers are wrong; nothing was written. Mend them.")
+    assert told.endswith("4 answers are wrong; nothing was written. Fix them.")
 
 
 def test_a_changed_text_stops_the_import(tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def test_an_endpoint_that_lets_nobody_in_stops_the_run_at_once(
     assert KEY not in str(caught.value)
     assert manifest(tmp_path / "run")["status"] == "failed"
     assert not (tmp_path / "run/items.jsonl").exists()
-    with ChaosServer(answer=answer) as server:  # mended: the same command goes on
+    with ChaosServer(answer=answer) as server:  # fixed: the same command goes on
         assert ask(tmp_path, server).summary["phrase_match_strict"].scored == 20
     for path in (tmp_path / "run").iterdir():
         assert KEY.encode() not in path.read_bytes()

@@ -150,7 +150,7 @@ def test_what_is_no_graph_is_named(tmp_path: Path, value: Any, words: str) -> No
     with pytest.raises(GraphError) as caught:
         open_graph(written(tmp_path, value))
     assert words in str(caught.value)
-    assert "Mend the" in str(caught.value)
+    assert "Fix the" in str(caught.value)
 
 
 def test_a_bad_line_is_named(tmp_path: Path) -> None:

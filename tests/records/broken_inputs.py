@@ -1,7 +1,7 @@
 """Inputs that must be refused with a message, never with a traceback (exit code 2 on the CLI).
 
 Each case is a file: its name, its bytes, and parts of the message that it must bring about: the
-place, what was found, and what was expected or how to mend it.
+place, what was found, and what was expected or how to fix it.
 """
 
 from __future__ import annotations

@@ -181,5 +181,5 @@ def test_a_text_file_has_one_query_a_line(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="save it as UTF-8 text"):
         read_questions(path)
-    with pytest.raises(InputError, match=r"No such file or directory; mend that, or name another"):
+    with pytest.raises(InputError, match=r"No such file or directory; fix that, or name another"):
         read_questions(tmp_path / "none.txt")

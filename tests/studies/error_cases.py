@@ -2,7 +2,7 @@
 
 Made by hand for these tests; those of PAPER are the section's own examples. HELD_OUT was written
 together with CASES before the rules, and no rule was changed for its sake. MENDED was written after
-the rules, which had 24 of its 35 right; then they were mended. UNSEEN was written after that, and
+the rules, which had 24 of its 35 right; then they were fixed. UNSEEN was written after that, and
 the rules are left as they were.
 """
 

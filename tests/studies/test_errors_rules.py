@@ -10,7 +10,7 @@ from trueground.studies.errors.rules import propose
 from trueground.studies.errors.text import Text, coarser, same_value
 from trueground.text.values import values
 
-# How many of the cases that no rule was mended for are right; fewer would be a loss.
+# How many of the cases that no rule was fixed for are right; fewer would be a loss.
 _UNSEEN_RIGHT = 29
 
 

@@ -62,7 +62,7 @@ def read_answers(paths: Sequence[Path], *, allow_edited: bool = False) -> Answer
         told = [*problems[:_SHOWN], *([f"… and {rest:,} more"] if rest > 0 else ())]
         noun = "answer is" if len(problems) == 1 else "answers are"
         raise InputError(
-            "\n".join([*told, f"{len(problems):,} {noun} wrong; nothing was written. Mend them."])
+            "\n".join([*told, f"{len(problems):,} {noun} wrong; nothing was written. Fix them."])
         )
     if not found.given:
         raise InputError(f"{', '.join(map(str, paths))}: no tasks; export some first")

@@ -56,7 +56,7 @@ def copy_in(
                 report(done, total)
     except OSError as error:
         raise WriteError(
-            f"copying {source} to {target} failed: {error.strerror or error}. Make room or mend "
+            f"copying {source} to {target} failed: {error.strerror or error}. Make room or fix "
             "the permissions, then fetch again"
         ) from error
     return done, digest.hexdigest()

@@ -158,7 +158,7 @@ def local_files(name: str, file: str) -> list[Path]:
         if found != record.size:
             what = "is gone" if found is None else f"has {found:,} bytes"
             raise InputError(
-                f"{path} {what}; expected the {record.size:,} bytes that were fetched. Mend it "
+                f"{path} {what}; expected the {record.size:,} bytes that were fetched. Fix it "
                 f"with: trueground data fetch {name}"
             )
     return [folder(name) / record.local for record in records]

@@ -93,7 +93,7 @@ def run() -> None:
         _leave_quietly()
     except OSError as error:
         if error.filename is not None:
-            _fail(f"{_named(error)}. Mend it, or name another path", USAGE)
+            _fail(f"{_named(error)}. Fix it, or name another path", USAGE)
         # What has no name is standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         _fail(f"writing to standard output failed: {error.strerror or error}", WRITE_FAILED)

@@ -87,7 +87,7 @@ def verify(
     wrong = sorted({each for each, check in checks if check.problem})
     if wrong:
         again = "; ".join(f"trueground data fetch {each}" for each in wrong)
-        raise InputError(f"files differ from what was fetched. Mend them with: {again}")
+        raise InputError(f"files differ from what was fetched. Fix them with: {again}")
 
 
 @data.command("stats")

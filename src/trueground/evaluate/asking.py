@@ -19,7 +19,7 @@ from trueground.models.calls import Calls
 from trueground.net.cache import ResponseCache
 from trueground.runs.responses import Response, ResponseLog
 
-_ADVICE = "What was answered is kept; mend the cause and run the same command again to go on"
+_ADVICE = "What was answered is kept; fix the cause and run the same command again to go on"
 _GRACE_S = 30.0  # for calls under way when the time is over: they are as good as paid
 
 

@@ -146,7 +146,7 @@ class Batching:
             raise RunInterrupted(f"{self._cancelled}. {self._kept()}")
         if self._waiting and self._refused:
             raise UnreachableError(
-                f"{self._name} cannot be reached: {self._refused}; mend the cause. {self._kept()}"
+                f"{self._name} cannot be reached: {self._refused}; fix the cause. {self._kept()}"
             )
 
     async def _collect(self, part: Part, batch: Batch) -> None:
@@ -199,6 +199,6 @@ class Batching:
     def _stuck(self) -> UnreachableError:
         return UnreachableError(
             f"{self._name}: {len(self._waiting)} calls came back from batches without a reply: "
-            f"{self._reason or 'the results leave them out'}; mend the cause, or leave --batch "
+            f"{self._reason or 'the results leave them out'}; fix the cause, or leave --batch "
             f"away. {self._kept()}"
         )

@@ -44,7 +44,7 @@ def decoded(place: str, text: bytes | Problem, expected: str) -> Any:
         return decode(text, expected)
     except Problem as problem:
         raise InputError(
-            f"{place}: found {problem.found}; expected {problem.expected}. Mend the file"
+            f"{place}: found {problem.found}; expected {problem.expected}. Fix the file"
         ) from None
 
 
@@ -53,16 +53,16 @@ def graphs_of_pair(place: str, item: Any) -> Placed:
     if not isinstance(item, list) or len(item) != 2:
         raise GraphError(
             f"{place}: found {describe(item)}; expected {PAIR}. A list of graphs alone is the "
-            "format 'graphs'. Mend the entry"
+            "format 'graphs'. Fix the entry"
         )
     question, graphs = item
     if not isinstance(question, str):
         raise GraphError(
-            f"{place}, question: found {describe(question)}; expected a text. Mend the entry"
+            f"{place}, question: found {describe(question)}; expected a text. Fix the entry"
         )
     if not isinstance(graphs, list):
         raise GraphError(
-            f"{place}: found {describe(graphs)}; expected a list of graphs. Mend the entry"
+            f"{place}: found {describe(graphs)}; expected a list of graphs. Fix the entry"
         )
     for number, graph in enumerate(graphs, 1):
         yield f"{place}, graph {number}", graph

@@ -117,7 +117,7 @@ def _cleaned(where: str, graph: Any) -> tuple[str, Any]:
     except Problem as problem:
         place = f"{where}, {problem.field!r}" if problem.field else where
         raise GraphError(
-            f"{place}: found {problem.found}; expected {problem.expected}. Mend the entry"
+            f"{place}: found {problem.found}; expected {problem.expected}. Fix the entry"
         ) from None
 
 
@@ -156,7 +156,7 @@ def _qid(graph: Any, where: str) -> str:
     qid = graph.get("qid")
     if not isinstance(qid, str) or not qid.strip():
         found = f"qid {_shown(qid)}" if "qid" in graph else f"no qid in {_shown(graph)}"
-        raise GraphError(f'{where}: found {found}; expected a str such as "Q90". Mend the entry')
+        raise GraphError(f'{where}: found {found}; expected a str such as "Q90". Fix the entry')
     return qid
 
 
@@ -175,7 +175,7 @@ def _values(value: Any, where: str) -> Iterator[Value]:
 
 
 def _wrong(where: str, found: Any, expected: str) -> GraphError:
-    return GraphError(f"{where}: found {_shown(found)}; expected {expected}. Mend the entry")
+    return GraphError(f"{where}: found {_shown(found)}; expected {expected}. Fix the entry")
 
 
 def _shown(value: Any) -> str:

@@ -218,7 +218,7 @@ class Asker:
             self.trouble = reply.error
         if cache is not None:
             remember(cache, key, self.model.name, reply)
-        kept_so_far = "Replies so far are cached; mend" if self._cached else "Mend"
+        kept_so_far = "Replies so far are cached; fix" if self._cached else "Fix"
         again = "the cause and run the same command again (`score` with --overwrite)"
         await self._calls.check_reached(reply, f"{kept_so_far} {again}")
         return reply

@@ -151,7 +151,7 @@ class EndpointScorer:
     def _unreachable(self, error: HttpError) -> UnreachableError:
         return UnreachableError(
             f"{self.name} cannot be reached at {self._endpoint.base}: {error}. What was made is "
-            "kept; mend the cause and run the same command again to go on"
+            "kept; fix the cause and run the same command again to go on"
         )
 
     def _may_be_the_form(self, error: HttpError) -> bool:

@@ -22,7 +22,7 @@ _STATUSES = (None, Status.TRUNCATED, Status.TOO_LONG, Status.ERROR)
 
 _EXPECTED = (
     "Expected one JSON object a line with `id` and `response` (text, or null for a call that "
-    "failed). Mend or remove the line."
+    "failed). Fix or remove the line."
 )
 
 

@@ -73,7 +73,7 @@ async def download(
         raise refusal(url, error, kept) from None
     except OSError as error:
         raise WriteError(
-            f"writing {part} failed: {error.strerror or error}. Make room or mend the permissions, "
+            f"writing {part} failed: {error.strerror or error}. Make room or fix the permissions, "
             "then try again; what has arrived is kept"
         ) from error
     except WrongError as error:

@@ -128,7 +128,7 @@ def leads_out(link: Path, root: Path) -> bool:
 
 def _unreadable(path: Path | str, error: OSError) -> InputError:
     return InputError(
-        f"{path} cannot be read: {error.strerror or error}; mend that, or name another path"
+        f"{path} cannot be read: {error.strerror or error}; fix that, or name another path"
     )
 
 

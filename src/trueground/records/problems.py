@@ -1,4 +1,4 @@
-"""What is wrong with one row, in words: what was found, what was expected, how to mend it."""
+"""What is wrong with one row, in words: what was found, what was expected, how to fix it."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class Kind:
     `check` raises InputError where files are missing or damaged, without loading a model. Without
     it, opening is the check of what is written without a model, and of others it is only seen that
     the folder is there. Damaged files that need no model are removed before `build` is called; what
-    a model made may be hours of work, and is left to `build`, which mends it.
+    a model made may be hours of work, and is left to `build`, which fixes it.
     """
 
     folder: Callable[[PartSpec], str]

@@ -100,7 +100,7 @@ class Kept:
         if len(found) != len(queries):
             raise ProtocolError(
                 f"the retriever {self.name!r} gave {len(found)} lists of hits for {len(queries)} "
-                "queries; expected one for each: mend the package that it comes from"
+                "queries; expected one for each: fix the package that it comes from"
             )
         return found
 

@@ -93,7 +93,7 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except OSError as error:
         raise InputError(
-            f"{path} cannot be read: {error.strerror or error}; mend that, or name another file"
+            f"{path} cannot be read: {error.strerror or error}; fix that, or name another file"
         ) from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path} cannot be read: {error}; save it as UTF-8 text") from error

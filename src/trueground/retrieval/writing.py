@@ -14,4 +14,4 @@ def step(error: OSError) -> str:
         return "make room there"
     if error.errno in _FORBIDDEN:
         return "allow writing there"
-    return "mend that"
+    return "fix that"

@@ -240,7 +240,7 @@ def _check_free(path: Path, may_be_a_run: bool, how: str) -> None:
             f"{path} holds files but no run, so {how} leaves it alone; choose another --out"
         )
     if not os.access(path, os.W_OK):
-        raise OutputError(f"{path} is not writable; choose another --out or mend its permissions")
+        raise OutputError(f"{path} is not writable; choose another --out or fix its permissions")
 
 
 def _is_left(entry: Path) -> bool:

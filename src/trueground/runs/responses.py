@@ -197,7 +197,7 @@ class ResponseLog:
     """The replies of one run: appended to, and read by id. Holds an index, not the texts."""
 
     def __init__(self, path: Path) -> None:
-        """Open what is there and mend its end. Raises InputError for a line that is no reply."""
+        """Open what is there and fix its end. Raises InputError for a line that is no reply."""
         self.path = path
         self._index, size = _read(path)
         self._out = AppendFile(path, size)

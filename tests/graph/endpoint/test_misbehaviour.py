@@ -144,7 +144,7 @@ def test_one_failure_among_several_calls_ends_all(served: Served) -> None:
 def test_a_syntax_error_is_told_without_the_query(served: Served) -> None:
     server, graph = served("ok", max_attempts=5)
     with pytest.raises(
-        GraphError, match=r"does not understand the query: HTTP 400: .*Mend"
+        GraphError, match=r"does not understand the query: HTTP 400: .*Fix"
     ) as caught:
         graph.query("SELECT ?averylongname WHERE { nonsense }")
     assert "averylongname" not in str(caught.value)

@@ -119,7 +119,7 @@ def test_rows_of_tabs_are_named(tmp_path: Path) -> None:
         (PLAIN + ",note,a\n", r"row 9 \(line 11\), column subject: found nothing"),
         (PLAIN + "Q901, ,a\n", r"column predicate: found nothing"),
         (PLAIN + "http://x/%zz,note,a\n", r"column subject: found 'http://x/%zz'; expected"),
-        (PLAIN + 'Q901,note,"a\n', r"row 9 .*cannot be read .*Mend the row"),
+        (PLAIN + 'Q901,note,"a\n', r"row 9 .*cannot be read .*Fix the row"),
         (PLAIN + 'Q901,note,"a"b\n', r"row 9 .*cannot be read"),
         (PLAIN.encode() + b"Q901,note,\xff\n", r"cannot be read .*utf-8"),
         ("subject,predicate,object\n", r"found a header and no row"),

@@ -404,7 +404,7 @@ def contents_of(folder: Path, texts: Sequence[str]) -> dict[str, bytes]:
 
 def test_where_nothing_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(WriteError, match=r"could not be written.*Not a directory.*mend that"):
+    with pytest.raises(WriteError, match=r"could not be written.*Not a directory.*fix that"):
         build_bm25(tmp_path / "file" / "bm25", Listed(["a"]), Options(), no_progress)
 
 

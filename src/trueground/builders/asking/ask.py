@@ -35,7 +35,7 @@ _AGAIN = (
     "Your reply could not be used: {problem}.\nReply once more, with one JSON object and nothing "
     "else. It must match this JSON schema:\n{schema}"
 )
-_ADVICE = "What was made is kept; mend the cause and run the same command again to go on"
+_ADVICE = "What was made is kept; fix the cause and run the same command again to go on"
 _SHOWN_AGAIN = 4_000  # characters of a reply that could not be used, for the model to see
 
 

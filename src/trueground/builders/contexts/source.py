@@ -198,7 +198,7 @@ def _all_wrong(bad: Sequence[str]) -> InputError:
     more = f"\n… and {len(bad) - _SHOWN:,} more" if len(bad) > _SHOWN else ""
     listed = "\n".join(shorten(one, 400) for one in bad[:_SHOWN])
     return InputError(
-        f"{len(bad):,} wrong row{'s' * (len(bad) > 1)}; mend that, or leave out what is wrong with "
+        f"{len(bad):,} wrong row{'s' * (len(bad) > 1)}; fix that, or leave out what is wrong with "
         "--on-bad-row skip:\n"
         f"{listed}{more}"
     )

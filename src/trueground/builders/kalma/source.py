@@ -66,7 +66,7 @@ def _all_wrong(wrong: Sequence[Dropped]) -> InputError:
     listed = "\n".join(shorten(one.detail, 400) for one in wrong[:_SHOWN])
     more = f"\n… and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
     return InputError(
-        f"{len(wrong):,} wrong row{'s' * (len(wrong) > 1)}; mend that, or leave out what is wrong "
+        f"{len(wrong):,} wrong row{'s' * (len(wrong) > 1)}; fix that, or leave out what is wrong "
         f"with --on-bad-row skip:\n{listed}{more}"
     )
 

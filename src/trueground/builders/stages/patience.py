@@ -31,6 +31,6 @@ class Patience:
             raise UnreachableError(
                 f"{items} fell because calls failed, the last in the stage {stage} ({detail}); that"
                 f" is more than --max-failed {self._most:g} of all. What was made is kept, and of "
-                "an earlier build all that it ended in; mend the cause and run the same command "
+                "an earlier build all that it ended in; fix the cause and run the same command "
                 "again to go on, or give --max-failed a larger share"
             )

@@ -160,12 +160,12 @@ def _unreadable(sparql: str, reason: str) -> GraphError:
     rest = lines[line - 1][column - 1 :][:30] if line <= len(lines) else ""
     found = f"found {rest!r}, which cannot stand there" if rest.strip() else "it ends too early"
     return GraphError(
-        f"the query cannot be read: line {line}, column {column}: {found}; {_EXPECTED}. Mend the "
+        f"the query cannot be read: line {line}, column {column}: {found}; {_EXPECTED}. Fix the "
         "query"
     )
 
 
 def _failed(name: str, error: Exception) -> GraphError:
     return GraphError(
-        f"the query to {name} failed: {error}. Mend the query, or load the graph again"
+        f"the query to {name} failed: {error}. Fix the query, or load the graph again"
     )

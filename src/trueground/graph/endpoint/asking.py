@@ -153,7 +153,7 @@ class Endpoint:
         if error.status in _AWAY:
             return UnreachableError(f"{place} answers nobody now: {words}. Try again later")
         if error.status == 400:
-            return GraphError(f"{place} does not understand the query: {words}. Mend the query")
+            return GraphError(f"{place} does not understand the query: {words}. Fix the query")
         if isinstance(error, SlowError) or GAVE_UP in words:
             return GraphError(
                 f"{place} did not finish: {words}. Ask for less at once, allow more time, or try "
@@ -210,6 +210,6 @@ def _checked(agent: str) -> str:
     if agent.isascii() and agent.isprintable():
         return agent
     raise UsageError(
-        f"the User-Agent {agent!a} holds what no header may; expected printable ASCII. Mend it, or "
+        f"the User-Agent {agent!a} holds what no header may; expected printable ASCII. Fix it, or "
         f"the variable {CONTACT_VARIABLE}"
     )

@@ -110,7 +110,7 @@ class EndpointGraph:
         Raises GraphError, UnreachableError.
         """
         if not is_text(sparql):
-            raise GraphError("the query is no text: it holds half of a character. Mend it")
+            raise GraphError("the query is no text: it holds half of a character. Fix it")
         check_reading(sparql)
         written, fixed = bound(sparql, bindings or {})
         rows = self._run(self._endpoint.ask(written)).rows()

@@ -69,7 +69,7 @@ def _lines(path: Path) -> Iterator[str]:
             lines = file.read_text(encoding="utf-8-sig").split("\n")
         except OSError as error:
             raise InputError(
-                f"{file} cannot be read: {error.strerror or error}; mend that, or name another"
+                f"{file} cannot be read: {error.strerror or error}; fix that, or name another"
             ) from error
         except UnicodeDecodeError as error:
             raise InputError(f"{file} cannot be read: {error}; save it as UTF-8 text") from error
@@ -121,4 +121,4 @@ def _id(place: str, value: Any) -> str:
 
 
 def _refused(place: str, found: Any, expected: str) -> InputError:
-    return InputError(f"{place}: found {describe(found)}; expected {expected}. Mend the file")
+    return InputError(f"{place}: found {describe(found)}; expected {expected}. Fix the file")

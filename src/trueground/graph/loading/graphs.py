@@ -92,7 +92,7 @@ def _literals(where: str, name: str, found: Any) -> Iterator[Literal]:
         if literal is None:
             raise GraphError(
                 f"{where}: found {describe(value)}; expected a text, a number, true or false, or "
-                "a list of these. Mend the graph."
+                "a list of these. Fix the graph."
             )
         yield literal
 
@@ -103,7 +103,7 @@ def _made(where: str, make: Callable[[str], NamedNode], name: str) -> NamedNode:
     except ValueError as error:
         raise GraphError(
             f"{where}: found {name!r}, an address that is no valid IRI ({error}); expected an id "
-            "such as 'Q42', a name, or a valid address. Mend the graph."
+            "such as 'Q42', a name, or a valid address. Fix the graph."
         ) from error
 
 
@@ -113,4 +113,4 @@ def _items(path: Path, expected: str) -> Placed:
 
 
 def _no_graph(place: str, found: str) -> GraphError:
-    return GraphError(f"{place}: found {found}; expected {_GRAPH}. Mend the file.")
+    return GraphError(f"{place}: found {found}; expected {_GRAPH}. Fix the file.")

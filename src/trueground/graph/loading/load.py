@@ -73,7 +73,7 @@ def _sound(quads: Iterator[Quad], path: Path, counts: Counts) -> Iterator[Quad]:
             place = f"{path}, {quad.subject} {quad.predicate}"
             if not counts.format.startswith("wikidata-"):
                 raise GraphError(
-                    f"{place}: found a text with a NUL character; expected text. Mend the file"
+                    f"{place}: found a text with a NUL character; expected text. Fix the file"
                 )
             counts.leave("a text with a NUL character", place)
             continue

@@ -59,7 +59,7 @@ def rdf_quads(
 def _unsound(path: Path, kind: str, reason: str, line: int | None) -> GraphError:
     where = f"{path}, line {line}" if line else str(path)
     return GraphError(
-        f"{where}: found what is no {kind}: {reason}; expected valid {kind}. Mend the line, or "
+        f"{where}: found what is no {kind}: {reason}; expected valid {kind}. Fix the line, or "
         "name the right format."
     )
 

@@ -48,7 +48,7 @@ class RowQuads:
         if len(row) != self.table.width:
             raise GraphError(
                 f"{place}: found {len(row)} columns; expected {self.table.width}, as in the "
-                "header. Values with commas stand in quotation marks; mend the row."
+                "header. Values with commas stand in quotation marks; fix the row."
             )
         cells = {name: row[at].strip() for name, at in self.table.places.items()}
         if odd := next((name for name, cell in cells.items() if "\0" in cell), None):
@@ -121,4 +121,4 @@ def _made(place: str, column: str, make: Callable[[str], NamedNode], name: str) 
 
 
 def _bad(place: str, column: str, found: str, expected: str) -> GraphError:
-    return GraphError(f"{place}, column {column}: found {found}; expected {expected}. Mend it.")
+    return GraphError(f"{place}, column {column}: found {found}; expected {expected}. Fix it.")

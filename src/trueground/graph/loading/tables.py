@@ -64,7 +64,7 @@ def table_quads(
             raise GraphError(
                 f"{path}, row {number + 1} (about line {line + 1}): found what cannot be "
                 f"read ({error}); expected UTF-8 text, values with commas, quotation marks or line "
-                "ends in quotation marks. Mend the row."
+                "ends in quotation marks. Fix the row."
             ) from error
         finally:
             lines.detach()
@@ -111,5 +111,5 @@ def _no_header(path: Path, found: str) -> GraphError:
     return GraphError(
         f"{path}, header: found {found}; expected subject,predicate,object or qid,property,value, "
         "and if need be subject_label, predicate_label, object_label, type "
-        f"({', '.join(ROW_TYPES)}), unit, lang. Mend the first line."
+        f"({', '.join(ROW_TYPES)}), unit, lang. Fix the first line."
     )

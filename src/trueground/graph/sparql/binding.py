@@ -80,7 +80,7 @@ def bound(sparql: str, bindings: Mapping[str, str]) -> tuple[str, Row]:
             out.append(token.text)
         place.after(token)
     if absent := sorted(wanted.keys() - seen):
-        raise GraphError(f"the query has no variable ?{absent[0]}; leave its value away or mend it")
+        raise GraphError(f"the query has no variable ?{absent[0]}; leave its value away or fix it")
     return "".join(out), _fixed(bindings) if _selects_all(sparql) else {}
 
 

@@ -30,7 +30,7 @@ def is_text(text: str) -> bool:
 def literal(text: str, lang: str | None = None) -> str:
     """A string as SPARQL writes it, with a language tag if one is given. Raises GraphError."""
     if not is_text(text):
-        raise GraphError(f"{text!a} is no text: it holds half of a character. Mend it")
+        raise GraphError(f"{text!a} is no text: it holds half of a character. Fix it")
     body = _SPECIAL.sub(lambda m: _UNICODE.get(m[0]) or _ESCAPES[m[0]], text)
     return f'"{body}"' if lang is None else f'"{body}"@{language(lang)}'
 

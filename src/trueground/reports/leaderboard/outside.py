@@ -127,7 +127,7 @@ def _read(file: Path, known: _Names) -> tuple[list[str], Table]:
         place = f"{file}, line {number}"
         if len(row) != len(head):
             raise InputError(
-                f"{place}: found {len(row)} cells, expected {len(head)} as in the head line. Mend "
+                f"{place}: found {len(row)} cells, expected {len(head)} as in the head line. Fix "
                 "the line; an unknown score is an empty cell."
             )
         name = row[0].strip()
@@ -169,7 +169,7 @@ def _numbers(place: str, head: list[str], row: list[str]) -> Iterator[tuple[str,
             value = math.nan
         if not math.isfinite(value):
             raise InputError(
-                f"{place}, column {name}: found {text!r}, expected a number. Mend the cell, or "
+                f"{place}, column {name}: found {text!r}, expected a number. Fix the cell, or "
                 "leave it empty where the score is not known."
             )
         yield name, value

@@ -242,5 +242,5 @@ def _decode(path: Path, kind: type[_T]) -> _T:
         ) from error
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be read ({error.strerror or error}). Mend its permissions."
+            f"{path}: cannot be read ({error.strerror or error}). Fix its permissions."
         ) from error

@@ -198,7 +198,7 @@ def _readable(texts: Iterable[str]) -> Iterator[str]:
         yield from texts
     except OSError as error:
         raise InputError(
-            f"the passages for bm25 cannot be read: {error.strerror or error}; mend that, and "
+            f"the passages for bm25 cannot be read: {error.strerror or error}; fix that, and "
             "build again: nothing of it is kept"
         ) from error
 

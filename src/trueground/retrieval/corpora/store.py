@@ -185,7 +185,7 @@ class PassageStore:
             return self._lines.read(start, size)
         except OSError as error:
             raise InputError(
-                f"{self.folder / LINES} cannot be read: {error.strerror or error}; mend that, or "
+                f"{self.folder / LINES} cannot be read: {error.strerror or error}; fix that, or "
                 "build the index again elsewhere"
             ) from error
 

@@ -44,7 +44,7 @@ def build_index(
     rebuild: bool = False,
     note: Note = no_note,
 ) -> Index:
-    """Make the index of a corpus, go on with it, mend it, or add retrievers to it.
+    """Make the index of a corpus, go on with it, fix it, or add retrievers to it.
 
     Without `out` it lies under home()/indexes. With `rebuild` an index that is there is made anew.
     The folder is held only while something is made; another process that makes something there is
@@ -80,7 +80,7 @@ def add_retrievers(
     *,
     note: Note = no_note,
 ) -> Index:
-    """Build the files of these retrievers into an index; what is whole stays, all else is mended.
+    """Build the files of these retrievers into an index; what is whole stays, all else is fixed.
 
     Errors as above; InputError also where passages are damaged and their corpus is gone.
     """

@@ -108,5 +108,5 @@ def _name(source: Path, place: Path) -> str:
 
 def _unreadable(path: Path, error: OSError) -> InputError:
     return InputError(
-        f"{path} cannot be read: {error.strerror or error}; mend that, or name another path"
+        f"{path} cannot be read: {error.strerror or error}; fix that, or name another path"
     )

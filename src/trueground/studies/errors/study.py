@@ -115,7 +115,7 @@ def _old(path: Path) -> Read:
     try:
         return read_file(path)
     except InputError as error:
-        raise OutputError(f"{error}. The file stays; mend it, or choose another --out") from error
+        raise OutputError(f"{error}. The file stays; fix it, or choose another --out") from error
 
 
 def _check_limit(metric: str, at_most: float) -> None:

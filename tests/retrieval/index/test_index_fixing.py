@@ -1,4 +1,4 @@
-"""Indexes whose files are damaged or gone, and corpora that are mended or changed meanwhile."""
+"""Indexes whose files are damaged or gone, and corpora that are fixed or changed meanwhile."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from trueground.retrieval.index.file import read_index_file
 from trueground.retrieval.writing import step
 
 ROWS = [{"id": str(i), "text": f"Bees make honey number {i}."} for i in range(5)]
-Mend = Callable[[Path, Path], Index]
-MENDS: list[Mend] = [
+Fix = Callable[[Path, Path], Index]
+MENDS: list[Fix] = [
     lambda corpus, out: build_index(corpus, out, ["bm25"]),
     lambda _corpus, out: add_retrievers(out, ["bm25"]),
     lambda _corpus, out: ready_index(out, ["bm25"]),
@@ -79,10 +79,10 @@ def torn(folder: Path) -> None:
             os.truncate(file, 0)
 
 
-@pytest.mark.parametrize("mend", MENDS)
+@pytest.mark.parametrize("fix", MENDS)
 @pytest.mark.parametrize("damage", [gone, without_about, torn])
 def test_a_damaged_retriever_is_built_again(
-    corpus: Path, tmp_path: Path, damage: Callable[[Path], None], mend: Mend
+    corpus: Path, tmp_path: Path, damage: Callable[[Path], None], fix: Fix
 ) -> None:
     out = with_bm25(corpus, tmp_path / "i")
     other = (out / open_folder(out, "bm25(stem=false)") / "bm25.json").stat().st_mtime_ns
@@ -90,7 +90,7 @@ def test_a_damaged_retriever_is_built_again(
     assert open_index(out).damaged() == ["bm25"]
     with pytest.raises(InputError, match="delete the folder and build it again"):
         found(open_index(out))
-    assert found(mend(corpus, out)) == [0, 1, 2, 3, 4]
+    assert found(fix(corpus, out)) == [0, 1, 2, 3, 4]
     assert open_index(out).damaged() == []
     kept = out / open_folder(out, "bm25(stem=false)") / "bm25.json"
     assert kept.stat().st_mtime_ns == other
@@ -106,10 +106,10 @@ def short(folder: Path) -> None:
     os.truncate(folder / "passages.jsonl", 10)
 
 
-@pytest.mark.parametrize("mend", MENDS)
+@pytest.mark.parametrize("fix", MENDS)
 @pytest.mark.parametrize("damage", [gone, short, torn])
 def test_damaged_passages_are_read_again(
-    corpus: Path, tmp_path: Path, damage: Callable[[Path], None], mend: Mend
+    corpus: Path, tmp_path: Path, damage: Callable[[Path], None], fix: Fix
 ) -> None:
     out = with_bm25(corpus, tmp_path / "i")
     before = open_index(out).signature
@@ -118,7 +118,7 @@ def test_damaged_passages_are_read_again(
         open_index(out)
     with pytest.raises(InputError, match="make them anew"):
         ready_index(out, [])  # as of a dry run, which writes nothing
-    made = mend(corpus, out)
+    made = fix(corpus, out)
     assert made.signature == open_index(out).signature == before
     assert made.damaged() == []
     assert sorted(one.name for one in out.iterdir()) == sorted(
@@ -163,7 +163,7 @@ def test_the_signature_of_a_reading_can_be_read() -> None:
 
 
 class Vectors:
-    """A kind with a model and without a check, which mends its own files."""
+    """A kind with a model and without a check, which fixes its own files."""
 
     def __init__(self) -> None:
         self.built: list[bool] = []
@@ -284,5 +284,5 @@ def test_each_failure_to_write_has_its_own_step(corpus: Path, tmp_path: Path) ->
     assert step(PermissionError(13, "Permission denied")) == "allow writing there"
     assert step(OSError(30, "Read-only file system")) == "allow writing there"
     state = read_index_file(build_index(corpus, tmp_path / "i", []).path)
-    with pytest.raises(WriteError, match=r"No such file or directory; mend that, then run again"):
+    with pytest.raises(WriteError, match=r"No such file or directory; fix that, then run again"):
         state.write(tmp_path / "none")
