@@ -1,0 +1,156 @@
+"""How big the house is, and a picture of its rooms.
+
+`python bench/house.py` counts; `--beside FOLDER` counts another checkout too; `--draw FILE.svg`
+draws the rooms floor by floor. An arrow is an import; one that other arrows imply is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).parent.parent
+COUNT_EXECUTED = """
+import contextlib, io, sys
+sys.argv = ["trueground", "score", sys.argv[1], "--out", sys.argv[2], "--quiet"]
+from trueground.cli import main
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+    main()
+names = [name for name in sys.modules if name.split(".")[0] == "trueground"]
+print(len(names), "aiohttp" in sys.modules, "scipy" in sys.modules)
+"""
+
+
+def count(root: Path) -> dict[str, object]:
+    """The measures of one checkout; `score` is executed in a process of its own."""
+    import tempfile
+
+    source = root / "src" / "trueground"
+    lines = {path: len(path.read_text("utf-8").splitlines()) for path in source.rglob("*.py")}
+    names: Counter[str] = Counter()
+    functions = 0
+    for path in lines:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                names[node.name] += 1
+            functions += isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    with tempfile.TemporaryDirectory() as folder:
+        answers = root / "examples" / "answers.jsonl"
+        done = subprocess.run(
+            [sys.executable, "-c", COUNT_EXECUTED, str(answers), f"{folder}/run"],
+            env={"PYTHONPATH": str(root / "src"), "PATH": "/usr/bin:/bin", "HOME": folder},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    executed, aiohttp, scipy = done.stdout.split()
+    return {
+        "lines": sum(lines.values()),
+        "modules": len(lines),
+        "folders": len({path.parent for path in lines}),
+        "lines of the median module": median(lines.values()),
+        "modules under 60 lines": sum(n < 60 for n in lines.values()),
+        "functions": functions,
+        "class names used twice": sum(n > 1 for n in names.values()),
+        "modules that `score` executes": int(executed),
+        "`score` imports aiohttp": aiohttp,
+        "`score` imports scipy": scipy,
+        "lines of tests": sum(
+            len(p.read_text("utf-8").splitlines()) for p in (root / "tests").rglob("*.py")
+        ),
+    }
+
+
+def rooms(root: Path) -> dict[str, tuple[int, int]]:
+    """Modules and lines of each room."""
+    found: dict[str, tuple[int, int]] = {}
+    source = root / "src" / "trueground"
+    for path in source.rglob("*.py"):
+        room = path.relative_to(source).parts[0].removesuffix(".py")
+        modules, lines = found.get(room, (0, 0))
+        found[room] = modules + 1, lines + len(path.read_text("utf-8").splitlines())
+    return found
+
+
+def draw(path: Path) -> None:
+    """An SVG of the floors: a box for each room, an arrow for each import of one by another."""
+    sys.path.insert(0, str(ROOT))
+    from tests.test_rooms import FLOORS, imports
+
+    size = rooms(ROOT)
+    floors = [
+        [room for room in floor if room in size and room != "_version"]
+        for floor in reversed(FLOORS)
+    ]
+    place: dict[str, tuple[float, float]] = {}
+    width, step = 1000, 74
+    for row, floor in enumerate(floors):
+        for column, room in enumerate(floor):
+            shift = 60 if row % 2 else -60  # so that arrows between single rooms do not overlap
+            x = width * (column + 1) / (len(floor) + 1) + (shift if len(floor) == 1 else 0)
+            place[room] = x, 40 + row * step
+    below: dict[str, set[str]] = {room: set() for room in place}
+    for a, b in imports():
+        if a in place and b in place:
+            below[a].add(b)
+    reached: dict[str, set[str]] = {}
+    for floor in reversed(floors):
+        for room in floor:
+            reached[room] = below[room].union(*(reached[other] for other in below[room]))
+    edges = [
+        (a, b)
+        for a in place
+        for b in sorted(below[a])
+        if not any(b in reached[other] for other in below[a])
+    ]
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {40 + len(floors) * step}" '
+        'font-family="sans-serif" font-size="13" text-anchor="middle">',
+        "<title>Rooms and imports</title>",
+        '<marker id="head" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="7" markerHeight="7" '
+        'orient="auto"><path d="M0 0 L6 3 L0 6 z" fill="#2a6f97"/></marker>',
+        f'<rect width="{width}" height="{40 + len(floors) * step}" fill="#fff"/>',
+    ]
+    for a, b in edges:
+        (x1, y1), (x2, y2) = place[a], place[b]
+        bend = 0 if y2 - y1 < 1.5 * step else (90 if x1 + x2 >= width else -90)
+        parts.append(
+            f'<path d="M{x1:.0f} {y1 + 18:.0f} Q{(x1 + x2) / 2 + bend:.0f} {(y1 + y2) / 2:.0f} '
+            f'{x2:.0f} {y2 - 18:.0f}" fill="none" stroke="#2a6f97" marker-end="url(#head)"/>'
+        )
+    for room, (x, y) in place.items():
+        modules, lines = size[room]
+        parts.append(
+            f'<rect x="{x - 62:.0f}" y="{y - 18:.0f}" width="124" height="36" rx="5" '
+            f'fill="#f4f7f9" stroke="#2a6f97"/>'
+            f'<text x="{x:.0f}" y="{y - 2:.0f}" font-weight="bold">{room}</text>'
+            f'<text x="{x:.0f}" y="{y + 13:.0f}" font-size="10" fill="#555">'
+            f"{modules} module{'s' * (modules > 1)}, {lines:,} lines</text>"
+        )
+    path.write_text("\n".join([*parts, "</svg>"]) + "\n", "utf-8")
+
+
+def main() -> None:
+    """Print the counts, of two checkouts beside each other where another is named."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--beside", type=Path)
+    asked.add_argument("--draw", type=Path)
+    given = asked.parse_args()
+    roots = [*([given.beside] if given.beside else []), ROOT]
+    counts = [count(root) for root in roots]
+    for name in counts[0]:
+        print(f"{name:32}", *(f"{one[name]!s:>10}" for one in counts))
+    sizes = [rooms(root) for root in roots]
+    for room in sorted(set().union(*sizes)):
+        print(f"{room:32}", *(f"{'/'.join(map(str, one.get(room, (0, 0)))):>10}" for one in sizes))
+    if given.draw:
+        draw(given.draw)
+
+
+if __name__ == "__main__":
+    main()
