@@ -11,12 +11,11 @@ from pathlib import Path
 from trueground.errors import UsageError
 from trueground.metrics.registry import split_specs
 from trueground.studies.adjusting import adjusted
-from trueground.studies.asked import with_questions
 from trueground.studies.comparison import ComparedRun, Comparison
+from trueground.studies.finished import FinishedRun, open_run, with_questions
 from trueground.studies.pair import Pair
 from trueground.studies.pair_sizes import Settings
 from trueground.studies.pairing import common_metrics
-from trueground.studies.reading import FinishedRun, open_run
 from trueground.studies.run_level import columns_for
 from trueground.studies.scores import Scores, read_scores
 

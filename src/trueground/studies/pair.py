@@ -17,11 +17,11 @@ from trueground.stats.differences import differences
 from trueground.stats.drawn import ALIKE
 from trueground.stats.paired import Paired, paired
 from trueground.studies.comparison import Change, MetricComparison, PairComparison, Sizes
+from trueground.studies.finished import FinishedRun
 from trueground.studies.pair_notes import Named, check_alike
 from trueground.studies.pair_scored import Scored, check_detect, check_scored
 from trueground.studies.pair_sizes import Settings, sizes_of
 from trueground.studies.pairing import Aligned, align
-from trueground.studies.reading import FinishedRun
 from trueground.studies.run_level import Side, Whole, whole_runs
 from trueground.studies.scores import Scores
 from trueground.studies.words import read_words

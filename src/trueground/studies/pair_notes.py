@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trueground.errors import UsageError
+from trueground.studies.finished import FinishedRun
 from trueground.studies.pairing import Aligned
-from trueground.studies.reading import FinishedRun
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def _of_groups(a: Named, b: Named, aligned: Aligned) -> Iterator[str]:
 
 def _of_repeats(a: Named, b: Named) -> Iterator[str]:
     for label, run in ((a.label, a.run), (b.label, b.run)):
-        if run.asked is None:
+        if run.questions is None:
             if run.repeats_of is not None:
                 yield (
                     f"{label} has several answers to a question, but which ones (by "
@@ -66,7 +66,7 @@ def _of_repeats(a: Named, b: Named) -> Iterator[str]:
                     "answer counts by itself, so intervals and p values may be too narrow and too "
                     "small"
                 )
-        elif (counts := run.asked.answers)[1] > 1:
+        elif (counts := run.questions.answer_counts)[1] > 1:
             most = f"{counts[1]:,}" if counts[0] == counts[1] else f"up to {counts[1]:,}"
             yield (
                 f"{label} has {most} answers to each question: each question counts once, by the "

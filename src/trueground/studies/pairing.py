@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from trueground.errors import UsageError
 from trueground.records.problems import shorten
-from trueground.studies.contents import Contents, fields_read, read_contents
-from trueground.studies.reading import NO_HASH, FinishedRun
+from trueground.studies.finished import NO_HASH, FinishedRun
 from trueground.studies.run_level import names_of
-from trueground.studies.scores import Scores
+from trueground.studies.scores import Contents, Scores, metrics_by_field, read_contents
 from trueground.studies.words import read_words
 
 _FIRST = 3
@@ -106,7 +105,7 @@ def align(
     rows_a, rows_b = np.flatnonzero(known), order[place[known]]
     alone_a = np.flatnonzero(~known)
     alone_b = np.setdiff1d(np.arange(len(order)), rows_b)
-    readers = fields_read(metrics)
+    readers = metrics_by_field(metrics)
     in_a = _kept(a, scores_a, rows_a, tuple(readers))
     in_b = _kept(b, scores_b, rows_b, tuple(readers))
     questions = groups = rows_a[:0]

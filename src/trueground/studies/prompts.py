@@ -20,8 +20,8 @@ from trueground.reports.leaderboard.prompt_names import prompt_names
 from trueground.stats.bootstrap import Floats, intervals
 from trueground.stats.paired import Paired, holm, paired
 from trueground.stats.per_question import VERDICT_AT
-from trueground.studies.questions import ByQuestion, by_question
-from trueground.studies.reading import FinishedRun, open_run
+from trueground.studies.finished import FinishedRun, open_run
+from trueground.studies.scores import ByQuestion, read_by_question
 
 # Options that say which words are in a prompt, and so differ where the prompts do.
 _OF_PROMPT = {"task-instruction", "instruction"}
@@ -76,7 +76,7 @@ def _study(runs: Sequence[FinishedRun], settings: Settings) -> dict[str, Any] | 
         for key, signature in first.signatures.items()
         if all(run.signatures.get(key) == signature for run in runs) and not _is_harmonic(key)
     )
-    found = [by_question(run, metrics) for run in runs]
+    found = [read_by_question(run, metrics) for run in runs]
     common = found[0].ids
     for one in found[1:]:
         common = common[np.isin(common, one.ids)]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trueground.records.archives import opened
 from trueground.runs.directory import ITEMS, RECORDS
-from trueground.studies.reading import FinishedRun, decoded
+from trueground.studies.finished import FinishedRun, decode_lines
 
 
 class Words(msgspec.Struct):
@@ -40,14 +40,14 @@ def read_words(run: FinishedRun, rows: NDArray[np.int64]) -> dict[int, Words]:
         return {}
     path = run.path / (RECORDS if run.has_records else ITEMS)
     with opened(path, ".zst" if run.has_records else "", str(path)) as lines:
-        found = islice(_named(run, decoded(lines, Words, path)), max(wanted) + 1)
+        found = islice(_named(run, decode_lines(lines, Words, path)), max(wanted) + 1)
         return {row: words for row, words in enumerate(found) if row in wanted}
 
 
 def _named(run: FinishedRun, lines: Iterable[Words]) -> Iterator[Words]:
-    if run.asked is None:
+    if run.questions is None:
         yield from lines
         return
-    for name, words in run.asked.first_answers(lines):
+    for name, words in run.questions.first_answers(lines):
         words.id, words.answer = name, words.id
         yield words

@@ -10,7 +10,7 @@ import numpy as np
 from trueground.errors import UsageError
 from trueground.stats.bootstrap import intervals
 from trueground.studies.errors.records import People
-from trueground.studies.reading import NO_HASH
+from trueground.studies.finished import NO_HASH
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ import numpy as np
 from trueground.errors import InputError, UsageError
 from trueground.metrics.registry import higher_is_better
 from trueground.runs.directory import RECORDS
-from trueground.studies.labelled.rule import TIED, LabelRule, Told
-from trueground.studies.reading import (
+from trueground.studies.finished import (
     FinishedRun,
-    hashes,
+    hash_texts,
     open_run,
     read_records,
 )
+from trueground.studies.labelled.rule import TIED, LabelRule, Told
 from trueground.studies.scores import Scores, read_scores
 from trueground.types import Record, Turn
 
@@ -151,7 +151,7 @@ class _Reader:
         """Those that come out, in order. InputError: records that are not those of the items."""
         row = -1
         for row, record in enumerate(read_records(run, Kept)):
-            if row >= len(scores.ids) or hashes([record.id])[0] != scores.ids[row]:
+            if row >= len(scores.ids) or hash_texts([record.id])[0] != scores.ids[row]:
                 raise _unlike(run.path / RECORDS)
             values = {
                 name: None if np.isnan(value) else float(value)
@@ -179,7 +179,7 @@ class _Reader:
             if score is not None:
                 self.people.scores.append(score)
                 self.people.positive.append(positive)
-                self.people.groups.append(int(hashes([record.group])[0]))
+                self.people.groups.append(int(hash_texts([record.group])[0]))
             return f"human.{self._label}" if positive else None
         if told == TIED or self._label != LABEL:
             return None

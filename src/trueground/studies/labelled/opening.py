@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from trueground.errors import InputError, UsageError
 from trueground.records import Check, RecordSource, open_records
 from trueground.runs.directory import RECORDS
+from trueground.studies.finished import FinishedRun, open_run
 from trueground.studies.labelled.merged import LabelFiles
 from trueground.studies.labelled.rule import Votes
-from trueground.studies.reading import FinishedRun, open_run
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

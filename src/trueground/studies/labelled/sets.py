@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError
+from trueground.studies.finished import hash_texts
 from trueground.studies.labelled.merged import LabelFiles
 from trueground.studies.labelled.opening import Ints, LabelledSet, named, open_set
 from trueground.studies.labelled.rule import (
@@ -27,7 +28,6 @@ from trueground.studies.labelled.rule import (
     dropped,
     label_names,
 )
-from trueground.studies.reading import hashes
 from trueground.types import Record
 
 __all__ = ["LabelledSet", "LabelledSets"]
@@ -97,7 +97,7 @@ class LabelledSets:
         """Of every record of a set, shape (records,): the hash of its id, and whether it serves."""
         ids, kept = [np.empty(0, np.int64)], [np.empty(0, np.bool_)]
         for batch in self._records(of):
-            ids.append(hashes(record.id for record in batch))
+            ids.append(hash_texts(record.id for record in batch))
             kept.append(np.array([isinstance(self._read(r), Told) for r in batch], np.bool_))
         return np.concatenate(ids), np.concatenate(kept)
 
@@ -138,7 +138,7 @@ class LabelledSets:
         parts = self._files is not None and self._files.of_parts
         models: set[str] = set()
         for batch in self._records(one):
-            keys = hashes(cluster_key(record, one.number) for record in batch).tolist()
+            keys = hash_texts(cluster_key(record, one.number) for record in batch).tolist()
             for record, key in zip(batch, keys, strict=True):
                 told = self._read(record)
                 if told == TIED and not dropped(record, self._keep):

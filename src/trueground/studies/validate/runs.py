@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from trueground.errors import InputError, unknown_name
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import split_specs
+from trueground.studies.finished import FinishedRun
 from trueground.studies.labelled.sets import LabelledSet
-from trueground.studies.reading import FinishedRun
 
 
 class Runs:
