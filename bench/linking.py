@@ -26,7 +26,7 @@ from typing import Any
 
 from trueground.graph.embedded.graph import EmbeddedGraph
 from trueground.graph.embedded.names import index_names
-from trueground.graph.linking import Dictionary, Linked, Linker
+from trueground.graph.linking import Dictionary, LinkedQuestion, Linker
 from trueground.graph.rdf import ALIAS, LABELS, entity_iri, property_iri
 
 KALMA = Path(os.environ.get("TG_KALMA", Path(__file__).parents[2] / "shared" / "data" / "kalma"))
@@ -76,7 +76,7 @@ def linking() -> None:
     _row("one query per name: label exactly, over HTTP on loopback", taken, ours)
 
 
-def _linked(graph: EmbeddedGraph, questions: list[str]) -> list[Linked]:
+def _linked(graph: EmbeddedGraph, questions: list[str]) -> list[LinkedQuestion]:
     return Linker(graph).link(questions)
 
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from trueground.annotation.base import Task
+from trueground.annotation.base import AnnotationTask
 
 Fill = Callable[[dict[str, Any]], Mapping[str, Any]]
 
 GOLD = [
-    Task(
+    AnnotationTask(
         "gold-facts",
         f"q{number}",
         {
@@ -27,7 +27,7 @@ GOLD = [
     for number in range(1, 5)
 ]
 VALID = [
-    Task(
+    AnnotationTask(
         "validity",
         id_,
         {
@@ -41,7 +41,7 @@ VALID = [
 ]
 
 
-def build_of(folder: Path, tasks: list[Task]) -> Path:
+def build_of(folder: Path, tasks: list[AnnotationTask]) -> Path:
     """A folder as `trueground build` leaves it, with these tasks."""
     (folder / "annotate").mkdir(parents=True)
     for task in tasks:

@@ -12,7 +12,7 @@ import pytest
 from tests.annotation.filling import GOLD, build_of, fill, fill_sheet
 
 from trueground.annotation.agreement import agreement
-from trueground.annotation.base import Task
+from trueground.annotation.base import AnnotationTask
 from trueground.annotation.export import export
 from trueground.annotation.importing import import_answers
 from trueground.annotation.ratings import within_one
@@ -21,11 +21,16 @@ from trueground.errors import InputError
 NAN = float("nan")
 
 
-def contains(n: int) -> list[Task]:
-    return [Task("contains", f"t{i}", {"text": f"text {i}", "fact": "a fact"}) for i in range(n)]
+def contains(n: int) -> list[AnnotationTask]:
+    return [
+        AnnotationTask("contains", f"t{i}", {"text": f"text {i}", "fact": "a fact"})
+        for i in range(n)
+    ]
 
 
-def files(folder: Path, tasks: list[Task], *answers: dict[str, Any], **more: Any) -> list[Path]:
+def files(
+    folder: Path, tasks: list[AnnotationTask], *answers: dict[str, Any], **more: Any
+) -> list[Path]:
     """A filled file for each of `answers`: task id → values."""
     built = build_of(folder / "built", tasks)
     kind = tasks[0].kind
@@ -97,7 +102,7 @@ def test_within_one() -> None:
 
 def test_scales_and_fields_that_are_not_asked(tmp_path: Path) -> None:
     shown = {"question": "q", "paragraph": "p", "knowledge": ["a", "b"]}
-    tasks = [Task("quality", f"t{i}", shown) for i in range(3)]
+    tasks = [AnnotationTask("quality", f"t{i}", shown) for i in range(3)]
     base = {"authenticity": "yes", "relevance": ["1"], "significance": 3}
     one = {f"t{i}": base | {"naturalness": n} for i, n in enumerate((5, 4, 1))}
     two = {f"t{i}": base | {"naturalness": n} for i, n in enumerate((5, 3, 4))}
@@ -122,7 +127,7 @@ def test_scales_and_fields_that_are_not_asked(tmp_path: Path) -> None:
 
 def test_dependent_fields_where_one_says_no(tmp_path: Path) -> None:
     shown = {"question": "q", "answer": "a", "contexts": ["c", "d"]}
-    tasks = [Task("candidate", f"t{i}", shown) for i in range(2)]
+    tasks = [AnnotationTask("candidate", f"t{i}", shown) for i in range(2)]
     kept = {"keep": 1, "minimal": [1], "documents": "single", "form": "definite", "span": "c"}
     found = agreement(
         files(tmp_path, tasks, {"t0": kept, "t1": kept}, {"t0": kept, "t1": {"keep": "no"}}),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.annotation.filling import GOLD, VALID, build_of, fill, fill_sheet
 
 from trueground.annotation.answers import read_answers
-from trueground.annotation.base import Task, item_of
+from trueground.annotation.base import AnnotationTask, item_of
 from trueground.annotation.export import export
 from trueground.annotation.importing import import_answers
 from trueground.annotation.labels import read_labels
@@ -373,7 +373,7 @@ def test_a_sample_is_of_the_same_items_whatever_the_answers(tmp_path: Path) -> N
     sampled = []
     for word in ("first", "second"):
         tasks = [
-            Task.of("contains", f"q{n}#gold-1", {"text": f"{word} {n}", "fact": "f"})
+            AnnotationTask.of("contains", f"q{n}#gold-1", {"text": f"{word} {n}", "fact": "f"})
             for n in range(9)
         ]
         built = build_of(tmp_path / word, tasks)
@@ -385,7 +385,8 @@ def test_a_sample_is_of_the_same_items_whatever_the_answers(tmp_path: Path) -> N
 
 def test_ids_with_a_digest_go_there_and_back(tmp_path: Path) -> None:
     tasks = [
-        Task.of("alignment", n, {"sentence": n, "citation": "c"}) for n in ("=a", "1-2", "x~y")
+        AnnotationTask.of("alignment", n, {"sentence": n, "citation": "c"})
+        for n in ("=a", "1-2", "x~y")
     ]
     built = build_of(tmp_path / "built", tasks)
     export("alignment", [str(built)], tmp_path / "a.jsonl", csv=True)

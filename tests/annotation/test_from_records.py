@@ -10,7 +10,7 @@ import pytest
 import zstandard
 from tests.annotation.filling import build_of
 
-from trueground.annotation.base import Task, item_of
+from trueground.annotation.base import AnnotationTask, item_of
 from trueground.annotation.from_records import Pairing
 from trueground.annotation.given import Given
 from trueground.annotation.kinds import KINDS
@@ -36,7 +36,9 @@ def tasks(
     path = folder / "records.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
     found = find_tasks(KINDS[kind], [str(path)], pairing)
-    assert all(task.id == Task.of(kind, item_of(task.id), shown(task)).id for task in found.tasks)
+    assert all(
+        task.id == AnnotationTask.of(kind, item_of(task.id), shown(task)).id for task in found.tasks
+    )
     return {item_of(task.id): dict(task.cells) for task in found.tasks}
 
 
@@ -188,7 +190,9 @@ def test_an_answer_of_another_model_to_the_same_question_is_another_task(tmp_pat
 
 
 ALIGNED = [
-    Task.of("alignment", f"p{n}#1", {"sentence": f"Umber has {n} arches.", "citation": "Umber"})
+    AnnotationTask.of(
+        "alignment", f"p{n}#1", {"sentence": f"Umber has {n} arches.", "citation": "Umber"}
+    )
     for n in (5, 6, 7)
 ]
 
@@ -210,7 +214,9 @@ def test_tasks_of_builds_keep_their_ids_beside_other_sources(tmp_path: Path) -> 
     assert ids[:2] == [task.id for task in ALIGNED[:2]]
     assert [item_of(id_).partition("#")[0] for id_ in ids[2:4]] == ["2:bridge", "2:bridge"]
     assert ids[4:] == [ALIGNED[2].id]
-    three = build_of(tmp_path / "three", [Task("alignment", ALIGNED[0].id, ALIGNED[1].shown)])
+    three = build_of(
+        tmp_path / "three", [AnnotationTask("alignment", ALIGNED[0].id, ALIGNED[1].shown)]
+    )
     with pytest.raises(InputError, match="stands in another source with another text"):
         find_tasks(KINDS["alignment"], [str(one), str(three)])
 
@@ -236,7 +242,7 @@ def test_only_some_records(tmp_path: Path) -> None:
 def test_only_some_tasks_of_a_build(tmp_path: Path) -> None:
     shown = {"question": "q", "paragraph": "p", "knowledge": ["a"]}
     build = build_of(
-        tmp_path, [Task.of("quality", f"i{n}/{v}", shown) for n in (1, 2) for v in "gs"]
+        tmp_path, [AnnotationTask.of("quality", f"i{n}/{v}", shown) for n in (1, 2) for v in "gs"]
     )
     found = find_tasks(KINDS["quality"], [str(build)], where={"id": "*/g"})
     assert [item_of(task.id) for task in found.tasks] == ["i1/g", "i2/g"]

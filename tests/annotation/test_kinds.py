@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trueground.annotation.base import Kind, Task
+from trueground.annotation.base import AnnotationTask, TaskKind
 from trueground.annotation.given import Given, give
 from trueground.annotation.kinds import KINDS, get_kind
 from trueground.annotation.values import BadAnswer, read_seconds, read_value
@@ -19,9 +19,9 @@ NAMES = [
 LISTS = {"contexts", "facts", "knowledge", "gold_facts", "new_contexts", "new_gold_facts"}
 
 
-def given_of(kind: Kind) -> Given:
+def given_of(kind: TaskKind) -> Given:
     shown: dict[str, Any] = {name: ["a", "b"] if name in LISTS else "a" for name in kind.shows}
-    return give(Task(kind.name, "x", shown), kind, "here")
+    return give(AnnotationTask(kind.name, "x", shown), kind, "here")
 
 
 def value(kind: str, field: str, raw: Any) -> Any:
@@ -36,7 +36,7 @@ def test_the_kinds_of_the_papers_are_there() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=NAMES)
-def test_every_field_is_explained_and_can_be_answered(kind: Kind) -> None:
+def test_every_field_is_explained_and_can_be_answered(kind: TaskKind) -> None:
     given = given_of(kind)
     assert kind.instructions.count("Example.") >= 1
     for place, field in enumerate(kind.fields):
@@ -55,10 +55,10 @@ def test_numbers_of_a_list_are_options_of_the_task() -> None:
 
 def test_a_task_without_what_it_shows_is_named() -> None:
     with pytest.raises(InputError, match=r"here: the task 'x' of kind contains lacks shown\.fact"):
-        give(Task("contains", "x", {"text": "a"}), KINDS["contains"], "here")
+        give(AnnotationTask("contains", "x", {"text": "a"}), KINDS["contains"], "here")
     shown = {"question": "q", "answer": "a", "contexts": [], "facts": "one"}
     with pytest.raises(InputError, match=r'has str "one" as shown\.facts; expected a list'):
-        give(Task("gold-facts", "x", shown), KINDS["gold-facts"], "here")
+        give(AnnotationTask("gold-facts", "x", shown), KINDS["gold-facts"], "here")
 
 
 @pytest.mark.parametrize("raw", ["yes", " YES ", "y", "1", 1, True, "true", "TRUE", 1.0])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trueground.annotation.answers import Answer
-from trueground.annotation.base import Task
+from trueground.annotation.base import AnnotationTask
 from trueground.annotation.given import give
 from trueground.annotation.kinds import KINDS
 from trueground.annotation.merging import Tie, merge
@@ -16,7 +16,7 @@ from trueground.annotation.merging import Tie, merge
 def answers(kind: str, *values: dict[str, Any]) -> list[Answer]:
     lists = {"facts", "contexts", "knowledge", "gold_facts", "new_contexts", "new_gold_facts"}
     shown = {name: ["a", "b", "c"] if name in lists else "a" for name in KINDS[kind].shows}
-    given = give(Task(kind, "x", shown), KINDS[kind], "here")
+    given = give(AnnotationTask(kind, "x", shown), KINDS[kind], "here")
     return [Answer(given, str(n), each, None, "", "here") for n, each in enumerate(values)]
 
 

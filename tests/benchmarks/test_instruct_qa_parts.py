@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from trueground.benchmarks.instruct_qa.history import cut, query, written
-from trueground.benchmarks.instruct_qa.items import Item
+from trueground.benchmarks.instruct_qa.items import QaQuestion
 from trueground.benchmarks.instruct_qa.prompting import listed
 from trueground.benchmarks.instruct_qa.trimming import first_line, own_turn, trimmer
 from trueground.retrieval.gold import same_text
@@ -55,7 +55,7 @@ def test_turns_are_written_with_their_speakers() -> None:
 
 def test_queries_join_all_turns() -> None:
     said = (Turn("Who’s There?"), Turn(" "), Turn("Nobody (?)"))
-    item = Item("line 1", "q7", " Why?? ", (), said)
+    item = QaQuestion("line 1", "q7", " Why?? ", (), said)
     assert query(item, "auto", plain=True) == "who's there nobody (?) why"
     found = query(item, "auto", plain=False)
     assert (found, found.turns) == (

@@ -10,7 +10,7 @@ from tests.benchmarks.kalma_files import EDDA, IVAR, MINIMUM, ORLA, PIM
 from trueground.benchmarks.kalma.removing import without
 from trueground.benchmarks.kalma.replacing import replaced
 from trueground.benchmarks.kalma.shown import gold
-from trueground.benchmarks.kalma.source import Entry
+from trueground.benchmarks.kalma.source import GraphQuestion
 from trueground.errors import InputError
 from trueground.text.citations.triples import keys_of, triple_key
 from trueground.types import Graph, Triple
@@ -18,9 +18,9 @@ from trueground.types import Graph, Triple
 SET: list[Triple] = MINIMUM[0][1]
 
 
-def entry(number: int, graphs: list[Graph], minimum: list[Triple] | None = None) -> Entry:
+def entry(number: int, graphs: list[Graph], minimum: list[Triple] | None = None) -> GraphQuestion:
     own = None if minimum is None else tuple(minimum)
-    return Entry(str(number), f"Question {number}?", tuple(graphs), (), own)
+    return GraphQuestion(str(number), f"Question {number}?", tuple(graphs), (), own)
 
 
 def test_pieces_go_in_the_order_of_the_set_and_only_those_that_are_there() -> None:
@@ -94,7 +94,7 @@ def test_what_stays_right_is_nested_and_the_rest_is_always_the_same() -> None:
 
 def test_what_replaces_has_nothing_to_do_with_the_question() -> None:
     # Ivar is named by the set, Edda's graph came with the question, Pim stands in the question.
-    near = Entry(
+    near = GraphQuestion(
         "0",
         "Who knew Pim  Aster?",
         (EDDA,),
@@ -113,7 +113,7 @@ def test_what_replaces_has_nothing_to_do_with_the_question() -> None:
 
 def test_graphs_that_stay_need_no_irrelevant_ones() -> None:
     # For the first question there is one irrelevant graph, for its two.
-    first = Entry("0", "Orla Venn, Ivar Venn, Edda Holt?", (ORLA, IVAR), ())
+    first = GraphQuestion("0", "Orla Venn, Ivar Venn, Edda Holt?", (ORLA, IVAR), ())
     entries = [first, entry(1, [EDDA]), entry(2, [PIM])]
     shown: list[list[Graph]] = [[ORLA, IVAR], [EDDA], [PIM]]
     made = {tuple(replaced(entries, shown, 75, seed)[1]) for seed in range(20)}

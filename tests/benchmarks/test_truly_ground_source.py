@@ -26,12 +26,12 @@ from trueground.benchmarks.datasets import get_dataset
 from trueground.benchmarks.fetching import fetch
 from trueground.benchmarks.truly_ground.answers import references
 from trueground.benchmarks.truly_ground.contexts import passage, shown
-from trueground.benchmarks.truly_ground.source import Item, find_file, read_items
+from trueground.benchmarks.truly_ground.source import VersionQuestion, find_file, read_items
 from trueground.errors import InputError, UsageError
 from trueground.types import Passage
 
 
-def read(folder: Path, version: str = "original_version") -> list[Item]:
+def read(folder: Path, version: str = "original_version") -> list[VersionQuestion]:
     return read_items(find_file(version, folder), find_file("qId2metaInfo", folder))
 
 
@@ -40,7 +40,7 @@ def test_items_of_both_versions_in_the_same_order(tmp_path: Path) -> None:
     items = read(folder)
     assert [item.id for item in items] == ["Q2", "Q3", "Q10"]
     assert [item.id for item in read(folder, "revised_version")] == ["Q2", "Q3", "Q10"]
-    assert items[0] == Item(
+    assert items[0] == VersionQuestion(
         id="Q2",
         question="Who built the lighthouse of Varn?",
         references=("Ede Holm", "Holm"),

@@ -11,7 +11,7 @@ import pytest
 from tests.builders.little import register
 from tests.builders.scripted_server import ScriptedServer
 
-from trueground.builders.asking.models import Endpoint
+from trueground.builders.asking.models import EndpointDefaults
 from trueground.builders.build import BuildSettings, Built, build
 from trueground.builders.registry import BUILDERS
 
@@ -49,7 +49,7 @@ def built(
     options: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Built:
-    at = Endpoint(base_url=server.url, **{**FAST, **(endpoint or {})})
+    at = EndpointDefaults(base_url=server.url, **{**FAST, **(endpoint or {})})
     return build(
         "little",
         source(folder, n),

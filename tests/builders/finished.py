@@ -11,17 +11,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from trueground.annotation.base import Label, Task
+from trueground.annotation.base import AnnotationTask, Label
 from trueground.builders.base import (
     Builder,
-    Dataset,
+    BuildPlan,
+    BuiltDataset,
     Dropped,
     Material,
-    Plan,
     Role,
-    Source,
+    SourceStep,
     Stage,
-    Whole,
+    WholeStep,
 )
 from trueground.builders.build import BuildSettings, Built, build
 from trueground.builders.fallen import Fallen
@@ -76,14 +76,14 @@ def choose(items: Sequence[Row]) -> list[Row | Dropped]:
     return [*items[:60], *(Dropped(item.id, "too_many") for item in items[60:])]
 
 
-def finish(items: Sequence[Row]) -> Dataset:
-    tasks = [Task("validity", item.id, {"question": item.text}) for item in items]
+def finish(items: Sequence[Row]) -> BuiltDataset:
+    tasks = [AnnotationTask("validity", item.id, {"question": item.text}) for item in items]
     said = {
         task.id: Label("validity", task.id, {"if": "no" if task.id == "3" else "yes"}, {}, 3)
         for task in tasks[:20]
     }
     judged = {task.id: {"if": "yes" if int(task.id) % 4 else "no"} for task in tasks}
-    return Dataset(
+    return BuiltDataset(
         files={"items <1>.jsonl": b"".join(msgspec.json.encode(item) + b"\n" for item in items)},
         quality=[piece(item) for item in items],
         run="trueground run faitheval/unanswerable --data {dataset} --model NAME",
@@ -93,7 +93,7 @@ def finish(items: Sequence[Row]) -> Dataset:
     )
 
 
-def prepare(options: Mapping[str, Any], _material: Material) -> Plan:
+def prepare(options: Mapping[str, Any], _material: Material) -> BuildPlan:
     stages: list[Any] = [
         Stage(
             "rewrite",
@@ -104,13 +104,13 @@ def prepare(options: Mapping[str, Any], _material: Material) -> Plan:
             reasons={"same_text": "the changed context is the original one"},
             roles=("writer",),
         ),
-        Whole("choose", HOSTILE, Row, Row, choose, reasons={"too_many": HOSTILE}),
+        WholeStep("choose", HOSTILE, Row, Row, choose, reasons={"too_many": HOSTILE}),
     ]
-    return Plan(
+    return BuildPlan(
         builder="finished",
         options={"tasks": ("a", "b"), "alpha": 0.5, "name": HOSTILE},
         files=[FileInfo(f"docs/{HOSTILE}.jsonl", "ab" * 32, 10)],
-        source=Source("read", "Read the records", Row, read, {"empty": "there is no text"}),
+        source=SourceStep("read", "Read the records", Row, read, {"empty": "there is no text"}),
         stages=stages,
         finish=finish,
         tokens=lambda row: len(row.text) / 4,

@@ -14,19 +14,19 @@ from typing import Any
 
 import msgspec
 
-from trueground.annotation.base import Task
+from trueground.annotation.base import AnnotationTask
 from trueground.benchmarks.base import BenchmarkOption
 from trueground.builders.base import (
     Builder,
-    Dataset,
+    BuildPlan,
+    BuiltDataset,
     Dropped,
     Material,
-    Plan,
     Role,
-    Source,
+    SourceStep,
     Stage,
     Usual,
-    Whole,
+    WholeStep,
 )
 from trueground.builders.fallen import Fallen
 from trueground.builders.quality.base import Piece
@@ -89,7 +89,7 @@ def writing(prompt: Prompt) -> Stage[Line, Line]:
     )
 
 
-def choosing() -> Whole[Line, Line]:
+def choosing() -> WholeStep[Line, Line]:
     def work(items: Sequence[Line]) -> list[Line | Dropped]:
         seen: set[str] = set()
         made: list[Line | Dropped] = []
@@ -98,7 +98,9 @@ def choosing() -> Whole[Line, Line]:
             seen.add(item.text)
         return made
 
-    return Whole("choose", "No doubles", Line, Line, work, reasons={"double": "there is another"})
+    return WholeStep(
+        "choose", "No doubles", Line, Line, work, reasons={"double": "there is another"}
+    )
 
 
 def judging(prompt: Prompt, roles: Mapping[str, str]) -> Stage[Line, Line]:
@@ -123,28 +125,28 @@ def judging(prompt: Prompt, roles: Mapping[str, str]) -> Stage[Line, Line]:
     )
 
 
-def finish(items: Sequence[Line]) -> Dataset:
+def finish(items: Sequence[Line]) -> BuiltDataset:
     rows = [{"id": i.id, "response": i.text, "references": [i.text]} for i in items]
-    return Dataset(
+    return BuiltDataset(
         files={"answers.jsonl": b"".join(json.dumps(row).encode() + b"\n" for row in rows)},
         quality=[Piece(i.id, i.text, factors={"length": str(len(i.text))}) for i in items],
         run="trueground score {dataset}/answers.jsonl",
         factors=("length",),
-        tasks=[Task("validity", i.id, {"question": i.text}) for i in items],
+        tasks=[AnnotationTask("validity", i.id, {"question": i.text}) for i in items],
     )
 
 
-def prepare(options: Mapping[str, Any], material: Material) -> Plan:
+def prepare(options: Mapping[str, Any], material: Material) -> BuildPlan:
     stages: list[Any] = [
         writing(material.prompt("tests.builders", "little_write-1", ("text",))),
         choosing(),
         judging(material.prompt("tests.builders", "little_judge-1", ("text",)), material.roles),
     ]
-    return Plan(
+    return BuildPlan(
         builder="little",
         options=options,
         files=[FileInfo(str(path), "0" * 64, 0) for path in material.paths],
-        source=Source(
+        source=SourceStep(
             "read", "Read", Line, lambda: lines_of(material.paths), {"blank": "nothing on the line"}
         ),
         stages=stages[: int(options["stages"])],

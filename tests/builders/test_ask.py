@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from tests.builders.scripted_server import ScriptedServer, last_text, scripted
 
-from trueground.builders.asking.ask import REASONS, Ask, Asked
+from trueground.builders.asking.ask import REASONS, Ask, AskedModel
 from trueground.builders.asking.replies import ReplyLog
 from trueground.builders.fallen import Fallen
 from trueground.errors import UnreachableError, UsageError
@@ -42,9 +42,9 @@ def asking(
     use: Callable[[Ask], Any],
     cache: ResponseCache | None = None,
     paid: ReplyLog | None = None,
-) -> tuple[Any, Asked]:
+) -> tuple[Any, AskedModel]:
     """What `use` gives, and the model as it was asked."""
-    asked = Asked(made)
+    asked = AskedModel(made)
 
     async def main() -> Any:
         try:

@@ -20,7 +20,7 @@ from tests.builders.little import answering
 from tests.builders.scripted_server import ScriptedServer, all_text, scripted
 
 import trueground as tg
-from trueground.builders.asking.models import Endpoint
+from trueground.builders.asking.models import EndpointDefaults
 from trueground.builders.build import BuildSettings
 from trueground.errors import RunInterrupted, UnreachableError, UsageError
 
@@ -138,7 +138,7 @@ def test_an_endpoint_that_goes_away(home: Path) -> None:
 
 
 def test_nobody_there(home: Path) -> None:
-    settings = BuildSettings(endpoint=Endpoint(base_url="http://127.0.0.1:9/v1", **FAST))
+    settings = BuildSettings(endpoint=EndpointDefaults(base_url="http://127.0.0.1:9/v1", **FAST))
     models = {"writer": "w", "judge": "j"}
     with pytest.raises(UnreachableError):
         tg.build("little", source(home), home / "out", models=models, settings=settings)

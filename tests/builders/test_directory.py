@@ -10,7 +10,7 @@ from tests.builders.building import built, contents, home
 from tests.builders.little import Line, answering
 from tests.builders.scripted_server import scripted
 
-from trueground.annotation.base import Task
+from trueground.annotation.base import AnnotationTask
 from trueground.builders.build import build
 from trueground.builders.directory import (
     build_directory,
@@ -89,8 +89,10 @@ def test_what_an_earlier_build_left_goes(tmp_path: Path) -> None:
     write_dataset(tmp_path, {"a.jsonl": b"3"})
     assert [p.name for p in (tmp_path / "dataset").iterdir()] == ["a.jsonl"]
     assert (tmp_path / "keep").exists()
-    write_tasks(tmp_path, [Task("validity", "1", {}), Task("candidate", "2", {})])
-    write_tasks(tmp_path, [Task("validity", "3", {})])
+    write_tasks(
+        tmp_path, [AnnotationTask("validity", "1", {}), AnnotationTask("candidate", "2", {})]
+    )
+    write_tasks(tmp_path, [AnnotationTask("validity", "3", {})])
     lines = (tmp_path / "annotate/validity.jsonl").read_text()
     assert [p.name for p in (tmp_path / "annotate").iterdir()] == ["validity.jsonl"]
     assert json.loads(lines)["id"] == "3"

@@ -19,12 +19,12 @@ from tests.builders.scripted_server import all_text, scripted
 from tests.builders.test_build import command, done
 
 from trueground.builders.asking.others import told
-from trueground.builders.base import Usual, Whole
+from trueground.builders.base import Usual, WholeStep
 from trueground.builders.build import BuildSettings, build, dry_run
 from trueground.builders.registry import BUILDERS
 from trueground.errors import InputError, RunInterrupted, UnreachableError, UsageError
 from trueground.models.asker import Spent
-from trueground.models.perplexity_base import Unscored
+from trueground.models.perplexity_base import UnscoredText
 from trueground.models.pricing import Price
 from trueground.reports.build_view import shown_model
 from trueground.testing import FakeModel
@@ -124,7 +124,7 @@ class Scorer:
     async def logprobs(self, text: str) -> list[float]:
         self.texts.append(text)
         if text in self.silent:
-            raise Unscored("call_failed", "HTTP 500", passing=True)
+            raise UnscoredText("call_failed", "HTTP 500", passing=True)
         return [-1.0, -2.0]
 
     async def close(self) -> None:
@@ -152,7 +152,7 @@ def scoring(plan: Any) -> list[Any]:
         made = await first.work(item, ask)
         texts = [one.text for one in made] * 2
         found = await asyncio.gather(*map(ask.logprobs, texts), return_exceptions=True)
-        assert all(one == [-1.0, -2.0] or isinstance(one, Unscored) for one in found)
+        assert all(one == [-1.0, -2.0] or isinstance(one, UnscoredText) for one in found)
         return made
 
     usual = lambda tokens: [Usual("perplexity", 2, tokens, 0), Usual("facts", 3, 10, 1)]  # noqa: E731
@@ -235,7 +235,7 @@ def test_ctrl_c_does_not_wait_for_a_stage_that_sees_all(home: Path, beside: bool
         return []
 
     def stages(plan: Any) -> list[Any]:
-        return [plan.stages[0], Whole("wait", "Wait", Line, Line, endless)]
+        return [plan.stages[0], WholeStep("wait", "Wait", Line, Line, endless)]
 
     async def main(server: Any) -> None:
         asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)

@@ -10,7 +10,7 @@ from tests.builders.building import built, contents, home, source
 from tests.builders.little import answering
 from tests.builders.scripted_server import scripted
 
-from trueground.builders.asking.models import Endpoint
+from trueground.builders.asking.models import EndpointDefaults
 from trueground.builders.build import BuildSettings, dry_run
 from trueground.builders.estimate import Estimated
 from trueground.errors import UsageError
@@ -21,7 +21,7 @@ MODELS = {"writer": "w", "judge": "j"}
 
 
 def dry(folder: Path, url: str, n: int = 5, models: Any = None, **settings: Any) -> Estimated:
-    given = BuildSettings(endpoint=Endpoint(base_url=url), **settings)
+    given = BuildSettings(endpoint=EndpointDefaults(base_url=url), **settings)
     path = source(folder, n)
     return dry_run("little", path, folder / "out", models=models or MODELS, settings=given)
 

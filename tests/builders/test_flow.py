@@ -14,8 +14,8 @@ from tests.builders.building import built, contents, home, manifest, reasons, so
 from tests.builders.little import Line, answering
 from tests.builders.scripted_server import all_text, scripted
 
-from trueground.builders.asking.ask import Ask, Asked
-from trueground.builders.base import Dropped, Source, Stage
+from trueground.builders.asking.ask import Ask, AskedModel
+from trueground.builders.base import Dropped, SourceStep, Stage
 from trueground.builders.fallen import Fallen
 from trueground.builders.stages.accounts import read_source
 from trueground.builders.stages.flow import do_stage, workers
@@ -98,10 +98,10 @@ def test_only_new_items_are_worked_on(home: Path) -> None:
         built(home, server, n=3, cache=False)
         since = len(server.calls)
         path.write_text(path.read_text().replace("number 1", "number one"))
-        from trueground.builders.asking.models import Endpoint
+        from trueground.builders.asking.models import EndpointDefaults
         from trueground.builders.build import BuildSettings, build
 
-        settings = BuildSettings(endpoint=Endpoint(base_url=server.url), cache=False)
+        settings = BuildSettings(endpoint=EndpointDefaults(base_url=server.url), cache=False)
         models = {"writer": "w", "judge": "j"}
         build("little", path, home / "out", models=models, settings=settings)
         assert asked(server, since) == {"w": 2, "j": 2}
@@ -140,7 +140,7 @@ def test_the_limit_is_of_source_items(home: Path) -> None:
 
 def test_a_limit_beyond_the_source_leaves_nothing_out() -> None:
     rows = [Line("a", "x"), Dropped("b", "blank"), Line("c", "y")]
-    read = Source("read", "Read", Line, lambda: rows, {"blank": "nothing"})
+    read = SourceStep("read", "Read", Line, lambda: rows, {"blank": "nothing"})
     assert read_source(read, 2)[2] == 0
     items, flowed, left_out = read_source(read, 1)
     assert ([i.id for i in items], flowed.came, left_out) == (["a"], 2, 1)
@@ -236,7 +236,7 @@ def test_as_many_items_at_once_as_the_fastest_model_takes() -> None:
         return [item]
 
     slow, fast = FakeModel("x", concurrency=2), FakeModel("x", concurrency=30)
-    ask = Ask({"slow": Asked(slow), "fast": Asked(fast)}, None)
+    ask = Ask({"slow": AskedModel(slow), "fast": AskedModel(fast)}, None)
     both = stage(work, roles=("slow", "fast", "absent"))
     assert workers(both, ask) == 30
     assert workers(replace(both, roles=("slow",)), ask) == 2

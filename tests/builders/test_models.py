@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.builders.little import BUILDER
 
-from trueground.builders.asking.ask import Asked
-from trueground.builders.asking.models import Endpoint, make_models
+from trueground.builders.asking.ask import AskedModel
+from trueground.builders.asking.models import EndpointDefaults, make_models
 from trueground.errors import InputError, TruegroundError, UsageError
 from trueground.testing import FakeModel
 
@@ -20,13 +20,13 @@ def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
-def made(endpoint: Endpoint | None = None, **written: Any) -> dict[str, Asked]:
+def made(endpoint: EndpointDefaults | None = None, **written: Any) -> dict[str, AskedModel]:
     models = {"writer": "w", "judge": "j"} | written
-    return make_models(BUILDER, models, endpoint or Endpoint(base_url=HERE))
+    return make_models(BUILDER, models, endpoint or EndpointDefaults(base_url=HERE))
 
 
 def test_the_writer_is_warm_and_judges_are_cold() -> None:
-    asked = made(Endpoint(base_url=HERE, temperature=1, max_tokens=50, extra={"top_k": 3}))
+    asked = made(EndpointDefaults(base_url=HERE, temperature=1, max_tokens=50, extra={"top_k": 3}))
     assert [asked[r].params.temperature for r in ("writer", "judge")] == [1.0, 0.0]
     assert {asked[r].params.max_tokens for r in asked} == {50}
     assert asked["judge"].params.extra == {"top_k": 3}
@@ -69,12 +69,14 @@ def test_what_cannot_be_meant(written: dict[str, str], words: str) -> None:
 
 def test_a_role_without_a_model() -> None:
     with pytest.raises(UsageError, match="--judge-model NAME: who judges"):
-        make_models(BUILDER, {"writer": FakeModel("x")}, Endpoint())
+        make_models(BUILDER, {"writer": FakeModel("x")}, EndpointDefaults())
     with pytest.raises(UsageError, match="needs --model NAME: who writes"):
-        make_models(BUILDER, {"judge": FakeModel("x")}, Endpoint())
+        make_models(BUILDER, {"judge": FakeModel("x")}, EndpointDefaults())
 
 
 def test_a_file_of_replies_that_is_not_there() -> None:
     with pytest.raises((InputError, UsageError)) as met:
-        make_models(BUILDER, {"writer": "replay:nowhere.jsonl", "judge": "fake:x"}, Endpoint())
+        make_models(
+            BUILDER, {"writer": "replay:nowhere.jsonl", "judge": "fake:x"}, EndpointDefaults()
+        )
     assert isinstance(met.value, TruegroundError)

@@ -13,9 +13,9 @@ from tests.builders.building import built, home, manifest
 from tests.builders.little import BUILDER, Line, answering, prepare
 from tests.builders.scripted_server import scripted
 
-from trueground.annotation.base import Label, Task
+from trueground.annotation.base import AnnotationTask, Label
 from trueground.builders.ending import NO_PEOPLE, OWN_WORK
-from trueground.builders.people import People
+from trueground.builders.people import PeopleLabels
 from trueground.builders.registry import BUILDERS
 from trueground.errors import InputError
 
@@ -23,11 +23,11 @@ __all__ = ["home"]
 LINES = [Line(str(number), f"text {number}") for number in range(8)]
 
 
-def tasks_of(item: Line) -> Iterator[Task]:
-    yield Task.of("validity", item.id, {"question": item.text})
+def tasks_of(item: Line) -> Iterator[AnnotationTask]:
+    yield AnnotationTask.of("validity", item.id, {"question": item.text})
 
 
-def judged(item: Line, task: Task) -> Mapping[str, str]:
+def judged(item: Line, task: AnnotationTask) -> Mapping[str, str]:
     assert task.item == item.id
     return {"if": "yes" if int(item.id) < 4 else "no", "only_if": "unclear"}
 
@@ -48,7 +48,7 @@ def test_what_people_voted_down_counts_too(tmp_path: Path) -> None:
         lambda n: {"if": "yes" if n in (0, 1, 2, 5) else "no", "only_if": "yes"},
         LINES[:7],
     )
-    people = People(("validity", "candidate"), tasks_of, said)
+    people = PeopleLabels(("validity", "candidate"), tasks_of, said)
     kept = [one for one in people.stage(Line).work(LINES) if isinstance(one, Line)]
     assert [line.id for line in kept] == ["0", "1", "2", "5"]
     account = people.account(judged)
@@ -68,7 +68,7 @@ def test_what_people_voted_down_counts_too(tmp_path: Path) -> None:
 
 
 def test_no_labels_no_account() -> None:
-    people = People(("validity",), tasks_of, None)
+    people = PeopleLabels(("validity",), tasks_of, None)
     assert people.stage(Line).work(LINES) == LINES
     assert people.account(judged) is None
     assert len(people.tasks) == 8
@@ -76,7 +76,7 @@ def test_no_labels_no_account() -> None:
 
 def with_people(options: Any, material: Any) -> Any:
     plan = prepare(options, material)
-    people = People(("validity",), tasks_of, material.labels)
+    people = PeopleLabels(("validity",), tasks_of, material.labels)
 
     def finish(items: Any) -> Any:
         made = replace(plan.finish(items), tasks=people.tasks)

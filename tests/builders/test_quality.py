@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueground.builders.base import Dataset
+from trueground.builders.base import BuiltDataset
 from trueground.builders.quality.base import Piece
 from trueground.builders.quality.doubles import NEAR, near, same
 from trueground.builders.quality.report import quality
@@ -18,7 +18,7 @@ from trueground.builders.quality.spread import BINS, spread
 
 
 def of(*pieces: Piece, factors: tuple[str, ...] = ()) -> dict:
-    found = quality(Dataset({}, pieces, "", factors))
+    found = quality(BuiltDataset({}, pieces, "", factors))
     assert json.loads(json.dumps(found)) == found  # summary.json takes it as it is
     return found
 
@@ -152,7 +152,7 @@ def test_judges() -> None:
     }
     assert of(HARBOUR)["answerable"] is None
     assert found["human"] is None
-    assert quality(Dataset({}, [], "", human={"kinds": []}))["human"] == {"kinds": []}
+    assert quality(BuiltDataset({}, [], "", human={"kinds": []}))["human"] == {"kinds": []}
 
 
 def test_words_of_scripts_without_spaces() -> None:

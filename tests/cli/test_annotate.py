@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.annotation.filling import fill, fill_sheet
 
-from trueground.annotation.base import Task
+from trueground.annotation.base import AnnotationTask
 
 RECORDS = [
     {"id": f"r{n}", "question": "How many?", "references": ["7"], "response": f"{n}"}
@@ -60,7 +60,7 @@ def test_import_and_a_third(folder: Path) -> None:
     shown = {"question": "How many?", "references": ["7"], "response": "5"}
     assert labels[0] == {
         "kind": "correctness",
-        "id": Task.of("correctness", "r5", shown).id,
+        "id": AnnotationTask.of("correctness", "r5", shown).id,
         "values": {"correct": "no"},
         "how": {"correct": "agreed"},
         "annotators": 2,

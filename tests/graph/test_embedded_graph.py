@@ -11,7 +11,7 @@ pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 from tests.graph.people import PREFIXES, people
 
 from trueground.errors import GraphError
-from trueground.graph.base import KnowledgeGraph, Listed, Named, Queried, Value
+from trueground.graph.base import KnowledgeGraph, Listed, NamedEntity, PropertyValue, Queried
 from trueground.graph.embedded.graph import EmbeddedGraph
 from trueground.graph.opening import open_graph
 
@@ -40,10 +40,10 @@ def test_it_keeps_the_protocols(graph: EmbeddedGraph) -> None:
 def test_names_and_aliases_are_found_whatever_their_case(graph: EmbeddedGraph) -> None:
     ruck, alias, other, nothing = graph.find(["  anna ruck ", "a. RUCK", "Ännchen", "Anna"])
     assert ruck == [
-        Named("Anna Ruck", "Q2", ("human", "Q5")),
-        Named("anna  RUCK", "Q10", ("city", "Q515")),
+        NamedEntity("Anna Ruck", "Q2", ("human", "Q5")),
+        NamedEntity("anna  RUCK", "Q10", ("city", "Q515")),
     ]
-    assert alias == [Named("A. Ruck", "Q2", ("human", "Q5"))]
+    assert alias == [NamedEntity("A. Ruck", "Q2", ("human", "Q5"))]
     assert other == nothing == []
 
 
@@ -52,16 +52,16 @@ def test_a_subgraph_has_names_for_what_has_names(graph: EmbeddedGraph) -> None:
     assert ruck is not None
     assert (ruck.name, ruck.aliases, ruck.types) == ("Anna Ruck", ("A. Ruck",), ("human", "Q5"))
     assert ruck.properties == {
-        "date of birth": (Value("1871-11-01", "date"),),
-        "date of death": (Value("1900", "date"),),
-        "height": (Value("1.85 metre", "quantity", unit="metre"),),
-        "instance of": (Value("human", "entity", id="Q5"),),
-        "name (P2561)": (Value("Ruckian"),),
+        "date of birth": (PropertyValue("1871-11-01", "date"),),
+        "date of death": (PropertyValue("1900", "date"),),
+        "height": (PropertyValue("1.85 metre", "quantity", unit="metre"),),
+        "instance of": (PropertyValue("human", "entity", id="Q5"),),
+        "name (P2561)": (PropertyValue("Ruckian"),),
         "occupation": (
-            Value("Q777", "entity", id="Q777"),
-            Value("writer", "entity", id="Q36180"),
+            PropertyValue("Q777", "entity", id="Q777"),
+            PropertyValue("writer", "entity", id="Q36180"),
         ),
-        "place of birth": (Value("Korvik", "entity", id="Q100"),),
+        "place of birth": (PropertyValue("Korvik", "entity", id="Q100"),),
     }
     assert list(ruck.properties) == sorted(ruck.properties)
     assert ruck.graph()["occupation"] == ["Q777", "writer"]
@@ -72,7 +72,7 @@ def test_ids_are_answered_in_order_and_unknown_ones_by_none(graph: EmbeddedGraph
     found = graph.entities(["Q10", "Q404", "Q2", "no id > }", "\ud800", "http://bad host/"])
     assert [one and one.qid for one in found] == ["Q10", None, "Q2", None, None, None]
     assert found[0] is not None
-    assert found[0].properties["inception"] == (Value("-0044-03-15", "date"),)
+    assert found[0].properties["inception"] == (PropertyValue("-0044-03-15", "date"),)
 
 
 def test_names_are_listed_without_properties_and_articles(graph: EmbeddedGraph) -> None:
@@ -114,8 +114,8 @@ def test_names_in_another_language(tmp_path: Path) -> None:
     assert ruck is not None
     assert ruck.name == "Anna Ruck (Autorin)"
     # Property and class have German names, the profession has none.
-    assert ruck.properties["ist ein"] == (Value("Mensch", "entity", id="Q5"),)
-    assert ruck.properties["P106"][0] == Value("Q36180", "entity", id="Q36180")
+    assert ruck.properties["ist ein"] == (PropertyValue("Mensch", "entity", id="Q5"),)
+    assert ruck.properties["P106"][0] == PropertyValue("Q36180", "entity", id="Q36180")
 
 
 def test_texts_in_other_languages_count_where_no_other_is_there(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_texts_in_other_languages_count_where_no_other_is_there(tmp_path: Path) 
     )
     (one,) = graph.entities(["Q1"])
     assert one is not None
-    assert one.properties == {"motto": (Value("all"),), "own": (Value("eins"),)}
+    assert one.properties == {"motto": (PropertyValue("all"),), "own": (PropertyValue("eins"),)}
 
 
 def test_values_keep_their_kind(tmp_path: Path) -> None:
@@ -142,10 +142,17 @@ def test_values_keep_their_kind(tmp_path: Path) -> None:
     (a,) = graph.entities(["urn:x:a"])
     assert a is not None
     assert a.properties == {
-        "d": tuple(Value(t, "date") for t in ("1871", "1871-11", "1871-11-01", "somewhen")),
-        "friend": (Value("B", "entity", id="urn:x:b"), Value("urn:x:c", "entity", id="urn:x:c")),
-        "n": (Value("1.5", "quantity"), Value("12", "quantity"), Value("true", "other")),
-        "page": (Value("https://example.org/a", "other"),),
+        "d": tuple(PropertyValue(t, "date") for t in ("1871", "1871-11", "1871-11-01", "somewhen")),
+        "friend": (
+            PropertyValue("B", "entity", id="urn:x:b"),
+            PropertyValue("urn:x:c", "entity", id="urn:x:c"),
+        ),
+        "n": (
+            PropertyValue("1.5", "quantity"),
+            PropertyValue("12", "quantity"),
+            PropertyValue("true", "other"),
+        ),
+        "page": (PropertyValue("https://example.org/a", "other"),),
     }
 
 
@@ -171,7 +178,7 @@ def test_the_best_label_names_and_the_others_are_aliases(tmp_path: Path) -> None
     assert two is not None
     assert (one.name, one.aliases) == ("Also second", ("Second", "Third"))
     assert two.name == "Q2"  # it has no name in this language
-    assert graph.find(["one", "third"]) == [[], [Named("Third", "Q1")]]
+    assert graph.find(["one", "third"]) == [[], [NamedEntity("Third", "Q1")]]
 
 
 def test_signatures_tell_graphs_apart(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from trueground.errors import GraphError
-from trueground.graph.base import KnowledgeGraph, Listed, Named, Queried, Value
+from trueground.graph.base import KnowledgeGraph, Listed, NamedEntity, PropertyValue, Queried
 from trueground.graph.embedded.building import build_graph
 from trueground.graph.json_graph import JsonGraph
 from trueground.graph.loading import Loading
@@ -49,10 +49,10 @@ def test_a_list_of_graphs(tmp_path: Path) -> None:
     assert korvik is not None
     assert (ruck.qid, ruck.name, ruck.types, ruck.aliases) == ("Q2", "Anna Ruck", ("human",), ())
     assert ruck.properties == {
-        "instance of": (Value("human"),),
-        "occupation": (Value("writer"), Value("poet")),
-        "height": (Value("1.85", "quantity"),),
-        "alive": (Value("false", "other"),),
+        "instance of": (PropertyValue("human"),),
+        "occupation": (PropertyValue("writer"), PropertyValue("poet")),
+        "height": (PropertyValue("1.85", "quantity"),),
+        "alive": (PropertyValue("false", "other"),),
     }
     # What is there comes back in its order; what is empty was no knowledge.
     assert list(ruck.graph()) == [
@@ -85,11 +85,11 @@ def test_names_are_found_whatever_their_case() -> None:
     graph = JsonGraph.of([twin, RUCK, {"qid": "Q1", "name": " "}, {"qid": "Q0"}])
     found, nothing, blank, by_id = graph.find([" anna ruck", "Anna", " ", "q1"])
     assert found == [
-        Named("Anna Ruck", "Q2", ("human",)),
-        Named("ANNA  ruck", "Q11", ("ship", "wreck")),
+        NamedEntity("Anna Ruck", "Q2", ("human",)),
+        NamedEntity("ANNA  ruck", "Q11", ("ship", "wreck")),
     ]
     assert nothing == blank == []
-    assert by_id == [Named("Q1", "Q1")]  # an entity without a name is called by its id
+    assert by_id == [NamedEntity("Q1", "Q1")]  # an entity without a name is called by its id
 
 
 @pytest.mark.parametrize("name", ["instance of", "instance_of", "type", "P31", "http://x/type"])
@@ -188,4 +188,4 @@ def test_large_integers_are_kept_whole(tmp_path: Path) -> None:
     for graph in (JsonGraph.of([large]), open_graph(written(tmp_path, [large]))):
         (entity,) = graph.entities(["Q1"])
         assert entity is not None
-        assert entity.properties["a"] == (Value("1180591620717411303424", "quantity"),)
+        assert entity.properties["a"] == (PropertyValue("1180591620717411303424", "quantity"),)

@@ -16,7 +16,7 @@ from tests.chaos import KEY
 from trueground.evaluate.batch_files import Limits, write_files
 from trueground.models.base import UNREACHABLE, ChatRequest, Message, Params
 from trueground.models.batch_lines import read_line
-from trueground.models.batches import Batch, BatchApi, BatchModel
+from trueground.models.batches import BatchApi, BatchModel, EndpointBatch
 from trueground.models.fake import FakeModel
 from trueground.models.openai import OpenAIModel
 from trueground.models.options import ModelOptions
@@ -164,7 +164,7 @@ def test_files_are_filled_to_the_limit(tmp_path: Path) -> None:
 
 
 def test_a_batch_from_end_to_end(tmp_path: Path) -> None:
-    async def work(api: BatchApi) -> tuple[Batch, list[str]]:
+    async def work(api: BatchApi) -> tuple[EndpointBatch, list[str]]:
         path = tmp_path / "calls.jsonl"
         path.write_bytes(api.line("a", ASK, "max_tokens") + api.line("b", ASK, "other"))
         batch = await api.create(await api.upload(path), URL, {"trueground": "t"})
@@ -216,9 +216,9 @@ def test_an_endpoint_of_another_shape_is_told(tmp_path: Path) -> None:
 
 def test_what_a_batch_says_of_itself() -> None:
     errors = [{"message": f"bad {KEY}", "line": 3}, "plain", {"code": "x"}, {"message": "fourth"}]
-    batch = Batch("b", "failed", errors={"data": errors}, created_at="yesterday")
+    batch = EndpointBatch("b", "failed", errors={"data": errors}, created_at="yesterday")
     assert batch.reason == "batch b is failed: bad [hidden] (line 3); plain; x"
     assert batch.seconds == 0.0
     assert batch.done == 0
-    assert Batch("b", "EXPIRED").ended
-    assert not Batch("b", "cancelling").ended
+    assert EndpointBatch("b", "EXPIRED").ended
+    assert not EndpointBatch("b", "cancelling").ended

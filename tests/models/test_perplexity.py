@@ -18,7 +18,7 @@ from tests.loopback import LoopbackServer
 from trueground.errors import UnreachableError, UsageError
 from trueground.models.options import ModelOptions
 from trueground.models.perplexity import (
-    Unscored,
+    UnscoredText,
     WordScorer,
     make_scorer,
     perplexity,
@@ -135,7 +135,7 @@ def ask(server: LogprobServer, *texts: str, attempts: int = 1) -> list[list[floa
             for text in texts:
                 try:
                     found.append(await scorer.logprobs(text))
-                except (Unscored, UsageError, UnreachableError) as error:
+                except (UnscoredText, UsageError, UnreachableError) as error:
                     found.append(error)
         finally:
             await scorer.close()
@@ -163,7 +163,7 @@ def test_words_are_no_language_model() -> None:
     scorer = make_scorer("fake:words")
     assert isinstance(scorer, WordScorer)
     assert asyncio.run(scorer.logprobs("one three\n seventy")) == [-2.5, -3.5]
-    with pytest.raises(Unscored, match="too_short"):
+    with pytest.raises(UnscoredText, match="too_short"):
         asyncio.run(scorer.logprobs(" one "))
 
 
@@ -273,7 +273,7 @@ def test_odd_numbers_are_never_taken(change: Callable[[Body], Any], found: str) 
     with LogprobServer(later) as server:
         first, error, last = ask(server, "Two words", TEXT, "Two words")
     assert first == last == [-1.5]
-    assert isinstance(error, Unscored)
+    assert isinstance(error, UnscoredText)
     assert (error.reason, error.passing) == ("call_failed", True)
     assert found in error.detail
 
@@ -315,7 +315,7 @@ def test_minus_infinity_is_a_number() -> None:
 def test_replies_without_an_answer(reply: str) -> None:
     with LogprobServer(lambda body: reply) as server:
         (error,) = ask(server, TEXT)
-    assert isinstance(error, UsageError | Unscored)
+    assert isinstance(error, UsageError | UnscoredText)
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
@@ -337,7 +337,7 @@ def test_a_failure_that_does_not_pass_fails_one_text() -> None:
     with LogprobServer(answer) as server:
         first, error, last = ask(server, "Two words", TEXT, "Two words")
     assert first == last == [-1.5]
-    assert isinstance(error, Unscored)
+    assert isinstance(error, UnscoredText)
     assert error.passing
     assert "broken" in error.detail
 
@@ -354,7 +354,7 @@ def test_a_server_that_stumbles_over_a_form_is_asked_in_the_next() -> None:
 def test_a_server_that_never_works_ends_the_build(status: int) -> None:
     with LogprobServer(lambda body: (status, {"error": "broken"})) as server:
         *first, last = ask(server, "a b", "c d", "e f")
-    assert all(isinstance(error, Unscored) and error.passing for error in first)
+    assert all(isinstance(error, UnscoredText) and error.passing for error in first)
     assert isinstance(last, UnreachableError)
     assert "broken" in str(last)
 
@@ -384,12 +384,12 @@ def test_texts_that_cannot_be_scored() -> None:
 
     with LogprobServer(answer) as server:
         long, empty, one, half, good = ask(server, "x " * 30, " \n", "one", "a \ud800b", TEXT)
-    assert isinstance(long, Unscored)
+    assert isinstance(long, UnscoredText)
     assert (long.reason, long.passing) == ("too_long", False)
     for error in (empty, one):
-        assert isinstance(error, Unscored)
+        assert isinstance(error, UnscoredText)
         assert error.reason == "too_short"
-    assert isinstance(half, Unscored)
+    assert isinstance(half, UnscoredText)
     assert half.reason == "call_failed"
     assert good == numbers_of(TEXT)
 

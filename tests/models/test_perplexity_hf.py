@@ -18,7 +18,7 @@ from tests.models import tiny_models as tiny
 from trueground.errors import InputError, UsageError
 from trueground.models import perplexity_hf
 from trueground.models.options import ModelOptions
-from trueground.models.perplexity import Unscored, make_scorer, perplexity
+from trueground.models.perplexity import UnscoredText, make_scorer, perplexity
 
 TEXTS = ("Who?", "The ferry leaves at seven.", "ab", "x" * 99, "Fähre – 渡轮", "a b c d e f " * 9)
 
@@ -75,14 +75,14 @@ def test_a_batch_changes_nothing(decoder: Path) -> None:
 def test_a_text_up_to_the_window_and_not_one_token_more(decoder: Path) -> None:
     (found,) = scored(decoder, "x" * (tiny.WINDOW - 1))
     assert len(found) == tiny.WINDOW - 1
-    with pytest.raises(Unscored, match="257 tokens; the model's window has 256") as error:
+    with pytest.raises(UnscoredText, match="257 tokens; the model's window has 256") as error:
         scored(decoder, "x" * tiny.WINDOW)
     assert error.value.reason == "too_long"
 
 
 @pytest.mark.parametrize(("text", "reason"), [("", "too_short"), ("a\ud800", "call_failed")])
 def test_texts_that_cannot_be_scored(decoder: Path, text: str, reason: str) -> None:
-    with pytest.raises(Unscored) as error:
+    with pytest.raises(UnscoredText) as error:
         scored(decoder, text)
     assert error.value.reason == reason
 
@@ -107,7 +107,7 @@ def test_a_model_that_computes_nan_is_not_believed(tmp_path: Path) -> None:
     with torch.no_grad():
         model.lm_head.weight.fill_(math.nan)
     model.save_pretrained(folder)
-    with pytest.raises(Unscored, match="computes no probabilities: found NaN"):
+    with pytest.raises(UnscoredText, match="computes no probabilities: found NaN"):
         scored(folder, "abc")
 
 

@@ -15,7 +15,7 @@ from tests.reports.report_fixture import make_item, write_run
 
 from trueground.errors import InputError
 from trueground.reports.citations import citation_view
-from trueground.reports.items import Item, detail
+from trueground.reports.items import ReportItem, detail
 from trueground.reports.manifest import notices
 from trueground.reports.page import write_page
 from trueground.reports.terminal import render_run, render_runs
@@ -72,7 +72,7 @@ def test_verdicts_stand_in_the_judges_view(run: Path) -> None:
 
 def test_fields_stay_where_no_citation_is_shown() -> None:
     record = Record(id="a", response="", gold_knowledge=[["Q1", "p", "v"]])
-    shown = detail(Item("a", {}), record)
+    shown = detail(ReportItem("a", {}), record)
     assert shown["citations"] is None
     assert [name for name, _ in shown["fields"]] == ["gold_knowledge"]
 

@@ -16,7 +16,7 @@ from tests.reports.report_fixture import make_item, sample_run, write_run
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
-from trueground.reports.charts import Scale, distribution, scale_for
+from trueground.reports.charts import ChartScale, distribution, scale_for
 from trueground.reports.items import field_text
 from trueground.reports.manifest import asked, input_names
 from trueground.reports.page import write_page
@@ -151,22 +151,22 @@ def test_numbers_may_appear_late(tmp_path: Path) -> None:
 
 
 def test_histogram_bins_and_shares() -> None:
-    spread = distribution("m", np.array([0.0, 0.7, 0.72, 1.0], dtype=np.float32), Scale())
+    spread = distribution("m", np.array([0.0, 0.7, 0.72, 1.0], dtype=np.float32), ChartScale())
     assert spread is not None
     assert [(bar.x, bar.height) for bar in spread.bars if bar.height] == [
         (0.0, 50.0),
         (70.0, 100.0),
         (95.0, 50.0),
     ]
-    binary = distribution("m", np.array([0, 1, 1, 1], dtype=np.float32), Scale())
+    binary = distribution("m", np.array([0, 1, 1, 1], dtype=np.float32), ChartScale())
     assert binary is not None
     assert (binary.share, binary.bars) == (0.75, [])
 
 
 def test_scale_leaves_zero_to_one_only_where_values_do() -> None:
-    assert scale_for(np.array([0.2, 1.0], dtype=np.float32), {"mean": 0.6}) == Scale(0, 1)
-    assert scale_for(np.array([1.0, 5.0], dtype=np.float32), {"mean": 3.0}) == Scale(1, 5)
-    assert scale_for(None, {"mean": 2.0, "ci": None}) == Scale(1.5, 2.5)
+    assert scale_for(np.array([0.2, 1.0], dtype=np.float32), {"mean": 0.6}) == ChartScale(0, 1)
+    assert scale_for(np.array([1.0, 5.0], dtype=np.float32), {"mean": 3.0}) == ChartScale(1, 5)
+    assert scale_for(None, {"mean": 2.0, "ci": None}) == ChartScale(1.5, 2.5)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from trueground.errors import UsageError
 from trueground.retrieval.base import Hit, Retriever
 from trueground.retrieval.bm25.memory import BM25
-from trueground.retrieval.corpora.corpus import Corpus, Entry, page_key, read_published, read_title
+from trueground.retrieval.corpora.corpus import (
+    Corpus,
+    PassageEntry,
+    page_key,
+    read_published,
+    read_title,
+)
 from trueground.retrieval.distractors import Gold, fill, mine
 
 for library in ("bm25s", "Stemmer"):
@@ -38,7 +44,7 @@ class InOrder:
 
 def corpus_of(*passages: tuple[str, str | None]) -> Corpus:
     return Corpus(
-        Entry(text, str(i), title, title and f"https://host/{title}")
+        PassageEntry(text, str(i), title, title and f"https://host/{title}")
         for i, (text, title) in enumerate(passages)
     )
 

@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 
 from trueground.errors import InputError
-from trueground.retrieval.corpora.corpus import Entry
+from trueground.retrieval.corpora.corpus import PassageEntry
 from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.gold import GoldPassage, find_gold, is_gold, read_gold, same_text
 from trueground.retrieval.questions import gold_numbers, read_questions
 
 LONG = "The Brenta expedition set out from Korvik in May and reached the island of Ulm in June."
 ENTRIES = [
-    Entry("Bees make honey.", "0", "Bees", "Bees"),
-    Entry("He was born in Korvik.", "1", "Anna Ruck", "Anna Ruck"),
-    Entry("He was born in Korvik.", "2", "Otto Lund", "Otto Lund"),
-    Entry(LONG, "3", "Brenta", "Brenta"),
-    Entry("Honig ist su\u0308\u00df; 蜜蜂酿蜜。", "4", "Bees", "Bees"),
-    Entry("Bees make honey.", "5", "Honey", "Honey"),
+    PassageEntry("Bees make honey.", "0", "Bees", "Bees"),
+    PassageEntry("He was born in Korvik.", "1", "Anna Ruck", "Anna Ruck"),
+    PassageEntry("He was born in Korvik.", "2", "Otto Lund", "Otto Lund"),
+    PassageEntry(LONG, "3", "Brenta", "Brenta"),
+    PassageEntry("Honig ist su\u0308\u00df; 蜜蜂酿蜜。", "4", "Bees", "Bees"),
+    PassageEntry("Bees make honey.", "5", "Honey", "Honey"),
 ]
 
 
@@ -90,7 +90,7 @@ def test_what_is_found_and_what_is_gold_are_the_same(
     tmp_path: Path, gold: GoldPassage, expected: list[int]
 ) -> None:
     # The last is called as another's id.
-    corpus = PassageStore.write(tmp_path / "s", [*ENTRIES, Entry("Two.", "6", "2", "2")])
+    corpus = PassageStore.write(tmp_path / "s", [*ENTRIES, PassageEntry("Two.", "6", "2", "2")])
     assert numbers(corpus, gold) == expected
     assert [i for i in range(len(corpus)) if is_gold(corpus, i, gold)] == expected
 

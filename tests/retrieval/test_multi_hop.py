@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from trueground.errors import UsageError
-from trueground.retrieval.base import Hit, Query, turns_of
+from trueground.retrieval.base import Hit, SearchQuery, turns_of
 from trueground.retrieval.bm25.memory import BM25
 from trueground.retrieval.multi_hop import MultiHop
 
@@ -51,7 +51,7 @@ def test_paths_are_ranked_by_the_sum_of_their_hops() -> None:
 
 def test_the_turns_of_a_conversation_stay_apart() -> None:
     base = Table({"p q": [(0, 1.0)]})
-    MultiHop(base, ["a"]).search([Query("p", "q", id="7")], 1)
+    MultiHop(base, ["a"]).search([SearchQuery("p", "q", id="7")], 1)
     asked = [query for queries, _ in base.calls for query in queries]
     assert [turns_of(query) for query in asked] == [("p", "q"), ("p", "q a")]
 

@@ -12,8 +12,8 @@ import pytest
 
 from trueground.errors import InputError, UsageError
 from trueground.plugins import parse_part
-from trueground.retrieval.base import Opened, Query
-from trueground.retrieval.corpora.corpus import Corpus, Entry
+from trueground.retrieval.base import OpenedRetriever, SearchQuery
+from trueground.retrieval.corpora.corpus import Corpus, PassageEntry
 from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.kinds import bases, compose, open_over
 
@@ -27,7 +27,9 @@ TEXTS = [
 
 @pytest.fixture
 def store(tmp_path: Path) -> PassageStore:
-    entries = [Entry(text, str(number + 1), f"Title {number}") for number, text in enumerate(TEXTS)]
+    entries = [
+        PassageEntry(text, str(number + 1), f"Title {number}") for number, text in enumerate(TEXTS)
+    ]
     return PassageStore.write(tmp_path / "passages", entries)
 
 
@@ -36,8 +38,8 @@ def written(path: Path, value: Any) -> Path:
     return path
 
 
-def opened(path: Path, store: PassageStore) -> Opened:
-    def none(given: Any) -> Opened:
+def opened(path: Path, store: PassageStore) -> OpenedRetriever:
+    def none(given: Any) -> OpenedRetriever:
         raise AssertionError(f"{given} keeps no files")
 
     return compose(f"file:{path}", none, store)
@@ -79,7 +81,7 @@ FORMS: dict[str, Any] = {
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form(name: str, store: PassageStore, tmp_path: Path) -> None:
     path = written(tmp_path / name, FORMS[name])
-    asked = [Query(WHERE, id="8"), Query(WHO, id="7")]
+    asked = [SearchQuery(WHERE, id="8"), SearchQuery(WHO, id="7")]
     assert numbers(path, store, *asked) == [[2, 1], [0, 1]]
     assert numbers(path, store, *asked, top=1) == [[2], [0]]
     packed = tmp_path / f"packed-{name}.gz"
@@ -108,18 +110,23 @@ def test_questions_are_known_by_their_words(store: PassageStore, tmp_path: Path)
     }
     path = written(tmp_path / "r.json", [*DPR, talk])
     assert numbers(path, store, "who led the BRENTA expedition") == [[0, 1]]
-    turns = Query("Who led the Brenta expedition?", "Anna Ruck.", "And where is Korvik?", id="0")
+    turns = SearchQuery(
+        "Who led the Brenta expedition?", "Anna Ruck.", "And where is Korvik?", id="0"
+    )
     assert numbers(path, store, turns) == [[2]]
     # Other rows' numbers do not stand for these questions; the words do, and then the ids.
     rows = [{**row, "id": 1 - number} for number, row in enumerate(DPR)]
     path = written(tmp_path / "numbered.json", rows)
-    assert numbers(path, store, Query(WHO, id="0"), Query("The leader?", id="1")) == [[0, 1]] * 2
+    assert (
+        numbers(path, store, SearchQuery(WHO, id="0"), SearchQuery("The leader?", id="1"))
+        == [[0, 1]] * 2
+    )
     twice = [
         {"id": "a", "question": WHO, "ctxs": [ctx(0)]},
         {"id": "b", "question": WHO, "ctxs": [ctx(1)]},
     ]
     path = written(tmp_path / "twice.json", twice)
-    assert numbers(path, store, Query(WHO, id="b")) == [[1]]
+    assert numbers(path, store, SearchQuery(WHO, id="b")) == [[1]]
     with pytest.raises(InputError, match="2 different results for the question 'Who led"):
         numbers(path, store, WHO)
 
@@ -160,12 +167,15 @@ def test_passages_are_known_by_id_and_text(store: PassageStore, tmp_path: Path) 
 def test_what_cannot_be_read(value: Any, words: str, store: PassageStore, tmp_path: Path) -> None:
     path = written(tmp_path / "r.json", value)
     with pytest.raises(InputError, match=words):
-        numbers(path, store, Query(WHO, id="7"))
+        numbers(path, store, SearchQuery(WHO, id="7"))
 
 
 def test_a_run_may_lack_questions_that_found_nothing(store: PassageStore, tmp_path: Path) -> None:
     path = written(tmp_path / "r.trec", RUN)
-    assert numbers(path, store, Query(WHO, id="7"), Query("Why?", id="9")) == [[0, 1], []]
+    assert numbers(path, store, SearchQuery(WHO, id="7"), SearchQuery("Why?", id="9")) == [
+        [0, 1],
+        [],
+    ]
 
 
 def test_how_it_is_written(store: PassageStore, tmp_path: Path) -> None:
@@ -181,6 +191,6 @@ def test_how_it_is_written(store: PassageStore, tmp_path: Path) -> None:
             call()
     given = parse_part("retriever", f"file:{path}")
     assert given.name == "file"
-    in_memory = open_over(f"file:{path}", Corpus([Entry("a", "1")]))
+    in_memory = open_over(f"file:{path}", Corpus([PassageEntry("a", "1")]))
     with pytest.raises(UsageError, match="finds passages of an index"):
-        in_memory.retriever.search([Query("a", id="7")], 1)
+        in_memory.retriever.search([SearchQuery("a", id="7")], 1)

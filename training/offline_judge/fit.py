@@ -18,7 +18,7 @@ from training.offline_judge.rows import Floats, Rows, of_perturbed, of_set
 from training.offline_judge.sets import folds, permissive
 from training.offline_judge.sources import sources
 from trueground.judges.lexical.features import NAMES
-from trueground.judges.lexical.model import FILE, Weights
+from trueground.judges.lexical.model import FILE, LexicalWeights
 from trueground.stats.logistic import calibration_error
 from trueground.stats.thresholds import auroc
 
@@ -51,7 +51,7 @@ class Measured(msgspec.Struct):
     calibration_error: float
 
 
-def fit(rows: Sequence[Rows], perturbed: Rows) -> Weights:
+def fit(rows: Sequence[Rows], perturbed: Rows) -> LexicalWeights:
     """The weights, none below 0, that make labels likeliest: the support of a response is the mean
     over its claims. Every set weighs alike, perturbed claims PERTURBED as much as all.
     """
@@ -76,7 +76,7 @@ def fit(rows: Sequence[Rows], perturbed: Rows) -> Weights:
     weights = found[:-1] / spread
     table = {name: round(float(w), 3) for name, w in zip(NAMES, weights, strict=True)}
     intercept = round(float(found[-1] - weights @ mean), 3)
-    return Weights(intercept=intercept, verbatim=_verbatim(rows), weights=table)
+    return LexicalWeights(intercept=intercept, verbatim=_verbatim(rows), weights=table)
 
 
 def _loss(w: Floats, x: Floats, rows: Rows) -> tuple[float, Floats]:
@@ -104,7 +104,7 @@ def _verbatim(rows: Sequence[Rows]) -> float:
     return round(float((right + 1) / (every + 2)), 3)
 
 
-def support(weights: Weights, rows: Rows) -> Floats:
+def support(weights: LexicalWeights, rows: Rows) -> Floats:
     """The metric `support` of each response under these weights."""
     signed = np.array([weights.weights[name] for name in NAMES])
     return rows.support(_logistic(rows.x @ signed + weights.intercept), weights.verbatim)
@@ -117,9 +117,9 @@ def perturbed(data: Path, sets: Sequence[str], seed: int) -> Rows:
     return of_perturbed(made)
 
 
-def fit_folds(data: Path, rows: Mapping[str, Rows], seed: int) -> dict[str, Weights]:
+def fit_folds(data: Path, rows: Mapping[str, Rows], seed: int) -> dict[str, LexicalWeights]:
     """Set → weights fitted without it and its relatives; equal folds are fitted once."""
-    found: dict[tuple[str, ...], Weights] = {}
+    found: dict[tuple[str, ...], LexicalWeights] = {}
     for trained in folds("faithful").values():
         if trained not in found:
             claims = perturbed(data, trained, seed)
@@ -127,7 +127,7 @@ def fit_folds(data: Path, rows: Mapping[str, Rows], seed: int) -> dict[str, Weig
     return {name: found[trained] for name, trained in folds("faithful").items()}
 
 
-def measure(rows: Mapping[str, Rows], fitted: Mapping[str, Weights]) -> Measured:
+def measure(rows: Mapping[str, Rows], fitted: Mapping[str, LexicalWeights]) -> Measured:
     """What the weights of each fold do on its set."""
     found: list[Fold] = []
     values: list[Floats] = []
@@ -158,7 +158,7 @@ def main(data: Path, seed: int, out: Path | None, write: bool) -> None:
         FILE.write_text(head + _toml(weights), "utf-8")
 
 
-def _toml(weights: Weights) -> str:
+def _toml(weights: LexicalWeights) -> str:
     lines = [f"intercept = {weights.intercept}", f"verbatim = {weights.verbatim}", "", "[weights]"]
     return "\n".join([*lines, *(f"{name} = {w}" for name, w in weights.weights.items()), ""])
 

@@ -18,7 +18,7 @@ from trueground.judges.lexical.coverage import ClaimView
 from trueground.judges.lexical.features import AGAINST, NAMES
 from trueground.judges.lexical.looking import Looked, look
 from trueground.judges.lexical.model import capped
-from trueground.judges.lexical.pool import Pool
+from trueground.judges.lexical.pool import WordPool
 from trueground.judges.lexical.reading import TextView
 
 Floats = NDArray[np.float64]
@@ -83,13 +83,15 @@ def _rows(
     verbatim: list[bool] = []
     of: list[int] = []
     views: dict[str, TextView] = {}
-    pools: dict[tuple[str, ...], Pool] = {}  # of the last texts: claims about them are neighbours
+    pools: dict[
+        tuple[str, ...], WordPool
+    ] = {}  # of the last texts: claims about them are neighbours
     number = -1
     for source, own in zip(sources, claims, strict=True):
         number += bool(own)
         texts = tuple(text for text in source.contexts if text.strip())
         if texts not in pools:
-            pools = {texts: Pool([views.setdefault(text, TextView(text)) for text in texts])}
+            pools = {texts: WordPool([views.setdefault(text, TextView(text)) for text in texts])}
             views = {text: view for text, view in views.items() if text in texts}
         for claim in own:
             found.append(look(ClaimView(claim), pools[texts]))

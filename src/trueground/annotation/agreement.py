@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from trueground.annotation.answers import Answer, read_answers
-from trueground.annotation.base import Field, Kind
+from trueground.annotation.base import Field, TaskKind
 from trueground.annotation.hardest import Hard, hardest
 from trueground.annotation.importing import Person, people
 from trueground.annotation.kinds import KINDS
@@ -27,7 +27,7 @@ from trueground.stats.agreement import (
 LEVEL = 0.95
 
 
-class Estimate(msgspec.Struct):
+class AgreementEstimate(msgspec.Struct):
     """A statistic with its interval; both None where it is undefined."""
 
     value: float | None
@@ -47,13 +47,13 @@ class FieldAgreement(msgspec.Struct):
     measure: str
     unit: str
     tasks: int
-    mean: Estimate | None
-    agreement: Estimate
-    cohen_kappa: Estimate | None
-    fleiss_kappa: Estimate
-    krippendorff_alpha: Estimate
-    within_one: Estimate | None
-    same_set: Estimate | None
+    mean: AgreementEstimate | None
+    agreement: AgreementEstimate
+    cohen_kappa: AgreementEstimate | None
+    fleiss_kappa: AgreementEstimate
+    krippendorff_alpha: AgreementEstimate
+    within_one: AgreementEstimate | None
+    same_set: AgreementEstimate | None
 
 
 class KindAgreement(msgspec.Struct):
@@ -104,10 +104,10 @@ def agreement(
 
 
 def _fields(
-    kind: Kind,
+    kind: TaskKind,
     tasks: Sequence[Sequence[Answer]],
     annotators: Sequence[str],
-    estimate: Callable[[Ratings, Statistic], Estimate],
+    estimate: Callable[[Ratings, Statistic], AgreementEstimate],
 ) -> dict[str, FieldAgreement]:
     return {
         field.name: _field(field, rate(field, tasks, annotators), estimate)
@@ -117,7 +117,7 @@ def _fields(
 
 
 def _field(
-    field: Field, ratings: Ratings, estimate: Callable[[Ratings, Statistic], Estimate]
+    field: Field, ratings: Ratings, estimate: Callable[[Ratings, Statistic], AgreementEstimate]
 ) -> FieldAgreement:
     labels, whole = ratings.labels, ratings.whole
     means = average(field, ratings)
@@ -138,8 +138,10 @@ def _field(
     )
 
 
-def _estimate(ratings: Ratings, statistic: Statistic, resamples: int, seed: int) -> Estimate:
+def _estimate(
+    ratings: Ratings, statistic: Statistic, resamples: int, seed: int
+) -> AgreementEstimate:
     value = statistic(ratings.labels)
     if value is None:
-        return Estimate(None, None)
-    return Estimate(value, interval(ratings, statistic, resamples, seed, LEVEL))
+        return AgreementEstimate(None, None)
+    return AgreementEstimate(value, interval(ratings, statistic, resamples, seed, LEVEL))

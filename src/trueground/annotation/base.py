@@ -15,7 +15,7 @@ Form = Literal["choice", "choices", "scale", "text", "texts"]
 Measure = Literal["nominal", "ordinal", "interval", "set"]
 
 
-class Task(msgspec.Struct, frozen=True):
+class AnnotationTask(msgspec.Struct, frozen=True):
     """One thing to be labelled: `shown` is what annotators read, by name, as the kind says."""
 
     kind: str
@@ -23,7 +23,7 @@ class Task(msgspec.Struct, frozen=True):
     shown: dict[str, Any]
 
     @classmethod
-    def of(cls, kind: str, item: str, shown: dict[str, Any]) -> Task:
+    def of(cls, kind: str, item: str, shown: dict[str, Any]) -> AnnotationTask:
         """The task of an item. Its id changes with what is shown: no label meets another text."""
         digest = hashlib.sha256(_canonical(shown)).hexdigest()[:_DIGEST]
         return cls(kind, f"{item}{_MARK}{digest}", shown)
@@ -63,7 +63,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Kind:
+class TaskKind:
     """A kind of task: what annotators are told, what they see, what they fill in.
 
     `shows` are the names in `Task.shown` with a word for people; those in `optional` may be absent.

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trueground.annotation.base import Task
+from trueground.annotation.base import AnnotationTask
 from trueground.annotation.given import Given, give
 from trueground.annotation.kinds import KINDS
-from trueground.annotation.lines import Line, read_lines
+from trueground.annotation.lines import TaskLine, read_lines
 from trueground.annotation.sheet_reading import read_sheet
 from trueground.errors import InputError
 from trueground.records.problems import shorten
@@ -45,7 +45,7 @@ def _lines(path: Path, tell: Callable[[str], None]) -> Iterator[Filled]:
             )
 
 
-def _given(line: Line, place: str) -> Given:
+def _given(line: TaskLine, place: str) -> Given:
     kind = KINDS.get(line.kind)
     if kind is None:
         raise InputError(
@@ -57,7 +57,7 @@ def _given(line: Line, place: str) -> Given:
             f"{place}: unknown field {shorten(unknown[0])!r} in answer; tasks of kind {kind.name} "
             f"have {', '.join(names)}"
         )
-    return give(Task(line.kind, str(line.id), line.shown), kind, place)
+    return give(AnnotationTask(line.kind, str(line.id), line.shown), kind, place)
 
 
 def _sheet(path: Path) -> Iterator[Filled]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from trueground.annotation.base import Task
+from trueground.annotation.base import AnnotationTask
 from trueground.text.citations.base import Sentence
 from trueground.types import Passage, Record
 
@@ -21,7 +21,7 @@ class Skipped(NamedTuple):
     reason: str
 
 
-class Part(NamedTuple):
+class TaskPart(NamedTuple):
     """What a task asks about: the fields in which a record of its own differs from the whole one.
 
     In `claim` the response is a claim and the contexts are the texts that may support it, as a
@@ -39,7 +39,7 @@ class _Lacks(Exception):  # noqa: N818 - one record's, never an error
     """The record lacks something; the first argument names it."""
 
 
-def tasks_of(kind: str, record: Record, pairing: Pairing) -> Iterator[Task | Skipped]:
+def tasks_of(kind: str, record: Record, pairing: Pairing) -> Iterator[AnnotationTask | Skipped]:
     """The tasks of one record, or what it lacks. Ids are of its own and of what is shown."""
     try:
         for part in _MAKERS[kind](record, pairing):
@@ -64,8 +64,8 @@ def parts_of(
         return
 
 
-def _task(kind: str, record: Record, part: Part) -> Task:
-    return Task.of(kind, f"{record.id}{part.suffix}", part.shown)
+def _task(kind: str, record: Record, part: TaskPart) -> AnnotationTask:
+    return AnnotationTask.of(kind, f"{record.id}{part.suffix}", part.shown)
 
 
 def _part(record: Record, item: str, fields: Shown) -> Record:
@@ -85,7 +85,7 @@ def _claim(claim: str, texts: Sequence[str]) -> Shown:
     }
 
 
-def _contains(record: Record, pairing: Pairing) -> Iterator[Part]:
+def _contains(record: Record, pairing: Pairing) -> Iterator[TaskPart]:
     """Tasks 1 and 2 of Lee et al. 2024, figure 10: is a fact in a text?"""
     if pairing == "gold":
         text = _some("response", record.response.strip())
@@ -93,26 +93,26 @@ def _contains(record: Record, pairing: Pairing) -> Iterator[Part]:
         text = "\n\n".join(_titled(passage) for passage in _some("contexts", record.contexts))
     for number, fact in _looked_for(record, pairing):
         shown = {"text": text, "fact": fact}
-        yield Part(f"#{pairing}-{number}", shown, _claim(fact, [text]))
+        yield TaskPart(f"#{pairing}-{number}", shown, _claim(fact, [text]))
 
 
-def _contains_list(record: Record, pairing: Pairing) -> Iterator[Part]:
+def _contains_list(record: Record, pairing: Pairing) -> Iterator[TaskPart]:
     """Tasks 3 and 4 of the same figure: is a fact among others?"""
     facts = _response_facts(record) if pairing == "gold" else _gold_facts(record)
     for number, fact in _looked_for(record, pairing):
         shown = {"facts": facts, "fact": fact}
-        yield Part(f"#{pairing}-{number}", shown, _claim(fact, facts))
+        yield TaskPart(f"#{pairing}-{number}", shown, _claim(fact, facts))
 
 
-def _relevance(record: Record, _pairing: Pairing) -> Iterator[Part]:
+def _relevance(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
     question = _question(record)
     for number, passage in enumerate(_some("contexts", record.contexts), 1):
-        yield Part(f"#context-{number}", {"question": question, "passage": _titled(passage)})
+        yield TaskPart(f"#context-{number}", {"question": question, "passage": _titled(passage)})
 
 
-def _correctness(record: Record, _pairing: Pairing) -> Iterator[Part]:
+def _correctness(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
     references = _some("references", record.references)
-    yield Part(
+    yield TaskPart(
         "",
         {
             "question": _question(record),
@@ -122,9 +122,9 @@ def _correctness(record: Record, _pairing: Pairing) -> Iterator[Part]:
     )
 
 
-def _support(record: Record, _pairing: Pairing) -> Iterator[Part]:
+def _support(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
     contexts = [_titled(passage) for passage in _some("contexts", record.contexts)]
-    yield Part(
+    yield TaskPart(
         "",
         {
             "question": _question(record),
@@ -134,7 +134,7 @@ def _support(record: Record, _pairing: Pairing) -> Iterator[Part]:
     )
 
 
-def _alignment(record: Record, _pairing: Pairing) -> Iterator[Part]:
+def _alignment(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
     """Each sentence with each piece of knowledge, or passage, that it cites."""
     from trueground.text.citations.reading import read_numbers, read_triples
 
@@ -146,7 +146,7 @@ def _alignment(record: Record, _pairing: Pairing) -> Iterator[Part]:
         for number, (citation, claim, fields) in enumerate(cited.values(), 1):
             any_cited = True
             shown = {"sentence": sentence.text, "citation": citation}
-            yield Part(f"#sentence-{place}-citation-{number}", shown, claim, fields)
+            yield TaskPart(f"#sentence-{place}-citation-{number}", shown, claim, fields)
     if not any_cited:
         raise _Lacks("a citation of its knowledge or contexts")
 
@@ -221,7 +221,7 @@ def _some(name: str, value: T | None) -> T:
     return value
 
 
-_MAKERS: dict[str, Callable[[Record, Pairing], Iterator[Part]]] = {
+_MAKERS: dict[str, Callable[[Record, Pairing], Iterator[TaskPart]]] = {
     "contains": _contains,
     "contains-list": _contains_list,
     "relevance": _relevance,

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.annotation.base import Field, Kind, Task
+from trueground.annotation.base import AnnotationTask, Field, TaskKind
 from trueground.errors import InputError
 from trueground.records.problems import describe
 
@@ -29,7 +29,7 @@ class Given:
     cells were made of; None where only these are known, as in a spreadsheet.
     """
 
-    kind: Kind
+    kind: TaskKind
     id: str
     cells: Mapping[str, str]
     parts: Mapping[str, int]
@@ -54,7 +54,7 @@ def name_check(kind: str, id_: str) -> str:
     return f"t{_digest([kind, id_])}"
 
 
-def give(task: Task, kind: Kind, place: str) -> Given:
+def give(task: AnnotationTask, kind: TaskKind, place: str) -> Given:
     """The task as annotators get it. InputError, with `place`: something to show is missing."""
     for name in kind.shows:
         if name not in task.shown and name not in kind.optional:

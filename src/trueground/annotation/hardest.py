@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from trueground.annotation.answers import Answer
-from trueground.annotation.base import Field, Kind
+from trueground.annotation.base import Field, TaskKind
 from trueground.annotation.importing import median
 
 
@@ -26,7 +26,7 @@ class Hard(msgspec.Struct):
     comments: dict[str, str]
 
 
-def hardest(kind: Kind, tasks: Mapping[str, Sequence[Answer]], most: int) -> list[Hard]:
+def hardest(kind: TaskKind, tasks: Mapping[str, Sequence[Answer]], most: int) -> list[Hard]:
     """The `most` hardest tasks on which annotators do not agree, hardest first.
 
     Disagreement is the mean over the fields that are counted of the share of pairs of annotators
@@ -38,7 +38,7 @@ def hardest(kind: Kind, tasks: Mapping[str, Sequence[Answer]], most: int) -> lis
     return differing[:most]
 
 
-def _hard(kind: Kind, id_: str, answers: Sequence[Answer]) -> Hard:
+def _hard(kind: TaskKind, id_: str, answers: Sequence[Answer]) -> Hard:
     apart = {
         field.name: share
         for field in kind.fields

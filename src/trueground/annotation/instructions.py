@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from trueground.annotation.base import Kind
+from trueground.annotation.base import TaskKind
 from trueground.annotation.values import NONE
 
 
-def instructions_of(kind: Kind) -> str:
+def instructions_of(kind: TaskKind) -> str:
     """The page of instructions: what is shown, and what may be filled in."""
     shown = "\n".join(
         f"- `{name}`: {words}{' (may be empty)' if name in kind.optional else ''}"

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from trueground.annotation.base import Task
+from trueground.annotation.base import AnnotationTask
 from trueground.annotation.given import Given
 from trueground.errors import InputError
 
@@ -18,7 +18,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 BOM = b"\xef\xbb\xbf"
 
 
-class Line(msgspec.Struct):
+class TaskLine(msgspec.Struct):
     """One line of a file for one annotator."""
 
     kind: str
@@ -49,20 +49,20 @@ def write_line(given: Given, annotator: str) -> bytes:
     )
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, Line]]:
+def read_lines(path: Path) -> Iterator[tuple[int, TaskLine]]:
     """The lines of a filled file, with their numbers. InputError."""
     return _read(
         path,
-        Line,
+        TaskLine,
         "no line of a file that `trueground annotate export` wrote",
         "keep each task on its line, and fill in answer, seconds and comment",
     )
 
 
-def read_tasks(path: Path) -> Iterator[tuple[int, Task]]:
+def read_tasks(path: Path) -> Iterator[tuple[int, AnnotationTask]]:
     """The tasks of a build, with their line numbers. InputError."""
     expected = "expected a line that `trueground build` wrote, with kind, id and shown"
-    return _read(path, Task, "not a task", expected)
+    return _read(path, AnnotationTask, "not a task", expected)
 
 
 def _read(path: Path, kind: type[T], found: str, remedy: str) -> Iterator[tuple[int, T]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from trueground.annotation.base import Kind
+from trueground.annotation.base import TaskKind
 from trueground.annotation.given import Given
 from trueground.annotation.kinds import KINDS
 from trueground.annotation.sheets import numbered_lists, parts_column, unguard
@@ -24,7 +24,7 @@ _TOLD = re.compile(r"\s*\[.*\]\s*$", re.DOTALL)
 _PARTS = re.compile(r"1\s*to\s*(\d{1,6})")
 
 
-class Row(NamedTuple):
+class SheetRow(NamedTuple):
     """One row of a sheet: the task, and the raw answers by field."""
 
     number: int
@@ -36,7 +36,7 @@ class Row(NamedTuple):
     check: str
 
 
-def read_sheet(path: Path) -> Iterator[Row]:
+def read_sheet(path: Path) -> Iterator[SheetRow]:
     """The rows of a filled sheet, numbered as spreadsheets number them. InputError."""
     text = _text(path)
     rows = _rows(path, text)
@@ -110,7 +110,7 @@ def _columns(path: Path, names: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def _row(path: Path, number: int, cells: list[str], columns: Mapping[str, int]) -> Row:
+def _row(path: Path, number: int, cells: list[str], columns: Mapping[str, int]) -> SheetRow:
     place = f"{path}, row {number}"
     if len(cells) > len(columns) and any(
         cell.strip() for cell in cells[max(columns.values()) + 1 :]
@@ -132,7 +132,7 @@ def _row(path: Path, number: int, cells: list[str], columns: Mapping[str, int]) 
     _check_columns(path, kind, columns)
     shown = {name: unguard(cell(name)) for name in kind.shows}
     parts = {name: _parts(place, name, cell(parts_column(name))) for name in numbered_lists(kind)}
-    return Row(
+    return SheetRow(
         number,
         Given(kind, unguard(cell("id").strip()), shown, parts),
         unguard(cell("annotator").strip()),
@@ -143,7 +143,7 @@ def _row(path: Path, number: int, cells: list[str], columns: Mapping[str, int]) 
     )
 
 
-def _check_columns(path: Path, kind: Kind, columns: Mapping[str, int]) -> None:
+def _check_columns(path: Path, kind: TaskKind, columns: Mapping[str, int]) -> None:
     needed = [*kind.shows, *map(parts_column, numbered_lists(kind)), *(f.name for f in kind.fields)]
     if missing := [name for name in needed if name not in columns]:
         raise InputError(

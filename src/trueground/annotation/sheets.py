@@ -12,7 +12,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 
-from trueground.annotation.base import Field, Kind
+from trueground.annotation.base import Field, TaskKind
 from trueground.annotation.given import Given
 from trueground.annotation.values import NONE
 
@@ -30,7 +30,7 @@ _TAKEN_FOR_NUMBER = re.compile(
 _SAFE_NUMBER = re.compile(r"(?:0|[1-9]\d{0,14})")
 
 
-def sheet(rows: Sequence[tuple[Given, str]], kind: Kind) -> bytes:
+def sheet(rows: Sequence[tuple[Given, str]], kind: TaskKind) -> bytes:
     """The tasks of one kind, each with its annotator, as CSV in UTF-8 with a mark."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
@@ -44,14 +44,14 @@ def sheet(rows: Sequence[tuple[Given, str]], kind: Kind) -> bytes:
     return text.getvalue().encode("utf-8-sig")
 
 
-def header(kind: Kind) -> list[str]:
+def header(kind: TaskKind) -> list[str]:
     """The names of the columns; those to fill in say what may be."""
     parts = [parts_column(name) for name in numbered_lists(kind)]
     fields = [f"{field.name} [{_told(field)}]" for field in kind.fields]
     return ["kind", "id", "annotator", *kind.shows, *parts, *fields, "seconds", "comment", "check"]
 
 
-def numbered_lists(kind: Kind) -> list[str]:
+def numbered_lists(kind: TaskKind) -> list[str]:
     """The lists whose numbers are asked for."""
     return list(dict.fromkeys(f.numbers_of for f in kind.fields if f.numbers_of))
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from trueground.annotation.base import Kind, Task
+from trueground.annotation.base import AnnotationTask, TaskKind
 from trueground.annotation.from_records import Pairing, Skipped, tasks_of
 from trueground.annotation.given import Given, give, render
 from trueground.annotation.kinds import KINDS
@@ -25,7 +25,7 @@ OnBadRow = Literal["stop", "skip"]
 Where = Mapping[str, re.Pattern[str]]
 
 
-class Found(NamedTuple):
+class FoundTasks(NamedTuple):
     """The tasks, the sources by the number that ids have, and why records gave none."""
 
     tasks: list[Given]
@@ -45,13 +45,13 @@ def parse_where(texts: Sequence[str]) -> dict[str, str]:
 
 
 def find_tasks(
-    kind: Kind,
+    kind: TaskKind,
     sources: Sequence[str],
     pairing: Pairing = "gold",
     mapping: Mapping[str, str] | None = None,
     on_bad_row: OnBadRow = "stop",
     where: Mapping[str, str] | None = None,
-) -> Found:
+) -> FoundTasks:
     """The tasks of all sources, in their order.
 
     With several sources the id of a record's task has the number of its source before it ("2:q7"),
@@ -78,7 +78,7 @@ def find_tasks(
             if isinstance(found, Skipped):
                 skipped[found.reason] = skipped.get(found.reason, 0) + 1
                 continue
-            given = give(Task(found.kind, mark + found.id, found.shown), kind, place)
+            given = give(AnnotationTask(found.kind, mark + found.id, found.shown), kind, place)
             if given.id in own:
                 raise InputError(f"{place}: the task id {given.id!r} stands there twice")
             if tasks.setdefault(given.id, given).check != given.check:
@@ -91,10 +91,10 @@ def find_tasks(
         here = "".join(f" where {field}={value}" for field, value in (where or {}).items())
         named = f"{', '.join(sources)}{here}"
         raise InputError(f"no tasks of kind {kind.name} in {named}{_why(skipped)}")
-    return Found(list(tasks.values()), numbers, skipped)
+    return FoundTasks(list(tasks.values()), numbers, skipped)
 
 
-def _built(kind: Kind, source: str) -> Path | None:
+def _built(kind: TaskKind, source: str) -> Path | None:
     """The file of tasks that a build wrote, where the source is one or has one."""
     path = Path(source)
     if path.is_dir():
@@ -110,13 +110,13 @@ def _holds_tasks(path: Path) -> bool:
             return False
         with path.open("rb") as file:
             beginning = file.readline(_LONGEST_LINE)
-        msgspec.json.decode(beginning.removeprefix(BOM), type=Task)
+        msgspec.json.decode(beginning.removeprefix(BOM), type=AnnotationTask)
     except (OSError, *UNREADABLE):
         return False
     return True
 
 
-def _records(kind: Kind, source: str) -> str:
+def _records(kind: TaskKind, source: str) -> str:
     """The records of a source that no build wrote. InputError."""
     path = Path(source)
     if not path.is_dir():
@@ -131,7 +131,9 @@ def _records(kind: Kind, source: str) -> str:
     return str(path / _RECORDS)
 
 
-def _of_file(kind: Kind, path: Path, where: Where) -> Iterator[tuple[str, Task | Skipped]]:
+def _of_file(
+    kind: TaskKind, path: Path, where: Where
+) -> Iterator[tuple[str, AnnotationTask | Skipped]]:
     for number, task in read_tasks(path):
         if task.kind != kind.name:
             raise InputError(
@@ -143,13 +145,13 @@ def _of_file(kind: Kind, path: Path, where: Where) -> Iterator[tuple[str, Task |
 
 
 def _of_records(
-    kind: Kind,
+    kind: TaskKind,
     source: str,
     pairing: Pairing,
     mapping: Mapping[str, str],
     on_bad_row: OnBadRow,
     where: Where,
-) -> Iterator[tuple[str, Task | Skipped]]:
+) -> Iterator[tuple[str, AnnotationTask | Skipped]]:
     from trueground.records import open_records
 
     with open_records(source, mapping=mapping, on_bad_row=on_bad_row) as records:
@@ -173,7 +175,7 @@ def _pattern(value: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, value.split("*"))), re.DOTALL)
 
 
-def _no_build(kind: Kind, path: Path) -> InputError:
+def _no_build(kind: TaskKind, path: Path) -> InputError:
     there = sorted(file.stem for file in (path / ANNOTATE).glob("*.jsonl") if file.stem in KINDS)
     have = f"it has {', '.join(there)}" if there else "it has none"
     return InputError(

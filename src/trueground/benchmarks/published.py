@@ -112,7 +112,7 @@ class PublishedTable(msgspec.Struct, frozen=True):
     of_label: str = ""
 
 
-class _File(msgspec.Struct):
+class _PublishedFile(msgspec.Struct):
     source: str
     tables: dict[str, str]
     scores: dict[str, tuple[PublishedScore, ...]]
@@ -133,7 +133,7 @@ def published(benchmark: str) -> tuple[PublishedTable, ...]:
     file = files("trueground.benchmarks") / benchmark.replace("-", "_") / "published.json"
     if not file.is_file():
         return ()
-    found = msgspec.json.decode(file.read_bytes(), type=_File)
+    found = msgspec.json.decode(file.read_bytes(), type=_PublishedFile)
     return tuple(
         PublishedTable(
             name,

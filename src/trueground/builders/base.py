@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 from trueground.benchmarks.base import BenchmarkOption, Value, say_nothing
 
 if TYPE_CHECKING:  # a declaration must be quick to load
-    from trueground.annotation.base import Task
+    from trueground.annotation.base import AnnotationTask
     from trueground.builders.asking.ask import Ask
     from trueground.models.prompts import Prompt, PromptFile
     from trueground.records import FileInfo
@@ -25,7 +25,7 @@ I_contra = TypeVar("I_contra", contravariant=True)
 O_co = TypeVar("O_co", covariant=True)
 
 
-class Item(Protocol):
+class BuildItem(Protocol):
     """What flows: a msgspec Struct with an id that is unique within its stage."""
 
     @property
@@ -90,7 +90,7 @@ class Stage(Generic[I_contra, O_co]):
 
 
 @dataclass(frozen=True)
-class Whole(Generic[I_contra, O_co]):
+class WholeStep(Generic[I_contra, O_co]):
     """One step that must see all items at once: to choose, to count, to look for doubles.
 
     It asks no model, and is done again every time. `work` gives what stays and what falls, in an
@@ -107,7 +107,7 @@ class Whole(Generic[I_contra, O_co]):
 
 
 @dataclass(frozen=True)
-class Source(Generic[O_co]):
+class SourceStep(Generic[O_co]):
     """The first step: `read()` gives the items of the user's files, and what is left out of them.
 
     Every row is checked here, before anything is paid. `read` raises InputError.
@@ -121,7 +121,7 @@ class Source(Generic[O_co]):
 
 
 @dataclass(frozen=True)
-class Dataset:
+class BuiltDataset:
     """What a build ends in.
 
     `files` are the dataset's, by their name below dataset/; `quality` is what the quality report
@@ -134,12 +134,12 @@ class Dataset:
     quality: Sequence[Any]
     run: str
     factors: Sequence[str] = ()
-    tasks: Sequence[Task] = ()
+    tasks: Sequence[AnnotationTask] = ()
     human: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
-class Plan:
+class BuildPlan:
     """A builder with its options settled: source, stages, and what is made of the items left.
 
     `options` are all that change what comes out, `files` what was read. `notices` are short
@@ -153,9 +153,9 @@ class Plan:
     builder: str
     options: Mapping[str, Value]
     files: Sequence[FileInfo]
-    source: Source[Any]
-    stages: Sequence[Stage[Any, Any] | Whole[Any, Any]]
-    finish: Callable[[Sequence[Any]], Dataset]
+    source: SourceStep[Any]
+    stages: Sequence[Stage[Any, Any] | WholeStep[Any, Any]]
+    finish: Callable[[Sequence[Any]], BuiltDataset]
     tokens: Callable[[Any], float]
     notices: Sequence[str] = ()
     scorer: Any = None
@@ -225,4 +225,4 @@ class Builder:
     roles: tuple[Role, ...]
     options: tuple[BenchmarkOption, ...]
     prompts: tuple[str, ...]
-    prepare: Callable[[Mapping[str, Value], Material], Plan]
+    prepare: Callable[[Mapping[str, Value], Material], BuildPlan]

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from trueground.annotation.base import Task
+from trueground.annotation.base import AnnotationTask
 from trueground.annotation.kinds import KINDS
 from trueground.builders.base import Dropped
 from trueground.errors import InputError, OutputError
@@ -131,7 +131,7 @@ def write_dataset(path: Path, files: Mapping[str, bytes]) -> None:
     _write_all(path / DATASET, files, _earlier_files(path))
 
 
-def write_tasks(path: Path, tasks: Sequence[Task]) -> None:
+def write_tasks(path: Path, tasks: Sequence[AnnotationTask]) -> None:
     """Replace the tasks for annotators, a file for each kind. Raises WriteError."""
     kinds: dict[str, list[bytes]] = {}
     for task in tasks:

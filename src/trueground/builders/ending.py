@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trueground.builders.base import Builder, Dataset, Plan
+from trueground.builders.base import Builder, BuildPlan, BuiltDataset
 from trueground.builders.directory import SUMMARY, write_dataset, write_dropped, write_tasks
 from trueground.builders.quality.report import quality, write_report
 from trueground.builders.stages.accounts import Flowed
@@ -16,7 +16,7 @@ NO_PEOPLE = "No people have labelled these items; only models have judged them."
 OWN_WORK = "The judge {name} is the model that wrote them: it judges its own work."
 
 
-def notices(builder: Builder, plan: Plan, roles: Mapping[str, str]) -> list[str]:
+def notices(builder: Builder, plan: BuildPlan, roles: Mapping[str, str]) -> list[str]:
     """The builder's own, and what holds for all; `roles` are names of models by role."""
     writer, *judges = [role.name for role in builder.roles]
     found = list(plan.notices)
@@ -28,9 +28,9 @@ def notices(builder: Builder, plan: Plan, roles: Mapping[str, str]) -> list[str]
 
 
 def summary_of(
-    plan: Plan,
+    plan: BuildPlan,
     accounts: Sequence[Flowed],
-    dataset: Dataset,
+    dataset: BuiltDataset,
     left_out: int,
     notices: Sequence[str],
 ) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def summary_of(
 def write_end(
     folder: Path,
     accounts: Sequence[Flowed],
-    dataset: Dataset,
+    dataset: BuiltDataset,
     summary: Mapping[str, Any],
     manifest: Mapping[str, Any],
 ) -> None:

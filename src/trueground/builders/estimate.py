@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trueground.builders.asking.ask import Ask, Asked
-from trueground.builders.base import Plan, Stage, Usual, Whole
+from trueground.builders.asking.ask import Ask, AskedModel
+from trueground.builders.base import BuildPlan, Stage, Usual, WholeStep
 from trueground.builders.manifest import names_of
 from trueground.builders.stages.accounts import do_whole, read_source
 from trueground.builders.stages.flow import known, stage_key
@@ -50,9 +50,9 @@ class _Items:
 
 
 def estimate(
-    plan: Plan,
+    plan: BuildPlan,
     folder: Path,
-    models: Mapping[str, Asked],
+    models: Mapping[str, AskedModel],
     prices: Prices | None,
     limit: int | None = None,
 ) -> Estimated:
@@ -67,7 +67,7 @@ def estimate(
     there, done = _Items(items), 0
     expected: list[Expected] = []
     for stage in plan.stages:
-        if isinstance(stage, Whole):
+        if isinstance(stage, WholeStep):
             there = _through_whole(stage, there)
             continue
         left, there, found = _through(stage, there, ask, folder)
@@ -77,7 +77,7 @@ def estimate(
     return Estimated(count, done, expected)
 
 
-def _through_whole(stage: Whole[Any, Any], items: _Items) -> _Items:
+def _through_whole(stage: WholeStep[Any, Any], items: _Items) -> _Items:
     """With items unknown nobody can say what it keeps: all of them count."""
     if items.unknown:
         return _Items([], (len(items.items) + items.unknown) * stage.fan_out)

@@ -13,9 +13,9 @@ import msgspec
 
 from trueground._version import __version__
 from trueground.builders.asking import others
-from trueground.builders.asking.asked import Asked
+from trueground.builders.asking.asked import AskedModel
 from trueground.builders.asking.scores import PERPLEXITY
-from trueground.builders.base import Plan
+from trueground.builders.base import BuildPlan
 from trueground.builders.directory import read_manifest, write_manifest
 from trueground.errors import RunInterrupted, TruegroundError
 from trueground.evaluate.manifest import shown_word
@@ -34,8 +34,8 @@ class Sheet:
     def __init__(
         self,
         folder: Path,
-        plan: Plan,
-        models: Mapping[str, Asked],
+        plan: BuildPlan,
+        models: Mapping[str, AskedModel],
         scored: Spent,
         settings: Mapping[str, Any],
         command: Sequence[str],
@@ -94,13 +94,13 @@ class Sheet:
         return {**told, **vars(self._before[role] + _counted(told))}
 
 
-def names_of(plan: Plan, models: Mapping[str, Asked]) -> dict[str, str]:
+def names_of(plan: BuildPlan, models: Mapping[str, AskedModel]) -> dict[str, str]:
     """Who is asked: roles, the scorer of perplexities, and the plan's others → names of models."""
     return {role: str(tell()["name"]) for role, tell in _tellers(plan, models, Spent()).items()}
 
 
 def _tellers(
-    plan: Plan, models: Mapping[str, Asked], scored: Spent
+    plan: BuildPlan, models: Mapping[str, AskedModel], scored: Spent
 ) -> dict[str, Callable[[], Mapping[str, Any]]]:
     """What tells of each model that is asked who it is, and what it cost in this session."""
     found = dict(plan.others)
@@ -111,7 +111,7 @@ def _tellers(
     return found
 
 
-def _asked(asked: Asked) -> dict[str, Any]:
+def _asked(asked: AskedModel) -> dict[str, Any]:
     return {
         "name": asked.model.name,
         "signature": asked.model.signature,

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from trueground.annotation.base import Label, Task
+from trueground.annotation.base import AnnotationTask, Label
 from trueground.annotation.kinds import KINDS
 from trueground.annotation.labels import read_labels
-from trueground.builders.base import Dropped, Whole
+from trueground.builders.base import Dropped, WholeStep
 from trueground.builders.quality.labels import tell
 from trueground.errors import InputError
 
@@ -22,7 +22,7 @@ REASONS: Mapping[str, str] = {
 }
 
 
-class People:
+class PeopleLabels:
     """The tasks that items give, and the labels that came back.
 
     `tasks_of(item)` are all tasks of an item, of these `kinds`. The labels are those of one file;
@@ -32,7 +32,7 @@ class People:
     def __init__(
         self,
         kinds: Sequence[str],
-        tasks_of: Callable[[Any], Iterable[Task]],
+        tasks_of: Callable[[Any], Iterable[AnnotationTask]],
         labels: Path | None,
     ) -> None:
         """Reads the labels. InputError: none of these kinds is in the file, or it is damaged."""
@@ -51,17 +51,19 @@ class People:
         self._before: Sequence[Any] = ()
 
     @property
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[AnnotationTask]:
         """The tasks of all items that came to the vote, those voted down included."""
         return [task for item in self.asked for task in self._tasks_of(item)]
 
-    def stage(self, kind: type[Any]) -> Whole[Any, Any]:
+    def stage(self, kind: type[Any]) -> WholeStep[Any, Any]:
         """The stage that sets the tasks and, where there are labels, follows the majority."""
         doc = "Follow the majority of people" if self.labels else "Set the tasks for annotators"
         reasons = REASONS if self.labels else {}
-        return Whole("people", doc, kind, kind, self._work, reasons)
+        return WholeStep("people", doc, kind, kind, self._work, reasons)
 
-    def account(self, judged: Callable[[Any, Task], Mapping[str, str]]) -> dict[str, Any] | None:
+    def account(
+        self, judged: Callable[[Any, AnnotationTask], Mapping[str, str]]
+    ) -> dict[str, Any] | None:
         """What people said of all items that came to the vote; None without labels.
 
         {"kinds": as quality.labels.tell}. `judged(item, task)` is what a judge model said of the
@@ -74,7 +76,7 @@ class People:
         said = {task.id: judged(item, task) for item, task in pairs if self.label(task)}
         return {"kinds": tell([task for _, task in pairs], self.labels, said)}
 
-    def label(self, task: Task) -> Label | None:
+    def label(self, task: AnnotationTask) -> Label | None:
         """What people said of a task; None where they did not, or said it of another text."""
         return self.labels.get(task.kind, {}).get(task.id)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trueground.benchmarks.base import Value, say_nothing
-from trueground.builders.asking.asked import Asked
-from trueground.builders.asking.models import Endpoint, make_models
-from trueground.builders.base import Builder, Material, Plan
+from trueground.builders.asking.asked import AskedModel
+from trueground.builders.asking.models import EndpointDefaults, make_models
+from trueground.builders.base import Builder, BuildPlan, Material
 from trueground.builders.manifest import names_of
 from trueground.builders.registry import get_builder, settled
 from trueground.errors import UsageError
@@ -35,7 +35,7 @@ class BuildSettings:
     prompts: Mapping[str, Path] = field(default_factory=dict)
     labels: Path | None = None
     max_failed: float = 0.1
-    endpoint: Endpoint = field(default_factory=Endpoint)
+    endpoint: EndpointDefaults = field(default_factory=EndpointDefaults)
     prices: Prices | None = None
     note: Callable[[str], None] = say_nothing
     progress: Progress = say_nothing
@@ -46,8 +46,8 @@ class Prepared(NamedTuple):
     """The parts behind the names; `names` are those of the models by role, as people read them."""
 
     builder: Builder
-    plan: Plan
-    models: Mapping[str, Asked]
+    plan: BuildPlan
+    models: Mapping[str, AskedModel]
     names: Mapping[str, str]
 
 

@@ -35,7 +35,7 @@ class Unusable(NamedTuple):
     id: str | None
 
 
-class Row(NamedTuple):
+class SourceRow(NamedTuple):
     """A row of a file, by its number there; `place` such as `a.jsonl, line 3` is for people."""
 
     place: str
@@ -49,7 +49,7 @@ def source_files(paths: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(file for path in paths for file in data_files(path)))
 
 
-def source_rows(files: Sequence[Path], expected: str = "one JSON object") -> Iterator[Row]:
+def source_rows(files: Sequence[Path], expected: str = "one JSON object") -> Iterator[SourceRow]:
     """All rows of all files in their order. InputError: a file is unreadable.
 
     `expected` says what a row is, for those that are none.
@@ -61,7 +61,7 @@ def source_rows(files: Sequence[Path], expected: str = "one JSON object") -> Ite
             with closing(part.rows()) as rows:
                 for number, raw in rows:
                     place = f"{part.name}, {part.unit} {number}"
-                    yield Row(place, file, number, _decoded(part, place, raw, expected))
+                    yield SourceRow(place, file, number, _decoded(part, place, raw, expected))
         finally:
             spool.close()
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trueground.annotation.agreement import Agreement, Estimate, FieldAgreement, KindAgreement
+from trueground.annotation.agreement import (
+    Agreement,
+    AgreementEstimate,
+    FieldAgreement,
+    KindAgreement,
+)
 from trueground.annotation.export import Exported
 from trueground.annotation.hardest import Hard
 from trueground.annotation.importing import Imported, Person
@@ -78,7 +83,7 @@ def _kind(name: str, kind: KindAgreement) -> Iterator[str]:
 
 def _field(name: str, field: FieldAgreement) -> Iterator[tuple[str, ...]]:
     average = "mean grade" if field.within_one is not None else "share of yes"
-    statistics: dict[str, Estimate | None] = {
+    statistics: dict[str, AgreementEstimate | None] = {
         average: field.mean,
         "agreement": field.agreement,
         "same set": field.same_set,
@@ -129,7 +134,7 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def _interval(estimate: Estimate) -> str:
+def _interval(estimate: AgreementEstimate) -> str:
     return "–" if estimate.ci is None else "{:.4f} to {:.4f}".format(*estimate.ci)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import typer
 
-from trueground.builders.asking.models import Endpoint
+from trueground.builders.asking.models import EndpointDefaults
 from trueground.builders.base import Builder
 from trueground.builders.build import BuildSettings, Built, build, dry_run
 from trueground.builders.estimate import Estimated
@@ -76,7 +76,7 @@ def _settings(given: Mapping[str, Any], progress: Any) -> BuildSettings:
         prompts=dict(map(_prompt, given["prompt"] or ())),
         labels=given["labels"],
         max_failed=given["max_failed"],
-        endpoint=Endpoint(
+        endpoint=EndpointDefaults(
             base_url=given["base_url"],
             api_key_env=given["api_key_env"],
             max_connections=given["max_connections"],

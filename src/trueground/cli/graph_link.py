@@ -13,7 +13,7 @@ from trueground.cli.progress import progress_bar
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from trueground.graph.linking import Linked, Linker, Retrieval
+    from trueground.graph.linking import LinkedQuestion, Linker, Retrieval
 
 
 def link(
@@ -88,7 +88,7 @@ def _check_free(out: Path, overwrite: bool) -> None:
         raise OutputError(f"{out} exists; choose another --out, or pass --overwrite to replace it")
 
 
-def _write(out: Path, questions: Sequence[str], linked: Sequence[Linked]) -> None:
+def _write(out: Path, questions: Sequence[str], linked: Sequence[LinkedQuestion]) -> None:
     """The whole file or nothing; one question a line."""
     import orjson
 
@@ -101,7 +101,7 @@ def _write(out: Path, questions: Sequence[str], linked: Sequence[Linked]) -> Non
         file.write(b"\n]\n")
 
 
-def _show(linked: Sequence[Linked], scores: Retrieval | None, *, each: bool) -> None:
+def _show(linked: Sequence[LinkedQuestion], scores: Retrieval | None, *, each: bool) -> None:
     for one in linked if each else ():
         _show_one(one)
     entities = sum(len(one.found) for one in linked)
@@ -115,7 +115,7 @@ def _show(linked: Sequence[Linked], scores: Retrieval | None, *, each: bool) -> 
         _show_scores(scores)
 
 
-def _show_one(one: Linked) -> None:
+def _show_one(one: LinkedQuestion) -> None:
     from trueground.cli.graph_shown import one_line
 
     typer.echo(one_line(one.question))
@@ -143,7 +143,7 @@ def _show_scores(scores: Retrieval) -> None:
         typer.echo(f"  {name:7}{shown}")
 
 
-def _echo_json(linker: Linker, linked: Sequence[Linked], scores: Retrieval | None) -> None:
+def _echo_json(linker: Linker, linked: Sequence[LinkedQuestion], scores: Retrieval | None) -> None:
     import msgspec
     import orjson
 
@@ -158,7 +158,7 @@ def _echo_json(linker: Linker, linked: Sequence[Linked], scores: Retrieval | Non
     typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))
 
 
-def _as_json(one: Linked) -> dict[str, Any]:
+def _as_json(one: LinkedQuestion) -> dict[str, Any]:
     return {
         "question": one.question,
         "found": [

@@ -11,7 +11,7 @@ import typer
 from trueground.cli.options import Format
 
 if TYPE_CHECKING:
-    from trueground.graph.base import Entity, KnowledgeGraph, Named, Row
+    from trueground.graph.base import Entity, KnowledgeGraph, NamedEntity, Row
 
 _AT_ONCE = 1_000  # rows whose columns are drawn together
 _WIDEST, _LONGEST = 60, 2_000  # characters of a cell, of a line
@@ -77,7 +77,7 @@ def show_rows(rows: Iterator[Row], format_: Format) -> None:
         head, some = [], list(islice(rows, _AT_ONCE))
 
 
-def show_candidates(name: str, candidates: Sequence[Named]) -> None:
+def show_candidates(name: str, candidates: Sequence[NamedEntity]) -> None:
     """On standard error: that a name has several entities."""
     listed = "".join(f"\n  {one_line(_told(one))}" for one in candidates)
     typer.echo(f"trueground: {name!r} names {len(candidates)} entities:{listed}", err=True)
@@ -98,7 +98,7 @@ def show_entity(entity: Entity, format_: Format) -> None:
             typer.echo(f"  {one_line(name)}: {one_line(value.text)}{known}")
 
 
-def _told(one: Named) -> str:
+def _told(one: NamedEntity) -> str:
     classes = f"  ({', '.join(one.types)})" if one.types else ""
     return f"{one.qid}  {one.text}{classes}"
 

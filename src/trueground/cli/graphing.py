@@ -12,7 +12,7 @@ from trueground.cli.options import Format, FormatOption, NoProgress, Quiet
 from trueground.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from trueground.graph.base import Named
+    from trueground.graph.base import NamedEntity
 
 graph = typer.Typer(name="graph", help="Knowledge graphs: load, query, show, link.")
 graph.command("link")(graph_link.link)
@@ -178,7 +178,7 @@ def _bindings(written: list[str]) -> dict[str, str]:
     return bindings
 
 
-def _check_found(name: str, candidates: dict[str, list[Named]]) -> None:
+def _check_found(name: str, candidates: dict[str, list[NamedEntity]]) -> None:
     from trueground.errors import InputError
 
     if missing := [one for one, named in candidates.items() if not named]:

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from trueground.retrieval.base import Hit
     from trueground.retrieval.evaluation import Evaluated
     from trueground.retrieval.index import Index
-    from trueground.retrieval.questions import Question
+    from trueground.retrieval.questions import RetrievalQuestion
 
 _TOLD = 5
 
 
 def show_hits(
-    opened: Index, asked: Question, hits: list[Hit], format_: Format, *, alone: bool
+    opened: Index, asked: RetrievalQuestion, hits: list[Hit], format_: Format, *, alone: bool
 ) -> None:
     """One query's hits: lines for people, or one line of JSON."""
     passages = [opened.passages[hit.index] for hit in hits]
@@ -64,7 +64,7 @@ def told_absent(absent: list[str]) -> str | None:
 
 
 def means_as_json(
-    opened: Index, asked: list[Question], absent: int, results: dict[str, Evaluated]
+    opened: Index, asked: list[RetrievalQuestion], absent: int, results: dict[str, Evaluated]
 ) -> dict[str, Any]:
     """The measures of each retriever, as in a run's summary."""
     unnamed = sum(1 for one in asked if not one.gold)

@@ -16,7 +16,7 @@ from trueground.cli.progress import progress_bar
 if TYPE_CHECKING:
     from trueground.retrieval.evaluation import Evaluated
     from trueground.retrieval.index import Index
-    from trueground.retrieval.questions import Question
+    from trueground.retrieval.questions import RetrievalQuestion
 
 index = typer.Typer(name="index", help="Passages that can be searched: build, search, evaluate.")
 
@@ -86,11 +86,11 @@ def build(
 ) -> None:
     """Read passages and build retrievers over them (default: bm25); goes on where it stopped."""
     from trueground.errors import UsageError
-    from trueground.retrieval.corpora.reading import Reading
+    from trueground.retrieval.corpora.reading import CorpusReading
     from trueground.retrieval.index import add_retrievers, build_index, is_index
     from trueground.retrieval.kinds import bases
 
-    reading = Reading(passage_words, passage_overlap, skip_unreadable, follow_links)
+    reading = CorpusReading(passage_words, passage_overlap, skip_unreadable, follow_links)
     wanted = retriever or ["bm25"]
     if found := next((one for one in wanted if not bases(one)), None):
         raise UsageError(
@@ -102,7 +102,7 @@ def build(
 
     with progress_bar(quiet or no_progress) as progress:
         if out is None and is_index(corpus):
-            _check_only_added(corpus, rebuild or reading != Reading())
+            _check_only_added(corpus, rebuild or reading != CorpusReading())
             made = add_retrievers(corpus, wanted, progress, note=note)
         else:
             made = build_index(corpus, out, wanted, reading, progress, rebuild=rebuild, note=note)
@@ -236,16 +236,19 @@ def _check_only_added(index: Path, read_anew: bool) -> None:
         )
 
 
-def _queries(query: list[str] | None, queries: Path | None, form: str) -> list[Question]:
+def _queries(query: list[str] | None, queries: Path | None, form: str) -> list[RetrievalQuestion]:
     from trueground.errors import UsageError
-    from trueground.retrieval.base import Query
-    from trueground.retrieval.questions import Question, read_questions
+    from trueground.retrieval.base import SearchQuery
+    from trueground.retrieval.questions import RetrievalQuestion, read_questions
 
     if (queries is None) == (not query):
         raise UsageError("name what to search for: queries behind INDEX, or --queries FILE")
     if queries is not None:
         return read_questions(queries, form)
-    return [Question(str(number), Query(text), "") for number, text in enumerate(query or ())]
+    return [
+        RetrievalQuestion(str(number), SearchQuery(text), "")
+        for number, text in enumerate(query or ())
+    ]
 
 
 def _named(opened: Index, retriever: str | None) -> str:

@@ -13,7 +13,7 @@ from trueground.encoders.kinds import WORDS, Kind, check_kind
 from trueground.encoders.options import EncoderOptions
 from trueground.errors import InputError, MissingExtraError, UsageError
 from trueground.net.checkpoints import (
-    Source,
+    CheckpointSource,
     Wanted,
     check_whole,
     fetch,
@@ -77,7 +77,7 @@ def _tree(folder: Path) -> list[Path]:
 
 def _fetched(
     wanted: Wanted,
-    source: Source,
+    source: CheckpointSource,
     files: Sequence[str],
     weights: Sequence[str],
     options: EncoderOptions,

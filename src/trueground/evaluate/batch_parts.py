@@ -15,7 +15,7 @@ import msgspec
 
 from trueground.errors import InputError, OutputError
 from trueground.evaluate.batch_files import Written
-from trueground.models.batches import Batch, BatchApi
+from trueground.models.batches import BatchApi, EndpointBatch
 from trueground.net.failures import HttpError
 from trueground.runs.directory import BATCHES, write_json
 
@@ -112,7 +112,7 @@ class Parts:
         self._write()  # from here on, a batch that nobody knows of can be found
         self._tell(part, await self._api.create(file_id, part.url, self._mark(part)))
 
-    async def ended(self) -> AsyncIterator[tuple[Part, Batch]]:
+    async def ended(self) -> AsyncIterator[tuple[Part, EndpointBatch]]:
         """Each part under way when its batch has ended; it is collected when the next is asked for.
 
         Waits between two looks at the endpoint, longer and longer.
@@ -133,7 +133,7 @@ class Parts:
                 await asyncio.sleep(wait)
                 wait = min(wait * _GROWTH, max(_LONGEST_WAIT, self._poll))
 
-    async def _seen(self, part: Part) -> Batch | None:
+    async def _seen(self, part: Part) -> EndpointBatch | None:
         """The batch of a part; None where the endpoint was there before and is silent now."""
         try:
             batch = await self._batch(part)
@@ -146,7 +146,7 @@ class Parts:
         self._tell(part, batch)
         return batch
 
-    async def _batch(self, part: Part) -> Batch:
+    async def _batch(self, part: Part) -> EndpointBatch:
         if part.batch_id is not None:
             return await self._api.get(part.batch_id, part.input_file_id)
         # The session that uploaded it died before it could write down whether the batch was made.
@@ -158,7 +158,7 @@ class Parts:
         """What tells the batch of a part from all others at the endpoint."""
         return {"trueground": self._state.token, "part": str(part.number)}
 
-    def _tell(self, part: Part, batch: Batch) -> None:
+    def _tell(self, part: Part, batch: EndpointBatch) -> None:
         if (part.batch_id, part.status) != (batch.id, batch.status):
             part.batch_id, part.status = batch.id, batch.status
             self._write()

@@ -17,7 +17,7 @@ from trueground.evaluate.batch_files import Limits, custom_id, write_files
 from trueground.evaluate.batch_parts import MAX_TOKENS, Part, Parts
 from trueground.evaluate.run_settings import RunSettings
 from trueground.models.base import UNREACHABLE, ChatModel, Reply
-from trueground.models.batches import Batch, BatchApi, BatchModel
+from trueground.models.batches import BatchApi, BatchModel, EndpointBatch
 from trueground.net.failures import HttpError
 from trueground.net.redact import scrub
 from trueground.runs.directory import write_error
@@ -149,7 +149,7 @@ class Batching:
                 f"{self._name} cannot be reached: {self._refused}; fix the cause. {self._kept()}"
             )
 
-    async def _collect(self, part: Part, batch: Batch) -> None:
+    async def _collect(self, part: Part, batch: EndpointBatch) -> None:
         """Take the results of a batch that has ended."""
         if batch.status == "cancelled":
             self._cancelled = scrub(batch.reason, self._secrets)

@@ -13,7 +13,7 @@ from trueground.types import Graph
 Kind = Literal["entity", "text", "date", "quantity", "other"]
 
 
-class Value(msgspec.Struct, frozen=True, omit_defaults=True):
+class PropertyValue(msgspec.Struct, frozen=True, omit_defaults=True):
     """One value of a property.
 
     `text` is what people read and models cite: the name of an entity, a date to the day, month or
@@ -36,7 +36,7 @@ class Entity(msgspec.Struct, frozen=True, omit_defaults=True):
 
     qid: str
     name: str
-    properties: Mapping[str, tuple[Value, ...]] = {}
+    properties: Mapping[str, tuple[PropertyValue, ...]] = {}
     aliases: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
 
@@ -47,7 +47,7 @@ class Entity(msgspec.Struct, frozen=True, omit_defaults=True):
         return {"qid": self.qid, "name": self.name, **found}
 
 
-class Named(NamedTuple):
+class NamedEntity(NamedTuple):
     """A name or alias, and an entity that has it."""
 
     text: str
@@ -95,7 +95,7 @@ class KnowledgeGraph(Protocol):
         """
         ...
 
-    def find(self, names: Sequence[str]) -> list[list[Named]]:
+    def find(self, names: Sequence[str]) -> list[list[NamedEntity]]:
         """For each name the entities that have it as name or alias, in order of their ids.
 
         Case, white space and the like do not count (`folding`); the order is that of `id_order`.
@@ -115,7 +115,7 @@ class KnowledgeGraph(Protocol):
 class Listed(Protocol):
     """A graph that can tell all its names, so that they can be looked for in a text."""
 
-    def names(self) -> Iterator[Named]:
+    def names(self) -> Iterator[NamedEntity]:
         """Every name and alias, in a fixed order."""
         ...
 

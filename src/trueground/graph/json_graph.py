@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from trueground.errors import GraphError, InputError
-from trueground.graph.base import Entity, Named, Value, id_order
+from trueground.graph.base import Entity, NamedEntity, PropertyValue, id_order
 from trueground.graph.folding import name_key
 from trueground.graph.items import Placed, begins_array, decoded, graphs_of_pair, items
 from trueground.graph.loading.streams import bare_name, reading
@@ -34,7 +34,7 @@ class JsonGraph:
     def __init__(self, entities: Sequence[Entity], *, name: str, signature: str) -> None:
         self._entities = {one.qid: one for one in entities}
         self._name, self._signature = name, signature
-        self._found: dict[str, dict[str, Named]] = {}  # by name, then by id
+        self._found: dict[str, dict[str, NamedEntity]] = {}  # by name, then by id
         for named in self.names():
             self._found.setdefault(name_key(named.text), {}).setdefault(named.qid, named)
         self._found.pop("", None)
@@ -67,7 +67,7 @@ class JsonGraph:
         """A checksum of the file."""
         return self._signature
 
-    def find(self, names: Sequence[str]) -> list[list[Named]]:
+    def find(self, names: Sequence[str]) -> list[list[NamedEntity]]:
         """For each name the entities that have it, by id."""
         return [list(self._found.get(name_key(name), {}).values()) for name in names]
 
@@ -75,12 +75,12 @@ class JsonGraph:
         """For each id its entity; None where there is none."""
         return [self._entities.get(qid) for qid in qids]
 
-    def names(self) -> Iterator[Named]:
+    def names(self) -> Iterator[NamedEntity]:
         """Every name and alias, by id; the name of an entity comes before its aliases."""
         for qid in sorted(self._entities, key=id_order):
             entity = self._entities[qid]
             for text in (entity.name, *entity.aliases):
-                yield Named(text, qid, entity.types)
+                yield NamedEntity(text, qid, entity.types)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -123,7 +123,7 @@ def _cleaned(where: str, graph: Any) -> tuple[str, Any]:
 
 def _united(placed: Iterable[tuple[str, Any]]) -> list[Entity]:
     names: dict[str, dict[str, None]] = {}
-    values: dict[str, dict[str, dict[Value, None]]] = {}
+    values: dict[str, dict[str, dict[PropertyValue, None]]] = {}
     for where, graph in placed:
         qid = _qid(graph, where)
         own = names.setdefault(qid, {})
@@ -139,7 +139,7 @@ def _united(placed: Iterable[tuple[str, Any]]) -> list[Entity]:
     return [_entity(qid, list(names[qid]), values[qid]) for qid in names]
 
 
-def _entity(qid: str, names: list[str], values: dict[str, dict[Value, None]]) -> Entity:
+def _entity(qid: str, names: list[str], values: dict[str, dict[PropertyValue, None]]) -> Entity:
     types = (v.text for p, vs in values.items() if property_iri(p) in TYPES for v in vs)
     return Entity(
         qid=qid,
@@ -160,16 +160,16 @@ def _qid(graph: Any, where: str) -> str:
     return qid
 
 
-def _values(value: Any, where: str) -> Iterator[Value]:
+def _values(value: Any, where: str) -> Iterator[PropertyValue]:
     """The values of a property; null and blank texts are none."""
     for one in value if isinstance(value, list) else [value]:
         if isinstance(one, bool):
-            yield Value(value_text(one), "other")
+            yield PropertyValue(value_text(one), "other")
         elif isinstance(one, int | float):
-            yield Value(value_text(one), "quantity")
+            yield PropertyValue(value_text(one), "quantity")
         elif isinstance(one, str):
             if one.strip():
-                yield Value(one)
+                yield PropertyValue(one)
         elif one is not None:
             raise _wrong(where, one, "a text, a number, true, false, or a list of these")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from trueground.graph.base import Value
+from trueground.graph.base import PropertyValue
 from trueground.graph.dates import historical
 from trueground.graph.rdf import QUANTITY, XSD
 
@@ -19,7 +19,7 @@ _TEXTS = {
 _DATE = re.compile(r"([+-]?)(\d{4,})(?:-(\d\d)(?:-(\d\d)(?:T.*)?)?)?(?:Z|[+-]\d\d:\d\d)?")
 
 
-def literal_value(text: str, datatype: str) -> Value:
+def literal_value(text: str, datatype: str) -> PropertyValue:
     """The value of a literal: its text, and the address of its type.
 
     Dates end where what is known ends, and never tell a time of day; years before our era are
@@ -27,15 +27,15 @@ def literal_value(text: str, datatype: str) -> Value:
     behind a space the name of its unit.
     """
     if datatype in _TEXTS:
-        return Value(text)
+        return PropertyValue(text)
     if datatype in _DATES:
-        return Value(_date(text), "date")
+        return PropertyValue(_date(text), "date")
     if datatype == QUANTITY:
         _, _, unit = text.partition(" ")
-        return Value(text.removeprefix("+"), "quantity", unit=unit or None)
+        return PropertyValue(text.removeprefix("+"), "quantity", unit=unit or None)
     if datatype in _NUMBERS:
-        return Value(text.removeprefix("+"), "quantity")
-    return Value(text, "other")
+        return PropertyValue(text.removeprefix("+"), "quantity")
+    return PropertyValue(text, "other")
 
 
 def _date(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from trueground.graph.base import Value, id_order
+from trueground.graph.base import PropertyValue, id_order
 from trueground.graph.rdf import UNKNOWN, property_name
 
 _TAKEN = ("qid", "name")  # what a graph of a record calls other things
@@ -24,10 +24,10 @@ def called_classes(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in both if text.strip() and UNKNOWN not in text))
 
 
-def in_order(values: Collection[Value]) -> tuple[Value, ...]:
+def in_order(values: Collection[PropertyValue]) -> tuple[PropertyValue, ...]:
     """The values of a property, each once, by their texts."""
     return tuple(values) if len(values) == 1 else tuple(sorted(set(values), key=_place))
 
 
-def _place(value: Value) -> tuple[str, str, str]:
+def _place(value: PropertyValue) -> tuple[str, str, str]:
     return value.text, value.id or "", value.kind

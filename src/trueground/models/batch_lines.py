@@ -20,7 +20,7 @@ _HEADERS = {"Content-Type": "application/json"}
 _NOT_ASKED = {"batch_expired", "batch_cancelled"}
 
 
-class Result(NamedTuple):
+class BatchResult(NamedTuple):
     """What came of one call; `reply` is None if the model was not asked.
 
     `other_limit`: the endpoint wants `max_completion_tokens` in the place of `max_tokens`.
@@ -41,16 +41,16 @@ class _Response(msgspec.Struct):
     body: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class _Line(msgspec.Struct):
+class _BatchLine(msgspec.Struct):
     custom_id: str
     response: _Response | None = None
     error: Any = None
 
 
-_decode = msgspec.json.Decoder(_Line).decode
+_decode = msgspec.json.Decoder(_BatchLine).decode
 
 
-def read_line(line: bytes, secrets: tuple[str, ...] = ()) -> Result | None:
+def read_line(line: bytes, secrets: tuple[str, ...] = ()) -> BatchResult | None:
     """The result on a line; None for a line that is none. No secret shows in it."""
     found = _line(hide(line, secrets))
     if found is None:
@@ -59,13 +59,13 @@ def read_line(line: bytes, secrets: tuple[str, ...] = ()) -> Result | None:
     try:
         if response is not None and response.status_code:
             reply = HttpReply(response.status_code, _HEADERS, bytes(response.body))
-            return Result(found.custom_id, without_secrets(read_reply(reply), secrets))
+            return BatchResult(found.custom_id, without_secrets(read_reply(reply), secrets))
         if trouble_in({"error": found.error}).codes & _NOT_ASKED:
-            return Result(found.custom_id, None)
+            return BatchResult(found.custom_id, None)
         raise _unanswered(found.error)
     except HttpError as error:
         lost = without_secrets(failed(error), secrets)
-        return Result(found.custom_id, lost, wants_other_limit(error))
+        return BatchResult(found.custom_id, lost, wants_other_limit(error))
 
 
 def told_twice(lines: Iterable[bytes]) -> set[str]:
@@ -81,7 +81,7 @@ def told_twice(lines: Iterable[bytes]) -> set[str]:
     return twice
 
 
-def _line(line: bytes) -> _Line | None:
+def _line(line: bytes) -> _BatchLine | None:
     try:
         return _decode(line)
     except (ValueError, RecursionError):
@@ -89,7 +89,7 @@ def _line(line: bytes) -> _Line | None:
     try:  # what strict JSON forbids and endpoints write, such as NaN
         value = json.loads(line.decode("utf-8", "replace"))
         body = value["response"].pop("body", None)
-        found = msgspec.convert(value, _Line)
+        found = msgspec.convert(value, _BatchLine)
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return None
     if found.response is not None:

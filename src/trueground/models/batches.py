@@ -17,7 +17,7 @@ import msgspec
 import orjson
 
 from trueground.models.base import ChatRequest, Reply
-from trueground.models.batch_lines import Result, read_line, told_twice
+from trueground.models.batch_lines import BatchResult, read_line, told_twice
 from trueground.models.endpoint import Endpoint
 from trueground.net.failures import HttpError, HttpReply, UnusableError, not_json, readable
 from trueground.net.http import HttpClient
@@ -46,7 +46,7 @@ class BatchModel(Protocol):
         ...
 
 
-class Batch(msgspec.Struct):
+class EndpointBatch(msgspec.Struct):
     """A batch as the endpoint tells of it; what else it tells is not read."""
 
     id: str
@@ -98,12 +98,12 @@ class Batch(msgspec.Struct):
         return scrub(told)
 
 
-class _File(msgspec.Struct):
+class _EndpointFile(msgspec.Struct):
     id: str
 
 
 class _Page(msgspec.Struct):
-    data: list[Batch]
+    data: list[EndpointBatch]
     has_more: bool = False
 
 
@@ -137,9 +137,9 @@ class BatchApi:
         """Send a file of calls; its id. OSError if it cannot be read."""
         form = {"purpose": "batch"}
         reply = await self._client.post_form(self._url("files"), form, ("file", path))
-        return _typed(reply, _File).id
+        return _typed(reply, _EndpointFile).id
 
-    async def create(self, file_id: str, url: str, mark: Mapping[str, str]) -> Batch:
+    async def create(self, file_id: str, url: str, mark: Mapping[str, str]) -> EndpointBatch:
         """Make a batch of an uploaded file, once, however often the attempt fails.
 
         `url` is that of its lines; `mark` stays with the batch.
@@ -153,11 +153,11 @@ class BatchApi:
             }
         )
 
-        async def make() -> Batch:
-            made = _typed(await self._once.post_json(self._url("batches"), body), Batch)
+        async def make() -> EndpointBatch:
+            made = _typed(await self._once.post_json(self._url("batches"), body), EndpointBatch)
             return _own(made, made.id, file_id)
 
-        async def find_or_make() -> Batch:
+        async def find_or_make() -> EndpointBatch:
             return await self.find(file_id, mark) or await make()
 
         try:
@@ -175,7 +175,7 @@ class BatchApi:
                 sleep=asyncio.sleep,
             )
 
-    async def find(self, file_id: str, mark: Mapping[str, str]) -> Batch | None:
+    async def find(self, file_id: str, mark: Mapping[str, str]) -> EndpointBatch | None:
         """The batch that was made of this file or bears this mark; None if there is none."""
         after = ""
         while True:
@@ -187,12 +187,12 @@ class BatchApi:
                 return None
             after = page.data[-1].id
 
-    async def get(self, batch_id: str, file_id: str | None = None) -> Batch:
+    async def get(self, batch_id: str, file_id: str | None = None) -> EndpointBatch:
         """The batch as it is now; `file_id` is that of its calls, if known."""
         found = await self._client.get_json(self._url(f"batches/{batch_id}"))
-        return _own(_converted(found, Batch), batch_id, file_id)
+        return _own(_converted(found, EndpointBatch), batch_id, file_id)
 
-    async def results(self, batch: Batch, path: Path) -> AsyncIterator[Result]:
+    async def results(self, batch: EndpointBatch, path: Path) -> AsyncIterator[BatchResult]:
         """What came of the calls of a batch that has ended; `path` is a file to use meanwhile.
 
         A line that cannot be read is left out: its call counts as not asked. A call with several
@@ -210,7 +210,7 @@ class BatchApi:
                     if result is not None and result.custom_id not in twice:
                         yield result
             for name in sorted(twice):
-                yield Result(name, Reply(status=Status.ERROR, error=_TWICE))
+                yield BatchResult(name, Reply(status=Status.ERROR, error=_TWICE))
 
     async def close(self) -> None:
         """Give back the connections that the model does not own."""
@@ -224,7 +224,7 @@ class BatchApi:
         return f"{url}{joint}limit={_PAGE}" + (f"&after={after}" if after else "")
 
 
-def _own(batch: Batch, batch_id: str, file_id: str | None) -> Batch:
+def _own(batch: EndpointBatch, batch_id: str, file_id: str | None) -> EndpointBatch:
     """The batch itself, if it is the one that was asked for. Raises UnusableError."""
     if batch.id == batch_id and None in (file_id, batch.input_file_id):
         return batch

@@ -11,7 +11,7 @@ import msgspec
 from trueground.errors import UsageError
 from trueground.models.base import ChatRequest, Message, Reply, Usage
 from trueground.models.hf_batching import Batcher
-from trueground.models.hf_generate import MAX_TOKENS, Output, Prompt, generate
+from trueground.models.hf_generate import MAX_TOKENS, Output, TokenizedPrompt, generate
 from trueground.models.hf_loading import Loaded, load
 from trueground.models.hf_source import check, find, needed
 from trueground.models.options import ModelOptions
@@ -60,7 +60,7 @@ class HFModel:
         template_options = extra.pop("chat_template_kwargs", {})
         params = msgspec.structs.replace(requests[0].params, extra=extra)
         replies: dict[int, Reply] = {}
-        prompts: dict[int, Prompt] = {}
+        prompts: dict[int, TokenizedPrompt] = {}
         opened: set[int] = set()
         for number, request in enumerate(requests):
             text, chat = self._lay_out(loaded.tokenizer, request.messages, template_options)
@@ -73,7 +73,7 @@ class HFModel:
                     model=self.signature,
                 )
                 continue
-            prompts[number] = Prompt(tokens, _seed(request, tokens))
+            prompts[number] = TokenizedPrompt(tokens, _seed(request, tokens))
             if chat and text.rstrip().endswith("<think>"):
                 opened.add(number)
         if prompts:
@@ -108,7 +108,7 @@ class HFModel:
             "pass --wrapper FILE to lay them out otherwise"
         )
 
-    def _reply(self, prompt: Prompt, output: Output, opened: bool) -> Reply:
+    def _reply(self, prompt: TokenizedPrompt, output: Output, opened: bool) -> Reply:
         usage = Usage(len(prompt.tokens), output.count)
         if output.error is not None:
             return Reply(status=Status.ERROR, error=output.error, model=self.signature, usage=usage)

@@ -14,7 +14,7 @@ from trueground.models.base import ChatRequest, Params, Reply
 
 
 @dataclass(eq=False)
-class _Asked:
+class _GenerateRequest:
     request: ChatRequest
     reply: Future[Reply] = field(default_factory=Future)
 
@@ -40,13 +40,13 @@ class Batcher:
         self._work = work
         self._size = size
         self._lock = threading.Lock()
-        self._waiting: list[_Asked] = []
+        self._waiting: list[_GenerateRequest] = []
         self._pool: ThreadPoolExecutor | None = None
         self.closing = threading.Event()
 
     async def ask(self, request: ChatRequest) -> Reply:
         """The reply to one request. What `work` raises comes out here."""
-        asked = _Asked(request)
+        asked = _GenerateRequest(request)
         with self._lock:
             self._waiting.append(asked)
         try:
@@ -88,7 +88,7 @@ class Batcher:
         for asked, reply in zip(batch, replies, strict=True):
             asked.reply.set_result(reply)
 
-    def _take(self) -> list[_Asked]:
+    def _take(self) -> list[_GenerateRequest]:
         with self._lock:
             # Whose caller has given up is dropped.
             self._waiting = [a for a in self._waiting if not a.reply.cancelled()]

@@ -19,7 +19,7 @@ MAX_TOKENS = 256
 
 
 @dataclass(frozen=True)
-class Prompt:
+class TokenizedPrompt:
     """One tokenised prompt, and the seed of its random draws."""
 
     tokens: list[int]
@@ -41,7 +41,7 @@ class Output:
 
 
 def generate(
-    loaded: Loaded, prompts: list[Prompt], params: Params, closing: threading.Event
+    loaded: Loaded, prompts: list[TokenizedPrompt], params: Params, closing: threading.Event
 ) -> list[Output]:
     """One output per prompt. A batch that fails is halved until those that fail stand alone.
 
@@ -68,7 +68,11 @@ def generate(
 
 
 def _generate(
-    torch: Any, loaded: Loaded, prompts: list[Prompt], params: Params, closing: threading.Event
+    torch: Any,
+    loaded: Loaded,
+    prompts: list[TokenizedPrompt],
+    params: Params,
+    closing: threading.Event,
 ) -> list[Output]:
     model = loaded.model
     tokens, mask = _padded(torch, loaded, prompts)
@@ -90,7 +94,7 @@ def _generate(
     ]
 
 
-def _padded(torch: Any, loaded: Loaded, prompts: list[Prompt]) -> tuple[Any, Any]:
+def _padded(torch: Any, loaded: Loaded, prompts: list[TokenizedPrompt]) -> tuple[Any, Any]:
     """(tokens, mask), both prompts × longest; decoders are padded left, where nothing follows."""
     longest = max(len(p.tokens) for p in prompts)
     pad = loaded.model.generation_config.pad_token_id
@@ -108,7 +112,11 @@ def _padded(torch: Any, loaded: Loaded, prompts: list[Prompt]) -> tuple[Any, Any
 
 
 def _settings(
-    torch: Any, loaded: Loaded, prompts: list[Prompt], params: Params, closing: threading.Event
+    torch: Any,
+    loaded: Loaded,
+    prompts: list[TokenizedPrompt],
+    params: Params,
+    closing: threading.Event,
 ) -> dict[str, Any]:
     transformers = needed("transformers")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from trueground.models.hf_source import needed
 from trueground.models.options import ModelOptions
-from trueground.net.checkpoints import Source
+from trueground.net.checkpoints import CheckpointSource
 from trueground.net.pretrained import check_complete, loading
 
 
@@ -21,13 +21,13 @@ class Loaded:
     window: int | None
 
 
-def load(source: Source, options: ModelOptions) -> Loaded:
+def load(source: CheckpointSource, options: ModelOptions) -> Loaded:
     """Load weights and tokenizer. InputError, or UsageError where code would have to be trusted."""
     with loading(needed, f"hf:{source.where}") as transformers:
         return _load(transformers, source, options)
 
 
-def _load(transformers: Any, source: Source, options: ModelOptions) -> Loaded:
+def _load(transformers: Any, source: CheckpointSource, options: ModelOptions) -> Loaded:
     torch = needed("torch")
     common: dict[str, Any] = {"trust_remote_code": options.trust_remote_code}
     if source.revision is not None:

@@ -12,7 +12,7 @@ from trueground.errors import MissingExtraError, UsageError
 from trueground.models.options import ModelOptions
 from trueground.net import checkpoints
 from trueground.net.checkpoints import (
-    Source,
+    CheckpointSource,
     Wanted,
     folder_signature,
     local_folder,
@@ -49,19 +49,19 @@ def check(options: ModelOptions) -> None:
             raise MissingExtraError("4-bit quantization", "hf-4bit")
 
 
-def find(name: str, options: ModelOptions) -> Source:
+def find(name: str, options: ModelOptions) -> CheckpointSource:
     """The folder of that name, or else the model on the Hub. Raises InputError."""
     wanted = Wanted(name, prefix="hf:", what=_WHAT)
     folder = local_folder(wanted)
     if folder is None:
         source = resolve(wanted)
-        return Source(source.where, source.revision, source.signature + _changes(options))
+        return CheckpointSource(source.where, source.revision, source.signature + _changes(options))
     read_config(wanted, folder)
     weights = sorted(folder.glob("*.safetensors"))
     if not weights:
         raise no_safetensors(wanted.shown)
     signature = folder_signature(folder, weights)
-    return Source(str(folder), None, signature + _changes(options))
+    return CheckpointSource(str(folder), None, signature + _changes(options))
 
 
 def _changes(options: ModelOptions) -> str:

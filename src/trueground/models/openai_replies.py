@@ -45,14 +45,14 @@ class _Choice(msgspec.Struct):
     error: Any = None
 
 
-class _Body(msgspec.Struct):
+class _ReplyBody(msgspec.Struct):
     choices: list[_Choice] | None = None
     error: Any = None
     model: Any = None
     usage: Any = None
 
 
-_decode = msgspec.json.Decoder(_Body).decode
+_decode = msgspec.json.Decoder(_ReplyBody).decode
 
 
 def read_reply(reply: HttpReply) -> Reply:
@@ -152,7 +152,7 @@ def _beside(message: _Message, text: str) -> str | None:
     return ", ".join(sorted(kinds)) or None
 
 
-def _body(reply: HttpReply) -> _Body:
+def _body(reply: HttpReply) -> _ReplyBody:
     """The typed body. Raises UnusableError: another attempt may help where it is no whole JSON.
 
     What is whole and of another shape was paid for, and would be again.
@@ -173,13 +173,13 @@ def _body(reply: HttpReply) -> _Body:
     raise UnusableError(reason, status=reply.status, retryable=not whole, paid=True)
 
 
-def _lenient(body: bytes) -> _Body:
+def _lenient(body: bytes) -> _ReplyBody:
     """What strict JSON forbids and servers send: NaN, numbers without measure, and halves of
     characters cut by a limit.
     """
     value = json.loads(body.decode(), parse_int=_whole_number)
     whole = json.dumps(value, ensure_ascii=False).encode("utf-16", "surrogatepass")
-    return msgspec.convert(json.loads(whole.decode("utf-16", "replace")), _Body)
+    return msgspec.convert(json.loads(whole.decode("utf-16", "replace")), _ReplyBody)
 
 
 def _whole_number(digits: str) -> int | float:

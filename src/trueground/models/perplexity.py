@@ -10,13 +10,13 @@ import msgspec
 from trueground.errors import UsageError
 from trueground.models.asker import OPTIONS
 from trueground.models.options import ModelOptions, check_variable
-from trueground.models.perplexity_base import PromptScorer, Unscored, perplexity
+from trueground.models.perplexity_base import PromptScorer, UnscoredText, perplexity
 from trueground.net.cache import ResponseCache
 from trueground.plugins import PartSpec, parse_model_part
 
 __all__ = [
     "PromptScorer",
-    "Unscored",
+    "UnscoredText",
     "WordScorer",
     "logprobs_key",
     "make_scorer",
@@ -44,7 +44,7 @@ class WordScorer:
         """One number for each word but the first. Raises Unscored for a text of one word."""
         found = [-len(word) / 2 for word in text.split()[1:]]
         if not found:
-            raise Unscored("too_short", "the text has fewer than two words")
+            raise UnscoredText("too_short", "the text has fewer than two words")
         return found
 
     async def close(self) -> None:

@@ -10,7 +10,7 @@ _LEAST = -9999.0  # what endpoints write for minus infinity
 _ROUNDING = 1e-3  # by which a probability of nearly 1 may come out above it
 
 
-class Unscored(Exception):  # noqa: N818 - an outcome of one text, not a mistake
+class UnscoredText(Exception):  # noqa: N818 - an outcome of one text, not a mistake
     """A text that has no log-probabilities.
 
     `reason` is `call_failed`, `too_long` (for the model's window) or `too_short` (it has one token

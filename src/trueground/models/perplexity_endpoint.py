@@ -20,7 +20,7 @@ from trueground.models.endpoint import find_endpoint
 from trueground.models.estimate import CHARACTERS_PER_TOKEN
 from trueground.models.openai_errors import error_inside, failed, refused
 from trueground.models.options import ModelOptions
-from trueground.models.perplexity_base import Unscored
+from trueground.models.perplexity_base import UnscoredText
 from trueground.models.perplexity_forms import NoLogprobs, of_echo, of_prompt_logprobs
 from trueground.net.failures import HttpError, HttpReply, UnusableError, not_json
 from trueground.types import Status
@@ -75,7 +75,7 @@ class EndpointScorer:
     async def logprobs(self, text: str) -> list[float]:
         """See PromptScorer. UsageError where the endpoint gives no prompt log-probabilities."""
         if not text.strip():
-            raise Unscored("too_short", "the text is empty")
+            raise UnscoredText("too_short", "the text is empty")
         if self._form is None:
             async with self._finding:
                 if self._form is None:
@@ -83,7 +83,7 @@ class EndpointScorer:
         try:
             return await self._asked(self._form, text)
         except NoLogprobs as nothing:
-            raise Unscored("call_failed", str(nothing), passing=True) from None
+            raise UnscoredText("call_failed", str(nothing), passing=True) from None
         except HttpError as error:
             raise self._unscored(error) from None
 
@@ -119,12 +119,12 @@ class EndpointScorer:
             "served by vLLM, or one on this machine: hf:PATH"
         )
 
-    def _failed_first(self, error: HttpError) -> Unscored | UnreachableError:
+    def _failed_first(self, error: HttpError) -> UnscoredText | UnreachableError:
         """What is raised for a text where no text has had numbers yet."""
         self._lost_in_a_row += 1
         if self._lost_in_a_row >= _GIVE_UP_FIRST:
             return self._unreachable(error)
-        return Unscored("call_failed", str(error), passing=True)
+        return UnscoredText("call_failed", str(error), passing=True)
 
     async def _asked(self, form: _Form, text: str) -> list[float]:
         """One call. Raises NoLogprobs, HttpError, and Unscored for a text of one token."""
@@ -137,16 +137,16 @@ class EndpointScorer:
         choice, usage = _choice(value), value.get("usage")
         return form.read(choice, usage if isinstance(usage, dict) else {}, text)
 
-    def _unscored(self, error: HttpError) -> Unscored:
+    def _unscored(self, error: HttpError) -> UnscoredText:
         """What a failed call means for the text. UnreachableError where nobody is there."""
         reply = failed(error)
         if reply.status is Status.TOO_LONG:
-            return Unscored("too_long", str(error))
+            return UnscoredText("too_long", str(error))
         if reply.finish_reason == UNREACHABLE and not self._may_be_the_form(error):
             self._lost_in_a_row += 1
             if self._form is None or self._lost_in_a_row >= _GIVE_UP_AFTER:
                 raise self._unreachable(error)
-        return Unscored("call_failed", str(error), passing=True)
+        return UnscoredText("call_failed", str(error), passing=True)
 
     def _unreachable(self, error: HttpError) -> UnreachableError:
         return UnreachableError(
@@ -163,7 +163,7 @@ def _json(body: Mapping[str, Any]) -> bytes:
     try:
         return orjson.dumps(body)
     except TypeError as error:  # half a character, or an extra parameter that is no JSON
-        raise Unscored("call_failed", f"the call cannot be written as JSON: {error}") from None
+        raise UnscoredText("call_failed", f"the call cannot be written as JSON: {error}") from None
 
 
 def _read(reply: HttpReply) -> dict[str, Any]:

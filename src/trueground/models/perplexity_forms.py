@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from trueground.models.perplexity_base import Unscored, as_logprob
+from trueground.models.perplexity_base import UnscoredText, as_logprob
 
 
 class NoLogprobs(Exception):  # noqa: N818 - says that this form is not offered
@@ -85,7 +85,7 @@ def _end_of_prompt(
 def _numbers(found: Sequence[Any]) -> list[float]:
     """All but the first, which has nothing before it. Raises NoLogprobs, Unscored."""
     if len(found) < 2:
-        raise Unscored("too_short", "the text has one token")
+        raise UnscoredText("too_short", "the text has one token")
     try:
         return [as_logprob(number) for number in found[1:]]
     except ValueError as error:

@@ -11,7 +11,7 @@ from trueground.models.hf_batching import Batcher
 from trueground.models.hf_loading import Loaded, load
 from trueground.models.hf_source import check, find, needed
 from trueground.models.options import ModelOptions
-from trueground.models.perplexity_base import Unscored, as_logprob
+from trueground.models.perplexity_base import UnscoredText, as_logprob
 from trueground.types import Status
 
 _TOO_SHORT = "too_short"
@@ -38,14 +38,14 @@ class LocalScorer:
     async def logprobs(self, text: str) -> list[float]:
         """See PromptScorer. Texts under way at the same time are scored in batches."""
         if text != text.encode("utf-8", "replace").decode():
-            raise Unscored("call_failed", "the text holds half a character (a lone surrogate)")
+            raise UnscoredText("call_failed", "the text holds half a character (a lone surrogate)")
         reply = await self._batcher.ask(ChatRequest((Message("user", text),)))
         if reply.finish_reason == _TOO_SHORT:
-            raise Unscored("too_short", reply.error or "")
+            raise UnscoredText("too_short", reply.error or "")
         if reply.status is Status.TOO_LONG:
-            raise Unscored("too_long", reply.error or "")
+            raise UnscoredText("too_long", reply.error or "")
         if reply.logprobs is None:
-            raise Unscored("call_failed", reply.error or "", passing=True)
+            raise UnscoredText("call_failed", reply.error or "", passing=True)
         return [one.logprob for one in reply.logprobs]
 
     async def close(self) -> None:

@@ -26,7 +26,7 @@ _EXPECTED = (
 )
 
 
-class _Line(msgspec.Struct):
+class _ReplayLine(msgspec.Struct):
     """One line of the file; what else stands in it is not read.
 
     Instruct-QA's authors call the response `answer` and the id `id_`, Truly-Ground's the response
@@ -68,7 +68,7 @@ class ReplayModel:
         self.cacheable = False
         self.concurrency = 64
         self._path = Path(file)
-        self._whole: list[_Line] = []
+        self._whole: list[_ReplayLine] = []
         self._ids: dict[str, int] = {}
         self._prompts: dict[str, int] = {}
         self.signature = f"replay:{self._index()[:16]}"
@@ -125,7 +125,9 @@ class ReplayModel:
 
     def _keep(self, content: bytes) -> str:
         """Keep the answers of the whole file; its SHA-256. InputError."""
-        expected: Any = list[_Line] if content.lstrip()[:1] == b"[" else dict[str, _Line]
+        expected: Any = (
+            list[_ReplayLine] if content.lstrip()[:1] == b"[" else dict[str, _ReplayLine]
+        )
         try:
             found = msgspec.json.decode(content, type=expected)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -145,13 +147,13 @@ class ReplayModel:
     def _note(self, number: int, offset: int, text: bytes) -> None:
         place = f"{self._path}, line {number}"
         try:
-            line = msgspec.json.decode(text, type=_Line)
+            line = msgspec.json.decode(text, type=_ReplayLine)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             cut = "" if text.endswith(b"\n") else " The file ends in it: it may have been cut off."
             raise InputError(f"{place}: {error}.{cut} {_EXPECTED}") from error
         self._know(place, line, offset)
 
-    def _know(self, place: str, line: _Line, offset: int) -> None:
+    def _know(self, place: str, line: _ReplayLine, offset: int) -> None:
         """Note where the item of a line finds it. InputError for a line that is no response."""
         if line.text is msgspec.UNSET:
             raise InputError(f"{place}: Object missing required field `response`. {_EXPECTED}")
@@ -176,7 +178,7 @@ class ReplayModel:
         try:
             with self._path.open("rb") as file:
                 file.seek(offset)
-                return _reply(msgspec.json.decode(file.readline(), type=_Line))
+                return _reply(msgspec.json.decode(file.readline(), type=_ReplayLine))
         except OSError as error:
             raise _unreadable(self._path, error) from error
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -185,7 +187,7 @@ class ReplayModel:
             )
 
 
-def _reply(line: _Line) -> Reply:
+def _reply(line: _ReplayLine) -> Reply:
     status, error = line.status, line.error
     response = None if line.text is msgspec.UNSET else line.text
     if response is None:

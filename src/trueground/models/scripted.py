@@ -18,7 +18,7 @@ from trueground.types import Status
 _EXPECTED = 'an object such as {"contains": ["text"], "reply": "text, or an object"}'
 
 
-class _Line(msgspec.Struct, forbid_unknown_fields=True):
+class _ScriptLine(msgspec.Struct, forbid_unknown_fields=True):
     """One line: the reply to messages in which all of these texts stand."""
 
     contains: list[str]
@@ -68,10 +68,10 @@ class ScriptedModel:
         """Nothing is held."""
 
 
-def _read(place: str, line: bytes) -> _Line:
+def _read(place: str, line: bytes) -> _ScriptLine:
     """The line at that place. Raises InputError."""
     try:
-        return msgspec.json.decode(line, type=_Line)
+        return msgspec.json.decode(line, type=_ScriptLine)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{place}: {error}. Expected {_EXPECTED}") from None
 

@@ -16,7 +16,7 @@ from trueground.net.files import opened_new
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class MultipartForm:
     """A multipart form with one file, opened anew for each attempt; aiohttp closes it."""
 
     fields: Mapping[str, str]

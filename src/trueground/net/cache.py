@@ -46,7 +46,7 @@ def graphs_path() -> Path:
     return home() / "graphs.sqlite"
 
 
-class _Entry(NamedTuple):
+class _CacheEntry(NamedTuple):
     value: bytes
     model: str
     tokens: int
@@ -68,8 +68,8 @@ class ResponseCache:
         self._pack = zstandard.ZstdCompressor(level=3)
         self._unpack = zstandard.ZstdDecompressor()
         self._lock = threading.Lock()
-        self._waiting: dict[str, _Entry] = {}
-        self._writing: dict[str, _Entry] = {}
+        self._waiting: dict[str, _CacheEntry] = {}
+        self._writing: dict[str, _CacheEntry] = {}
         self._closing = False
         self._wanted = threading.Event()
         self._full = threading.Event()
@@ -99,7 +99,7 @@ class ResponseCache:
                 raise RuntimeError(f"the response cache {self.path} is closed")
             if self.problem is not None:
                 return
-            self._waiting[key] = _Entry(value, model, tokens)
+            self._waiting[key] = _CacheEntry(value, model, tokens)
             number = len(self._waiting)
         # Two wake-ups for a batch, not one for an entry: switching threads costs more than a put.
         if number == 1:
@@ -141,7 +141,7 @@ class ResponseCache:
             with self._lock:
                 self._writing = {}
 
-    def _commit(self, batch: dict[str, _Entry]) -> None:
+    def _commit(self, batch: dict[str, _CacheEntry]) -> None:
         now = int(time.time())
         rows = [
             (key, now, entry.model, entry.tokens, *self._packed(entry.value))

@@ -25,7 +25,7 @@ _SETTINGS = (".json", ".jinja", ".model", ".txt", ".py")
 
 
 @dataclass(frozen=True)
-class Source:
+class CheckpointSource:
     """A model that was found: a folder, or a name on the Hub at one commit."""
 
     where: str
@@ -139,15 +139,15 @@ def check_whole(shown: str, file: Path) -> None:
         )
 
 
-def resolve(wanted: Wanted) -> Source:
+def resolve(wanted: Wanted) -> CheckpointSource:
     """The name on the Hub at the commit that it means now. Raises InputError, MissingExtraError."""
     name, revision = wanted.on_hub
     config = _asked(wanted, lambda hub: hub.hf_hub_download(name, "config.json", revision=revision))
     commit = Path(config).parent.name
-    return Source(name, commit, f"hf/{name}@{commit[:16]}")
+    return CheckpointSource(name, commit, f"hf/{name}@{commit[:16]}")
 
 
-def hub_files(wanted: Wanted, source: Source) -> list[str]:
+def hub_files(wanted: Wanted, source: CheckpointSource) -> list[str]:
     """Paths of all files of the repository; without network, of those fetched before."""
     hub = needed("huggingface_hub", wanted.what, wanted.extra)
     try:
@@ -157,7 +157,7 @@ def hub_files(wanted: Wanted, source: Source) -> list[str]:
         return sorted(f.relative_to(folder).as_posix() for f in folder.rglob("*") if f.is_file())
 
 
-def fetch(wanted: Wanted, source: Source, files: Sequence[str]) -> Path:
+def fetch(wanted: Wanted, source: CheckpointSource, files: Sequence[str]) -> Path:
     """The folder with those files of the repository; those already here need no network."""
 
     def all_of_them(hub: Any) -> Path:

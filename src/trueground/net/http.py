@@ -20,7 +20,7 @@ from urllib.parse import urlencode
 import aiohttp
 from yarl import URL
 
-from trueground.net.bodies import Form, read_json, save, whole
+from trueground.net.bodies import MultipartForm, read_json, save, whole
 from trueground.net.failures import (
     NETWORK_ERRORS,
     ConnectError,
@@ -33,7 +33,7 @@ from trueground.net.failures import (
 )
 from trueground.net.files import part_of
 from trueground.net.limits import Limiter
-from trueground.net.pool import CONNECT_TIMEOUT, Pool, open_pool, route
+from trueground.net.pool import CONNECT_TIMEOUT, ConnectionPool, open_pool, route
 from trueground.net.redact import hide, scrub
 from trueground.net.retry import LONGEST_WAIT, persist
 
@@ -73,7 +73,7 @@ class _Call:
 
     method: str
     url: str
-    data: bytes | Form | None = None
+    data: bytes | MultipartForm | None = None
     headers: Headers | None = None
     tokens: float = 0
     timeout: aiohttp.ClientTimeout | None = None
@@ -106,7 +106,7 @@ class HttpClient:
         self._secrets = secrets
         self._sleep = sleep
         self._timeout = min(self.policy.timeout, self.policy.deadline)
-        self._pool: Pool | None = None
+        self._pool: ConnectionPool | None = None
         self._mark = f"tg-{token_hex(8)}-"
         self._numbers = count(1)
         self._routes: dict[str, tuple[URL, str | None]] = {}
@@ -130,7 +130,7 @@ class HttpClient:
         self, url: str, fields: Mapping[str, str], file: tuple[str, Path]
     ) -> HttpReply:
         """Send a multipart form with a file, given as (field name, path). OSError if unreadable."""
-        return await self._run(_Call("POST", url, Form(fields, *file)), accept)
+        return await self._run(_Call("POST", url, MultipartForm(fields, *file)), accept)
 
     async def post_fields(
         self,
@@ -238,7 +238,7 @@ class HttpClient:
                 async with pool.session.request(
                     call.method,
                     url,
-                    data=call.data.open() if isinstance(call.data, Form) else call.data,
+                    data=call.data.open() if isinstance(call.data, MultipartForm) else call.data,
                     headers=self._named(call) if call.costs else call.headers,
                     # A moved POST would arrive as a GET, without its body.
                     allow_redirects=call.method == "GET",

@@ -23,7 +23,7 @@ _SCHEMES = ("http", "https")
 
 
 @dataclass(slots=True)
-class Pool:
+class ConnectionPool:
     """A session of aiohttp and the right to use one of its connections.
 
     Waiting happens at `slots`, so that a call in line is not yet a call that is slow.
@@ -76,7 +76,7 @@ class _Connector(aiohttp.TCPConnector):
         self._factory = factory
 
 
-def open_pool(size: int, timeout: float, headers: Mapping[str, str]) -> Pool:
+def open_pool(size: int, timeout: float, headers: Mapping[str, str]) -> ConnectionPool:
     """At most `size` connections at once, a new one for each call, of `timeout` seconds at most.
 
     `headers` go with all calls.
@@ -87,7 +87,7 @@ def open_pool(size: int, timeout: float, headers: Mapping[str, str]) -> Pool:
         headers={"User-Agent": f"trueground/{__version__}", **headers},
         timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_TIMEOUT),
     )
-    return Pool(asyncio.get_running_loop(), session, asyncio.Semaphore(size))
+    return ConnectionPool(asyncio.get_running_loop(), session, asyncio.Semaphore(size))
 
 
 def route(address: str) -> tuple[URL, str | None]:

@@ -12,7 +12,7 @@ BINS = 20
 
 
 @dataclass(frozen=True)
-class Scale:
+class ChartScale:
     """A linear axis from `low` to `high`."""
 
     low: float = 0.0
@@ -55,24 +55,24 @@ class Distribution:
     metric: str
     count: int
     median: float
-    scale: Scale
+    scale: ChartScale
     share: float | None
     ones: int
     bars: list[Bar]
 
 
-def scale_for(values: NDArray[np.float32] | None, entry: dict[str, Any]) -> Scale:
+def scale_for(values: NDArray[np.float32] | None, entry: dict[str, Any]) -> ChartScale:
     """0 to 1 if every value, the mean and the interval lie there, else their own range."""
     seen = [value for value in (entry.get("mean"), *(entry.get("ci") or ())) if value is not None]
     if values is not None and len(values):
         seen += [float(values.min()), float(values.max())]
     low, high = min(seen, default=0.0), max(seen, default=1.0)
     if low >= 0.0 and high <= 1.0:
-        return Scale()
-    return Scale(low, high) if high > low else Scale(low - 0.5, high + 0.5)
+        return ChartScale()
+    return ChartScale(low, high) if high > low else ChartScale(low - 0.5, high + 0.5)
 
 
-def interval(entry: dict[str, Any], scale: Scale) -> Interval | None:
+def interval(entry: dict[str, Any], scale: ChartScale) -> Interval | None:
     """Where a summary entry's mean and interval lie; None without a mean."""
     if entry.get("mean") is None:
         return None
@@ -84,7 +84,9 @@ def interval(entry: dict[str, Any], scale: Scale) -> Interval | None:
     )
 
 
-def distribution(metric: str, values: NDArray[np.float32], scale: Scale) -> Distribution | None:
+def distribution(
+    metric: str, values: NDArray[np.float32], scale: ChartScale
+) -> Distribution | None:
     """The spread of `values`, shape (n,), without NaN; None where there are none."""
     if not len(values):
         return None
@@ -101,7 +103,7 @@ def distribution(metric: str, values: NDArray[np.float32], scale: Scale) -> Dist
     )
 
 
-def _bars(values: NDArray[np.float32], scale: Scale) -> list[Bar]:
+def _bars(values: NDArray[np.float32], scale: ChartScale) -> list[Bar]:
     # 0.7 as a 32-bit number lies just under the edge of its bin
     position = (values - scale.low) / (scale.high - scale.low) * BINS + 1e-4
     counts = np.bincount(np.clip(position.astype(np.int64), 0, BINS - 1), minlength=BINS)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trueground.reports.charts import Scale
+from trueground.reports.charts import ChartScale
 from trueground.reports.comparison import (
     heading,
     of_whole_runs,
@@ -103,16 +103,16 @@ def _notices(comparison: Mapping[str, Any]) -> dict[str, list[str]]:
     return found
 
 
-def _scale(pair: Mapping[str, Any]) -> Scale:
+def _scale(pair: Mapping[str, Any]) -> ChartScale:
     """One axis for all differences of a pair, with 0 in its middle."""
     results = [metric["result"] for metric in pair["metrics"].values()]
     seen = [abs(r["difference"]) for r in results if r["difference"] is not None]
     seen += [abs(end) for r in results for end in r["ci"] or ()]
     most = max(seen, default=0.0) or 1.0
-    return Scale(-most, most)
+    return ChartScale(-most, most)
 
 
-def _drawing(result: Mapping[str, Any], scale: Scale) -> dict[str, float | None]:
+def _drawing(result: Mapping[str, Any], scale: ChartScale) -> dict[str, float | None]:
     """Where the difference and its interval lie, in percent of the width."""
     low, high = result["ci"] or (None, None)
     return {

@@ -15,7 +15,7 @@ from trueground.runs.directory import REPORT
 _START, _END = b'<script type="application/json" id="index">', b"</script>"
 
 
-class _Index(msgspec.Struct):
+class _LinkIndex(msgspec.Struct):
     ids: list[str]
 
 
@@ -39,7 +39,7 @@ def _on_page(page: Path) -> frozenset[str]:
             if start < 0 or end < 0:
                 return frozenset()
             index = text[start + len(_START) : end]
-        return frozenset(msgspec.json.decode(index, type=_Index).ids)
+        return frozenset(msgspec.json.decode(index, type=_LinkIndex).ids)
     except (OSError, ValueError):  # no page, an empty one, or one of another shape
         return frozenset()
 

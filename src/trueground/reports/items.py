@@ -37,7 +37,7 @@ _SHOWN = {"see", "phrase", "counts", *CHECKED, *TOLD}
 _STATUSES = [status.value for status in Status]
 
 
-class Item(msgspec.Struct):
+class ReportItem(msgspec.Struct):
     """One line of items.jsonl."""
 
     id: str
@@ -54,12 +54,12 @@ def json_block(name: str, value: object) -> bytes:
     return f'<script type="application/json" id="{name}">'.encode() + data + b"</script>\n"
 
 
-def chosen_items(run_dir: Path, selection: Selection) -> Iterator[tuple[Item, Record | None]]:
+def chosen_items(run_dir: Path, selection: Selection) -> Iterator[tuple[ReportItem, Record | None]]:
     """The chosen items in input order, each with its record where the run kept records.
 
     Raises InputError where the records do not belong to the items.
     """
-    decode_item = msgspec.json.Decoder(Item).decode
+    decode_item = msgspec.json.Decoder(ReportItem).decode
     decode_record = msgspec.json.Decoder(Answered).decode
     kept = (run_dir / RECORDS).exists()
     records = _record_lines(run_dir) if kept else None
@@ -103,7 +103,7 @@ def write_items(
 
     `judge` names the judge of the metrics without `@LABEL`.
     """
-    index = _Index(metrics, fields)
+    index = _ItemColumns(metrics, fields)
     details: list[dict[str, Any]] = []
     blocks = 0
     for row, (item, record) in zip(
@@ -119,7 +119,7 @@ def write_items(
     out.write(json_block("index", index.as_dict(selection.metric)))
 
 
-class _Index:
+class _ItemColumns:
     """The columns of the list: one entry per item in each."""
 
     def __init__(self, metrics: list[str], fields: list[str]) -> None:
@@ -131,7 +131,7 @@ class _Index:
         self.status: dict[str, list[int | None]] = {name: [] for name in metrics}
         self.by: dict[str, list[str | None]] = {field: [] for field in fields}
 
-    def add(self, row: int, item: Item, record: Record | None) -> None:
+    def add(self, row: int, item: ReportItem, record: Record | None) -> None:
         self.rows.append(row)
         self.ids.append(item.id)
         self.questions.append(record.question if record else None)
@@ -157,7 +157,7 @@ class _Index:
         }
 
 
-def detail(item: Item, record: Record | None, judge: str | None = None) -> dict[str, Any]:
+def detail(item: ReportItem, record: Record | None, judge: str | None = None) -> dict[str, Any]:
     """What the page shows of one opened item beyond the index."""
     phrase = None
     other: list[tuple[str, str]] = []

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import fill
 from typing import Any
 
-from trueground.reports.charts import Interval, Scale
+from trueground.reports.charts import ChartScale, Interval
 from trueground.reports.comparison import p_value
 from trueground.reports.terminal import number, shown_name, table
 
@@ -111,7 +111,7 @@ def _differences(study: Study, name: str) -> list[dict[str, Any]]:
     found = study["metrics"][name]["differences"]
     ends = [abs(x) for d in found for x in (d["difference"], *(d["ci"] or ())) if x is not None]
     reach = max(ends, default=0.0) or 1.0
-    axis = Scale(-reach, reach)
+    axis = ChartScale(-reach, reach)
     return [
         {
             "prompt": d["prompt"],
@@ -125,7 +125,7 @@ def _differences(study: Study, name: str) -> list[dict[str, Any]]:
     ]
 
 
-def _ends(axis: Scale, ci: Sequence[float] | None) -> tuple[float | None, float | None]:
+def _ends(axis: ChartScale, ci: Sequence[float] | None) -> tuple[float | None, float | None]:
     return (axis.at(ci[0]), axis.at(ci[1])) if ci else (None, None)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trueground.reports.charts import Bar, Interval, Scale, interval
+from trueground.reports.charts import Bar, ChartScale, Interval, interval
 from trueground.reports.validation_said import four, percent, short
 
 WORDS = {"1": "positive", "0": "negative"}
@@ -28,17 +28,17 @@ class Strip:
 
 
 @dataclass(frozen=True)
-class Spread:
+class ScoreStrips:
     """Strips on one axis, with thresholds (percent, words); `binary`: every score is 0 or 1."""
 
-    scale: Scale
+    scale: ChartScale
     strips: list[Strip]
     thresholds: list[tuple[float, str]]
     binary: bool
 
 
 @dataclass(frozen=True)
-class Point:
+class CurvePoint:
     """One bin of a calibration curve, in the units of its box."""
 
     x: float
@@ -47,13 +47,17 @@ class Point:
     words: str
 
 
-def spread(entry: Mapping[str, Any], threshold: float | None) -> Spread | None:
+def spread(entry: Mapping[str, Any], threshold: float | None) -> ScoreStrips | None:
     """Scores by label of one metric on one set; None where nothing was scored."""
     histogram = entry.get("histogram")
     if not histogram or not any(sum(counts) for counts in histogram["counts"].values()):
         return None
     edges: Sequence[float] = histogram["edges"]
-    scale = Scale(edges[0], edges[-1]) if edges[-1] > edges[0] else Scale(edges[0], edges[0] + 1)
+    scale = (
+        ChartScale(edges[0], edges[-1])
+        if edges[-1] > edges[0]
+        else ChartScale(edges[0], edges[0] + 1)
+    )
     counts = dict(sorted(histogram["counts"].items(), key=lambda pair: pair[0], reverse=True))
     means = {_key(one["label"]): one for one in entry.get("by_label") or ()}
     binary = _is_binary(counts, means, edges)
@@ -71,15 +75,17 @@ def spread(entry: Mapping[str, Any], threshold: float | None) -> Spread | None:
         )
         for label, own in counts.items()
     ]
-    return Spread(scale, strips, [] if binary else _thresholds(entry, threshold, scale), binary)
+    return ScoreStrips(
+        scale, strips, [] if binary else _thresholds(entry, threshold, scale), binary
+    )
 
 
-def curve(reliability: Sequence[Mapping[str, Any]]) -> list[Point]:
+def curve(reliability: Sequence[Mapping[str, Any]]) -> list[CurvePoint]:
     """Bins with records, at mean score and share of positives; larger where there are more."""
     bins = [one for one in reliability if one["n"]]
     most = max((one["n"] for one in bins), default=1)
     return [
-        Point(
+        CurvePoint(
             x=place_x(one["mean_score"]),
             y=place_y(one["share_positive"]),
             r=round(2.5 + 4 * math.sqrt(one["n"] / most), 1),
@@ -100,7 +106,7 @@ def place_y(value: float) -> float:
     return round(_TOP + _HIGH * (1 - min(max(value, 0.0), 1.0)), 1)
 
 
-def _bars(own: Sequence[int], edges: Sequence[float], scale: Scale, peak: float) -> list[Bar]:
+def _bars(own: Sequence[int], edges: Sequence[float], scale: ChartScale, peak: float) -> list[Bar]:
     """Heights are shares of the label's own records, so that a rare label is seen as well."""
     total = sum(own) or 1
     return [
@@ -116,7 +122,7 @@ def _bars(own: Sequence[int], edges: Sequence[float], scale: Scale, peak: float)
 
 
 def _thresholds(
-    entry: Mapping[str, Any], default: float | None, scale: Scale
+    entry: Mapping[str, Any], default: float | None, scale: ChartScale
 ) -> list[tuple[float, str]]:
     named = [(default, "default"), (entry.get("best_threshold"), "best")]
     return [

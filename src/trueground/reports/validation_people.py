@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueground.reports.validation_said import PAIRS_FIRST, Estimate
-from trueground.reports.validation_tables import Table, of_estimates
+from trueground.reports.validation_tables import ValidationTable, of_estimates
 
 MEAN = "mean of the annotators"
 
 
-def ceiling(of_set: Mapping[str, Any]) -> Table | None:
+def ceiling(of_set: Mapping[str, Any]) -> ValidationTable | None:
     """Annotator × measure of one set, the mean last; None where there are no annotators."""
     found = of_set.get("ceiling")
     if not found:
@@ -38,7 +38,7 @@ def nothing(of_set: Mapping[str, Any]) -> str | None:
     return next((str(one["why"]) for one in mean if one.get("why")), "there is nothing to compare")
 
 
-def people(raw: Mapping[str, Any]) -> list[tuple[str, Table | None, str | None]]:
+def people(raw: Mapping[str, Any]) -> list[tuple[str, ValidationTable | None, str | None]]:
     """(name, table, why there is none) of each set with annotators, those of pairs too."""
     named = [(str(s["name"]), s) for s in raw["sets"]]
     named += [(str(s["set"]), s) for s in raw.get("preferences") or ()]
@@ -49,7 +49,7 @@ def people(raw: Mapping[str, Any]) -> list[tuple[str, Table | None, str | None]]
     ]
 
 
-def over_pairs(raw: Mapping[str, Any]) -> Table | None:
+def over_pairs(raw: Mapping[str, Any]) -> ValidationTable | None:
     """Metric × measure, mean over several sets of pairs, best first; None of a single one."""
     sets = raw.get("preferences") or ()
     if len(sets) < 2:
@@ -58,7 +58,7 @@ def over_pairs(raw: Mapping[str, Any]) -> Table | None:
     return of_estimates(_best_first(rows), of=len(sets))
 
 
-def preferences(raw: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], Table]]:
+def preferences(raw: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], ValidationTable]]:
     """Metric × measure for each set of pairs, best first."""
     found = []
     for one in raw.get("preferences") or ():

@@ -15,7 +15,7 @@ _NOTHING: Estimate = {"value": None, "ci": None, "why": "not measured on this se
 
 
 @dataclass(frozen=True)
-class Cell:
+class ValidationCell:
     """One number; `shade` is 0 to 10. `note` is the letter of why it or its interval is absent."""
 
     value: float | None
@@ -27,15 +27,15 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Table:
+class ValidationTable:
     """Rows of cells under columns (key, title, lower is better), and the reasons by letter."""
 
     columns: list[tuple[str, str, bool]]
-    rows: list[tuple[str, list[Cell]]]
+    rows: list[tuple[str, list[ValidationCell]]]
     notes: list[tuple[str, str]]
 
 
-def over_sets(raw: Mapping[str, Any], metrics: Sequence[str]) -> Table:
+def over_sets(raw: Mapping[str, Any], metrics: Sequence[str]) -> ValidationTable:
     """Metric × measure, mean over sets; of several sets the pooled calibration error as well."""
     names = measures(raw)
     table_of = {(m, name): overall(raw, m, name) for m in metrics for name in names}
@@ -58,13 +58,15 @@ def over_sets(raw: Mapping[str, Any], metrics: Sequence[str]) -> Table:
     return _table(metrics, columns, lambda m, key: table_of[m, key], of)
 
 
-def of_one_set(raw: Mapping[str, Any], of_set: Mapping[str, Any], metrics: Sequence[str]) -> Table:
+def of_one_set(
+    raw: Mapping[str, Any], of_set: Mapping[str, Any], metrics: Sequence[str]
+) -> ValidationTable:
     """Metric × measure on one set."""
     columns = [(name, measure(name).title, measure(name)) for name in measures(raw)]
     return _table(metrics, columns, lambda m, name: _found(of_set, m, name), 0)
 
 
-def by_set(raw: Mapping[str, Any], metrics: Sequence[str], name: str) -> Table:
+def by_set(raw: Mapping[str, Any], metrics: Sequence[str], name: str) -> ValidationTable:
     """Metric × set of one measure, with the mean first."""
     told = measure(name)
     columns = [("mean", "mean", told)]
@@ -80,7 +82,7 @@ def by_set(raw: Mapping[str, Any], metrics: Sequence[str], name: str) -> Table:
 
 def of_estimates(
     rows: Mapping[str, Mapping[str, Estimate]], *, mark: bool = True, of: int = 0
-) -> Table:
+) -> ValidationTable:
     """Any rows of estimates by measure; `mark` the best of each column. `of` sets, if means."""
     names = list(dict.fromkeys(name for found in rows.values() for name in found))
     columns = [(name, measure(name).title, measure(name)) for name in names]
@@ -106,7 +108,7 @@ def _table(
     estimate: Callable[[str, str], Estimate],
     of: int,
     mark: bool = True,
-) -> Table:
+) -> ValidationTable:
     notes: dict[str, str] = {}
     found = {(m, key): estimate(m, key) for m in metrics for key, _, _ in columns}
     best = {
@@ -118,17 +120,17 @@ def _table(
         for m in metrics
     ]
     shown = [(key, title, told.lower) for key, title, told in columns]
-    return Table(shown, rows, [(letter, why) for why, letter in notes.items()])
+    return ValidationTable(shown, rows, [(letter, why) for why, letter in notes.items()])
 
 
 def _cell(
     found: Estimate, best: tuple[float, int] | None, told: Measure, notes: dict[str, str], of: int
-) -> Cell:
+) -> ValidationCell:
     value = found["value"]
     sets, why = found.get("sets"), found.get("why")
     share = 0.0 if value is None else (value - told.low) / (told.high - told.low)
     share = min(max(share, 0.0), 1.0)
-    return Cell(
+    return ValidationCell(
         value=value,
         ci=found.get("ci"),
         best=value is not None and (round(value, 4), sets or 1) == best,

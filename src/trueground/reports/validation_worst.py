@@ -26,7 +26,7 @@ class Verdicts:
 
 
 @dataclass
-class Reading:
+class WorstRecord:
     """One record; `anchor` is its place on the page."""
 
     anchor: str
@@ -57,7 +57,7 @@ class Reading:
 class Worst:
     """What is shown of a set, worst of most metrics first, and of how many records."""
 
-    readings: list[Reading]
+    readings: list[WorstRecord]
     of: int
 
     def anchors(self) -> dict[str, str]:
@@ -70,7 +70,7 @@ def worst(of_set: Mapping[str, Any], number: int, sets: int) -> Worst:
 
     Where there are more than the page has room for, every metric keeps its first ones.
     """
-    found: dict[str, Reading] = {}
+    found: dict[str, WorstRecord] = {}
     lists = {m: e.get("worst") or [] for m, e in of_set["metrics"].items()}
     limit = max(_FEWEST, MOST // max(sets, 1))
     ids: dict[str, None] = {}
@@ -95,8 +95,8 @@ def cut(text: str | None, most: int) -> str:
     return text if len(text) <= most else f"{text[:most].rstrip()} […]"
 
 
-def _reading(anchor: str, item: Mapping[str, Any]) -> Reading:
-    return Reading(
+def _reading(anchor: str, item: Mapping[str, Any]) -> WorstRecord:
+    return WorstRecord(
         anchor=anchor,
         id=str(item["id"]),
         label=item["label"],

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.reports.charts import (
+    ChartScale,
     Distribution,
     Interval,
-    Scale,
     distribution,
     interval,
     scale_for,
@@ -47,7 +47,7 @@ _ABSTENTION_WORDS = {
 
 
 @dataclass(frozen=True)
-class Row:
+class MetricRow:
     """One mean with its interval and its coverage, in words and in positions.
 
     `spread` is the standard deviation over repeats, or over the values that an average is of.
@@ -68,10 +68,10 @@ class Breakdown:
 
     field: str
     metric: str
-    rows: list[Row]
-    scale: Scale
+    rows: list[MetricRow]
+    scale: ChartScale
     more: str | None
-    average: Row | None = None
+    average: MetricRow | None = None
 
 
 def number(value: float | None) -> str:
@@ -79,13 +79,13 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def row(name: str, entry: dict[str, Any], scale: Scale) -> Row:
+def row(name: str, entry: dict[str, Any], scale: ChartScale) -> MetricRow:
     """One entry of the summary as a row."""
     ci = entry.get("ci")
     unscored = {k: v for k, v in (entry.get("unscored") or {}).items() if v}
     total = entry.get("n")
     scored = entry.get("scored")
-    return Row(
+    return MetricRow(
         name=name,
         mean=number(entry.get("mean")),
         ci=f"{ci[0]:.4f} to {ci[1]:.4f}" if ci else "",
@@ -107,7 +107,7 @@ def repeated(name: str, averages: Mapping[str, Mapping[str, Any]]) -> str:
 def breakdowns(
     by: dict[str, dict[str, dict[str, Any]]],
     averages: dict[str, dict[str, dict[str, Any]]],
-    scales: dict[str, Scale],
+    scales: dict[str, ChartScale],
 ) -> list[Breakdown]:
     """Every field with every metric, the most frequent VALUES_SHOWN values of each field."""
     found = []
@@ -169,7 +169,7 @@ def page_view(
 ) -> dict[str, Any]:
     """Everything that the template shows above the list of items."""
     metrics, averages = summary.get("metrics") or {}, summary.get("averages") or {}
-    scales: dict[str, Scale] = {}
+    scales: dict[str, ChartScale] = {}
     spreads: list[Distribution | None] = []
     for name, entry in metrics.items():  # one column in memory at a time
         column = scores.get(name)

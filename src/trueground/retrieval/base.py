@@ -28,7 +28,7 @@ class Hit(NamedTuple):
     score: float
 
 
-class Query(str):
+class SearchQuery(str):
     """What is searched for: a question behind the turns before it, and the id of its row.
 
     As a text it is the turns with a space between, which is all that most retrievers look at.
@@ -39,7 +39,7 @@ class Query(str):
     turns: tuple[str, ...]
     id: str | None
 
-    def __new__(cls, *turns: str, id: str | None = None) -> Query:  # noqa: A002 - the field's name
+    def __new__(cls, *turns: str, id: str | None = None) -> SearchQuery:  # noqa: A002 - the field's name
         made = super().__new__(cls, " ".join(turns))
         made.turns, made.id = turns, id
         return made
@@ -47,7 +47,7 @@ class Query(str):
 
 def turns_of(query: str) -> tuple[str, ...]:
     """The turns of a query, the question last; a plain text is a question alone."""
-    return query.turns if isinstance(query, Query) else (query,)
+    return query.turns if isinstance(query, SearchQuery) else (query,)
 
 
 class Passages(Protocol):
@@ -85,14 +85,14 @@ class Retriever(Protocol):
     signature: str
 
     def search(self, queries: Sequence[str], top: int) -> list[list[Hit]]:
-        """For each query, which may be a `Query`, at most `top` hits, best first.
+        """For each query, which may be a `SearchQuery`, at most `top` hits, best first.
 
         Equal scores stand in corpus order, but for multi-hop retrieval: there in that of the hops.
         """
         ...
 
 
-class Opened(NamedTuple):
+class OpenedRetriever(NamedTuple):
     """A retriever, and what gives the memory of its model and files back."""
 
     retriever: Retriever
@@ -100,7 +100,7 @@ class Opened(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Kind:
+class RetrieverKind:
     """A kind of retriever that keeps files in an index.
 
     `folder` names the folder of what was written: the same for all that shares its files, another
@@ -117,5 +117,5 @@ class Kind:
 
     folder: Callable[[PartSpec], str]
     build: Callable[[Path, Passages, PartSpec, Progress], None]
-    open: Callable[[Path, Passages, PartSpec], Opened]
+    open: Callable[[Path, Passages, PartSpec], OpenedRetriever]
     check: Callable[[Path, Passages, PartSpec], None] | None = None

@@ -24,7 +24,7 @@ _HIT = np.dtype([("index", "<i8"), ("score", "<f8")])
 _TOP = np.dtype("<i8")
 
 
-class _Found(NamedTuple):
+class _CachedHits(NamedTuple):
     """The hits of one query, and how many were asked for."""
 
     top: int
@@ -35,7 +35,7 @@ class _Found(NamedTuple):
         return top <= self.top or len(self.hits) < self.top
 
 
-class Kept:
+class CachedRetriever:
     """A retriever that searches for a query once; `cache` None keeps nothing on disk.
 
     Queries are asked in batches, equal ones once. The scores come back exactly. If the file fails
@@ -125,11 +125,11 @@ def _packed(top: int, hits: Sequence[Hit]) -> bytes:
     return np.int64(top).astype(_TOP).tobytes() + np.array(hits, _HIT).tobytes()
 
 
-def _unpacked(value: bytes) -> _Found | None:
+def _unpacked(value: bytes) -> _CachedHits | None:
     """None for what is no such entry."""
     if len(value) < _TOP.itemsize or (len(value) - _TOP.itemsize) % _HIT.itemsize:
         return None
     top = int(np.frombuffer(value, _TOP, 1)[0])
     hits = np.frombuffer(value, _HIT, offset=_TOP.itemsize)
     pairs = zip(hits["index"].tolist(), hits["score"].tolist(), strict=True)
-    return _Found(top, [Hit(index, score) for index, score in pairs])
+    return _CachedHits(top, [Hit(index, score) for index, score in pairs])

@@ -16,7 +16,7 @@ from trueground.encoders.options import encoder_options
 from trueground.errors import UsageError, unknown_name
 from trueground.plugins import PartSpec, add, load_plugins, parse_part
 from trueground.retrieval import results
-from trueground.retrieval.base import Kind, Opened, Passages, Retriever
+from trueground.retrieval.base import OpenedRetriever, Passages, Retriever, RetrieverKind
 from trueground.retrieval.bm25.about import options_of
 from trueground.retrieval.bm25.memory import BM25
 from trueground.retrieval.corpora.corpus import Corpus
@@ -25,18 +25,18 @@ from trueground.retrieval.hybrid import DEPTH, Hybrid, K
 from trueground.retrieval.multi_hop import BEAM, HOPS, MultiHop
 from trueground.retrieval.written import parts_of
 
-Factory = Callable[[], Kind]
-OpenBase = Callable[[PartSpec], Opened]
+Factory = Callable[[], RetrieverKind]
+OpenBase = Callable[[PartSpec], OpenedRetriever]
 
 
-def _bm25() -> Kind:
+def _bm25() -> RetrieverKind:
     """Words in common, weighted by how rare they are (BM25)."""
     from trueground.retrieval.bm25.disk import BM25_KIND
 
     return BM25_KIND
 
 
-def _dense() -> Kind:
+def _dense() -> RetrieverKind:
     """Vectors that an encoder makes: DPR, Contriever, sentence-transformers."""
     from trueground.retrieval.dense.disk import DENSE_KIND
 
@@ -81,7 +81,7 @@ _SHOWN: dict[str, dict[str, Any]] = {
 
 
 def retriever(name: str) -> Callable[[Factory], Factory]:
-    """Decorator: register a function without arguments that returns a `Kind`, under a name.
+    """Decorator: register a function without arguments giving a `RetrieverKind`, under a name.
 
     A search of its retriever with a smaller `top` must give the beginning of one with a larger; a
     retriever that cannot promise that has an attribute `nested = False`.
@@ -115,16 +115,16 @@ def bases(written: str) -> list[str]:
     """
     found: list[str] = []
 
-    def note(given: PartSpec) -> Opened:
+    def note(given: PartSpec) -> OpenedRetriever:
         found.append(given.written)
         kind_of(given).folder(given)
-        return Opened(_Named(given.name), lambda: None)
+        return OpenedRetriever(_Placeholder(given.name), lambda: None)
 
     compose(written, note, Corpus(()))
     return list(dict.fromkeys(found))
 
 
-def kind_of(given: PartSpec) -> Kind:
+def kind_of(given: PartSpec) -> RetrieverKind:
     """The kind of a part that keeps files. UsageError with near names where there is none."""
     if given.name not in retrievers:
         load_plugins()
@@ -133,14 +133,14 @@ def kind_of(given: PartSpec) -> Kind:
     return retrievers[given.name]()
 
 
-def compose(written: str, open_base: OpenBase, passages: Passages) -> Opened:
+def compose(written: str, open_base: OpenBase, passages: Passages) -> OpenedRetriever:
     """The retriever as written, over these passages; `open_base` opens its parts that keep files.
 
     UsageError: what cannot be read, an unknown name or option.
     """
     given = parse_part("retriever", written)
     if given.name == results.NAME:
-        return Opened(results.Results(given, passages), lambda: None)
+        return OpenedRetriever(results.ResultsRetriever(given, passages), lambda: None)
     if given.name not in _COMPOUNDS:
         return open_base(given)
     inner = parts_of(given, _EXAMPLES[given.name])
@@ -151,17 +151,17 @@ def compose(written: str, open_base: OpenBase, passages: Passages) -> Opened:
             stack.callback(opened.close)
             parts.append(opened.retriever)
         made = _COMPOUNDS[given.name](given, parts, passages)
-        return Opened(made, stack.pop_all().close)
+        return OpenedRetriever(made, stack.pop_all().close)
 
 
-def open_over(written: str, passages: Passages) -> Opened:
+def open_over(written: str, passages: Passages) -> OpenedRetriever:
     """The retriever as written, over passages in memory and without files.
 
     Titles are searched too, as in an index. Indexes and vectors are made with the first search.
     UsageError, InputError, MissingExtraError.
     """
 
-    def open_base(given: PartSpec) -> Opened:
+    def open_base(given: PartSpec) -> OpenedRetriever:
         if given.name in _IN_MEMORY:
             return _IN_MEMORY[given.name](given, passages)
         kind_of(given)
@@ -173,7 +173,7 @@ def open_over(written: str, passages: Passages) -> Opened:
     return compose(written, open_base, passages)
 
 
-class _Named:
+class _Placeholder:
     """Stands for a retriever while what was written is checked."""
 
     def __init__(self, name: str) -> None:
@@ -183,23 +183,25 @@ class _Named:
         return [[] for _ in queries]
 
 
-def _bm25_over(given: PartSpec, passages: Passages) -> Opened:
+def _bm25_over(given: PartSpec, passages: Passages) -> OpenedRetriever:
     options = options_of(given)
     stem, k1, b = options.stem, options.k1, options.b
-    return Opened(BM25(passages.searched, stem=stem, k1=k1, b=b, titled=True), lambda: None)
+    return OpenedRetriever(
+        BM25(passages.searched, stem=stem, k1=k1, b=b, titled=True), lambda: None
+    )
 
 
-def _dense_over(given: PartSpec, passages: Passages) -> Opened:
+def _dense_over(given: PartSpec, passages: Passages) -> OpenedRetriever:
     given.check(("backend", "dtype", "device", "file", "revision", "batch_rows", "window"))
     if given.model is None:
         raise UsageError(
             "the retriever dense needs a model, a bi-encoder's folder or name: dense:MODEL"
         )
     encoder = text_encoder(given.model, encoder_options(given))
-    return Opened(Dense(passages.searched, encoder, titled=True), encoder.close)
+    return OpenedRetriever(Dense(passages.searched, encoder, titled=True), encoder.close)
 
 
-_IN_MEMORY: dict[str, Callable[[PartSpec, Passages], Opened]] = {
+_IN_MEMORY: dict[str, Callable[[PartSpec, Passages], OpenedRetriever]] = {
     "bm25": _bm25_over,
     "dense": _dense_over,
 }

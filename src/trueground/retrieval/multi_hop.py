@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from trueground.errors import UsageError
-from trueground.retrieval.base import Hit, Query, Retriever, turns_of
+from trueground.retrieval.base import Hit, Retriever, SearchQuery, turns_of
 
 HOPS = 2
 BEAM = 5
@@ -100,10 +100,10 @@ class MultiHop:
             for some in kept
         ]
 
-    def _further(self, query: str, path: _Path) -> Query:
+    def _further(self, query: str, path: _Path) -> SearchQuery:
         *before, question = turns_of(query)
         found = (self._texts[passage] for passage in path.passages)
-        return Query(*before, " ".join((question, *found)))
+        return SearchQuery(*before, " ".join((question, *found)))
 
     def _grown(self, path: _Path, hits: Sequence[Hit]) -> list[_Path]:
         new = [hit for hit in hits if hit.index not in path.passages][: self._beam]

@@ -11,22 +11,24 @@ from trueground.errors import InputError
 from trueground.records.plainrows import plain_rows
 from trueground.records.problems import Problem, describe
 from trueground.records.shape import to_record
-from trueground.retrieval.base import Query
+from trueground.retrieval.base import SearchQuery
 from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.gold import GoldPassage, find_gold, read_gold
 
 
 @dataclass(frozen=True)
-class Question:
+class RetrievalQuestion:
     """`place` is where it stands in its file; `gold` is empty where the file names none."""
 
     id: str
-    query: Query
+    query: SearchQuery
     place: str
     gold: tuple[GoldPassage, ...] = ()
 
 
-def make_query(turns: Sequence[str], own: str | None, form: str, id_: str | None = None) -> Query:
+def make_query(
+    turns: Sequence[str], own: str | None, form: str, id_: str | None = None
+) -> SearchQuery:
     """The query of a question, the last of its turns; `own` is its row's `retrieval_query`.
 
     How the turns are joined is the retriever's to say.
@@ -35,7 +37,7 @@ def make_query(turns: Sequence[str], own: str | None, form: str, id_: str | None
         turns = (own,)
     elif form == "last":
         turns = turns[-1:]
-    return Query(*(turn for turn in map(str.strip, turns) if turn), id=id_)
+    return SearchQuery(*(turn for turn in map(str.strip, turns) if turn), id=id_)
 
 
 def own_query(place: str, row: Mapping[str, Any]) -> str | None:
@@ -49,7 +51,7 @@ def own_query(place: str, row: Mapping[str, Any]) -> str | None:
     )
 
 
-def read_questions(path: Path, form: str = "auto") -> list[Question]:
+def read_questions(path: Path, form: str = "auto") -> list[RetrievalQuestion]:
     """Rows of question (or query), history?, retrieval_query?, id?, gold? and contexts?.
 
     JSON lines, a JSON array, CSV or Parquet, also packed; a .txt file has one query a line. `form`
@@ -64,7 +66,7 @@ def read_questions(path: Path, form: str = "auto") -> list[Question]:
 
 
 def gold_numbers(
-    store: PassageStore, questions: Sequence[Question]
+    store: PassageStore, questions: Sequence[RetrievalQuestion]
 ) -> tuple[list[tuple[frozenset[int], ...]], list[str]]:
     """For each question the numbers that each of its gold passages has in the index (`find_gold`).
 
@@ -102,7 +104,7 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{path}, line {number}", {"question": line.strip()}
 
 
-def _question(number: int, place: str, row: Mapping[str, Any], form: str) -> Question:
+def _question(number: int, place: str, row: Mapping[str, Any], form: str) -> RetrievalQuestion:
     name = "question" if "question" in row or "query" not in row else "query"
     query = row.get(name)
     if not isinstance(query, str) or not query.strip():
@@ -115,7 +117,7 @@ def _question(number: int, place: str, row: Mapping[str, Any], form: str) -> Que
         )
     id_ = str(number if id_ is None else id_)
     asked = make_query([*_history(place, row), query], own_query(place, row), form, id_)
-    return Question(id_, asked, place, read_gold(place, row))
+    return RetrievalQuestion(id_, asked, place, read_gold(place, row))
 
 
 def _history(place: str, row: Mapping[str, Any]) -> list[str]:

@@ -23,7 +23,7 @@ from trueground.records.archives import opened, require_readable
 from trueground.records.jsonfiles import read_members
 from trueground.records.plainrows import plain_rows
 from trueground.records.problems import describe
-from trueground.retrieval.base import Hit, Passages, Query
+from trueground.retrieval.base import Hit, Passages, SearchQuery
 from trueground.retrieval.bm25.memory import words
 from trueground.retrieval.corpora.formats import packing
 from trueground.retrieval.corpora.store import PassageStore
@@ -38,7 +38,7 @@ _TREC = 6  # fields of a line
 _Named = tuple[int | GoldPassage, float]
 
 
-class Results:
+class ResultsRetriever:
     """Finds what a file says was found, for the same questions in the same passages.
 
     A question is known by its id, else by its words. Hits have the file's order (of a TREC run
@@ -76,7 +76,7 @@ class Results:
     def _of(self, query: str) -> list[Hit] | None:
         ids, texts = self._read
         hits = texts.get(_key(query), [])
-        known = ids.get(query.id) if isinstance(query, Query) else None
+        known = ids.get(query.id) if isinstance(query, SearchQuery) else None
         # Rows may be numbered otherwise than here: an id alone counts where the words are nowhere,
         # as those of a rewritten question; and it tells apart questions of the same words.
         if known is not None and (not hits or known in hits):
@@ -89,7 +89,9 @@ class Results:
         return hits[0] if hits else None
 
     def _lacks(self, query: str) -> InputError:
-        known = f" (id {query.id!r})" if isinstance(query, Query) and query.id is not None else ""
+        known = (
+            f" (id {query.id!r})" if isinstance(query, SearchQuery) and query.id is not None else ""
+        )
         return InputError(
             f"{self._path} has no results for the question {query[:80]!r}{known}; expected its id "
             "or its words there. Where questions have a history, --retrieval-query says which words"

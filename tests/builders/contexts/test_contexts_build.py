@@ -28,7 +28,7 @@ from tests.builders.contexts.world import (
 from tests.builders.scripted_server import ScriptedServer, scripted
 from typer.testing import CliRunner
 
-from trueground.builders.asking.models import Endpoint
+from trueground.builders.asking.models import EndpointDefaults
 from trueground.builders.build import BuildSettings, Built, build
 from trueground.builders.contexts import checking, judging
 from trueground.builders.ending import NO_PEOPLE, OWN_WORK
@@ -62,7 +62,7 @@ def run(
     **settings: Any,
 ) -> Built:
     models = {"writer": "big", "judge": "small"} | ({"second-judge": "other"} if second else {})
-    endpoint = Endpoint(base_url=server.url, max_attempts=1)
+    endpoint = EndpointDefaults(base_url=server.url, max_attempts=1)
     made = BuildSettings(endpoint=endpoint, **settings)
     return build("contexts", source, out, models=models, options=options, settings=made)
 
@@ -415,7 +415,7 @@ def test_checks_are_done_once(good: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_model_that_judges_itself_is_named(tmp_path: Path) -> None:
     source = write_records(tmp_path / "s.jsonl", [record("Aa")])
     with scripted(World()) as server:
-        settings = BuildSettings(endpoint=Endpoint(base_url=server.url))
+        settings = BuildSettings(endpoint=EndpointDefaults(base_url=server.url))
         models = {"writer": "big", "judge": "big"}
         built = build("contexts", source, tmp_path / "out", models=models, settings=settings)
     assert OWN_WORK.format(name="big") in built.summary["notices"]

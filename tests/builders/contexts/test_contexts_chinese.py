@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 from trueground.builders.contexts.checking import make_checking
-from trueground.builders.contexts.items import Found, Question, Target, Verdict, Written
+from trueground.builders.contexts.items import (
+    ContextQuestion,
+    ContextVerdict,
+    FoundAnswer,
+    Target,
+    WrittenContext,
+)
 from trueground.builders.contexts.settings import read_settings
 from trueground.builders.contexts.strings import holds_option
 from trueground.builders.contexts.weighing import conditions, weigh
@@ -26,19 +32,23 @@ LAMP = "在黑暗中测量，每一盏油灯都从灯芯散发出冷沙。看守
 CHOICES = (Choice("A", "光"), Choice("B", "冷沙"))
 
 
-def inconsistent(context: str = CHANGED, *evidence: str) -> Written:
-    question = Question("q", "谁建造了港口？", "", ("inconsistent",), CONTEXT, (OLD,))
+def inconsistent(context: str = CHANGED, *evidence: str) -> WrittenContext:
+    question = ContextQuestion("q", "谁建造了港口？", "", ("inconsistent",), CONTEXT, (OLD,))
     target = Target("q/inconsistent", "inconsistent", question, NEW)
-    return Written(target.id, target, context, evidence or (f"港口由{NEW}于一八七一年建造",), "")
+    return WrittenContext(
+        target.id, target, context, evidence or (f"港口由{NEW}于一八七一年建造",), ""
+    )
 
 
-def counterfactual(context: str) -> Written:
-    question = Question("q", "油灯散发什么？", "", ("counterfactual",), choices=CHOICES, key="A")
+def counterfactual(context: str) -> WrittenContext:
+    question = ContextQuestion(
+        "q", "油灯散发什么？", "", ("counterfactual",), choices=CHOICES, key="A"
+    )
     target = Target("q/counterfactual", "counterfactual", question, "冷沙", "B")
-    return Written(target.id, target, context, ("都从灯芯散发出冷沙",), "")
+    return WrittenContext(target.id, target, context, ("都从灯芯散发出冷沙",), "")
 
 
-def checked(written: Written, **options: str) -> Written | Fallen:
+def checked(written: WrittenContext, **options: str) -> WrittenContext | Fallen:
     given = {name.replace("_", "-"): value for name, value in options.items()}
     stage = make_checking(read_settings(settled(get_builder("contexts"), given), 0))
     nobody: Any = None
@@ -54,7 +64,7 @@ def checked(written: Written, **options: str) -> Written | Fallen:
 
 def test_a_good_context_passes_and_knows_what_it_kept() -> None:
     found = checked(inconsistent())
-    assert isinstance(found, Written)
+    assert isinstance(found, WrittenContext)
     assert found.share_kept is not None
     assert 0.9 < found.share_kept < 1
 
@@ -79,12 +89,12 @@ def test_a_bad_one_falls(context: str, evidence: str, reason: str) -> None:
 
 def test_length_is_counted_in_characters() -> None:
     long = f"{LAMP}{LAMP}\n\n{LAMP}{LAMP}"
-    assert isinstance(checked(counterfactual(long)), Written)
+    assert isinstance(checked(counterfactual(long)), WrittenContext)
     short = checked(counterfactual(long), min_words="400")
     assert isinstance(short, Fallen)
     assert short.reason == "too_short"
     assert short.detail.endswith("words, --min-words 400")
-    assert isinstance(checked(counterfactual(long), phrase="phrase"), Written)
+    assert isinstance(checked(counterfactual(long), phrase="phrase"), WrittenContext)
 
 
 def test_an_option_is_found_without_spaces() -> None:
@@ -96,24 +106,24 @@ def test_an_option_is_found_without_spaces() -> None:
 
 
 def test_quotes_of_a_judge_are_found() -> None:
-    good = Verdict(NEW, True, f"港口由{NEW}于一八七一年建造", [])
+    good = ContextVerdict(NEW, True, f"港口由{NEW}于一八七一年建造", [])
     assert weigh(inconsistent(), good) is None
     assert conditions(inconsistent(), good) == {"if": "yes", "only_if": "yes"}
-    made_up = Verdict(NEW, True, "市长建造了港口", [])
+    made_up = ContextVerdict(NEW, True, "市长建造了港口", [])
     assert (weigh(inconsistent(), made_up) or ("",))[0] == "quote_not_found"
     assert conditions(inconsistent(), made_up) == {"if": "no", "only_if": "yes"}
-    twice = Verdict(NEW, True, f"港口由{NEW}于一八七一年建造", [Found(OLD, "x")])
+    twice = ContextVerdict(NEW, True, f"港口由{NEW}于一八七一年建造", [FoundAnswer(OLD, "x")])
     assert conditions(inconsistent(), twice) == {"if": "yes", "only_if": "no"}
 
 
 def test_nothing_may_follow_from_an_unanswerable_one() -> None:
-    question = Question("q", "谁建造了港口？", "", ("unanswerable",), CONTEXT, (OLD,))
+    question = ContextQuestion("q", "谁建造了港口？", "", ("unanswerable",), CONTEXT, (OLD,))
     target = Target("q/unanswerable", "unanswerable", question, "unknown")
-    written = Written(target.id, target, CHANGED, (), "")
+    written = WrittenContext(target.id, target, CHANGED, (), "")
     said = {"if": "no", "only_if": "no"}
-    assert conditions(written, Verdict(OLD, True, "", [])) == said
-    assert conditions(written, Verdict("教堂", False, "", [])) == said
-    other = Verdict("unknown", False, "", [Found("教堂", "教堂前")])
+    assert conditions(written, ContextVerdict(OLD, True, "", [])) == said
+    assert conditions(written, ContextVerdict("教堂", False, "", [])) == said
+    other = ContextVerdict("unknown", False, "", [FoundAnswer("教堂", "教堂前")])
     assert conditions(written, other) == {"if": "yes", "only_if": "no"}
-    open_ = Verdict("unknown", False, "", [Found("unknown", "")])
+    open_ = ContextVerdict("unknown", False, "", [FoundAnswer("unknown", "")])
     assert conditions(written, open_) == {"if": "yes", "only_if": "yes"}

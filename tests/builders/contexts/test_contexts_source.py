@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.builders.contexts.world import choice_record, context, record, write_records
 
-from trueground.builders.base import Dropped, Material, Plan
-from trueground.builders.contexts.items import Question, Sample
+from trueground.builders.base import BuildPlan, Dropped, Material
+from trueground.builders.contexts.items import ContextQuestion, Sample
 from trueground.builders.contexts.plan import prepare
 from trueground.builders.registry import get_builder, settled
 from trueground.builders.stages.accounts import do_whole, read_source
@@ -19,13 +19,13 @@ from trueground.errors import InputError, UsageError
 ROLES = {"writer": "big", "judge": "small"}
 
 
-def plan(path: Path, **options: str) -> Plan:
+def plan(path: Path, **options: str) -> BuildPlan:
     given = {name.replace("_", "-"): value for name, value in options.items()}
     material = Material((path,), ROLES)
     return prepare(settled(get_builder("contexts"), given), material)
 
 
-def read(path: Path, **options: Any) -> tuple[dict[str, Question], list[Dropped]]:
+def read(path: Path, **options: Any) -> tuple[dict[str, ContextQuestion], list[Dropped]]:
     items, flowed, _ = read_source(plan(path, **options).source)
     return {item.id: item for item in items}, flowed.dropped
 

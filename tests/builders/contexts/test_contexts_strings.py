@@ -10,9 +10,9 @@ from tests.builders.contexts.world import choice_record
 
 from trueground.builders.base import Material
 from trueground.builders.contexts.answering import PLACES, make_answering
-from trueground.builders.contexts.items import Question, Sample
+from trueground.builders.contexts.items import ContextQuestion, Sample
 from trueground.builders.contexts.output import document_order
-from trueground.builders.contexts.sizes import Sizes
+from trueground.builders.contexts.sizes import SampleSizes
 from trueground.builders.contexts.strings import (
     alike,
     can_be_joined,
@@ -65,9 +65,9 @@ def test_headings_inside_a_document_are_found() -> None:
 
 def draw(name: str, seed: int, choices: list[tuple[str, str]]) -> str:
     options = tuple(Choice(label, text) for label, text in choices)
-    source = Question(name, "Q?", "", ("counterfactual",), choices=options, key="A")
+    source = ContextQuestion(name, "Q?", "", ("counterfactual",), choices=options, key="A")
     prompt = Material(()).prompt("trueground.builders.contexts", "answer-1", PLACES)
-    stage = make_answering(prompt, seed, Sizes(0))
+    stage = make_answering(prompt, seed, SampleSizes(0))
     nobody: Any = None
     made = asyncio.run(
         _work(stage, Sample(f"{name}/counterfactual", "counterfactual", source), nobody)

@@ -11,8 +11,8 @@ from tests.builders.scripted_server import Answer, scripted
 
 from trueground.benchmarks.base import say_nothing
 from trueground.builders.asking.ask import Ask
-from trueground.builders.asking.models import Endpoint, make_models
-from trueground.builders.base import Builder, Material, Stage, Whole
+from trueground.builders.asking.models import EndpointDefaults, make_models
+from trueground.builders.base import Builder, Material, Stage, WholeStep
 from trueground.builders.grounding.settings import OPTIONS, ROLES
 from trueground.builders.stages.flow import Flowed, do_stage, do_whole
 from trueground.builders.stages.patience import Patience
@@ -23,20 +23,22 @@ _BUILDER = Builder("test", "", "", "", ROLES, (), (), lambda *_: None)  # type: 
 
 
 def run(
-    stage: Stage[Any, Any] | Whole[Any, Any],
+    stage: Stage[Any, Any] | WholeStep[Any, Any],
     items: Sequence[Any],
     answer: Answer = lambda _: "",
     folder: Path | None = None,
     **server: Any,
 ) -> tuple[list[Any], dict[str, tuple[str, str]], list[dict[str, Any]]]:
     """(what the stage gives, (reason, detail) of what fell by id, the calls)."""
-    if isinstance(stage, Whole):
+    if isinstance(stage, WholeStep):
         kept, account = do_whole(stage, items)
         return kept, _fell(account), []
     assert folder is not None
     with scripted(answer, **server) as endpoint:
         written = {role.name: role.name for role in ROLES}
-        models = make_models(_BUILDER, written, Endpoint(base_url=endpoint.url, max_attempts=1))
+        models = make_models(
+            _BUILDER, written, EndpointDefaults(base_url=endpoint.url, max_attempts=1)
+        )
 
         async def flow() -> tuple[list[Any], Flowed]:
             try:

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from trueground.builders.asking.ask import REASONS, Ask, Asked
+from trueground.builders.asking.ask import REASONS, Ask, AskedModel
 from trueground.builders.base import Material, Stage
 from trueground.builders.fallen import Fallen
-from trueground.builders.grounding.instances import Fact, Factual, Original
-from trueground.builders.grounding.items import Context, Pair
+from trueground.builders.grounding.instances import AtomicFact, Factual, OriginalInstance
+from trueground.builders.grounding.items import Context, GroundedPair
 from trueground.models.base import ChatRequest
 from trueground.testing import FakeModel
 
@@ -25,7 +25,7 @@ TEXT = (
     "Barges pay no toll on Sundays."
 )
 OTHER = "The Osk Canal joins Brill Lock to the sea. It is 12 kilometres long."
-PAIR = Pair(
+PAIR = GroundedPair(
     id="p1",
     question="When was Brill Lock opened?",
     answer="Brill Lock was opened in 1820.",
@@ -37,12 +37,12 @@ PAIR = Pair(
     set="lock+canal",
 )
 FACTS = (
-    Fact("Brill Lock was opened in 1820.", 0, 0),
-    Fact("Brill Lock is 30 metres long.", 0, 0),
-    Fact("The Osk Canal joins Brill Lock to the sea.", 1, 0),
+    AtomicFact("Brill Lock was opened in 1820.", 0, 0),
+    AtomicFact("Brill Lock is 30 metres long.", 0, 0),
+    AtomicFact("The Osk Canal joins Brill Lock to the sea.", 1, 0),
 )
 FACTUAL = Factual("p1", PAIR, FACTS)
-ORIGINAL = Original("p1", PAIR, FACTS, (0, 2), (0, 2))
+ORIGINAL = OriginalInstance("p1", PAIR, FACTS, (0, 2), (0, 2))
 
 
 def done(stage: Stage[Any, Any], item: Any, **says: Callable[[str], Any]) -> Any:
@@ -56,7 +56,7 @@ def done(stage: Stage[Any, Any], item: Any, **says: Callable[[str], Any]) -> Any
         return FakeModel(reply)
 
     async def work() -> Any:
-        models = {role.replace("_", "-"): Asked(model(say)) for role, say in says.items()}
+        models = {role.replace("_", "-"): AskedModel(model(say)) for role, say in says.items()}
         return await stage.work(item, Ask(models, None))
 
     return asyncio.run(work())[0]

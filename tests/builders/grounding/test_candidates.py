@@ -13,7 +13,7 @@ from tests.builders.grounding.one_stage import MATERIAL, USUAL, run
 from trueground.builders.base import Material
 from trueground.builders.grounding.items import Context, DocumentSet
 from trueground.builders.grounding.questions.candidates import candidates_stage
-from trueground.builders.grounding.questions.proposals import REASONS, Candidate, Quoted
+from trueground.builders.grounding.questions.proposals import REASONS, QuestionCandidate, Quoted
 from trueground.errors import UsageError
 
 LIGHT = Context(
@@ -156,7 +156,7 @@ def test_what_is_kept_of_a_pair(tmp_path: Path) -> None:
     assert height.evidence == (Quoted(1, HEIGHT),)
     assert height.set == BOTH
     encoded = msgspec.json.encode(kept)
-    assert msgspec.json.decode(encoded, type=list[Candidate]) == kept
+    assert msgspec.json.decode(encoded, type=list[QuestionCandidate]) == kept
 
 
 def test_reasons_are_all_tried() -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from tests.builders.grounding.one_stage import MATERIAL, USUAL, run
 
-from trueground.builders.grounding.items import Context, DocumentSet, Pair
+from trueground.builders.grounding.items import Context, DocumentSet, GroundedPair
 from trueground.builders.grounding.questions.best import REASONS as BEST
 from trueground.builders.grounding.questions.best import best_stage
 from trueground.builders.grounding.questions.classify import REASONS, Classified, classify_stage
-from trueground.builders.grounding.questions.proposals import Candidate, Quoted
+from trueground.builders.grounding.questions.proposals import QuestionCandidate, Quoted
 
 KELL = Context("kell", "Kell", "Kell is a rock in the sea.")
 LIGHT = Context("light", "Light", "The light on Kell was built in 1842.")
@@ -22,11 +22,11 @@ SET = DocumentSet("kell+light", (KELL, LIGHT), "low", 1)
 
 def _candidate(
     name: str, needed: tuple[int, ...] = (2,), answers: tuple[str, ...] = ("1842",), **other: Any
-) -> Candidate:
+) -> QuestionCandidate:
     of = other.get("of", SET)
     evidence = tuple(Quoted(number, "words of it") for number in needed)
     question = other.get("question", f"Question {name}?")
-    return Candidate(f"{of.id}/{name}", of, question, "In 1842.", answers, evidence)
+    return QuestionCandidate(f"{of.id}/{name}", of, question, "In 1842.", answers, evidence)
 
 
 GOOD = {
@@ -162,7 +162,7 @@ def test_the_best_whatever_the_order() -> None:
 
 def test_what_a_pair_holds() -> None:
     (pair,), _, _ = run(best_stage(USUAL), [RATED[5]])
-    assert pair == Pair(
+    assert pair == GroundedPair(
         id="kell+light/q06",
         question="Question q06?",
         answer="In 1842.",

@@ -21,7 +21,7 @@ from tests.builders.grounding.stages import (
 from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.conflict.conflict import conflict_stage
 from trueground.builders.grounding.facts.supporting import FactJudge
-from trueground.builders.grounding.instances import Fact, Original
+from trueground.builders.grounding.instances import AtomicFact, OriginalInstance
 from trueground.builders.grounding.items import Context
 
 STAGE = conflict_stage(MATERIAL, FactJudge("lexical"))
@@ -55,7 +55,7 @@ def judge(
     return say
 
 
-def falls(made: dict[str, Any], says: Any = None, item: Original = ORIGINAL) -> str:
+def falls(made: dict[str, Any], says: Any = None, item: OriginalInstance = ORIGINAL) -> str:
     return reason(STAGE, item, writer=lambda _: made, judge=says or judge())
 
 
@@ -191,7 +191,7 @@ def test_a_negation_may_hold_the_old_words() -> None:
         PAIR, question="Do barges pay a toll on Sundays?", answer="No.", answers=("No",)
     )
     fact = msgspec.structs.replace(FACTS[0], text="Barges pay no toll on Sundays.")
-    item = Original("p1", pair, (fact,), (0,))
+    item = OriginalInstance("p1", pair, (fact,), (0,))
     made = {
         "changes": [{"old": "pay no toll", "new": "pay no toll but a fee", "type": "negation"}],
         "question": pair.question,
@@ -217,7 +217,7 @@ def test_a_choice_between_two_may_leave_both_names_in_the_text() -> None:
         msgspec.structs.replace(FACTS[0], text=said)
         for said in ("Ilva is 30 years old.", "Marl is 40 years old.")
     )
-    item = Original("p1", pair, facts, (0, 1))
+    item = OriginalInstance("p1", pair, facts, (0, 1))
     made = {
         "changes": [
             {"old": "30", "new": "40", "type": "number"},
@@ -238,7 +238,7 @@ def test_a_choice_between_two_may_leave_both_names_in_the_text() -> None:
 CHINESE = "灯塔建于1820年。灯塔高三十米。"
 
 
-def chinese(new: str) -> tuple[Original, dict[str, Any]]:
+def chinese(new: str) -> tuple[OriginalInstance, dict[str, Any]]:
     """A pair without spaces between words, and a revision of its contexts."""
     pair = msgspec.structs.replace(
         PAIR,
@@ -248,7 +248,7 @@ def chinese(new: str) -> tuple[Original, dict[str, Any]]:
         contexts=(Context("d", "灯塔", CHINESE),),
         documents="single",
     )
-    item = Original("p1", pair, (Fact("灯塔高三十米。", 0, 1),), (0,), (0,))
+    item = OriginalInstance("p1", pair, (AtomicFact("灯塔高三十米。", 0, 1),), (0,), (0,))
     return item, {
         "changes": [{"old": "三十米", "new": "五十二米", "type": "number"}],
         "question": pair.question,

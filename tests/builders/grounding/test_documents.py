@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 from trueground.builders.base import Dropped, Material
-from trueground.builders.grounding.documents.document import Document
+from trueground.builders.grounding.documents.document import SourceDocument
 from trueground.builders.grounding.documents.library import (
     REASONS,
-    Library,
+    DocumentLibrary,
     open_library,
 )
 from trueground.builders.grounding.settings import OPTIONS
@@ -24,19 +24,21 @@ from trueground.errors import InputError
 USUAL = {option.name: option.default for option in OPTIONS}
 
 
-def _library(*paths: Path, limit: int | None = None, notes: Any = None, **options: Any) -> Library:
+def _library(
+    *paths: Path, limit: int | None = None, notes: Any = None, **options: Any
+) -> DocumentLibrary:
     given = {key.replace("_", "-"): str(value) for key, value in options.items()}
     note = notes.append if notes is not None else lambda _: None
     return open_library(Material(paths, limit=limit, note=note), USUAL | given)
 
 
-def _read(library: Library) -> tuple[dict[str, Document], dict[str, str]]:
+def _read(library: DocumentLibrary) -> tuple[dict[str, SourceDocument], dict[str, str]]:
     """(documents by id, reasons by id)."""
     found = list(library.source.read())
     dropped = [one for one in found if isinstance(one, Dropped)]
     assert {one.reason for one in dropped} <= set(REASONS)
     assert all(one.detail for one in dropped)
-    kept = {one.id: one for one in found if isinstance(one, Document)}
+    kept = {one.id: one for one in found if isinstance(one, SourceDocument)}
     return kept, {one.id: one.reason for one in dropped}
 
 
@@ -52,9 +54,9 @@ GOOD = (
     {"id": 7, "text": "Words without a title.\r\n\r\nAnd more.", "views": 3, "links": []},
 )
 A, ORVANE, SEVEN = (
-    Document("a", "Kell", "Kell is a rock.", 10.0, ("Orvane",)),
-    Document("Orvane", "Orvane", "Orvane is an island by the rock.", 1200.0, ("a",)),
-    Document("7", "7", "Words without a title.\n\nAnd more.", 3.0, ()),
+    SourceDocument("a", "Kell", "Kell is a rock.", 10.0, ("Orvane",)),
+    SourceDocument("Orvane", "Orvane", "Orvane is an island by the rock.", 1200.0, ("a",)),
+    SourceDocument("7", "7", "Words without a title.\n\nAnd more.", 3.0, ()),
 )
 
 
@@ -328,7 +330,7 @@ def test_links_of_the_file_system(tmp_path: Path) -> None:
 def test_the_source_is_the_plans(tmp_path: Path) -> None:
     path = _rows(tmp_path / "d.jsonl", *GOOD)
     source = open_library(Material((path,)), USUAL).source
-    assert source.gives is Document
+    assert source.gives is SourceDocument
     assert list(source.read()) == list(source.read()) == [A, ORVANE, SEVEN]
     assert _library(path).documents() == [A, ORVANE, SEVEN]
 

@@ -12,7 +12,7 @@ from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.facts.facts import facts_stage
 from trueground.builders.grounding.facts.gold import gold_stage
 from trueground.builders.grounding.facts.supporting import FactJudge
-from trueground.builders.grounding.instances import Fact
+from trueground.builders.grounding.instances import AtomicFact
 from trueground.builders.grounding.items import Context
 from trueground.claims import RuleDecomposer
 from trueground.types import Failure, Status
@@ -36,8 +36,8 @@ def test_facts_know_their_context_and_sentence_and_stand_once() -> None:
         PAIR, contexts=(*PAIR.contexts, msgspec.structs.replace(PAIR.contexts[0], document="x"))
     )
     facts = done(facts_stage(RuleDecomposer()), twice).facts
-    assert Fact("Barges pay no toll on Sundays.", 0, 2) in facts
-    assert Fact("The Osk Canal joins Brill Lock to the sea.", 1, 0) in facts
+    assert AtomicFact("Barges pay no toll on Sundays.", 0, 2) in facts
+    assert AtomicFact("The Osk Canal joins Brill Lock to the sea.", 1, 0) in facts
     assert len({fact.text for fact in facts}) == len(facts)
     assert {fact.context for fact in facts} == {0, 1}
 
@@ -110,7 +110,7 @@ def test_what_was_refused_can_be_looked_at(proposed: Any, judge: Any, made: list
 
 
 def test_a_fact_that_no_context_holds_is_caught_even_where_it_is_listed() -> None:
-    invented = (*FACTS, Fact("Brill Lock was paid for by Queen Ilva.", 0, 0))
+    invented = (*FACTS, AtomicFact("Brill Lock was paid for by Queen Ilva.", 0, 0))
     item = msgspec.structs.replace(FACTUAL, facts=invented)
     said = proposing((4, invented[3].text))
     assert reason(STAGE, item, writer=said, judge=judging()) == "fact_not_in_context"

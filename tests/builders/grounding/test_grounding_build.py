@@ -19,7 +19,7 @@ from tests.builders.grounding import towns
 from tests.builders.scripted_server import scripted
 
 import trueground as tg
-from trueground.benchmarks.truly_ground.source import Item, read_items
+from trueground.benchmarks.truly_ground.source import VersionQuestion, read_items
 from trueground.builders.build import BuildSettings, Built, build, dry_run
 from trueground.builders.directory import DROPPED, read_stage
 from trueground.builders.grounding.instances import Instance
@@ -54,7 +54,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
         yield built(documents, folder / "out", server.url)
 
 
-def items(data: Path, version: str = "original_version") -> list[Item]:
+def items(data: Path, version: str = "original_version") -> list[VersionQuestion]:
     return read_items(data / f"{version}.json", data / "qId2metaInfo.json")
 
 

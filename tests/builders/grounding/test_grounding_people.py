@@ -13,8 +13,8 @@ from tests.builders.grounding.stages import FACTS, FACTUAL
 from tests.builders.grounding.test_output import INSTANCES
 from tests.builders.scripted_server import scripted
 
-from trueground.annotation.base import Label, Task
-from trueground.builders.base import Dropped, Whole
+from trueground.annotation.base import AnnotationTask, Label
+from trueground.builders.base import Dropped, WholeStep
 from trueground.builders.build import BuildSettings, Built, build
 from trueground.builders.grounding.instances import Factual, Instance
 from trueground.builders.grounding.people import (
@@ -25,19 +25,19 @@ from trueground.builders.grounding.people import (
     people_of,
     revision_task,
 )
-from trueground.builders.people import People
+from trueground.builders.people import PeopleLabels
 from trueground.errors import InputError
 
 GOLD = gold_task(FACTUAL).id
 
 
-def given(path: Path, *labels: Label) -> People:
+def given(path: Path, *labels: Label) -> PeopleLabels:
     file = path / "labels.jsonl"
     file.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in labels))
     return people_of(file)
 
 
-def choosing(people: People) -> Whole[Factual, Factual]:
+def choosing(people: PeopleLabels) -> WholeStep[Factual, Factual]:
     stage = labelled_gold(people)
     assert stage is not None
     return stage
@@ -80,7 +80,7 @@ def test_without_labels_of_gold_facts_nobody_is_asked(tmp_path: Path) -> None:
     assert labelled_gold(given(tmp_path, Label("candidate", "p1", {"keep": "yes"}))) is None
 
 
-def revision(item: Instance) -> Task:
+def revision(item: Instance) -> AnnotationTask:
     task = revision_task(item)
     assert task is not None
     return task
@@ -149,8 +149,8 @@ def once(documents: Path, out: Path, url: str, labels: Path | None = None) -> Bu
     )
 
 
-def tasks(out: Path, kind: str) -> list[Task]:
-    decode = msgspec.json.Decoder(Task).decode
+def tasks(out: Path, kind: str) -> list[AnnotationTask]:
+    decode = msgspec.json.Decoder(AnnotationTask).decode
     return [decode(line) for line in (out / "annotate" / f"{kind}.jsonl").read_bytes().splitlines()]
 
 

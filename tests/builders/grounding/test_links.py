@@ -9,7 +9,7 @@ import pytest
 
 from trueground.builders.grounding.documents.document import Raw
 from trueground.builders.grounding.documents.links import (
-    Names,
+    DocumentNames,
     by_hops,
     from_file,
     in_degrees,
@@ -74,14 +74,14 @@ def test_what_links_mean() -> None:
         _raw("2", "Orvane Light", "PORT SELLICK", "https://example.org/kell"),
         _raw("3", "Kell", "Port%20Sellick", names=("https://example.org/kell",)),
     ]
-    names = Names()
+    names = DocumentNames()
     for raw in raws:
         names.add(raw, raw.id)
     assert [resolved(raw, raw.id, names) for raw in raws] == [("2", "3"), ("1", "3"), ("1",)]
 
 
 def test_an_id_counts_before_a_title_and_the_first_before_others() -> None:
-    names = Names()
+    names = DocumentNames()
     for raw in (_raw("a", "b"), _raw("b", "Same"), _raw("c", "Same")):
         names.add(raw, raw.id)
     assert names.meant("b") == "b"
@@ -89,7 +89,7 @@ def test_an_id_counts_before_a_title_and_the_first_before_others() -> None:
 
 
 def test_a_double_lends_its_names() -> None:
-    names = Names()
+    names = DocumentNames()
     names.add(_raw("a", "One"), "a")
     names.add(_raw("copy", "Two"), "a")
     assert names.meant("copy") == "a"

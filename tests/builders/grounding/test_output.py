@@ -13,7 +13,7 @@ from tests.builders.grounding.stages import FACTS, ORIGINAL, OTHER, PAIR, TEXT
 from trueground.benchmarks.truly_ground.source import read_items
 from trueground.builders.grounding.distractors import by_id
 from trueground.builders.grounding.facts.forms import forms, matches, written
-from trueground.builders.grounding.instances import Conflict, Fact, Instance, Original
+from trueground.builders.grounding.instances import AtomicFact, Conflict, Instance, OriginalInstance
 from trueground.builders.grounding.items import Context
 from trueground.builders.grounding.output import agreement, dataset_of
 from trueground.builders.grounding.people import people_of
@@ -49,7 +49,11 @@ FREE = msgspec.structs.replace(
 FREE_CONFLICT = msgspec.structs.replace(CONFLICT, answers=(), contexts=CONFLICT.contexts[1:])
 INSTANCES = [
     Instance("p1", ORIGINAL, CONFLICT, ("L_DOC2", "L_DOC3")),
-    Instance("p2", Original("p2", FREE, (Fact(FACTS[2].text, 0, 0),), (0,), (0,)), FREE_CONFLICT),
+    Instance(
+        "p2",
+        OriginalInstance("p2", FREE, (AtomicFact(FACTS[2].text, 0, 0),), (0,), (0,)),
+        FREE_CONFLICT,
+    ),
 ]
 
 NOBODY = people_of(None)

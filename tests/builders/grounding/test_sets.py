@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trueground.builders.base import Dropped
-from trueground.builders.grounding.documents.document import Document
+from trueground.builders.grounding.documents.document import SourceDocument
 from trueground.builders.grounding.documents.links import links_of
 from trueground.builders.grounding.documents.passages import chosen_passage, passages
 from trueground.builders.grounding.items import DocumentSet
@@ -19,16 +19,16 @@ from trueground.errors import UsageError
 USUAL = {option.name: option.default for option in OPTIONS}
 
 
-def _documents(links: dict[str, tuple[str, ...]]) -> list[Document]:
+def _documents(links: dict[str, tuple[str, ...]]) -> list[SourceDocument]:
     """Ten documents a to j of rising popularity: a, b, c are low, h, i, j high."""
     return [
-        Document(one, f"Title {one}", f"Text of {one}.", float(n), links.get(one, ()))
+        SourceDocument(one, f"Title {one}", f"Text of {one}.", float(n), links.get(one, ()))
         for n, one in enumerate("abcdefghij")
     ]
 
 
 def _made(
-    documents: list[Document], seed: int = 0, **options: Any
+    documents: list[SourceDocument], seed: int = 0, **options: Any
 ) -> tuple[dict[str, DocumentSet], list[Dropped]]:
     given = {key.replace("_", "-"): value for key, value in options.items()}
     stage = sets_stage(USUAL | given, seed)
@@ -73,7 +73,7 @@ def test_hops_bound_the_way() -> None:
 
 
 def test_documents_without_a_number_lead_on_but_are_not_asked_about() -> None:
-    documents = [*_documents({"h": ("x",)}), Document("x", "X", "Text of x.", None, ("j",))]
+    documents = [*_documents({"h": ("x",)}), SourceDocument("x", "X", "Text of x.", None, ("j",))]
     sets, dropped = _made(documents)
     assert sets["h+j"].hops == 2
     assert ("x", "no_popularity") in {(one.id, one.reason) for one in dropped}
@@ -94,7 +94,7 @@ def test_the_seed_draws_among_all_that_are_near() -> None:
 
 def test_all_distances_are_drawn_alike() -> None:
     """One document at one hop, many at two: both distances come up."""
-    many = [Document(f"m{n:02}", f"M{n}", "Text.", -1.0 - n) for n in range(20)]
+    many = [SourceDocument(f"m{n:02}", f"M{n}", "Text.", -1.0 - n) for n in range(20)]
     one, *rest = _documents({"a": ("b",), "b": tuple(d.id for d in many)})
     documents = [one, *rest, *many]
     hops = []
@@ -155,7 +155,7 @@ WORDS = " ".join(f"Sentence {n} has exactly six words." for n in range(100))
 
 
 def test_passages_are_whole_sentences_and_nothing_is_lost() -> None:
-    found = passages(Document("d", "D", f"{WORDS}\n\nA last one on Kell Rock."), 60)
+    found = passages(SourceDocument("d", "D", f"{WORDS}\n\nA last one on Kell Rock."), 60)
     assert all(one.text.endswith(".") for one in found)
     assert max(len(one.text.split()) for one in found) <= 75
     assert " ".join(" ".join(one.text for one in found).split()).startswith(WORDS)
@@ -163,7 +163,9 @@ def test_passages_are_whole_sentences_and_nothing_is_lost() -> None:
 
 
 def test_the_passage_that_names_the_other_document() -> None:
-    document = Document("d", "D", f"{WORDS}\n\n{WORDS} Then Kell Rock came into sight.\n\n{WORDS}")
+    document = SourceDocument(
+        "d", "D", f"{WORDS}\n\n{WORDS} Then Kell Rock came into sight.\n\n{WORDS}"
+    )
     found = passages(document, 60)
     assert chosen_passage(document, 60) == found[0]
     assert "Kell Rock" in chosen_passage(document, 60, "kell rock").text
@@ -173,7 +175,7 @@ def test_the_passage_that_names_the_other_document() -> None:
 def test_a_directly_linked_set_has_the_passage_with_the_link() -> None:
     documents = _documents({"h": ("j",)})
     long = f"{WORDS} This is about Title j."
-    documents[7] = Document("h", "Title h", long, 7.0, ("j",))
+    documents[7] = SourceDocument("h", "Title h", long, 7.0, ("j",))
     sets, _ = _made(documents, context_words="60")
     assert "Title j" in sets["h+j"].contexts[0].text
     assert "Title j" not in sets["h"].contexts[0].text

@@ -25,7 +25,7 @@ from tests.builders.kalma.world import GOOD, bad_rows, good_reply, graph_file, k
 from tests.builders.scripted_server import last_text, scripted
 
 import trueground as tg
-from trueground.builders.asking.models import Endpoint
+from trueground.builders.asking.models import EndpointDefaults
 from trueground.builders.build import BuildSettings, build, dry_run
 from trueground.builders.examples import copy_example
 from trueground.errors import InputError, UnreachableError, UsageError
@@ -131,7 +131,7 @@ def test_the_graph_is_given_back_however_the_build_ends(
         with pytest.raises(InputError):
             made(tmp_path, server, [{}])
         assert not open_now
-    once = BuildSettings(endpoint=Endpoint(max_attempts=1))
+    once = BuildSettings(endpoint=EndpointDefaults(max_attempts=1))
     with pytest.raises(UnreachableError):  # the server is gone
         made(tmp_path, server, settings=once, rounds="2", skip_properties="occupation")
     assert not open_now

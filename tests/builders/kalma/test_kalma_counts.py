@@ -12,7 +12,7 @@ from tests.builders.kalma.world import GOOD
 from tests.builders.scripted_server import scripted
 
 from trueground.builders.build import BuildSettings
-from trueground.builders.kalma.counting import Counts, read_counts
+from trueground.builders.kalma.counting import RelationCounts, read_counts
 from trueground.errors import InputError
 
 
@@ -101,7 +101,7 @@ def test_files_that_hold_no_counts(tmp_path: Path, text: str, words: str) -> Non
 
 def test_counts_are_read_as_they_are_written(tmp_path: Path) -> None:
     path = tmp_path / "counts.json"
-    path.write_bytes(Counts(2, {"b": 4, "a": 1}).encoded())
+    path.write_bytes(RelationCounts(2, {"b": 4, "a": 1}).encoded())
     found = read_counts(path)
-    assert found == Counts(2, {"a": 1, "b": 4})
+    assert found == RelationCounts(2, {"a": 1, "b": 4})
     assert found.encoded() == path.read_bytes()

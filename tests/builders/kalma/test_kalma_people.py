@@ -11,7 +11,7 @@ from tests.builders.kalma.making import dropped, made, reasons, rows_of, summary
 from tests.builders.kalma.world import GOOD, good_reply
 from tests.builders.scripted_server import ScriptedServer, scripted
 
-from trueground.builders.asking.models import Endpoint
+from trueground.builders.asking.models import EndpointDefaults
 from trueground.builders.build import BuildSettings
 from trueground.errors import InputError
 
@@ -87,7 +87,7 @@ def test_a_label_of_another_text_does_not_count(tmp_path: Path) -> None:
         return reply
 
     with scripted(other) as server:  # the same items with other questions about Mira
-        anew = BuildSettings(labels=labels, endpoint=Endpoint(temperature=0.5))
+        anew = BuildSettings(labels=labels, endpoint=EndpointDefaults(temperature=0.5))
         made(tmp_path, server, settings=anew)
     assert reasons(tmp_path) == {"lark": "unlabelled", "mira": "unlabelled"}
 

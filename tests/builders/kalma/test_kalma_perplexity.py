@@ -13,7 +13,7 @@ from tests.builders.kalma.world import GOOD, graph_file
 from tests.builders.scripted_server import scripted
 
 from trueground.builders.build import BuildSettings, dry_run
-from trueground.models.perplexity import Unscored
+from trueground.models.perplexity import UnscoredText
 
 GIVEN = {"alpha": "0", "perplexity": "any", "rounds": "2"}
 
@@ -34,7 +34,7 @@ class Scorer:
         await asyncio.sleep(0)
         if self.cannot in text:
             reason = "call_failed" if self.passing else "too_long"
-            raise Unscored(reason, "no numbers", passing=self.passing)
+            raise UnscoredText(reason, "no numbers", passing=self.passing)
         return [-0.01 if self.likes in text else -9.0]
 
     async def close(self) -> None:

@@ -11,9 +11,9 @@ from tests.builders.kalma.world import GOOD, turtle
 from tests.builders.scripted_server import scripted
 from tests.graph.endpoint.sparql_server import SparqlServer
 
-from trueground.builders.base import Source
+from trueground.builders.base import SourceStep
 from trueground.builders.build import BuildSettings
-from trueground.builders.kalma.items import Pair
+from trueground.builders.kalma.items import SourcePair
 from trueground.builders.kalma.reaching import Reach
 from trueground.errors import UnreachableError
 
@@ -66,9 +66,9 @@ def test_a_row_that_fails_among_others_is_asked_for_again(tmp_path: Path) -> Non
 
 
 def test_only_the_first_pairs_count() -> None:
-    first = [Pair(f"{n}", "…", "A", "r", "B") for n in range(9)]
+    first = [SourcePair(f"{n}", "…", "A", "r", "B") for n in range(9)]
     reach = Reach()
-    assert list(reach.watched(Source("s", "", Pair, lambda: first)).read()) == first
+    assert list(reach.watched(SourceStep("s", "", SourcePair, lambda: first)).read()) == first
     for pair in first[1:]:
         reach.failed(pair, "g", "no")
     reach.answered()

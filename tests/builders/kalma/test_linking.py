@@ -15,7 +15,7 @@ from tests.graph.endpoint.sparql_server import SparqlServer
 
 from trueground.builders.asking.ask import Ask
 from trueground.builders.fallen import Fallen
-from trueground.builders.kalma.items import Linked, Pair
+from trueground.builders.kalma.items import LinkedPair, SourcePair
 from trueground.builders.kalma.linking import make_linking
 from trueground.builders.kalma.relations import Relations, read_relations
 from trueground.errors import InputError, UsageError
@@ -40,9 +40,9 @@ def linked(
     tail: str,
     relations: Relations | None = None,
     types: Any = (),
-) -> Linked:
+) -> LinkedPair:
     stage = make_linking(graph, relations or Relations(), types)
-    (found,) = asyncio.run(stage.work(Pair("1", "…", head, relation, tail), Ask({}, None)))
+    (found,) = asyncio.run(stage.work(SourcePair("1", "…", head, relation, tail), Ask({}, None)))
     return found
 
 

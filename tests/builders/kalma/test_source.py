@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trueground.builders.base import Dropped
-from trueground.builders.kalma.items import Pair
+from trueground.builders.kalma.items import SourcePair
 from trueground.builders.kalma.source import make_source
 from trueground.builders.rows import source_files
 from trueground.errors import InputError
@@ -15,7 +15,7 @@ from trueground.errors import InputError
 GOOD = b'{"paragraph": "A.", "head": "Ona Reed", "relation": "child", "tail": "Ilse Reed"}\n'
 
 
-def read(path: Path, name_words: int = 1, *, skip_bad: bool = False) -> list[Pair | Dropped]:
+def read(path: Path, name_words: int = 1, *, skip_bad: bool = False) -> list[SourcePair | Dropped]:
     return list(make_source(source_files([path]), name_words, skip_bad=skip_bad).read())
 
 
@@ -26,7 +26,7 @@ def test_fields_may_have_other_names_and_rows_other_forms(tmp_path: Path) -> Non
         '{"id": 7, "sentence": "C.", "triple": ["Ona Reed", "child", "Ilse"]}\n'
     )
     one, two = read(path)
-    assert isinstance(one, Pair)
+    assert isinstance(one, SourcePair)
     assert (one.paragraph, one.head, one.relation, one.tail) == (
         "A b.",
         "Ona Reed",
@@ -34,7 +34,7 @@ def test_fields_may_have_other_names_and_rows_other_forms(tmp_path: Path) -> Non
         "Ilse",
     )
     assert len(one.id) == 12
-    assert isinstance(two, Pair)
+    assert isinstance(two, SourcePair)
     assert two.id == "7"
 
 
@@ -53,7 +53,7 @@ def test_rows_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     reasons = [(one.id[-6:], one.reason) for one in found if isinstance(one, Dropped)]
     assert reasons[:3] == [("line 1", "unreadable"), ("line 2", "binary"), ("line 3", "unreadable")]
     assert [reason for _, reason in reasons[3:]] == ["duplicate"]
-    assert isinstance(found[3], Pair)
+    assert isinstance(found[3], SourcePair)
 
 
 def test_wrong_rows_end_all_and_stand_in_one_error(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_what_is_only_unfit_does_not_end_all(tmp_path: Path) -> None:
     blank, good = read(path)
     assert isinstance(blank, Dropped)
     assert blank.reason == "blank"
-    assert isinstance(good, Pair)
+    assert isinstance(good, SourcePair)
 
 
 @pytest.mark.parametrize("skip_bad", [True, False])

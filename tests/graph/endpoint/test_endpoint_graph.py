@@ -15,7 +15,7 @@ from tests.graph.endpoint.sparql_server import SparqlServer
 
 from trueground._version import __version__
 from trueground.errors import GraphError, UsageError
-from trueground.graph.base import KnowledgeGraph, Listed, Named, Queried, Value
+from trueground.graph.base import KnowledgeGraph, Listed, NamedEntity, PropertyValue, Queried
 from trueground.graph.embedded.graph import EmbeddedGraph
 from trueground.graph.embedded.names import index_names
 from trueground.graph.endpoint import reading
@@ -107,7 +107,7 @@ def test_years_before_our_era_as_embedded(full: SparqlServer, kind: str) -> None
     there = embedded(TRUTHY, FULL)
     for (one,) in (graph.entities(["Q900002"]), there.entities(["Q900002"])):
         assert one is not None
-        assert one.properties["date of birth"] == (Value("-0044-03-15", "date"),)
+        assert one.properties["date of birth"] == (PropertyValue("-0044-03-15", "date"),)
     graph.close()
     ours = embedded(
         "ex:a ex:born '-0043-03-15'^^xsd:date, '0000'^^xsd:gYear, '-0100-02'^^xsd:gYearMonth ."
@@ -124,17 +124,17 @@ def test_years_before_our_era_as_embedded(full: SparqlServer, kind: str) -> None
 def test_times_and_quantities_as_far_as_they_are_known(full: SparqlServer) -> None:
     graph = EndpointGraph(full.url, kind="wikidata")
     ada, bo, odd = (one for one in graph.entities(["Q900001", "Q900002", "Q900003"]) if one)
-    assert ada.properties["date of birth"] == (Value("1871-11", "date"),)
+    assert ada.properties["date of birth"] == (PropertyValue("1871-11", "date"),)
     assert ada.properties["height"] == (
-        Value("1.85 metre", "quantity", unit="metre"),
-        Value("3", "quantity"),
+        PropertyValue("1.85 metre", "quantity", unit="metre"),
+        PropertyValue("3", "quantity"),
     )
     assert "catalogue id" not in ada.properties
     assert [one.text for one in ada.properties["occupation"]] == ["poet", "printer"]
     assert ada.types == ("human", "Q5")
     assert ada.aliases == ("A. Quill", "The Inkwell")
-    assert bo.properties["date of birth"] == (Value("-0044-03-15", "date"),)
-    assert odd.properties["date of birth"] == (Value("1801-01-01", "date"),)
+    assert bo.properties["date of birth"] == (PropertyValue("-0044-03-15", "date"),)
+    assert odd.properties["date of birth"] == (PropertyValue("1801-01-01", "date"),)
     assert odd.name == ODD
     assert ada.graph()["height"] == ["1.85 metre", "3"]
     graph.close()
@@ -144,12 +144,12 @@ def test_find_is_by_exact_spelling(full: SparqlServer) -> None:
     graph = EndpointGraph(full.url, kind="wikidata")
     assert graph.find(["Ada Quill", "ada quill", " Bo Quill\n"]) == [
         [
-            Named("Ada Quill", "Q10", ("lighthouse", "Q900032")),
-            Named("Ada Quill", "Q900001", ("human", "Q5")),
-            Named("Ada Quill", "Q900002", ("human", "Q5", "band", "Q900031")),
+            NamedEntity("Ada Quill", "Q10", ("lighthouse", "Q900032")),
+            NamedEntity("Ada Quill", "Q900001", ("human", "Q5")),
+            NamedEntity("Ada Quill", "Q900002", ("human", "Q5", "band", "Q900031")),
         ],
         [],
-        [Named("Bo Quill", "Q900002", ("human", "Q5", "band", "Q900031"))],
+        [NamedEntity("Bo Quill", "Q900002", ("human", "Q5", "band", "Q900031"))],
     ]
     assert graph.find([]) == []
     assert graph.entities([]) == []
@@ -162,7 +162,9 @@ def test_wikidata_calls_in_english_what_has_no_other_name(full: SparqlServer) ->
     assert ada is not None
     assert ada.name == "Ada Feder"
     assert ada.aliases == ()
-    assert ada.properties["place of birth"] == (Value("Tintenfurt", "entity", id="Q900021"),)
+    assert ada.properties["place of birth"] == (
+        PropertyValue("Tintenfurt", "entity", id="Q900021"),
+    )
     graph.close()
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from trueground.graph.base import Value
-from trueground.graph.endpoint.results import Term
+from trueground.graph.base import PropertyValue
+from trueground.graph.endpoint.results import SparqlTerm
 from trueground.graph.endpoint.values import Detail, value_of
 from trueground.graph.rdf import XSD
 
@@ -25,8 +25,8 @@ from trueground.graph.rdf import XSD
     ],
 )
 def test_dates(text: str, precision: int | None, expected: str) -> None:
-    term = Term("literal", text, datatype=XSD + "dateTime")
-    assert value_of(term, Detail(precision), wikidata=True) == Value(expected, "date")
+    term = SparqlTerm("literal", text, datatype=XSD + "dateTime")
+    assert value_of(term, Detail(precision), wikidata=True) == PropertyValue(expected, "date")
 
 
 @pytest.mark.parametrize(
@@ -42,25 +42,27 @@ def test_dates(text: str, precision: int | None, expected: str) -> None:
     ],
 )
 def test_longer_times_are_texts(text: str, precision: int, expected: str) -> None:
-    term = Term("literal", text, datatype=XSD + "dateTime")
-    assert value_of(term, Detail(precision), wikidata=True) == Value(expected)
+    term = SparqlTerm("literal", text, datatype=XSD + "dateTime")
+    assert value_of(term, Detail(precision), wikidata=True) == PropertyValue(expected)
 
 
 def test_what_is_vaguer_than_a_millennium_is_left_out() -> None:
-    term = Term("literal", "-13798000000-01-01T00:00:00Z", datatype=XSD + "dateTime")
+    term = SparqlTerm("literal", "-13798000000-01-01T00:00:00Z", datatype=XSD + "dateTime")
     assert value_of(term, Detail(3), wikidata=True) is None
 
 
 def test_everywhere_years_count_as_historians_count_them() -> None:
-    term = Term("literal", "-0043-03-15", datatype=XSD + "date")
-    assert value_of(term, Detail(), wikidata=True) == Value("-0044-03-15", "date")
-    term = Term("typed-literal", "-0043-03-15T00:00:00Z", datatype=XSD + "dateTime")
-    assert value_of(term, Detail(), wikidata=False) == Value("-0044-03-15", "date")
+    term = SparqlTerm("literal", "-0043-03-15", datatype=XSD + "date")
+    assert value_of(term, Detail(), wikidata=True) == PropertyValue("-0044-03-15", "date")
+    term = SparqlTerm("typed-literal", "-0043-03-15T00:00:00Z", datatype=XSD + "dateTime")
+    assert value_of(term, Detail(), wikidata=False) == PropertyValue("-0044-03-15", "date")
 
 
 def test_quantities() -> None:
-    term = Term("literal", "+1.85", datatype=XSD + "decimal")
-    assert value_of(term, Detail(), wikidata=True) == Value("1.85", "quantity")
-    metres = Value("1.85 metre", "quantity", unit="metre")
+    term = SparqlTerm("literal", "+1.85", datatype=XSD + "decimal")
+    assert value_of(term, Detail(), wikidata=True) == PropertyValue("1.85", "quantity")
+    metres = PropertyValue("1.85 metre", "quantity", unit="metre")
     assert value_of(term, Detail(unit="metre"), wikidata=True) == metres
-    assert value_of(Term("literal", "a"), Detail(unit="metre"), wikidata=True) == Value("a")
+    assert value_of(
+        SparqlTerm("literal", "a"), Detail(unit="metre"), wikidata=True
+    ) == PropertyValue("a")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pyoxigraph import Literal, NamedNode, Quad, Store
 
-from trueground.graph.base import Entity, Named
+from trueground.graph.base import Entity, NamedEntity
 from trueground.graph.embedded.graph import EmbeddedGraph
 from trueground.graph.embedded.names import index_names
 from trueground.graph.rdf import ALIAS, INSTANCE_OF, LABELS, entity_iri, property_iri
@@ -89,7 +89,7 @@ class Counting:
         self.found: list[list[str]] = []
         self.read: list[list[str]] = []
 
-    def find(self, names: Sequence[str]) -> list[list[Named]]:
+    def find(self, names: Sequence[str]) -> list[list[NamedEntity]]:
         self.found.append(list(names))
         return self._graph.find(names)
 

@@ -12,14 +12,21 @@ pytest.importorskip("ahocorasick", reason="the graph extra is not installed")
 from tests.graph.linking.invented import PEOPLE, Counting, graph_of
 
 from trueground.errors import UsageError
-from trueground.graph.linking import Found, Linked, Linker, Mention, get_recognizer, retrieval
-from trueground.graph.linking.ranking import Asked, Candidate
+from trueground.graph.linking import (
+    FoundEntity,
+    LinkedQuestion,
+    Linker,
+    Mention,
+    get_recognizer,
+    retrieval,
+)
+from trueground.graph.linking.ranking import EntityCandidate, RankedQuestion
 
 GRAPH = graph_of(PEOPLE)
 LINKER = Linker(GRAPH)
 
 
-def one(question: str, linker: Linker = LINKER) -> Linked:
+def one(question: str, linker: Linker = LINKER) -> LinkedQuestion:
     (linked,) = linker.link([question])
     return linked
 
@@ -43,9 +50,12 @@ def test_what_is_part_of_the_name_tells_nothing() -> None:
     (entity,) = GRAPH.entities(["Q10"])
     assert entity is not None
     question = "Was Anna Ruck an explorers' friend?"
-    assert Asked(question).matched(Candidate(entity), [(4, 13)]) == ("explorer",)[:0]
+    assert RankedQuestion(question).matched(EntityCandidate(entity), [(4, 13)]) == ("explorer",)[:0]
     question = "Did Anna Ruck meet another Anna in Korvik-Nord, or in Korvik?"
-    assert Asked(question).matched(Candidate(entity), [(4, 13)]) == ("Anna", "Korvik")
+    assert RankedQuestion(question).matched(EntityCandidate(entity), [(4, 13)]) == (
+        "Anna",
+        "Korvik",
+    )
 
 
 def test_a_name_has_one_entity_and_an_entity_stands_once() -> None:
@@ -134,12 +144,14 @@ def test_recognizers_are_known_by_name() -> None:
         get_recognizer("dictionary:en", GRAPH)
 
 
-def linked_as(*qids: str) -> Linked:
+def linked_as(*qids: str) -> LinkedQuestion:
     (entity,) = GRAPH.entities(["Q20"])
     assert entity is not None
     from msgspec.structs import replace
 
-    return Linked("", tuple(Found("", 0, 0, replace(entity, qid=qid)) for qid in qids))
+    return LinkedQuestion(
+        "", tuple(FoundEntity("", 0, 0, replace(entity, qid=qid)) for qid in qids)
+    )
 
 
 def test_retrieval_counts_entities() -> None:

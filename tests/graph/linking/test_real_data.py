@@ -10,8 +10,8 @@ pytest.importorskip("ahocorasick", reason="the graph extra is not installed")
 
 from trueground.graph.folding import fold
 from trueground.graph.json_graph import JsonGraph
-from trueground.graph.linking import Linked, Linker, Retrieval, retrieval
-from trueground.graph.linking.questions import Question, read_questions
+from trueground.graph.linking import LinkedQuestion, Linker, Retrieval, retrieval
+from trueground.graph.linking.questions import LinkingQuestion, read_questions
 from trueground.graph.opening import open_graph
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "kalma"
@@ -33,7 +33,9 @@ def linker() -> Linker:
     return Linker(specific, types=["human"])
 
 
-def linked(linker: Linker, path: Path) -> tuple[list[Question], list[Linked], Retrieval]:
+def linked(
+    linker: Linker, path: Path
+) -> tuple[list[LinkingQuestion], list[LinkedQuestion], Retrieval]:
     questions = read_questions(path)
     found = linker.link([one.text for one in questions])
     return questions, found, retrieval(found, [one.gold for one in questions])

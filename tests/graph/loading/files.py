@@ -15,7 +15,7 @@ from pyoxigraph import Store
 from trueground.graph.base import Entity
 from trueground.graph.embedded.graph import EmbeddedGraph
 from trueground.graph.embedded.names import index_names
-from trueground.graph.loading import Counts, Loading, load_into
+from trueground.graph.loading import LoadCounts, Loading, load_into
 
 ENTITY = "http://www.wikidata.org/entity/"
 DIRECT = "http://www.wikidata.org/prop/direct/"
@@ -32,7 +32,7 @@ def write(path: Path, text: str | bytes) -> Path:
     return path
 
 
-def load(path: Path, **loading: Any) -> tuple[Store, Counts]:
+def load(path: Path, **loading: Any) -> tuple[Store, LoadCounts]:
     """A store in memory that holds the file."""
     store = Store()
     return store, load_into(store, path, Loading(**loading))

@@ -21,8 +21,8 @@ from tests.graph.loading.files import (
 )
 
 from trueground.errors import GraphError, UsageError
-from trueground.graph.base import Value
-from trueground.graph.loading.ids import Ids
+from trueground.graph.base import PropertyValue
+from trueground.graph.loading.ids import IdSet
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 BORN = f'"1871-11-01T00:00:00Z"^^<{XSD}dateTime>'
@@ -135,7 +135,9 @@ def test_all_formats_give_years_before_our_era_alike(
     for name, content in files.items():
         [one] = embedded(write(tmp_path / name, content)).entities(["Q9"])
         assert one is not None
-        assert [v for values in one.properties.values() for v in values] == [Value(text, "date")]
+        assert [v for values in one.properties.values() for v in values] == [
+            PropertyValue(text, "date")
+        ]
 
 
 def test_another_language_falls_back_to_english(tmp_path: Path) -> None:
@@ -235,7 +237,7 @@ def test_a_larger_dump_takes_no_more_memory(tmp_path: Path) -> None:
 
 
 def test_ids() -> None:
-    ids = Ids([5, 5, 0, 1 << 40])
+    ids = IdSet([5, 5, 0, 1 << 40])
     ids.update([77_000_000, 77_000_000])
     assert len(ids) == 4
     assert all(one in ids for one in (0, 5, 77_000_000, 1 << 40))

@@ -9,7 +9,7 @@ from trueground.judges.lexical.alignment import align
 from trueground.judges.lexical.coverage import ClaimView, cover
 from trueground.judges.lexical.looking import look
 from trueground.judges.lexical.opposed import opposed
-from trueground.judges.lexical.pool import Pool
+from trueground.judges.lexical.pool import WordPool
 from trueground.judges.lexical.presence import core, verbatim
 from trueground.judges.lexical.reading import TextView
 from trueground.judges.lexical.stems import stem
@@ -129,4 +129,4 @@ def test_opposed(one: str, other: str, cannot: bool) -> None:
     ],
 )  # fmt: skip
 def test_doubts(claim: str, text: str, doubt: bool) -> None:
-    assert bool(look(ClaimView(claim), Pool([TextView(text)])).doubts) is doubt
+    assert bool(look(ClaimView(claim), WordPool([TextView(text)])).doubts) is doubt

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
 from trueground.plugins import PartSpec, parse_part
-from trueground.retrieval.base import Hit, Kind, Retriever, no_progress
+from trueground.retrieval.base import Hit, Retriever, RetrieverKind, no_progress
 from trueground.retrieval.bm25 import about as bm25_about
 from trueground.retrieval.bm25 import blocks as bm25_blocks
 from trueground.retrieval.bm25 import disk as bm25_disk
@@ -282,7 +282,7 @@ def test_any_texts(
 
 
 def test_the_kind_builds_once_and_opens(tmp_path: Path) -> None:
-    kind: Kind = BM25_KIND
+    kind: RetrieverKind = BM25_KIND
     passages = Listed(made_up(50))
     told: list[tuple[str, int, int | None]] = []
     folder = tmp_path / "index" / kind.folder(written())

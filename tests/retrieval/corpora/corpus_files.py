@@ -8,14 +8,14 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from trueground.retrieval.corpora.corpus import Entry
+from trueground.retrieval.corpora.corpus import PassageEntry
 
 
-def generated(n: int, repeated: int | None = None) -> Iterable[Entry]:
+def generated(n: int, repeated: int | None = None) -> Iterable[PassageEntry]:
     """`n` passages of some 60 characters, seven a page; the last has the id `repeated`."""
     for i in range(n):
         id_ = str(repeated) if repeated is not None and i == n - 1 else str(i)
-        yield Entry(
+        yield PassageEntry(
             f"Passage {i} says that {i * 7919 % 104729} is a number.", id_, f"Page {i // 7}"
         )
 

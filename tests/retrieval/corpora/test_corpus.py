@@ -11,7 +11,7 @@ import pytest
 from trueground.errors import InputError
 from trueground.retrieval.corpora.corpus import (
     Corpus,
-    Entry,
+    PassageEntry,
     page_key,
     read_corpus,
     read_published,
@@ -142,7 +142,7 @@ def test_pages_are_compared_without_case_and_underscores() -> None:
 
 
 def test_titles_are_kept_once() -> None:
-    corpus = Corpus(Entry("x", str(i), "".join(["Long", " title"]), None) for i in range(3))
+    corpus = Corpus(PassageEntry("x", str(i), "".join(["Long", " title"]), None) for i in range(3))
     assert len({id(title) for title in corpus.titles}) == 1
 
 

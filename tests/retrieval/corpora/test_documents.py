@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from tests.retrieval.corpora.corpus_files import pdf
 
 from trueground.errors import InputError, MissingExtraError
-from trueground.retrieval.corpora.corpus import Entry
+from trueground.retrieval.corpora.corpus import PassageEntry
 from trueground.retrieval.corpora.documents.base import Document, Section, paragraphs
 from trueground.retrieval.corpora.documents.cutting import cut
 from trueground.retrieval.corpora.documents.pdf import joined
-from trueground.retrieval.corpora.reading import Reading, read_entries
+from trueground.retrieval.corpora.reading import CorpusReading, read_entries
 
 MARKDOWN = """\
 # The guide
@@ -66,10 +66,10 @@ HTML = """\
 <p hidden>unseen</p>Loose text.
 <footer>Imprint</footer></body></html>
 """
-USUAL = Reading()
+USUAL = CorpusReading()
 
 
-def read(path: Path, reading: Reading = USUAL) -> list[Entry]:
+def read(path: Path, reading: CorpusReading = USUAL) -> list[PassageEntry]:
     return list(read_entries(path, reading))
 
 
@@ -81,19 +81,19 @@ def write(path: Path, content: str | bytes) -> Path:
 
 def test_markdown(tmp_path: Path) -> None:
     assert read(write(tmp_path / "guide.md", MARKDOWN)) == [
-        Entry(
+        PassageEntry(
             "Intro with a link, emphasis and code. It wraps over two lines.",
             "guide.md#0",
             "The guide",
             "guide.md",
         ),
-        Entry(
+        PassageEntry(
             "1. First do this.\n2. Then that:\n- nested\npip install x  # comment",
             "guide.md#1",
             "The guide › Install",
             "guide.md",
         ),
-        Entry(
+        PassageEntry(
             "part | price\nnut | 1 €\nbolt | 2\nA bolt",
             "guide.md#2",
             "The guide › Install › Table of parts",
@@ -120,13 +120,13 @@ def test_titles_of_markdown(tmp_path: Path, text: str, title: str) -> None:
 
 def test_html(tmp_path: Path) -> None:
     assert read(write(tmp_path / "page.html", HTML)) == [
-        Entry(
+        PassageEntry(
             "Hello\nworld, this is bold & linked. Second sentence.\n- one\n- two",
             "page.html#0",
             "The page",
             "page.html",
         ),
-        Entry(
+        PassageEntry(
             "Part | Price\nnut | 1 €\ndef f():\n    return 1\nLoose text.",
             "page.html#1",
             "The page › Data",
@@ -183,7 +183,7 @@ def test_text_files(tmp_path: Path) -> None:
         "\r\nRoses are red,\nviolets are blue.\n"
     )
     assert read(write(tmp_path / "notes.txt", text)) == [
-        Entry(
+        PassageEntry(
             "A paragraph that was wrapped at the end of its line, so that it goes on. End.\n"
             "Roses are red,\nviolets are blue.",
             "notes.txt#0",
@@ -237,7 +237,7 @@ PAGES = [
 
 def test_pdf(tmp_path: Path) -> None:
     assert read(write(tmp_path / "r.pdf", pdf(PAGES, "On rivers"))) == [
-        Entry(
+        PassageEntry(
             "The measurement of rivers is well-known\nto those who (often) measure them.\n"
             "A well-known river. The end of a page is no end of a sentence.",
             "r.pdf#0",
@@ -300,15 +300,15 @@ def test_unreadable_documents_are_noted_and_left_out_where_that_is_asked(tmp_pat
     write(tmp_path / "good.txt", "Good.")
     write(tmp_path / "blank.md", "<!-- nothing -->")
     notes: list[str] = []
-    entries = list(read_entries(tmp_path, Reading(skip_unreadable=True), notes.append))
-    assert entries == [Entry("Good.", "good.txt#0", "good", "good.txt")]
+    entries = list(read_entries(tmp_path, CorpusReading(skip_unreadable=True), notes.append))
+    assert entries == [PassageEntry("Good.", "good.txt#0", "good", "good.txt")]
     assert [note.split(":")[0] for note in notes] == [
         f"{tmp_path / 'blank.md'} holds no text",
         *["left out"] * 4,
     ]
     (tmp_path / "good.txt").unlink()
     with pytest.raises(InputError, match="no document in it holds any text"):
-        read(tmp_path, Reading(skip_unreadable=True))
+        read(tmp_path, CorpusReading(skip_unreadable=True))
 
 
 @pytest.mark.parametrize(("name", "package"), [("a.pdf", "pypdf"), ("a.html", "bs4")])
@@ -325,7 +325,7 @@ def test_missing_packages_are_named(
     monkeypatch.setattr(builtins, "__import__", refuse)
     path = write(tmp_path / name, pdf(["x"]) if name == "a.pdf" else "<p>x")
     with pytest.raises(MissingExtraError, match=r'trueground\[documents\]"'):
-        read(path, Reading(skip_unreadable=True))
+        read(path, CorpusReading(skip_unreadable=True))
 
 
 def test_a_mixed_and_nested_folder(tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_a_mixed_and_nested_folder(tmp_path: Path) -> None:
     write(tmp_path / "b" / "r.pdf", pdf(["Paper."]))
     write(tmp_path / "picture.png", b"\x89PNG")
     write(tmp_path / ".git" / "x.txt", "hidden")
-    entries = read(tmp_path, Reading(words=1))
+    entries = read(tmp_path, CorpusReading(words=1))
     assert [(entry.id, entry.text) for entry in entries] == [
         ("a.txt#0", "First."),
         ("a.txt#1", "Second."),

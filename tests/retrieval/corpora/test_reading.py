@@ -15,8 +15,8 @@ from tests.retrieval.corpora.corpus_files import write_bz2, write_tsv
 
 from trueground.errors import InputError, UsageError
 from trueground.records.plainrows import data_files
-from trueground.retrieval.corpora.corpus import Entry, read_corpus
-from trueground.retrieval.corpora.reading import Reading, corpus_files, read_entries
+from trueground.retrieval.corpora.corpus import PassageEntry, read_corpus
+from trueground.retrieval.corpora.reading import CorpusReading, corpus_files, read_entries
 from trueground.retrieval.corpora.store import PassageStore
 
 DPR = [
@@ -25,18 +25,18 @@ DPR = [
     ("3", "Ægir & 海", ""),
 ]
 DPR_ENTRIES = [
-    Entry('Aaron ("the Exalted")\nis a prophet.', "1", "Aaron", "Aaron"),
-    Entry('"Quoted" from the start, with a\ttab', "2", *('"Weird Al" Yankovic',) * 2),
-    Entry("Ægir & 海", "3", None, None),
+    PassageEntry('Aaron ("the Exalted")\nis a prophet.', "1", "Aaron", "Aaron"),
+    PassageEntry('"Quoted" from the start, with a\ttab', "2", *('"Weird Al" Yankovic',) * 2),
+    PassageEntry("Ægir & 海", "3", None, None),
 ]
-USUAL = Reading()
+USUAL = CorpusReading()
 
 
-def read(path: Path, reading: Reading = USUAL) -> list[Entry]:
+def read(path: Path, reading: CorpusReading = USUAL) -> list[PassageEntry]:
     return list(read_entries(path, reading))
 
 
-def noted(path: Path, reading: Reading = USUAL) -> tuple[list[Entry], list[str]]:
+def noted(path: Path, reading: CorpusReading = USUAL) -> tuple[list[PassageEntry], list[str]]:
     notes: list[str] = []
     return list(read_entries(path, reading, notes.append)), notes
 
@@ -78,7 +78,7 @@ def test_links_out_of_a_folder_are_followed_only_where_that_is_asked(linked: Pat
         f"links that lead out of {linked} were left out: 4, first {linked}/deep;"
     )
     assert "--follow-links" in told
-    followed = Reading(follow_links=True)
+    followed = CorpusReading(follow_links=True)
     entries, notes = noted(linked, followed)
     pages = {entry.page for entry in entries}
     assert {"leak.md", "twice.md", "deep/key.md", *inside} <= pages
@@ -98,7 +98,7 @@ def test_a_folder_of_links_alone_says_so(tmp_path: Path) -> None:
     (tmp_path / "snapshot" / "rows.jsonl").symlink_to(tmp_path / "blob")
     with pytest.raises(InputError, match=r"no file of a corpus.*links.*: 1, first.*--follow-links"):
         read(tmp_path / "snapshot")
-    assert len(read(tmp_path / "snapshot", Reading(follow_links=True))) == 1
+    assert len(read(tmp_path / "snapshot", CorpusReading(follow_links=True))) == 1
     with pytest.raises(InputError, match=r"rows.jsonl is a link that leads out of the folder"):
         read_corpus(tmp_path / "snapshot")
     # Copies of data, such as those of a hub, are made of links.
@@ -131,8 +131,8 @@ def test_topiocqa_pages_are_what_stands_before_the_separator(tmp_path: Path) -> 
         [("5", "Text.", "Byzantine Empire [SEP] Early history"), ("6", "More.", "Rome [SEP] ")],
     )
     assert read(path) == [
-        Entry("Text.", "5", "Byzantine Empire [SEP] Early history", "Byzantine Empire"),
-        Entry("More.", "6", "Rome [SEP]", "Rome"),
+        PassageEntry("Text.", "5", "Byzantine Empire [SEP] Early history", "Byzantine Empire"),
+        PassageEntry("More.", "6", "Rome [SEP]", "Rome"),
     ]
     store = PassageStore.write(tmp_path / "s", read_entries(path))
     assert store.number("wiki:6") == 1
@@ -194,8 +194,8 @@ def test_rows_of_every_format(tmp_path: Path, ending: str) -> None:
     else:
         pl.DataFrame(rows).write_csv(path, separator="\t" if ending == "tsv" else ",")
     assert read(path) == [
-        Entry("One.", "d1", "First page", "First page"),
-        Entry("Two, 2.", "d2", "Second page", "Second page"),
+        PassageEntry("One.", "d1", "First page", "First page"),
+        PassageEntry("Two, 2.", "d2", "Second page", "Second page"),
     ]
 
 
@@ -206,7 +206,7 @@ def test_beir_and_the_names_that_win(tmp_path: Path) -> None:
         {"_id": "no", "id": 5, "text": "T.", "contents": "no", "docid": "no"},
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert read(path) == [Entry("Text.", "M-10"), Entry("T.", "5")]
+    assert read(path) == [PassageEntry("Text.", "M-10"), PassageEntry("T.", "5")]
 
 
 def test_ids_are_numbers_through_a_folder_where_rows_have_none(tmp_path: Path) -> None:
@@ -249,13 +249,13 @@ def test_hotpot_wikipedia(tmp_path: Path) -> None:
     write_bz2(tmp_path / "AA" / "wiki_07.bz2", HOTPOT)
     entries, notes = noted(tmp_path)
     assert entries == [
-        Entry(
+        PassageEntry(
             "Anarchism is a philosophy. It holds the state to be harmful.",
             "12",
             *("Anarchism",) * 2,
         ),
-        Entry("Albedo is a share. No blank before.", "39", "Albedo", "Albedo"),
-        Entry("First. Introduction.", "40", "Whole", "Whole"),
+        PassageEntry("Albedo is a share. No blank before.", "39", "Albedo", "Albedo"),
+        PassageEntry("First. Introduction.", "40", "Whole", "Whole"),
     ]
     place = tmp_path / "AA" / "wiki_07.bz2"
     assert notes == [f"{tmp_path}: 2 pages without text were left out, first {place}, line 2"]
@@ -304,9 +304,9 @@ def test_map_of_multi_hop_dense_retrieval(tmp_path: Path, indent: int | None, pa
     path.write_bytes(gzip.compress(data) if packing else data)
     entries, notes = noted(path)
     assert entries == [
-        Entry('With "quotes", ] and } \\ in it.', "0", "A [b] {c}", "A [b] {c}"),
-        Entry("x" * 600_000, "2", "C", "C"),
-        Entry("As a list.", "3", "D", "D"),
+        PassageEntry('With "quotes", ] and } \\ in it.', "0", "A [b] {c}", "A [b] {c}"),
+        PassageEntry("x" * 600_000, "2", "C", "C"),
+        PassageEntry("As a list.", "3", "D", "D"),
     ]
     assert notes == [f"{path}: 1 pages without text were left out, first {path}, entry '1'"]
 
@@ -338,7 +338,7 @@ def test_wrong_maps(tmp_path: Path, text: str, message: str) -> None:
 def test_json_lines_in_a_json_file_are_rows(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     path.write_text('{"text": "a", "id": "x"}\n{"text": "b", "id": "y"}\n')
-    assert read(path) == [Entry("a", "x"), Entry("b", "y")]
+    assert read(path) == [PassageEntry("a", "x"), PassageEntry("b", "y")]
 
 
 def files(*names: str) -> Callable[[Path], Path]:
@@ -372,7 +372,7 @@ def test_folders_that_cannot_be_meant(
 def test_an_unknown_ending(tmp_path: Path) -> None:
     path = tmp_path / "corpus"
     path.write_text('{"text": "x"}\n')
-    assert read(path) == [Entry("x", "0")]
+    assert read(path) == [PassageEntry("x", "0")]
     path.write_text("Plain words.")
     with pytest.raises(InputError, match=r"cannot tell its format; expected a name .*\.pdf \(docu"):
         read(path)
@@ -381,10 +381,15 @@ def test_an_unknown_ending(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("words", "overlap"), [(0, 0), (5, -1)])
 def test_readings_that_cannot_be_meant(words: int, overlap: int) -> None:
     with pytest.raises(UsageError, match="expected"):
-        Reading(words, overlap)
+        CorpusReading(words, overlap)
 
 
 def test_signatures_differ_where_passages_may() -> None:
-    readings = [Reading(), Reading(words=50), Reading(overlap=1), Reading(skip_unreadable=True)]
+    readings = [
+        CorpusReading(),
+        CorpusReading(words=50),
+        CorpusReading(overlap=1),
+        CorpusReading(skip_unreadable=True),
+    ]
     assert len({reading.signature for reading in readings}) == 4
-    assert Reading().signature == "reading-1:words=100,overlap=0"
+    assert CorpusReading().signature == "reading-1:words=100,overlap=0"

@@ -19,19 +19,21 @@ from tests.retrieval.corpora.corpus_files import generated
 
 from trueground.errors import InputError, OutputError, WriteError
 from trueground.retrieval.base import Passages
-from trueground.retrieval.corpora.corpus import Corpus, Entry, page_key
+from trueground.retrieval.corpora.corpus import Corpus, PassageEntry, page_key
 from trueground.retrieval.corpora.store import PassageStore
 
 ENTRIES = [
-    Entry("Der Fluss\nist lang.", "a", "Loire", "https://host/Loire"),
-    Entry("  blanks around  ", "wiki:7", None, None),
-    Entry("\x85\u2028 海 🜁 \t\x0b", "7", "Loire", "Loire"),
-    Entry('"quoted" \\ {"text": "x"}', "b", "LOIRE_valley", None),
+    PassageEntry("Der Fluss\nist lang.", "a", "Loire", "https://host/Loire"),
+    PassageEntry("  blanks around  ", "wiki:7", None, None),
+    PassageEntry("\x85\u2028 海 🜁 \t\x0b", "7", "Loire", "Loire"),
+    PassageEntry('"quoted" \\ {"text": "x"}', "b", "LOIRE_valley", None),
 ]
 text = st.text(st.characters(exclude_categories=["Cs"]))
 full = text.filter(lambda value: bool(value.strip()))
 maybe = st.none() | full
-entries = st.lists(st.builds(Entry, full, full, maybe, maybe), min_size=1, unique_by=lambda e: e.id)
+entries = st.lists(
+    st.builds(PassageEntry, full, full, maybe, maybe), min_size=1, unique_by=lambda e: e.id
+)
 
 
 @pytest.fixture
@@ -93,7 +95,9 @@ def test_numbers_of_titles_and_pages(store: PassageStore) -> None:
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(entries)
-def test_any_text_comes_back(tmp_path_factory: pytest.TempPathFactory, given: list[Entry]) -> None:
+def test_any_text_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, given: list[PassageEntry]
+) -> None:
     store = PassageStore.write(tmp_path_factory.mktemp("round") / "s", given)
     corpus = Corpus(given)
     assert list(store) == [corpus[i] for i in range(len(corpus))]
@@ -111,17 +115,23 @@ def test_any_text_comes_back(tmp_path_factory: pytest.TempPathFactory, given: li
     ("wrong", "message"),
     [
         (
-            Entry(" \n", "x", None, "a.txt"),
+            PassageEntry(" \n", "x", None, "a.txt"),
             r"passage 4 \(counted from 0; id 'x', page 'a.txt'\): fo",
         ),
-        (Entry("", "x"), r"found blank text; expected some characters"),
-        (Entry("x", "  ", None, "p"), r"passage 4 .*found a blank id"),
-        (Entry("x", "b"), r"passages 3 and 4 \(counted from 0\) have the same id 'b'; expected"),
-        (Entry("cut \ud83d", "x"), r"id 'x' holds a lone surrogate \(\\ud83d\); expected whole"),
-        (Entry("x", "\udcff"), r"holds a lone surrogate"),
+        (PassageEntry("", "x"), r"found blank text; expected some characters"),
+        (PassageEntry("x", "  ", None, "p"), r"passage 4 .*found a blank id"),
+        (
+            PassageEntry("x", "b"),
+            r"passages 3 and 4 \(counted from 0\) have the same id 'b'; expected",
+        ),
+        (
+            PassageEntry("cut \ud83d", "x"),
+            r"id 'x' holds a lone surrogate \(\\ud83d\); expected whole",
+        ),
+        (PassageEntry("x", "\udcff"), r"holds a lone surrogate"),
     ],
 )
-def test_wrong_entries_leave_nothing(tmp_path: Path, wrong: Entry, message: str) -> None:
+def test_wrong_entries_leave_nothing(tmp_path: Path, wrong: PassageEntry, message: str) -> None:
     with pytest.raises(InputError, match=message):
         PassageStore.write(tmp_path / "s", [*ENTRIES, wrong])
     assert list(tmp_path.iterdir()) == []
@@ -133,7 +143,7 @@ def test_no_entries(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
-    def broken() -> Iterator[Entry]:
+    def broken() -> Iterator[PassageEntry]:
         yield from ENTRIES
         raise KeyboardInterrupt
 
@@ -153,7 +163,7 @@ def test_ids_that_share_a_hash_are_told_apart(
     assert [store.number(entry.id) for entry in ENTRIES] == [0, 1, 2, 3]
     assert store.numbers_of_title("loire") == [0, 2]
     with pytest.raises(InputError, match=r"passages 0 and 4 .* have the same id 'a'"):
-        PassageStore.write(tmp_path / "t", [*ENTRIES, Entry("x", "a")])
+        PassageStore.write(tmp_path / "t", [*ENTRIES, PassageEntry("x", "a")])
 
 
 def test_a_folder_that_holds_something_stays(store: PassageStore, tmp_path: Path) -> None:

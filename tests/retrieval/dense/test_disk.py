@@ -16,7 +16,7 @@ from tests.retrieval.dense.vectors import Clusters, Shelf, numbered
 
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
 from trueground.plugins import parse_part
-from trueground.retrieval.base import Hit, Query, no_progress
+from trueground.retrieval.base import Hit, SearchQuery, no_progress
 from trueground.retrieval.dense import disk as dense_disk
 from trueground.retrieval.dense import faiss_files, vectors_file
 from trueground.retrieval.dense.disk import DENSE_KIND
@@ -424,7 +424,7 @@ def test_the_turns_of_a_conversation_reach_the_encoder(
     encoders["m"] = Heard()
     passages = numbered(30)
     built(tmp_path, passages)
-    plain, talk = searched(tmp_path, passages, queries=["7", Query("3", "5", "7")])
+    plain, talk = searched(tmp_path, passages, queries=["7", SearchQuery("3", "5", "7")])
     assert plain == talk
     assert asked == [("7",), ("3", "5", "7")]
 

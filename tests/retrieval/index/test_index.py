@@ -20,9 +20,9 @@ from trueground.net.cache import searches_path
 from trueground.net.upkeep import stats
 from trueground.plugins import PartSpec
 from trueground.retrieval import kinds
-from trueground.retrieval.base import Hit, Kind, Opened, Passages, Progress
-from trueground.retrieval.corpora.corpus import Corpus, Entry
-from trueground.retrieval.corpora.reading import Reading
+from trueground.retrieval.base import Hit, OpenedRetriever, Passages, Progress, RetrieverKind
+from trueground.retrieval.corpora.corpus import Corpus, PassageEntry
+from trueground.retrieval.corpora.reading import CorpusReading
 from trueground.retrieval.index import (
     add_retrievers,
     build_index,
@@ -74,9 +74,9 @@ class Workshop:
         self.closed = 0
         self.fail = False
 
-    def kind(self) -> Kind:
+    def kind(self) -> RetrieverKind:
         """Letters in common."""
-        return Kind(self.folder, self.build, self.open, self.check)
+        return RetrieverKind(self.folder, self.build, self.open, self.check)
 
     def folder(self, given: PartSpec) -> str:
         given.check(("case", "weight"), model=False)
@@ -97,13 +97,13 @@ class Workshop:
         if not (folder / "texts.json").exists():
             raise InputError(f"{folder} is damaged")
 
-    def open(self, folder: Path, _passages: Passages, given: PartSpec) -> Opened:
+    def open(self, folder: Path, _passages: Passages, given: PartSpec) -> OpenedRetriever:
         self.opened.append(Letters(folder / "texts.json", given.number("weight", 1.0) or 0.0))
 
         def close() -> None:
             self.closed += 1
 
-        return Opened(self.opened[-1], close)
+        return OpenedRetriever(self.opened[-1], close)
 
 
 @pytest.fixture(autouse=True)
@@ -243,7 +243,7 @@ def test_passages_of_another_corpus_are_not_taken(tmp_path: Path, other: str) ->
     two.write_text("Another one.")
     out, beside = tmp_path / "i", tmp_path / "beside"
     build_index(one, out, [])
-    source, reading = (two, Reading()) if other == "corpus" else (one, Reading(words=3))
+    source, reading = (two, CorpusReading()) if other == "corpus" else (one, CorpusReading(words=3))
     expected = build_index(source, beside, [], reading).signature
     # As a rebuild leaves it that could remove nothing and was then broken off.
     state = orjson.loads((beside / "index.json").read_bytes()) | {"passages": None}
@@ -325,9 +325,9 @@ def test_an_index_of_another_corpus_or_reading_is_not_touched(tmp_path: Path) ->
     with pytest.raises(UsageError, match=r"i is an index, not a corpus: leave --out .*one\.txt"):
         build_index(out, tmp_path / "new", [])
     with pytest.raises(UsageError, match=r"was made with reading-.*words=7.* is asked"):
-        build_index(one, out, [], Reading(words=7))
+        build_index(one, out, [], CorpusReading(words=7))
     with pytest.raises(UsageError, match=r"words=7.* or name the corpus .* in place of its index"):
-        ready_index(out, [], Reading(words=7))
+        ready_index(out, [], CorpusReading(words=7))
 
 
 def test_ready_indexes_go_by_content_and_reading(
@@ -339,7 +339,7 @@ def test_ready_indexes_go_by_content_and_reading(
     os.utime(corpus, ns=(5, 5))
     assert ready_index(corpus, ["letters"]).path == first.path
     assert workshop.built == ["letters-lower"]
-    assert ready_index(corpus, [], Reading(words=9)).path != first.path
+    assert ready_index(corpus, [], CorpusReading(words=9)).path != first.path
     corpus.write_bytes(orjson.dumps(ROWS[0]) + b"\n")
     assert len(ready_index(corpus, ["letters"]).passages) == 1
 
@@ -645,7 +645,7 @@ def test_what_cannot_be_meant(written: str, words: str) -> None:
 def test_signs_in_names_are_no_joints() -> None:
     seen: list[PartSpec] = []
 
-    def note(given: PartSpec) -> Opened:
+    def note(given: PartSpec) -> OpenedRetriever:
         seen.append(given)
         return open_over("bm25", untitled("text"))
 
@@ -661,7 +661,7 @@ def test_signs_in_names_are_no_joints() -> None:
 
 def test_in_memory_too() -> None:
     pytest.importorskip("bm25s", reason="the retrieval extra is not installed")
-    corpus = Corpus(Entry(row["text"], row["id"], row["title"]) for row in ROWS)
+    corpus = Corpus(PassageEntry(row["text"], row["id"], row["title"]) for row in ROWS)
     plain = open_over("bm25", corpus)
     fused = open_over('hybrid:"bm25 + bm25(k1=0.9)"', corpus)
     chained = open_over("multi-hop:bm25(beam=2)", corpus)
@@ -677,15 +677,15 @@ def test_in_memory_too() -> None:
 
 
 def untitled(*texts: str) -> Corpus:
-    return Corpus(Entry(text, str(number)) for number, text in enumerate(texts))
+    return Corpus(PassageEntry(text, str(number)) for number, text in enumerate(texts))
 
 
 def test_titles_are_searched_in_memory_as_in_an_index(tmp_path: Path) -> None:
     pytest.importorskip("bm25s", reason="the retrieval extra is not installed")
     rows = [
-        Entry("He led the expedition.", "0", "Brenta"),
-        Entry("The Brenta is a river.", "1"),
-        Entry("Bees make honey.", "2", "Bees"),
+        PassageEntry("He led the expedition.", "0", "Brenta"),
+        PassageEntry("The Brenta is a river.", "1"),
+        PassageEntry("Bees make honey.", "2", "Bees"),
     ]
     file = tmp_path / "titled.jsonl"
     file.write_bytes(b"".join(orjson.dumps(row._asdict()) + b"\n" for row in rows))

@@ -13,8 +13,8 @@ import pytest
 from trueground.errors import InputError, UsageError, WriteError
 from trueground.plugins import PartSpec
 from trueground.retrieval import kinds
-from trueground.retrieval.base import Hit, Kind, Opened, Passages, Progress
-from trueground.retrieval.corpora.reading import Reading, reading_of
+from trueground.retrieval.base import Hit, OpenedRetriever, Passages, Progress, RetrieverKind
+from trueground.retrieval.corpora.reading import CorpusReading, reading_of
 from trueground.retrieval.index import (
     Index,
     add_retrievers,
@@ -136,7 +136,7 @@ def test_an_index_under_home_is_mended_by_the_next_run(corpus: Path) -> None:
 def test_passages_are_read_again_as_they_were(tmp_path: Path) -> None:
     text, out = tmp_path / "a.txt", tmp_path / "i"
     text.write_text("One two three. Four five six. Seven eight nine. Ten eleven twelve.")
-    before = build_index(text, out, [], Reading(words=3, overlap=1)).signature
+    before = build_index(text, out, [], CorpusReading(words=3, overlap=1)).signature
     shutil.rmtree(out / "passages")
     assert add_retrievers(out, []).signature == before
 
@@ -156,7 +156,11 @@ def test_passages_without_their_corpus_cannot_be_mended(corpus: Path, tmp_path: 
 
 
 def test_the_signature_of_a_reading_can_be_read() -> None:
-    for reading in (Reading(), Reading(7, 2), Reading(1, 0, skip_unreadable=True)):
+    for reading in (
+        CorpusReading(),
+        CorpusReading(7, 2),
+        CorpusReading(1, 0, skip_unreadable=True),
+    ):
         assert reading_of(reading.signature) == reading
     assert reading_of("reading-99:words=100,overlap=0") is None
     assert reading_of("something") is None
@@ -168,22 +172,22 @@ class Vectors:
     def __init__(self) -> None:
         self.built: list[bool] = []
 
-    def kind(self) -> Kind:
+    def kind(self) -> RetrieverKind:
         """Vectors."""
-        return Kind(lambda given: f"vectors-{given.model}", self.build, self.open)
+        return RetrieverKind(lambda given: f"vectors-{given.model}", self.build, self.open)
 
     def build(self, folder: Path, _passages: Passages, _given: PartSpec, _told: Progress) -> None:
         self.built.append(folder.exists())
         folder.mkdir(exist_ok=True)
 
-    def open(self, _folder: Path, _passages: Passages, _given: PartSpec) -> Opened:
+    def open(self, _folder: Path, _passages: Passages, _given: PartSpec) -> OpenedRetriever:
         class One:
             name = signature = "vectors"
 
             def search(self, queries: list[str], _top: int) -> list[list[Hit]]:
                 return [[Hit(0, 1.0)] for _ in queries]
 
-        return Opened(One(), lambda: None)  # type: ignore[arg-type]
+        return OpenedRetriever(One(), lambda: None)  # type: ignore[arg-type]
 
 
 def test_what_a_model_made_is_looked_at_by_its_folder(
@@ -248,7 +252,7 @@ def test_a_corpus_that_could_not_be_read_binds_nothing(tmp_path: Path) -> None:
             build_index(folder, place, [])
     assert not is_index(out)
     assert not is_index(usual_place(folder))
-    skip = Reading(skip_unreadable=True)
+    skip = CorpusReading(skip_unreadable=True)
     assert len(build_index(folder, tmp_path / "skipped", [], skip).passages) == 1
     (folder / "b.txt").unlink()
     assert len(build_index(folder, out, []).passages) == 1

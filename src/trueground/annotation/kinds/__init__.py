@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueground.annotation.base import Kind
+from trueground.annotation.base import TaskKind
 from trueground.annotation.kinds import (
     alignment,
     candidate,
@@ -18,7 +18,7 @@ from trueground.annotation.kinds import (
 )
 from trueground.errors import unknown_name
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, TaskKind] = {
     module.KIND.name: module.KIND
     for module in (
         validity,
@@ -36,7 +36,7 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def get_kind(name: str) -> Kind:
+def get_kind(name: str) -> TaskKind:
     """The kind of that name. UsageError where there is none."""
     if name not in KINDS:
         raise unknown_name("kind of task", name, KINDS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueground.annotation.base import Kind
+from trueground.annotation.base import TaskKind
 from trueground.annotation.kinds.common import yes_no
 
 _INSTRUCTIONS = """\
@@ -19,7 +19,7 @@ Example. The same sentence. Cited: "Ansa Mirel: place of death: Lorne". `aligned
 does not say where she died.
 """
 
-KIND = Kind(
+KIND = TaskKind(
     name="alignment",
     doc="does the sentence say what it cites?",
     instructions=_INSTRUCTIONS,

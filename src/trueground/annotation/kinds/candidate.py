@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueground.annotation.base import Field, Kind
+from trueground.annotation.base import Field, TaskKind
 from trueground.annotation.kinds.common import yes_no
 
 _KEPT = ("keep", "yes")
@@ -33,7 +33,7 @@ Example. Question: "Who founded the mill and how many people live in Tarn Bridge
 questions that have nothing to do with each other.
 """
 
-KIND = Kind(
+KIND = TaskKind(
     name="candidate",
     doc="is the question good, which contexts does it need, and what is its class?",
     instructions=_INSTRUCTIONS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueground.annotation.base import Kind
+from trueground.annotation.base import TaskKind
 from trueground.annotation.kinds.common import yes_no
 
 _INSTRUCTIONS = """\
@@ -19,7 +19,7 @@ Example. The same text. Fact: "The Alba was launched in 1954 by a shipyard of Co
 board." `contains` no: the text does not say whose shipyard it was.
 """
 
-KIND = Kind(
+KIND = TaskKind(
     name="contains",
     doc="does the text say the fact?",
     instructions=_INSTRUCTIONS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueground.annotation.base import Kind
+from trueground.annotation.base import TaskKind
 from trueground.annotation.kinds.common import yes_no
 
 _INSTRUCTIONS = """\
@@ -18,7 +18,7 @@ cut at Pell Quarry until 1931." `contains` yes, by both together.
 Example. The same list. Fact: "Pell Quarry was closed because of a flood." `contains` no.
 """
 
-KIND = Kind(
+KIND = TaskKind(
     name="contains-list",
     doc="is the fact among the listed facts?",
     instructions=_INSTRUCTIONS,

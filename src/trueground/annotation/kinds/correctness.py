@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueground.annotation.base import Kind
+from trueground.annotation.base import TaskKind
 from trueground.annotation.kinds.common import yes_no
 
 _INSTRUCTIONS = """\
@@ -21,7 +21,7 @@ Example. The same question. Response: "It has seven or eight arches." `correct` 
 commit itself to an answer.
 """
 
-KIND = Kind(
+KIND = TaskKind(
     name="correctness",
     doc="does the response answer the question rightly?",
     instructions=_INSTRUCTIONS,

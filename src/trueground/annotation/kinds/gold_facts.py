@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueground.annotation.base import Field, Kind
+from trueground.annotation.base import Field, TaskKind
 
 _INSTRUCTIONS = """\
 You see a question, its answer, the contexts, and a numbered list of facts that were taken out of
@@ -22,7 +22,7 @@ Example. Question: "How old was Ina Brandt when she opened the school?" Answer: 
 painter." `gold` 1 2: neither of them gives the age alone.
 """
 
-KIND = Kind(
+KIND = TaskKind(
     name="gold-facts",
     doc="which of the facts does a complete answer need?",
     instructions=_INSTRUCTIONS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueground.annotation.base import Field, Kind
+from trueground.annotation.base import Field, TaskKind
 from trueground.annotation.kinds.common import yes_no
 
 _INSTRUCTIONS = """\
@@ -26,7 +26,7 @@ Example. The same with the question "What is it that is the place of education o
 sibling is Ilse Garrel, whose place of education it is?" `naturalness` 1.
 """
 
-KIND = Kind(
+KIND = TaskKind(
     name="quality",
     doc="authenticity, relevance, naturalness and significance of a generated question",
     instructions=_INSTRUCTIONS,

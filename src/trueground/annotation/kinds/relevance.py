@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueground.annotation.base import Kind
+from trueground.annotation.base import TaskKind
 from trueground.annotation.kinds.common import yes_no
 
 _INSTRUCTIONS = """\
@@ -19,7 +19,7 @@ Example. The same question. Passage: "Senn lies on the lake and has a market on 
 no.
 """
 
-KIND = Kind(
+KIND = TaskKind(
     name="relevance",
     doc="does the passage help to answer the question?",
     instructions=_INSTRUCTIONS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueground.annotation.base import Field, Kind
+from trueground.annotation.base import Field, TaskKind
 from trueground.annotation.kinds.common import yes_no
 
 _INSTRUCTIONS = """\
@@ -31,7 +31,7 @@ Example. The same with "opened in 1978. Four years later, in 1966": `types` date
 
 _TYPES = ("number", "date", "name", "place", "negation", "relation", "other")
 
-KIND = Kind(
+KIND = TaskKind(
     name="revision",
     doc="what was changed in the conflicting version, and is it right everywhere?",
     instructions=_INSTRUCTIONS,

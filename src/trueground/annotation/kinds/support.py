@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueground.annotation.base import Field, Kind
+from trueground.annotation.base import Field, TaskKind
 
 _INSTRUCTIONS = """\
 You see a question (with what was said before it, if anything), numbered passages, and a response.
@@ -23,7 +23,7 @@ Example. The same passages. Response: "It was built in 1902 by the architect Per
 Example. The same passages. Response: "It is a wooden hall of the 17th century." `support` not.
 """
 
-KIND = Kind(
+KIND = TaskKind(
     name="support",
     doc="is the response fully, partially or not supported by the passages?",
     instructions=_INSTRUCTIONS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueground.annotation.base import Kind
+from trueground.annotation.base import TaskKind
 from trueground.annotation.kinds.common import yes_no
 
 _INSTRUCTIONS = """\
@@ -30,7 +30,7 @@ Example. The same question and answer, but the context goes on: "Records of the 
 1908 as the year in which it was built." `if` yes, `only_if` no: 1908 is supported as well.
 """
 
-KIND = Kind(
+KIND = TaskKind(
     name="validity",
     doc="does the answer, and no other, follow from the changed context?",
     instructions=_INSTRUCTIONS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from trueground.benchmarks.faitheval.originals import Original
-from trueground.benchmarks.faitheval.source import Item
+from trueground.benchmarks.faitheval.originals import OriginalQuestion
+from trueground.benchmarks.faitheval.source import FaithEvalRow
 from trueground.text.normalize import FAITHEVAL
 from trueground.text.phrases import contains_words
 
@@ -14,7 +14,7 @@ _HEADING = re.compile(r"^[ \t]*\[?document(?:[ \t]*#?\d+)?\]?[ \t]*:", re.IGNORE
 
 
 @dataclass(frozen=True)
-class Document:
+class AnsweredDocument:
     """One document with its own answers."""
 
     text: str
@@ -28,7 +28,9 @@ def split_documents(context: str) -> list[str]:
     return documents if len(documents) == 2 and all(documents) and not before.strip() else [context]
 
 
-def single_document(item: Item, which: str, original: Original | None) -> Document | str:
+def single_document(
+    item: FaithEvalRow, which: str, original: OriginalQuestion | None
+) -> AnsweredDocument | str:
     """The `original` or the `new` document, or why it cannot be told.
 
     The file lists the original answer first, then the new one. The original document is the one
@@ -50,14 +52,14 @@ def single_document(item: Item, which: str, original: Original | None) -> Docume
     if not first:
         return "have two documents that cannot be told apart"
     at = int((first > 0) != (which == "original"))
-    return Document(documents[at], old if which == "original" else new)
+    return AnsweredDocument(documents[at], old if which == "original" else new)
 
 
 def _among(answer: str, answers: tuple[str, ...]) -> bool:
     return FAITHEVAL.rule(answer) in {FAITHEVAL.rule(other) for other in answers}
 
 
-def _likeness(documents: list[str], original: Original) -> float:
+def _likeness(documents: list[str], original: OriginalQuestion) -> float:
     """How much more the first document is like the original context than the second (-100..100)."""
     from rapidfuzz.fuzz import ratio
 

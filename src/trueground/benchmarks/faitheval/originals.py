@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from trueground.benchmarks.datasets import all_local_files, is_fetched
-from trueground.benchmarks.faitheval.source import Fields
+from trueground.benchmarks.faitheval.source import FaithEvalFields
 from trueground.errors import InputError, UsageError
 from trueground.records.plainrows import data_files, plain_rows
 from trueground.records.problems import describe
@@ -24,7 +24,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Original:
+class OriginalQuestion:
     """What a question was made of; a multiple-choice question has options and a key."""
 
     question: str
@@ -53,14 +53,14 @@ def original_files(path: Path | None, choices: bool) -> list[Path]:
 
 def find_originals(
     files: Sequence[Path], wanted: Mapping[str, str], choices: bool
-) -> dict[str, Original]:
+) -> dict[str, OriginalQuestion]:
     """The originals of the questions in `wanted` (by id); all others are passed over.
 
     InputError: an unreadable file or row, a question without an original, one that asks something
     else than its original, two different originals of one id.
     """
     rows, read = (_arc_rows, _choice_question) if choices else (_mrqa_rows, _open_question)
-    found: dict[str, Original] = {}
+    found: dict[str, OriginalQuestion] = {}
     for fields in chain.from_iterable(map(rows, files)):
         row_id = next((name for name in fields.ids if name in wanted), None)
         if row_id is None:
@@ -93,13 +93,13 @@ def same_text(one: str, other: str) -> bool:
     return FAITHEVAL.rule(one) == FAITHEVAL.rule(other)
 
 
-def _mrqa_rows(path: Path) -> Iterator[Fields]:
+def _mrqa_rows(path: Path) -> Iterator[FaithEvalFields]:
     """Every question: in MRQA's layout several to a context, in a flat one a row each."""
     for place, row in plain_rows(path):
         if "qas" in row:
-            yield from (Fields(place, question) for question in _questions(place, row))
+            yield from (FaithEvalFields(place, question) for question in _questions(place, row))
         elif "header" not in row:
-            yield Fields(place, row)
+            yield FaithEvalFields(place, row)
 
 
 def _questions(place: str, row: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -111,20 +111,20 @@ def _questions(place: str, row: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield from ({**question, "context": row.get("context")} for question in questions)
 
 
-def _open_question(fields: Fields) -> Original:
+def _open_question(fields: FaithEvalFields) -> OriginalQuestion:
     answers = fields.texts("answers", "answer")
-    return Original(fields.text("question"), fields.text("context"), answers)
+    return OriginalQuestion(fields.text("question"), fields.text("context"), answers)
 
 
-def _arc_rows(path: Path) -> Iterator[Fields]:
+def _arc_rows(path: Path) -> Iterator[FaithEvalFields]:
     """Every question: in ARC's layout with its options inside, in a flat one beside them."""
     for place, row in plain_rows(path):
         inner = row.get("question")
         if isinstance(inner, dict):
             row = {**row, "question": inner.get("stem"), "choices": inner.get("choices")}
-        yield Fields(place, row)
+        yield FaithEvalFields(place, row)
 
 
-def _choice_question(fields: Fields) -> Original:
+def _choice_question(fields: FaithEvalFields) -> OriginalQuestion:
     choices = fields.choices()
-    return Original(fields.text("question"), choices=choices, key=fields.key(choices))
+    return OriginalQuestion(fields.text("question"), choices=choices, key=fields.key(choices))

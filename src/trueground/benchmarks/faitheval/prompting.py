@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trueground.benchmarks.faitheval.settings import Settings
+from trueground.benchmarks.faitheval.settings import FaithEvalSettings
 from trueground.models.base import Message
 from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
 from trueground.types import Choice
@@ -18,7 +18,7 @@ _INSTRUCTIONS = {"unanswerable": "unknown-1", "inconsistent": "conflict-1"}
 
 
 @dataclass(frozen=True)
-class Prompting:
+class FaithEvalPrompts:
     """`messages(question, context, choices)`, and the prompt files that they are made of.
 
     `instruction` is False where the task's instruction is on, but the prompt has no place for it.
@@ -29,7 +29,7 @@ class Prompting:
     messages: Callable[[str, str, Sequence[Choice]], tuple[Message, ...]]
 
 
-def make_prompting(settings: Settings, path: Path | None) -> Prompting:
+def make_prompting(settings: FaithEvalSettings, path: Path | None) -> FaithEvalPrompts:
     """The user's prompt, or the scheme's; with the task's instruction where it is on."""
     prompt = _prompt(settings, path)
     extra = None
@@ -47,10 +47,10 @@ def make_prompting(settings: Settings, path: Path | None) -> Prompting:
         )
 
     files = (prompt.file, extra.file) if extra else (prompt.file,)
-    return Prompting(files, settings.instruction == (extra is not None), messages)
+    return FaithEvalPrompts(files, settings.instruction == (extra is not None), messages)
 
 
-def _prompt(settings: Settings, path: Path | None) -> Prompt:
+def _prompt(settings: FaithEvalSettings, path: Path | None) -> Prompt:
     if path is not None:
         needed = ["question"] + ["context"] * (not settings.closed_book)
         needed += ["options"] * settings.choices  # without them the answer would be a guess

@@ -25,7 +25,7 @@ _SPECIAL: dict[str, tuple[Value, str]] = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class FaithEvalSettings:
     """A task with its options settled; `of` is the task whose questions are asked."""
 
     task: str
@@ -68,7 +68,7 @@ class Settings:
         return found
 
 
-def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
+def read_settings(task: str, options: Mapping[str, Value]) -> FaithEvalSettings:
     """The settings of a task; UsageError for options that it has no use for, or that miss one."""
     for name, (silent, owner) in _SPECIAL.items():
         if task != owner and options[name] != silent:
@@ -86,7 +86,7 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
             "--original is for the task original, and for inconsistent with --documents original "
             f"or new; faitheval/{task} has no use for it here"
         )
-    return Settings(
+    return FaithEvalSettings(
         task=task,
         of=of,
         scheme=str(options["scheme"]),

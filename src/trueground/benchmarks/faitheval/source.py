@@ -35,7 +35,7 @@ _ADDITIONS = re.compile(r"(short|web|wiki|wikipedia|dev|test|open|v?\d+)$")
 
 
 @dataclass(frozen=True)
-class Item:
+class FaithEvalRow:
     """One row. `key` is the label of the right choice; `answers` as the file has them."""
 
     place: str
@@ -73,7 +73,7 @@ def task_files(task: str, data: Path | None) -> list[Path]:
     return named
 
 
-def read_items(files: Sequence[Path], task: str, answers: bool = False) -> Iterator[Item]:
+def read_items(files: Sequence[Path], task: str, answers: bool = False) -> Iterator[FaithEvalRow]:
     """Every row in order; with `answers` those of open questions too, where they are a key.
 
     InputError: a field missing or wrong, an id that occurs twice, no row at all.
@@ -81,7 +81,7 @@ def read_items(files: Sequence[Path], task: str, answers: bool = False) -> Itera
     seen: set[str] = set()
     for file in files:
         for place, row in plain_rows(file):
-            item = _item(Fields(place, row), task, answers)
+            item = _item(FaithEvalFields(place, row), task, answers)
             if item.id in seen:
                 raise InputError(
                     f"{place} (id {item.id!r}): found this id a second time; expected ids that "
@@ -93,7 +93,7 @@ def read_items(files: Sequence[Path], task: str, answers: bool = False) -> Itera
         raise InputError(f"{', '.join(map(str, files))}: found no rows for the task {task}")
 
 
-class Fields:
+class FaithEvalFields:
     """One row, read field by field; each error names place, id, field, found and expected."""
 
     def __init__(self, place: str, row: dict[str, Any]) -> None:
@@ -194,16 +194,16 @@ def dataset_name(text: str) -> str:
     return _NAMES.get(name, text)
 
 
-def _item(fields: Fields, task: str, answers: bool) -> Item:
+def _item(fields: FaithEvalFields, task: str, answers: bool) -> FaithEvalRow:
     question, context = fields.text("question"), fields.text("context")
     if task == "counterfactual":
         dataset = fields.text("subset", "dataset") if _named(fields.row) else "ARC-Challenge"
         choices = fields.choices()
         key = fields.key(choices)
-        return Item(fields.place, fields.id, question, context, dataset, (), choices, key)
+        return FaithEvalRow(fields.place, fields.id, question, context, dataset, (), choices, key)
     dataset = dataset_name(fields.text("subset", "dataset"))
     given = fields.texts("answers", "answer") if answers else ()
-    return Item(fields.place, fields.id, question, context, dataset, given)
+    return FaithEvalRow(fields.place, fields.id, question, context, dataset, given)
 
 
 def _named(row: dict[str, Any]) -> bool:

@@ -8,14 +8,14 @@ from pathlib import Path
 from trueground.benchmarks.base import Question, Sources, Task, Value
 from trueground.benchmarks.faitheval.asked import FILTERS, make_asked
 from trueground.benchmarks.faitheval.originals import (
-    Original,
+    OriginalQuestion,
     find_originals,
     original_files,
     require_none,
 )
-from trueground.benchmarks.faitheval.prompting import Prompting, make_prompting
-from trueground.benchmarks.faitheval.settings import Settings, read_settings
-from trueground.benchmarks.faitheval.source import Item, read_items, task_files
+from trueground.benchmarks.faitheval.prompting import FaithEvalPrompts, make_prompting
+from trueground.benchmarks.faitheval.settings import FaithEvalSettings, read_settings
+from trueground.benchmarks.faitheval.source import FaithEvalRow, read_items, task_files
 from trueground.errors import InputError
 from trueground.records import FileInfo
 
@@ -25,7 +25,7 @@ _ANSWER = (
 )
 _PHRASES = ("phrase_match_strict", "phrase_match", "phrase_match_word")
 _TASK = {"unanswerable": "", "inconsistent": "(task=inconsistent)"}
-Originals = Mapping[str, Original]
+Originals = Mapping[str, OriginalQuestion]
 
 
 def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
@@ -49,11 +49,11 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
         params=settings.params,
         files=tuple(FileInfo.of(str(file), file) for file in (*files, *others)),
         prompts=prompting.files,
-        questions=_Questions(settings, files, others, prompting),
+        questions=_FaithEvalQuestions(settings, files, others, prompting),
     )
 
 
-def _metrics(settings: Settings) -> tuple[str, ...]:
+def _metrics(settings: FaithEvalSettings) -> tuple[str, ...]:
     """The metrics by their keys, the headline first; the paper's rule and the word rule."""
     if settings.choices:  # the answer, and as section 3.3 has it: named anywhere
         return ("choice_accuracy", "choice_accuracy(variant=mentions)")
@@ -72,11 +72,15 @@ def _of_the_answer(metric: str) -> str:
     return f"{name}({options}{',' if options else ''}read=answer)"
 
 
-class _Questions:
+class _FaithEvalQuestions:
     """Streams the questions. The first call reads everything once before it gives any out."""
 
     def __init__(
-        self, settings: Settings, files: list[Path], others: list[Path], prompting: Prompting
+        self,
+        settings: FaithEvalSettings,
+        files: list[Path],
+        others: list[Path],
+        prompting: FaithEvalPrompts,
     ) -> None:
         self._settings = settings
         self._files = files
@@ -105,7 +109,7 @@ class _Questions:
         wanted = {item.id: item.question for item in self._items()}
         return find_originals(self._others, wanted, self._settings.choices)
 
-    def _items(self) -> Iterator[Item]:
+    def _items(self) -> Iterator[FaithEvalRow]:
         settings = self._settings
         items = read_items(self._files, settings.of, answers=settings.single)
         return items if settings.phrases == "off" else filter(FILTERS[settings.phrases], items)

@@ -8,12 +8,12 @@ from typing import Any
 
 from trueground.benchmarks.base import Question
 from trueground.benchmarks.instruct_qa.history import query
-from trueground.benchmarks.instruct_qa.items import Gold, Item
-from trueground.benchmarks.instruct_qa.library import Found, Library
-from trueground.benchmarks.instruct_qa.prompting import Prompting
-from trueground.benchmarks.instruct_qa.settings import Settings
+from trueground.benchmarks.instruct_qa.items import Gold, QaQuestion
+from trueground.benchmarks.instruct_qa.library import FoundPassages, PassageLibrary
+from trueground.benchmarks.instruct_qa.prompting import QaPrompts
+from trueground.benchmarks.instruct_qa.settings import QaSettings
 from trueground.benchmarks.instruct_qa.source import read_items
-from trueground.benchmarks.instruct_qa.tally import Tally
+from trueground.benchmarks.instruct_qa.tally import QuestionTally
 from trueground.errors import InputError
 from trueground.retrieval.bm25.memory import words
 from trueground.retrieval.gold import matches
@@ -28,7 +28,7 @@ _WRITTEN = {
 }
 
 
-class Questions:
+class QaQuestions:
     """Streams the questions. The first call reads and checks all of them.
 
     What was found for a block of them is kept, so that nothing is searched for twice, and nothing
@@ -37,21 +37,21 @@ class Questions:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: QaSettings,
         files: Sequence[Path],
-        library: Library | None,
-        prompting: Prompting,
+        library: PassageLibrary | None,
+        prompting: QaPrompts,
     ) -> None:
         self._settings, self._files = settings, files
         self._library, self._prompting = library, prompting
-        self._items: list[Item] | None = None
+        self._items: list[QaQuestion] | None = None
         self._places: Mapping[Gold, frozenset[int]] = {}
-        self._found: dict[int, list[Found]] = {}
+        self._found: dict[int, list[FoundPassages]] = {}
 
     def __call__(self) -> Iterator[Question]:
         if self._items is None:
             self._items = self._checked(read_items(self._settings, self._files))
-        items, tally = self._items, Tally(self._settings)
+        items, tally = self._items, QuestionTally(self._settings)
         try:
             for start in range(0, len(items), _BLOCK):
                 block = items[start : start + _BLOCK]
@@ -64,7 +64,7 @@ class Questions:
                 tally.tell(self._library.note)
                 self._library.close()
 
-    def _checked(self, items: list[Item]) -> list[Item]:
+    def _checked(self, items: list[QaQuestion]) -> list[QaQuestion]:
         """The items that can be asked; gold passages that are known by a name are looked up."""
         settings, library = self._settings, self._library
         for item in items:
@@ -89,17 +89,17 @@ class Questions:
     def _has_text(self, gold: Gold) -> bool:
         return gold.text is not None or gold in self._places
 
-    def _search(self, start: int, block: Sequence[Item]) -> list[Found]:
+    def _search(self, start: int, block: Sequence[QaQuestion]) -> list[FoundPassages]:
         settings, library = self._settings, self._library
         if not settings.searches or library is None:
-            return [Found(())] * len(block)
+            return [FoundPassages(())] * len(block)
         if start not in self._found:
             plain = settings.task == "topiocqa"
             queries = [query(item, settings.retrieval_query, plain=plain) for item in block]
             self._found[start] = library.find(block, queries, settings)
         return self._found[start]
 
-    def _question(self, item: Item, found: Found) -> Question:
+    def _question(self, item: QaQuestion, found: FoundPassages) -> Question:
         settings = self._settings
         answerable = item.answerable
         if settings.setting == "gold":
@@ -129,7 +129,9 @@ class Questions:
         )
         return Question(record, self._prompting.messages(item, contexts))
 
-    def _retrieved(self, item: Item, found: Found) -> tuple[list[Passage], dict[str, Any]]:
+    def _retrieved(
+        self, item: QaQuestion, found: FoundPassages
+    ) -> tuple[list[Passage], dict[str, Any]]:
         """The passages in rank order, and when the gold ones that are needed had been found."""
         assert self._library is not None
         golds = matches(found.numbers, self._library.index.passages, item.gold)
@@ -145,7 +147,7 @@ class Questions:
         return self._passages(found, golds, known=known), told
 
     def _passages(
-        self, found: Found, golds: Sequence[Sequence[int]], *, known: bool = True
+        self, found: FoundPassages, golds: Sequence[Sequence[int]], *, known: bool = True
     ) -> list[Passage]:
         """The passages by their numbers; `gold` stays open where no gold passage is known."""
         assert self._library is not None
@@ -154,7 +156,7 @@ class Questions:
             passage.gold = bool(which) if known else None
         return passages
 
-    def _gold(self, item: Item) -> list[Passage]:
+    def _gold(self, item: QaQuestion) -> list[Passage]:
         """The gold passages, each text once: as the corpus has it, where it was named there."""
         found: dict[str, tuple[bool, Passage]] = {}
         for gold in item.gold:
@@ -175,7 +177,7 @@ class Questions:
         return passages
 
 
-def _check_meta(item: Item, settings: Settings) -> None:
+def _check_meta(item: QaQuestion, settings: QaSettings) -> None:
     """InputError where a row has a field of `meta` that says what the run found out."""
     for name in _WRITTEN.get(settings.setting, ()):
         if name in item.meta:
@@ -191,7 +193,7 @@ def _count(ids: Sequence[str]) -> str:
     return f"{len(ids):,} questions ({shown})"
 
 
-def _no_gold(settings: Settings, ids: Sequence[str], some: bool) -> str:
+def _no_gold(settings: QaSettings, ids: Sequence[str], some: bool) -> str:
     where = {
         "nq": "--gold FILE names DPR's nq-test_gold_info.json",
         "questions": 'give each question a "gold" list of ids or titles of passages, or contexts '

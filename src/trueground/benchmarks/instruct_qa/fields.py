@@ -11,7 +11,7 @@ from trueground.errors import InputError
 from trueground.records.problems import describe
 
 
-class Fields:
+class QaFields:
     """A row; `hint` is said at the end of every error."""
 
     def __init__(self, place: str, row: dict[str, Any], hint: str = "") -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trueground.benchmarks.instruct_qa.items import Item
-from trueground.retrieval.base import Query
+from trueground.benchmarks.instruct_qa.items import QaQuestion
+from trueground.retrieval.base import SearchQuery
 from trueground.retrieval.questions import make_query
 from trueground.types import Turn
 
@@ -39,7 +39,7 @@ def written(turns: Sequence[Turn], most: int) -> str:
     return "\n".join(f"{turn.role}: {turn.content.strip()}" for turn in cut(named, most))
 
 
-def query(item: Item, form: str, *, plain: bool) -> Query:
+def query(item: QaQuestion, form: str, *, plain: bool) -> SearchQuery:
     """What a retriever searches for; `form` is one of `retrieval.base.FORMS`.
 
     `plain` as for TopiOCQA's retriever: lower-case, apostrophes straight, and without question

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from math import gcd
 
-from trueground.benchmarks.instruct_qa.items import Item
+from trueground.benchmarks.instruct_qa.items import QaQuestion
 from trueground.retrieval.base import Passages
 from trueground.retrieval.bm25.memory import words
 from trueground.retrieval.gold import is_gold
 
 
 def after_rank(
-    item: Item, ranked: Sequence[int], rank: int, passages: Passages
+    item: QaQuestion, ranked: Sequence[int], rank: int, passages: Passages
 ) -> tuple[int, int] | None:
     """The first passage behind `rank` that is not gold, and its own rank; None where there is none.
 
@@ -25,7 +25,7 @@ def after_rank(
     return None
 
 
-def not_found(item: Item, ranked: Sequence[int], passages: Passages) -> int | None:
+def not_found(item: QaQuestion, ranked: Sequence[int], passages: Passages) -> int | None:
     """A passage that the search did not find, by number; None where the corpus has none.
 
     It is not gold, and no reference answer stands in it or its title, word for word. Which one it
@@ -42,7 +42,7 @@ def not_found(item: Item, ranked: Sequence[int], passages: Passages) -> int | No
     return None
 
 
-def _is_gold(item: Item, number: int, passages: Passages) -> bool:
+def _is_gold(item: QaQuestion, number: int, passages: Passages) -> bool:
     return any(is_gold(passages, number, gold) for gold in item.gold)
 
 

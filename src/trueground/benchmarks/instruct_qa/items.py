@@ -9,11 +9,11 @@ from typing import Any
 from trueground.retrieval.gold import GoldPassage as Gold
 from trueground.types import Turn
 
-__all__ = ["Gold", "Item"]
+__all__ = ["Gold", "QaQuestion"]
 
 
 @dataclass(frozen=True)
-class Item:
+class QaQuestion:
     """One question; `place` is where it stands, `gold` is empty where none is known.
 
     `answerable` is what the data say of it. `retrieval_query` is what a user would search for.

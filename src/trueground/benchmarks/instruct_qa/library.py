@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from trueground.benchmarks.base import Sources
 from trueground.benchmarks.instruct_qa.irrelevant import after_rank, not_found
-from trueground.benchmarks.instruct_qa.items import Gold, Item
-from trueground.benchmarks.instruct_qa.settings import Settings
+from trueground.benchmarks.instruct_qa.items import Gold, QaQuestion
+from trueground.benchmarks.instruct_qa.settings import QaSettings
 from trueground.errors import InputError, UsageError
 from trueground.retrieval.gold import find_gold
 
 if TYPE_CHECKING:
-    from trueground.retrieval.base import Opened
-    from trueground.retrieval.corpora.reading import Reading
+    from trueground.retrieval.base import OpenedRetriever
+    from trueground.retrieval.corpora.reading import CorpusReading
     from trueground.retrieval.index import Index
 
 # How many passages behind the wanted rank are looked at, where the first ones are gold.
 _SPARE = 100
 
 
-class Found(NamedTuple):
+class FoundPassages(NamedTuple):
     """Passages of one question in rank order, by number.
 
     `rank` is that of an irrelevant one; None for one that the search did not find.
@@ -32,13 +32,13 @@ class Found(NamedTuple):
     rank: int | None = None
 
 
-class Library:
+class PassageLibrary:
     """A corpus that is ready to be searched; `close` gives the retriever's memory back.
 
     `note` tells a user what he should know, once a command.
     """
 
-    def __init__(self, source: Path, settings: Settings, sources: Sources) -> None:
+    def __init__(self, source: Path, settings: QaSettings, sources: Sources) -> None:
         """Builds the index where there is none; in a dry run only for its time.
 
         UsageError, InputError, MissingExtraError.
@@ -47,7 +47,7 @@ class Library:
         wanted = [settings.retriever] if settings.searches else []
         self.index, self._open = _ready(source, wanted, settings.passage_words, sources)
         self.signature = self._signature() if settings.searches else None
-        self._searching: Opened | None = None
+        self._searching: OpenedRetriever | None = None
         size, rank = len(self.index.passages), settings.irrelevant_rank
         if settings.setting == "irrelevant" and size <= rank:
             most = f"at most {size - 1:,}" if size > 1 else "a corpus with more"
@@ -73,30 +73,34 @@ class Library:
             self.note(problem)
 
     def find(
-        self, items: Sequence[Item], queries: Sequence[str], settings: Settings
-    ) -> list[Found]:
+        self, items: Sequence[QaQuestion], queries: Sequence[str], settings: QaSettings
+    ) -> list[FoundPassages]:
         """What each item is asked with: retrieved passages, or an irrelevant one."""
         if settings.setting == "retrieved":
-            return [Found(tuple(found)) for found in self.search(queries, settings.passages)]
+            return [
+                FoundPassages(tuple(found)) for found in self.search(queries, settings.passages)
+            ]
         ranked = self.search(queries, settings.irrelevant_rank + _SPARE)
         return [self._irrelevant(*pair, settings) for pair in zip(items, ranked, strict=True)]
 
-    def _irrelevant(self, item: Item, ranked: Sequence[int], settings: Settings) -> Found:
+    def _irrelevant(
+        self, item: QaQuestion, ranked: Sequence[int], settings: QaSettings
+    ) -> FoundPassages:
         """One behind the rank, or else one that was not found; none where there is neither."""
         passages = self.index.passages
         if (ranking := after_rank(item, ranked, settings.irrelevant_rank, passages)) is not None:
             number, rank = ranking
-            return Found((number,), rank)
+            return FoundPassages((number,), rank)
         drawn = not_found(item, ranked, passages)
-        return Found(() if drawn is None else (drawn,))
+        return FoundPassages(() if drawn is None else (drawn,))
 
-    def look_up(self, items: Iterable[Item]) -> dict[Gold, frozenset[int]]:
+    def look_up(self, items: Iterable[QaQuestion]) -> dict[Gold, frozenset[int]]:
         """The passages of each gold passage that comes without a text.
 
         InputError names the first that is not there.
         """
         passages = self.index.passages
-        named: dict[Gold, Item] = {}
+        named: dict[Gold, QaQuestion] = {}
         for item in items:
             for gold in item.gold:
                 if gold.text is None:
@@ -121,16 +125,16 @@ class Library:
 
 def _ready(
     source: Path, wanted: Sequence[str], words: int | None, sources: Sources
-) -> tuple[Index, Callable[[str], Opened]]:
+) -> tuple[Index, Callable[[str], OpenedRetriever]]:
     """The index of a corpus, and what opens its retrievers. UsageError: nothing to cut."""
     from trueground.benchmarks.instruct_qa.opening import open_kept, open_unkept
     from trueground.benchmarks.instruct_qa.trial import Trial
-    from trueground.retrieval.corpora.reading import Reading
+    from trueground.retrieval.corpora.reading import CorpusReading
     from trueground.retrieval.index import add_retrievers, ready_index
 
     if words is not None:
-        _check_cut(source, Reading(words=words))
-    reading = Reading() if words is None else Reading(words=words)
+        _check_cut(source, CorpusReading(words=words))
+    reading = CorpusReading() if words is None else CorpusReading(words=words)
     # The files of a corpus are read through once a command, however many tasks search it.
     key = source, words
     if sources.scratch is not None:
@@ -153,7 +157,7 @@ def _ready(
     )
 
 
-def _check_cut(source: Path, reading: Reading) -> None:
+def _check_cut(source: Path, reading: CorpusReading) -> None:
     """UsageError where there are no documents to cut."""
     from trueground.retrieval.corpora.documents import ENDINGS
     from trueground.retrieval.corpora.reading import corpus_files

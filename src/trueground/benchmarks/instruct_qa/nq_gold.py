@@ -15,22 +15,22 @@ from typing import Any
 
 import orjson
 
-from trueground.benchmarks.instruct_qa.fields import Fields
-from trueground.benchmarks.instruct_qa.items import Gold, Item
+from trueground.benchmarks.instruct_qa.fields import QaFields
+from trueground.benchmarks.instruct_qa.items import Gold, QaQuestion
 from trueground.errors import InputError
 from trueground.records.plainrows import plain_rows
 
 _HINT = '; a row is {"question": "…", "title": "…", "context": "…"}, as in DPR\'s file'
 
 
-def with_gold(items: Iterable[Item], path: Path) -> list[Item]:
+def with_gold(items: Iterable[QaQuestion], path: Path) -> list[QaQuestion]:
     """The items with the gold passages that the file has for their questions.
 
     InputError: a broken row, or no question of the file among the items.
     """
     found: dict[str, list[Gold]] = {}
     for place, row in _rows(path):
-        fields = Fields(place, row, _HINT)
+        fields = QaFields(place, row, _HINT)
         gold = Gold(fields.text("context", "text"), title=fields.maybe("title"))
         known = found.setdefault(question_key(fields.text("question")), [])
         if gold not in known:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from trueground.errors import UsageError
 from trueground.plugins import PartSpec
-from trueground.retrieval.base import Opened
+from trueground.retrieval.base import OpenedRetriever
 from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.index import Index
-from trueground.retrieval.index.opening import Part, parts_of
+from trueground.retrieval.index.opening import IndexPart, parts_of
 from trueground.retrieval.kinds import compose
 
 
-def open_kept(index: Index, written: str, note: Callable[[str], None]) -> Opened:
+def open_kept(index: Index, written: str, note: Callable[[str], None]) -> OpenedRetriever:
     """Its hits are kept; where the file of hits cannot be used, `note` is told, and none are.
 
     Errors as of Index.open.
@@ -29,13 +29,15 @@ def open_kept(index: Index, written: str, note: Callable[[str], None]) -> Opened
         return opened
 
 
-def open_unkept(written: str, passages: PassageStore, place: Callable[[Part], Path]) -> Opened:
+def open_unkept(
+    written: str, passages: PassageStore, place: Callable[[IndexPart], Path]
+) -> OpenedRetriever:
     """Neither its hits nor vectors of questions are kept or read; `place` is a part's folder.
 
     Errors as of Index.open.
     """
 
-    def open_base(given: PartSpec) -> Opened:
+    def open_base(given: PartSpec) -> OpenedRetriever:
         [part] = parts_of([given.written])
         return part.kind.open(place(part), passages, replace(given, cache=False))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from trueground.benchmarks.instruct_qa.fields import Fields
-from trueground.benchmarks.instruct_qa.items import Item
+from trueground.benchmarks.instruct_qa.fields import QaFields
+from trueground.benchmarks.instruct_qa.items import QaQuestion
 from trueground.benchmarks.instruct_qa.readers import Rows
 from trueground.errors import InputError
 from trueground.records.problems import Problem
@@ -20,15 +20,15 @@ _OF_ANSWERS = ("response", "response_facts", "model", "human", "failure")
 _HINT = '; a row is {"question": "…", "references": ["…"], "gold": ["id or title"]}'
 
 
-def read_own(rows: Rows) -> Iterator[Item]:
+def read_own(rows: Rows) -> Iterator[QaQuestion]:
     """Every row in its order; one without an id has its number, from 0."""
     for number, (place, row) in enumerate(rows):
-        fields = Fields(place, row, _HINT)
+        fields = QaFields(place, row, _HINT)
         question = fields.text("question")
         record = _record(place, row, number)
         for i, one in enumerate(record.references or ()):
             fields.as_text(f"references[{i}]", one)
-        yield Item(
+        yield QaQuestion(
             place,
             record.id,
             question,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trueground.benchmarks.instruct_qa import history
-from trueground.benchmarks.instruct_qa.items import Item
-from trueground.benchmarks.instruct_qa.settings import Settings
+from trueground.benchmarks.instruct_qa.items import QaQuestion
+from trueground.benchmarks.instruct_qa.settings import QaSettings
 from trueground.errors import UsageError
 from trueground.models.base import Message
 from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
@@ -18,10 +18,10 @@ _NOTHING = "(The search found no passage.)"
 _PACKAGE = "trueground.benchmarks.instruct_qa"
 
 
-class Prompting:
+class QaPrompts:
     """The prompts of a task: one for single questions and one for conversations, or the user's."""
 
-    def __init__(self, settings: Settings, path: Path | None) -> None:
+    def __init__(self, settings: QaSettings, path: Path | None) -> None:
         """UsageError, InputError for a prompt of the user's that cannot be used."""
         self._settings = settings
         self._single = self._conversation = None
@@ -54,7 +54,7 @@ class Prompting:
             return "none but what the prompt says"
         return "none" if self._settings.closed_book else self._settings.instruction
 
-    def messages(self, item: Item, passages: Sequence[Passage]) -> tuple[Message, ...]:
+    def messages(self, item: QaQuestion, passages: Sequence[Passage]) -> tuple[Message, ...]:
         """UsageError where there are earlier turns and no place for them."""
         prompt = self._prompt(item)
         places = {"question": item.question, "passages": listed(passages)}
@@ -67,7 +67,7 @@ class Prompting:
             places["history"] = history.written(item.history, self._settings.history_turns)
         return prompt.fill(places)
 
-    def _prompt(self, item: Item) -> Prompt:
+    def _prompt(self, item: QaQuestion) -> Prompt:
         talks = self._settings.task == "topiocqa" or bool(item.history)
         prompt = self._conversation if talks else self._single
         assert prompt is not None

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from trueground.benchmarks.instruct_qa.fields import Fields
-from trueground.benchmarks.instruct_qa.items import Gold, Item
+from trueground.benchmarks.instruct_qa.fields import QaFields
+from trueground.benchmarks.instruct_qa.items import Gold, QaQuestion
 from trueground.records.problems import describe
 from trueground.retrieval.questions import own_query
 from trueground.types import Turn
@@ -24,22 +24,22 @@ _HINT = {
 }
 
 
-def read_nq(rows: Rows) -> Iterator[Item]:
+def read_nq(rows: Rows) -> Iterator[QaQuestion]:
     """Natural Questions open: a question and a list of answers; the id is the row's number."""
     for number, (place, row) in enumerate(rows):
-        fields = Fields(place, row, _HINT["nq"])
-        yield Item(place, str(number), fields.text("question"), fields.texts("answer"))
+        fields = QaFields(place, row, _HINT["nq"])
+        yield QaQuestion(place, str(number), fields.text("question"), fields.texts("answer"))
 
 
-def read_hotpotqa(rows: Rows) -> Iterator[Item]:
+def read_hotpotqa(rows: Rows) -> Iterator[QaQuestion]:
     """HotpotQA: the gold passages are the paragraphs that hold a supporting fact."""
     for place, row in rows:
-        fields = Fields(place, row, _HINT["hotpotqa"])
+        fields = QaFields(place, row, _HINT["hotpotqa"])
         texts = _paragraphs(fields)
         titles = dict.fromkeys(_pairs(fields, "supporting_facts", ("title", "sent_id")))
         if not titles:
             raise fields.wrong("supporting_facts", "none", "one fact or more")
-        yield Item(
+        yield QaQuestion(
             place,
             fields.label("id", "_id"),
             fields.text("question"),
@@ -49,15 +49,15 @@ def read_hotpotqa(rows: Rows) -> Iterator[Item]:
         )
 
 
-def read_topiocqa(rows: Rows) -> Iterator[Item]:
+def read_topiocqa(rows: Rows) -> Iterator[QaQuestion]:
     """TopiOCQA: a turn of a conversation, with the utterances before it."""
     for place, row in rows:
-        fields = Fields(place, row, _HINT["topiocqa"])
+        fields = QaFields(place, row, _HINT["topiocqa"])
         conversation, turn = fields.label("Conversation_no"), fields.label("Turn_no")
         before = fields.texts("Context", empty=True) if row.get("Context") is not None else ()
         answer = fields.text("Answer")
         answers = (answer, *_more_answers(fields))
-        yield Item(
+        yield QaQuestion(
             place,
             f"{conversation}_{turn}",
             fields.text("Question"),
@@ -71,7 +71,7 @@ def read_topiocqa(rows: Rows) -> Iterator[Item]:
         )
 
 
-def _paragraphs(fields: Fields) -> dict[str, str]:
+def _paragraphs(fields: QaFields) -> dict[str, str]:
     """Title → text of the paragraphs that come with a question of HotpotQA."""
     _, value = fields.value("the paragraphs", "context")
     titles = _pairs(fields, "context", ("title", "sentences"))
@@ -85,7 +85,7 @@ def _paragraphs(fields: Fields) -> dict[str, str]:
     return found
 
 
-def _pairs(fields: Fields, name: str, keys: tuple[str, str]) -> Sequence[str]:
+def _pairs(fields: QaFields, name: str, keys: tuple[str, str]) -> Sequence[str]:
     """The titles of [[title, …], …], or of {"title": […], …: […]}."""
     expected = f'[["…", …]], or {{"{keys[0]}": […], "{keys[1]}": […]}}'
     _, value = fields.value(expected, name)
@@ -101,7 +101,7 @@ def _pairs(fields: Fields, name: str, keys: tuple[str, str]) -> Sequence[str]:
     return [fields.as_text(f"{name}[{i}]", title) for i, title in enumerate(titles or ())]
 
 
-def _more_answers(fields: Fields) -> list[str]:
+def _more_answers(fields: QaFields) -> list[str]:
     """What other annotators answered: [{"Answer": …}], or {"Answer": [ … ]}."""
     value = fields.row.get("Additional_answers")
     if value is None:
@@ -116,7 +116,7 @@ def _more_answers(fields: Fields) -> list[str]:
     return found
 
 
-def _gold_passage(fields: Fields) -> tuple[Gold, ...]:
+def _gold_passage(fields: QaFields) -> tuple[Gold, ...]:
     """The passage that holds the answer; () where the file does not name it."""
     value = fields.row.get("Gold_passage")
     if value is None:
@@ -125,6 +125,6 @@ def _gold_passage(fields: Fields) -> tuple[Gold, ...]:
         raise fields.wrong("Gold_passage", describe(value), '{"id": …, "title": …, "text": …}')
     if not any(str(value.get(name) or "").strip() for name in ("id", "title", "text")):
         return ()
-    inner = Fields(f"{fields.place}, field 'Gold_passage'", value, _HINT["topiocqa"])
+    inner = QaFields(f"{fields.place}, field 'Gold_passage'", value, _HINT["topiocqa"])
     known = inner.label("id") if value.get("id") is not None else None
     return (Gold(inner.text("text"), id=known, title=inner.maybe("title")),)

@@ -48,7 +48,7 @@ _NO_SAY: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class QaSettings:
     """A task with its options settled."""
 
     task: str
@@ -84,7 +84,7 @@ class Settings:
         return self.setting in ("retrieved", "irrelevant")
 
 
-def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
+def read_settings(task: str, options: Mapping[str, Value]) -> QaSettings:
     """The settings of a task; UsageError for values that cannot be meant, alone or together."""
     for name, (silent, owner) in _SPECIAL.items():
         if task != owner and options[name] != silent:
@@ -103,7 +103,7 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
             "--retriever file:RESULTS.json where the results hold the passages (DPR's ctxs)"
         )
     needed = str(options["gold-needed"])
-    return Settings(
+    return QaSettings(
         task=task,
         setting=setting,
         instruction=str(options["instruction"]),
@@ -133,7 +133,7 @@ def _found_in(retriever: str) -> Path | None:
 
 
 def unused(
-    settings: Settings, options: Mapping[str, Value], *, own_prompt: bool
+    settings: QaSettings, options: Mapping[str, Value], *, own_prompt: bool
 ) -> tuple[str, ...]:
     """The options that were given, other than by default, and have no effect on the questions."""
     defaults = {option.name: option.default for option in OPTIONS}
@@ -143,7 +143,7 @@ def unused(
     return tuple(n for n in dict.fromkeys(silent) if options[n] != defaults[n])
 
 
-def check_parts(settings: Settings) -> None:
+def check_parts(settings: QaSettings) -> None:
     """See also what nothing is searched with: a mistake in it would show in the next run only.
 
     UsageError: a retriever that cannot be meant. InputError: no corpus where one is named.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from trueground.benchmarks.instruct_qa.items import Item
+from trueground.benchmarks.instruct_qa.items import QaQuestion
 from trueground.benchmarks.instruct_qa.nq_gold import with_gold
 from trueground.benchmarks.instruct_qa.own import read_own
 from trueground.benchmarks.instruct_qa.readers import (
@@ -15,11 +15,11 @@ from trueground.benchmarks.instruct_qa.readers import (
     read_nq,
     read_topiocqa,
 )
-from trueground.benchmarks.instruct_qa.settings import Settings
+from trueground.benchmarks.instruct_qa.settings import QaSettings
 from trueground.errors import InputError, UsageError
 from trueground.records.plainrows import data_files, plain_rows
 
-READERS: dict[str, Callable[[Rows], Iterator[Item]]] = {
+READERS: dict[str, Callable[[Rows], Iterator[QaQuestion]]] = {
     "questions": read_own,
     "nq": read_nq,
     "hotpotqa": read_hotpotqa,
@@ -39,7 +39,7 @@ def check_data(task: str, data: Path | None) -> None:
         )
 
 
-def task_files(settings: Settings, data: Path | None) -> list[Path]:
+def task_files(settings: QaSettings, data: Path | None) -> list[Path]:
     """The files of the questions: in the folder, the file itself, or the fetched ones.
 
     InputError: there is none, or not only one.
@@ -67,7 +67,7 @@ def task_files(settings: Settings, data: Path | None) -> list[Path]:
     return named
 
 
-def read_items(settings: Settings, files: Sequence[Path]) -> list[Item]:
+def read_items(settings: QaSettings, files: Sequence[Path]) -> list[QaQuestion]:
     """Every question in order. InputError: a broken row, an id that occurs twice, no row."""
     rows = chain.from_iterable(map(plain_rows, files))
     items = list(READERS[settings.task](rows))

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from trueground.benchmarks.datasets import all_local_files, get_dataset
-from trueground.benchmarks.instruct_qa.items import Item
+from trueground.benchmarks.instruct_qa.items import QaQuestion
 from trueground.benchmarks.instruct_qa.source import DATASETS, READERS
 from trueground.benchmarks.published import published
 from trueground.errors import InputError, UsageError
@@ -82,7 +82,7 @@ def statistics(what: str, corpus: Path | None = None) -> list[Statistics]:
 def summarise(
     name: str,
     dataset: str,
-    items: Sequence[Item],
+    items: Sequence[QaQuestion],
     passages: int | None = None,
     *,
     fetched: bool = False,

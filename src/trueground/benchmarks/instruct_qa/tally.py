@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from trueground.benchmarks.instruct_qa.library import Found
-from trueground.benchmarks.instruct_qa.settings import Settings
+from trueground.benchmarks.instruct_qa.library import FoundPassages
+from trueground.benchmarks.instruct_qa.settings import QaSettings
 from trueground.errors import InputError
 
 _EMPTY = "the search found no passage; they are asked all the same, and the prompt says so"
@@ -21,15 +21,15 @@ _LEFT_OUT = (
 )
 
 
-class Tally:
+class QuestionTally:
     """Of one pass over the questions of a task."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: QaSettings) -> None:
         self._settings = settings
         self._seen = 0
         self._counts: Counter[str] = Counter()
 
-    def leaves_out(self, found: Found) -> bool:
+    def leaves_out(self, found: FoundPassages) -> bool:
         """Count a question by what was found for it. True: it is not asked."""
         self._seen += 1
         told = self._told(found)
@@ -53,7 +53,7 @@ class Tally:
         for told, count in self._counts.items():
             note(f"{shown}: {count:,} of {self._seen:,} questions: {told}")
 
-    def _told(self, found: Found) -> str | None:
+    def _told(self, found: FoundPassages) -> str | None:
         if self._settings.setting == "retrieved":
             return None if found.numbers else _EMPTY
         if self._settings.setting != "irrelevant" or found.rank is not None:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from trueground.benchmarks.base import Sources, Task, Value
-from trueground.benchmarks.instruct_qa.asking import Questions
-from trueground.benchmarks.instruct_qa.library import Library
-from trueground.benchmarks.instruct_qa.prompting import Prompting
+from trueground.benchmarks.instruct_qa.asking import QaQuestions
+from trueground.benchmarks.instruct_qa.library import PassageLibrary
+from trueground.benchmarks.instruct_qa.prompting import QaPrompts
 from trueground.benchmarks.instruct_qa.settings import (
-    Settings,
+    QaSettings,
     check_parts,
     read_settings,
     unused,
@@ -34,7 +34,7 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
     check_data(task, sources.data)
     settings = read_settings(task, options)
     check_parts(settings)
-    prompting = Prompting(settings, sources.prompt)
+    prompting = QaPrompts(settings, sources.prompt)
     files = task_files(settings, sources.data)
     if settings.gold is not None:
         if not settings.gold.is_file():
@@ -43,7 +43,7 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
         files = [*files, settings.gold]
     library = None
     if settings.corpus is not None and not settings.closed_book:
-        library = Library(settings.corpus, settings, sources)
+        library = PassageLibrary(settings.corpus, settings, sources)
     metrics = _metrics(settings)
     return Task(
         benchmark="instruct-qa",
@@ -57,7 +57,7 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
         # index that has been moved, or to which a retriever was added, asks the same.
         files=tuple(FileInfo.of(str(file), file) for file in files),
         prompts=prompting.files,
-        questions=Questions(settings, _without(files, settings.gold), library, prompting),
+        questions=QaQuestions(settings, _without(files, settings.gold), library, prompting),
         trim=trimmer(settings.post_process),
         unused=unused(settings, options, own_prompt=sources.prompt is not None),
     )
@@ -67,12 +67,12 @@ def _without(files: list[Path], gold: Path | None) -> list[Path]:
     return files if gold is None else files[:-1]
 
 
-def _gold_known(settings: Settings) -> bool:
+def _gold_known(settings: QaSettings) -> bool:
     """Whether the data can name gold passages."""
     return settings.task != "nq" or settings.gold is not None
 
 
-def _metrics(settings: Settings) -> tuple[str, ...]:
+def _metrics(settings: QaSettings) -> tuple[str, ...]:
     if settings.closed_book:
         return (*_CORRECT, "abstained")
     declining = (_DECLINING,) if settings.instruction == "v2" else ()
@@ -82,13 +82,15 @@ def _metrics(settings: Settings) -> tuple[str, ...]:
     return (*found, "p_g") if _gold_known(settings) else found
 
 
-def _by(settings: Settings) -> tuple[str, ...]:
+def _by(settings: QaSettings) -> tuple[str, ...]:
     retrieved = settings.setting == "retrieved" and _gold_known(settings)
     found = ("meta.gold_retrieved",) if retrieved else ()
     return (*found, "meta.type") if settings.task == "hotpotqa" else found
 
 
-def _options(settings: Settings, prompting: Prompting, library: Library | None) -> dict[str, Value]:
+def _options(
+    settings: QaSettings, prompting: QaPrompts, library: PassageLibrary | None
+) -> dict[str, Value]:
     """The options that fix the questions and what of a reply is scored; numbers as text."""
     found: dict[str, Value] = {
         "setting": settings.setting,

@@ -8,8 +8,8 @@ from shlex import quote
 
 from trueground.benchmarks.instruct_qa.opening import open_unkept
 from trueground.errors import UsageError
-from trueground.retrieval.base import Opened, Progress
-from trueground.retrieval.corpora.reading import Note, Reading
+from trueground.retrieval.base import OpenedRetriever, Progress
+from trueground.retrieval.corpora.reading import CorpusReading, Note
 from trueground.retrieval.index import (
     Index,
     build_index,
@@ -18,7 +18,7 @@ from trueground.retrieval.index import (
     usual_place,
 )
 from trueground.retrieval.index.file import read_index_file
-from trueground.retrieval.index.opening import Part, parts_of
+from trueground.retrieval.index.opening import IndexPart, parts_of
 
 
 class Trial:
@@ -31,7 +31,7 @@ class Trial:
         self,
         source: Path,
         folder: Path,
-        reading: Reading,
+        reading: CorpusReading,
         retrievers: Sequence[str],
         progress: Progress,
         note: Note,
@@ -40,7 +40,7 @@ class Trial:
         that are not there; InputError, MissingExtraError, WriteError.
         """
         self._source, self._folder, self._progress = source, folder, progress
-        self._words = "" if reading == Reading() else f" --passage-words {reading.words}"
+        self._words = "" if reading == CorpusReading() else f" --passage-words {reading.words}"
         found = _there(source, reading, progress)
         if found is None:
             self._check_cheap(parts_of(retrievers))
@@ -57,19 +57,19 @@ class Trial:
             place = self._folder / part.folder
             part.kind.build(place, self.index.passages, part.given, self._progress)
 
-    def open(self, written: str) -> Opened:
+    def open(self, written: str) -> OpenedRetriever:
         """A retriever over the passages; neither its hits nor vectors of questions are kept.
 
         Errors as of Index.open.
         """
 
-        def place(part: Part) -> Path:
+        def place(part: IndexPart) -> Path:
             lacks = self.index.missing([part.written])
             return (self._folder if lacks else self.index.path) / part.folder
 
         return open_unkept(written, self.index.passages, place)
 
-    def _check_cheap(self, parts: Iterable[Part]) -> None:
+    def _check_cheap(self, parts: Iterable[IndexPart]) -> None:
         for part in parts:
             if part.given.model is not None:
                 raise UsageError(
@@ -80,7 +80,7 @@ class Trial:
                 )
 
 
-def _there(source: Path, reading: Reading, progress: Progress) -> Index | None:
+def _there(source: Path, reading: CorpusReading, progress: Progress) -> Index | None:
     """The index that the corpus is or has; None where it has none whose passages are whole."""
     if is_index(source):
         return ready_index(source, [], reading)

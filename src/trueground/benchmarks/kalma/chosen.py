@@ -6,28 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trueground.benchmarks.base import Sources
-from trueground.benchmarks.kalma.knowing import Known
-from trueground.benchmarks.kalma.library import Library
-from trueground.benchmarks.kalma.settings import Settings
-from trueground.benchmarks.kalma.shown import Graphs, graphs_for
-from trueground.benchmarks.kalma.source import Entry
+from trueground.benchmarks.kalma.knowing import KnownQuestions
+from trueground.benchmarks.kalma.library import GraphLibrary
+from trueground.benchmarks.kalma.settings import KalmaSettings
+from trueground.benchmarks.kalma.shown import ShownGraphs, graphs_for
+from trueground.benchmarks.kalma.source import GraphQuestion
 from trueground.errors import InputError
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenQuestions:
     """The questions to ask with their graphs, and what to say of the others.
 
     `library` is the knowledge graph that the graphs come from, where one is asked.
     """
 
-    entries: Sequence[Entry]
-    graphs: Graphs
-    library: Library | None
+    entries: Sequence[GraphQuestion]
+    graphs: ShownGraphs
+    library: GraphLibrary | None
     notices: Sequence[str]
 
 
-def choose(settings: Settings, known: Known, sources: Sources) -> Chosen:
+def choose(settings: KalmaSettings, known: KnownQuestions, sources: Sources) -> ChosenQuestions:
     """Published questions without a graph to show or a minimum set buy no score: they are left out.
 
     Of a user's own all are asked. What a knowledge graph has for a question is not known yet; only
@@ -41,7 +41,7 @@ def choose(settings: Settings, known: Known, sources: Sources) -> Chosen:
         within = numbers if settings.accuracy is not None else numbers[: sources.limit]
         graphs, library = graphs_for(settings, every, within, sources)
         notices = _told(bare, every, "no minimum set", told)
-        return Chosen([every[i] for i in within], graphs, library, notices)
+        return ChosenQuestions([every[i] for i in within], graphs, library, notices)
     shown = graphs_for(settings, every, range(len(every)), sources)[0].get()
     blank = {i for i, own in enumerate(shown) if not own}
     left_out = set() if settings.own else blank | bare
@@ -51,19 +51,21 @@ def choose(settings: Settings, known: Known, sources: Sources) -> Chosen:
     notices = [] if settings.own else _told(blank, every, "no graph to show", told)
     bare = bare if settings.own else bare - blank
     notices += _told(bare, every, "no minimum set", told)
-    return Chosen([every[i] for i in kept], Graphs([shown[i] for i in kept]), None, notices)
+    return ChosenQuestions(
+        [every[i] for i in kept], ShownGraphs([shown[i] for i in kept]), None, notices
+    )
 
 
 _WITHOUT_SETS = "are asked without citation precision, recall and F1."
 
 
-def _told(those: set[int], every: Sequence[Entry], what: str, told: str) -> list[str]:
+def _told(those: set[int], every: Sequence[GraphQuestion], what: str, told: str) -> list[str]:
     if not those:
         return []
     return [f"{len(those):,} of {len(every):,} questions have {what} and {told}"]
 
 
-def _nothing(settings: Settings, known: Known, blank: int) -> str:
+def _nothing(settings: KalmaSettings, known: KnownQuestions, blank: int) -> str:
     total, place = len(known.entries), ", ".join(map(str, known.files))
     if blank < total:
         return (

@@ -9,22 +9,22 @@ from pathlib import Path
 
 from trueground.benchmarks.base import Sources
 from trueground.benchmarks.kalma.minimum import Sets, drawn_sets, read_sets
-from trueground.benchmarks.kalma.settings import Settings
-from trueground.benchmarks.kalma.source import Entry, read_own, read_published
+from trueground.benchmarks.kalma.settings import KalmaSettings
+from trueground.benchmarks.kalma.source import GraphQuestion, read_own, read_published
 from trueground.errors import InputError, UsageError
 from trueground.records import FileInfo
 from trueground.types import Triple
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownQuestions:
     """The questions with their minimum sets.
 
     `minimum` says where the sets come from: a checksum, "synthetic" or "none". `first_round` maps
     ids of questions to that round's knowledge.
     """
 
-    entries: Sequence[Entry]
+    entries: Sequence[GraphQuestion]
     files: Sequence[Path]
     minimum: str
     notices: Sequence[str] = ()
@@ -42,7 +42,7 @@ class Known:
         return any(entry.absent is not None for entry in self.entries)
 
 
-def know(settings: Settings, sources: Sources) -> Known:
+def know(settings: KalmaSettings, sources: Sources) -> KnownQuestions:
     """Read the files that the settings name. UsageError, InputError."""
     entries, files = _entries(settings, sources)
     _check_meta(settings, entries)
@@ -62,7 +62,7 @@ def know(settings: Settings, sources: Sources) -> Known:
         _check_needed(settings)
         minimum, notices = "none", [_NONE]
     files = [*files, settings.minimum] if settings.minimum else files
-    known = Known(entries, files, minimum, [*_misspelt(entries), *notices])
+    known = KnownQuestions(entries, files, minimum, [*_misspelt(entries), *notices])
     return known if settings.first_round is None else _first_round(known, settings.first_round)
 
 
@@ -80,7 +80,7 @@ def _made_up(size: int, seed: int) -> str:
     )
 
 
-def _mixed(what: str, entries: Sequence[Entry], sets: Sets) -> list[str]:
+def _mixed(what: str, entries: Sequence[GraphQuestion], sets: Sets) -> list[str]:
     """That some questions keep the set that stands with them, as there is no other for them."""
     pairs = list(zip(entries, sets, strict=True))
     kept = sum(own is None and entry.minimum is not None for entry, own in pairs)
@@ -93,7 +93,7 @@ def _mixed(what: str, entries: Sequence[Entry], sets: Sets) -> list[str]:
     ]
 
 
-def _misspelt(entries: Sequence[Entry]) -> list[str]:
+def _misspelt(entries: Sequence[GraphQuestion]) -> list[str]:
     counts = Counter(pair for entry in entries for pair in entry.misspelt)
     return [
         f"{number:,} of {len(entries):,} questions have a field {name!r}, which is not read; did "
@@ -102,7 +102,7 @@ def _misspelt(entries: Sequence[Entry]) -> list[str]:
     ]
 
 
-def _check_meta(settings: Settings, entries: Sequence[Entry]) -> None:
+def _check_meta(settings: KalmaSettings, entries: Sequence[GraphQuestion]) -> None:
     """InputError: a question has in `meta` what an option writes there, and metrics read."""
     for option, given, name in (
         ("--rated", settings.rated, "sampled"),
@@ -124,7 +124,7 @@ def _check_drawn(sets: Sets) -> None:
         )
 
 
-def _check_needed(settings: Settings) -> None:
+def _check_needed(settings: KalmaSettings) -> None:
     for wanted, told in (
         (settings.remove is not None, "--remove takes pieces of the minimum sets away"),
         (settings.accuracy is not None, "--retrieval-accuracy starts from the gold graphs"),
@@ -138,7 +138,7 @@ def _check_needed(settings: Settings) -> None:
             )
 
 
-def _entries(settings: Settings, sources: Sources) -> tuple[list[Entry], list[Path]]:
+def _entries(settings: KalmaSettings, sources: Sources) -> tuple[list[GraphQuestion], list[Path]]:
     """The questions; several runs of one command read a file once.
 
     Files of minimum sets may name a published entry by its other question.
@@ -155,12 +155,12 @@ def _entries(settings: Settings, sources: Sources) -> tuple[list[Entry], list[Pa
     return list(entries), list(files)
 
 
-def _with(entries: Sequence[Entry], sets: Sets) -> list[Entry]:
+def _with(entries: Sequence[GraphQuestion], sets: Sets) -> list[GraphQuestion]:
     pairs = zip(entries, sets, strict=True)
     return [e if own is None else replace(e, minimum=own) for e, own in pairs]
 
 
-def _first_round(known: Known, path: Path) -> Known:
+def _first_round(known: KnownQuestions, path: Path) -> KnownQuestions:
     sets = read_sets(path, known.entries)
     pairs = list(zip(known.entries, sets, strict=True))
     needed = [own for entry, own in pairs if entry.minimum is not None]

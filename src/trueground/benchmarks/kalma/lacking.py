@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trueground.benchmarks.kalma.removing import without
-from trueground.benchmarks.kalma.settings import Settings
+from trueground.benchmarks.kalma.settings import KalmaSettings
 from trueground.benchmarks.kalma.shown import Shown, named
-from trueground.benchmarks.kalma.source import Entry
+from trueground.benchmarks.kalma.source import GraphQuestion
 from trueground.text.citations.triples import plain
 from trueground.types import Triple
 
 
 def lacking(
-    settings: Settings,
-    entries: Sequence[Entry],
+    settings: KalmaSettings,
+    entries: Sequence[GraphQuestion],
     shown: Shown,
     staying: Mapping[str, Sequence[Triple]],
 ) -> list[str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 1_000
 
 
-class Library:
+class GraphLibrary:
     """Answers from a knowledge graph, each kept for the tasks that ask the same.
 
     What tasks want they say beforehand (`want`); the first of them that asks has all of it fetched,

@@ -9,7 +9,7 @@ from typing import Any
 
 from trueground.benchmarks.kalma.draws import ranked
 from trueground.benchmarks.kalma.rows import read_items, refused, wrong
-from trueground.benchmarks.kalma.source import Entry, question_key
+from trueground.benchmarks.kalma.source import GraphQuestion, question_key
 from trueground.errors import InputError
 from trueground.records.problems import Problem
 from trueground.records.shape import to_record
@@ -33,7 +33,7 @@ TRIVIAL = frozenset(
 )
 
 
-def read_sets(path: Path, entries: Sequence[Entry]) -> Sets:
+def read_sets(path: Path, entries: Sequence[GraphQuestion]) -> Sets:
     """Each entry's set in the file, None where it has none; questions are told apart by their text.
 
     A question that stands there once is for every entry that asks it; one that stands there several
@@ -53,7 +53,7 @@ def read_sets(path: Path, entries: Sequence[Entry]) -> Sets:
     return sets
 
 
-def drawn_sets(entries: Sequence[Entry], size: int, seed: int) -> Sets:
+def drawn_sets(entries: Sequence[GraphQuestion], size: int, seed: int) -> Sets:
     """For each entry `size` triples of its graphs, or all that are not trivial, in drawn order.
 
     A larger size only adds. None for an entry without such triples.
@@ -61,7 +61,7 @@ def drawn_sets(entries: Sequence[Entry], size: int, seed: int) -> Sets:
     return [_drawn(entry, size, seed) for entry in entries]
 
 
-def _drawn(entry: Entry, size: int, seed: int) -> tuple[Triple, ...] | None:
+def _drawn(entry: GraphQuestion, size: int, seed: int) -> tuple[Triple, ...] | None:
     triples = {
         triple_key((str(graph["qid"]), name, value)): [str(graph["qid"]), name, value]
         for graph in entry.graphs or ()
@@ -73,7 +73,7 @@ def _drawn(entry: Entry, size: int, seed: int) -> tuple[Triple, ...] | None:
 
 
 def _matched(
-    path: Path, entries: Sequence[Entry], found: Mapping[str, list[tuple[Triple, ...]]]
+    path: Path, entries: Sequence[GraphQuestion], found: Mapping[str, list[tuple[Triple, ...]]]
 ) -> Sets:
     named = [next((name for name in entry.names if name in found), None) for entry in entries]
     counts = Counter(named)

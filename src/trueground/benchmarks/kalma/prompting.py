@@ -29,7 +29,7 @@ _NOTHING = "(no information)"
 
 
 @dataclass(frozen=True)
-class Demonstration:
+class GraphDemonstration:
     """A question with its graphs and the answer that a model should give."""
 
     file: PromptFile
@@ -43,7 +43,7 @@ class KalmaPrompt:
     """What is sent for a question."""
 
     prompt: Prompt
-    demonstration: Demonstration | None
+    demonstration: GraphDemonstration | None
 
     @property
     def files(self) -> tuple[PromptFile, ...]:
@@ -83,7 +83,7 @@ def make_prompt(path: Path | None, demonstration: str | None) -> KalmaPrompt:
     return KalmaPrompt(prompt, _read(file.name, data))
 
 
-def _read(name: str, data: bytes) -> Demonstration:
+def _read(name: str, data: bytes) -> GraphDemonstration:
     place = f"the demonstration {name}"
     try:
         row = decode_row(data.removeprefix(b"\xef\xbb\xbf"), _EXPECTED)
@@ -96,4 +96,4 @@ def _read(name: str, data: bytes) -> Demonstration:
     if not (record.question and record.response.strip()) or record.knowledge is None:
         raise wrong(place, row, _EXPECTED)
     file = PromptFile(name, sha256(data).hexdigest())
-    return Demonstration(file, record.question, tuple(record.knowledge), record.response)
+    return GraphDemonstration(file, record.question, tuple(record.knowledge), record.response)

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trueground.benchmarks.base import Question, Sources
-from trueground.benchmarks.kalma.chosen import Chosen
+from trueground.benchmarks.kalma.chosen import ChosenQuestions
 from trueground.benchmarks.kalma.draws import ranked
-from trueground.benchmarks.kalma.knowing import Known
+from trueground.benchmarks.kalma.knowing import KnownQuestions
 from trueground.benchmarks.kalma.lacking import lacking
 from trueground.benchmarks.kalma.prompting import KalmaPrompt
 from trueground.benchmarks.kalma.removing import without
 from trueground.benchmarks.kalma.replacing import replaced
-from trueground.benchmarks.kalma.settings import Settings
+from trueground.benchmarks.kalma.settings import KalmaSettings
 from trueground.types import Record
 
 
-class Questions:
+class GraphQuestions:
     """Streams the questions. The first call fetches, removes and replaces, once.
 
     It adds to `notices` what the graphs lack, and tells all of them, before anything is asked.
@@ -25,10 +25,10 @@ class Questions:
 
     def __init__(
         self,
-        settings: Settings,
-        chosen: Chosen,
+        settings: KalmaSettings,
+        chosen: ChosenQuestions,
         prompt: KalmaPrompt,
-        known: Known,
+        known: KnownQuestions,
         sources: Sources,
         notices: list[str],
     ) -> None:

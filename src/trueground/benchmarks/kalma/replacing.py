@@ -10,14 +10,14 @@ from collections.abc import Sequence
 
 from trueground.benchmarks.kalma.draws import number, ranked
 from trueground.benchmarks.kalma.shown import Shown
-from trueground.benchmarks.kalma.source import Entry
+from trueground.benchmarks.kalma.source import GraphQuestion
 from trueground.errors import InputError
 from trueground.text.citations.triples import plain
 from trueground.types import Graph
 
 
 def replaced(
-    entries: Sequence[Entry], shown: Shown, accuracy: int, seed: int
+    entries: Sequence[GraphQuestion], shown: Shown, accuracy: int, seed: int
 ) -> tuple[Shown, list[int]]:
     """The graphs of which `accuracy` percent of all are right, and how many of each are wrong.
 
@@ -42,7 +42,7 @@ def _right(total: int, accuracy: int) -> int:
     return (2 * total * accuracy + 100) // 200
 
 
-def _pool(entries: Sequence[Entry], shown: Shown) -> list[Graph]:
+def _pool(entries: Sequence[GraphQuestion], shown: Shown) -> list[Graph]:
     """Each entity's graph once: those shown with a question, then those that came with one."""
     found: dict[str, Graph] = {}
     came = [list(entry.graphs or ()) for entry in entries]
@@ -52,7 +52,7 @@ def _pool(entries: Sequence[Entry], shown: Shown) -> list[Graph]:
 
 
 def _irrelevant(
-    entry: Entry,
+    entry: GraphQuestion,
     graphs: Sequence[Graph],
     places: Sequence[int],
     pool: Sequence[Graph],

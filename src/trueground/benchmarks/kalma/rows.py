@@ -37,11 +37,11 @@ def read_items(path: Path, expected: str) -> Iterator[tuple[str, Any]]:
 
 def wrong(place: str, found: Any, expected: str) -> InputError:
     """The error to raise; `found` is a value, or the words for it."""
-    told = found if isinstance(found, Words) else describe(found)
+    told = found if isinstance(found, FoundWords) else describe(found)
     return InputError(f"{place}: found {told}; expected {expected}")
 
 
-class Words(str):
+class FoundWords(str):
     """What was found, in words."""
 
     __slots__ = ()

@@ -23,7 +23,7 @@ _HOTTEST = 2.0
 
 
 @dataclass(frozen=True)
-class Settings:
+class KalmaSettings:
     """A task with its options read; None where the user has said nothing.
 
     `knowledge` is what the model is shown: "given", "gold" or "linked". `types` are names or ids of
@@ -66,13 +66,13 @@ class Settings:
         return Params(temperature=at, max_tokens=MAX_TOKENS)
 
 
-def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
+def read_settings(task: str, options: Mapping[str, Value]) -> KalmaSettings:
     """The settings of a task; UsageError for values that cannot be meant, alone or together."""
     _check_together(options)
     accuracy = number_of(options, "retrieval-accuracy", 0)
     if accuracy is not None and accuracy > 100:
         raise UsageError(f"--retrieval-accuracy {accuracy}: expected a percentage, 0 to 100")
-    return Settings(
+    return KalmaSettings(
         task=task,
         knowledge=_knowledge(options),
         graph=text_of(options, "graph"),

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trueground.benchmarks.base import Sources
-from trueground.benchmarks.kalma.library import Library
-from trueground.benchmarks.kalma.settings import Settings
-from trueground.benchmarks.kalma.source import Entry
+from trueground.benchmarks.kalma.library import GraphLibrary
+from trueground.benchmarks.kalma.settings import KalmaSettings
+from trueground.benchmarks.kalma.source import GraphQuestion
 from trueground.errors import UsageError
 from trueground.text.citations.triples import plain
 from trueground.types import Graph
@@ -21,7 +21,7 @@ Shown = list[list[Graph]]
 
 
 @dataclass
-class Graphs:
+class ShownGraphs:
     """The graphs of each question, or how to come by them; `unknown`: a dry run did not ask."""
 
     ready: Shown | None = None
@@ -37,15 +37,18 @@ class Graphs:
 
 
 def graphs_for(
-    settings: Settings, every: Sequence[Entry], numbers: Sequence[int], sources: Sources
-) -> tuple[Graphs, Library | None]:
+    settings: KalmaSettings,
+    every: Sequence[GraphQuestion],
+    numbers: Sequence[int],
+    sources: Sources,
+) -> tuple[ShownGraphs, GraphLibrary | None]:
     """The graphs of the entries with these numbers, and the knowledge graph that they come from.
 
     Without --graph that is made of the graphs of every entry. UsageError, GraphError.
     """
     if not settings.asks_graph:
         shown = given(every) if settings.knowledge == "given" else gold(every, None)
-        return Graphs([shown[i] for i in numbers]), None
+        return ShownGraphs([shown[i] for i in numbers]), None
     library = _library(settings, every, sources)
     entries = [every[i] for i in numbers]
     if settings.knowledge == "gold":
@@ -62,16 +65,16 @@ def graphs_for(
             return gold(entries, library)
         return library.linked([entry.question for entry in entries])
 
-    graphs = Graphs(make=make)
+    graphs = ShownGraphs(make=make)
     return graphs, library
 
 
-def given(entries: Sequence[Entry]) -> Shown:
+def given(entries: Sequence[GraphQuestion]) -> Shown:
     """The graphs that come with each question."""
     return [list(entry.graphs or ()) for entry in entries]
 
 
-def gold(entries: Sequence[Entry], library: Library | None) -> Shown:
+def gold(entries: Sequence[GraphQuestion], library: GraphLibrary | None) -> Shown:
     """The graph of every entity that a question's minimum set names, in the set's order.
 
     Without `library` they are the question's own, else those that came with another question. An
@@ -90,22 +93,24 @@ def gold(entries: Sequence[Entry], library: Library | None) -> Shown:
     return shown
 
 
-def _library(settings: Settings, entries: Sequence[Entry], sources: Sources) -> Library:
+def _library(
+    settings: KalmaSettings, entries: Sequence[GraphQuestion], sources: Sources
+) -> GraphLibrary:
     """That of all tasks of the command that take graphs from the same place in the same way."""
     written, place = settings.graph, (settings.task, sources.data)
     key = ("kalma graph", written or place, settings.recognizer, settings.types)
     if key not in sources.shared:
-        sources.shared[key] = Library(
+        sources.shared[key] = GraphLibrary(
             lambda: _opened(written, entries, sources.cache),
             settings.recognizer,
             settings.types,
             sources,
         )
-    found: Library = sources.shared[key]
+    found: GraphLibrary = sources.shared[key]
     return found
 
 
-def _opened(written: str | None, entries: Sequence[Entry], cache: bool) -> KnowledgeGraph:
+def _opened(written: str | None, entries: Sequence[GraphQuestion], cache: bool) -> KnowledgeGraph:
     """The knowledge graph that a user wrote, or all graphs of the data. UsageError, GraphError."""
     if written is not None:
         from trueground.graph.opening import open_graph
@@ -119,12 +124,12 @@ def _opened(written: str | None, entries: Sequence[Entry], cache: bool) -> Knowl
     return JsonGraph.of(graphs)
 
 
-def named(entry: Entry) -> list[str]:
+def named(entry: GraphQuestion) -> list[str]:
     """The entities that the minimum set of a question names, in its order."""
     return list(dict.fromkeys(plain(triple[0]) for triple in entry.minimum or ()))
 
 
-def _all_graphs(entries: Sequence[Entry]) -> dict[str, Graph]:
+def _all_graphs(entries: Sequence[GraphQuestion]) -> dict[str, Graph]:
     found: dict[str, Graph] = {}
     for entry in entries:
         for graph in entry.graphs or ():

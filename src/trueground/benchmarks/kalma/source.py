@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from trueground.benchmarks.kalma.rows import Words, read_items, refused, wrong
+from trueground.benchmarks.kalma.rows import FoundWords, read_items, refused, wrong
 from trueground.benchmarks.published_files import PublishedFiles
 from trueground.errors import InputError, UsageError
 from trueground.records.mapping import FIELDS
@@ -30,7 +30,7 @@ _OF_ANSWERS = ("response", "response_facts", "model", "human", "failure")
 
 
 @dataclass(frozen=True)
-class Entry:
+class GraphQuestion:
     """One question. `graphs` come with it; None where the file says nothing of a field.
 
     `names` are all texts under which files of minimum sets may name it; `misspelt` pairs fields
@@ -55,7 +55,7 @@ def question_key(question: str) -> str:
 
 def read_published(
     task: str, data: Path | None, *, both: bool = False
-) -> tuple[list[Entry], list[Path]]:
+) -> tuple[list[GraphQuestion], list[Path]]:
     """The entries of a task, and the files that were read; ids are the entries' numbers, from 0.
 
     An entry stands in both files at the same place: with `both` the other file, where it is there,
@@ -76,7 +76,7 @@ def read_published(
     return [replace(one, question=_unprefixed(one.question)) for one in entries], files
 
 
-def read_own(data: Path | None) -> tuple[list[Entry], list[Path]]:
+def read_own(data: Path | None) -> tuple[list[GraphQuestion], list[Path]]:
     """A user's questions. UsageError: no file is named; InputError."""
     if data is None:
         raise UsageError(
@@ -85,7 +85,7 @@ def read_own(data: Path | None) -> tuple[list[Entry], list[Path]]:
     return read_entries(data), [data]
 
 
-def read_entries(path: Path) -> list[Entry]:
+def read_entries(path: Path) -> list[GraphQuestion]:
     """Every entry in its order; one without an id has its number, from 0. InputError."""
     entries = [
         _entry(place, item, number)
@@ -101,7 +101,7 @@ def read_entries(path: Path) -> list[Entry]:
     return entries
 
 
-def _entry(place: str, item: Any, number: int) -> Entry:
+def _entry(place: str, item: Any, number: int) -> GraphQuestion:
     if isinstance(item, list):
         if len(item) != 2:
             raise wrong(place, item, _EXPECTED)
@@ -111,8 +111,8 @@ def _entry(place: str, item: Any, number: int) -> Entry:
     record = _record(place, item, number)
     question = (record.question or "").strip()
     if not question:
-        raise wrong(place, Words("no question"), _EXPECTED)
-    return Entry(
+        raise wrong(place, FoundWords("no question"), _EXPECTED)
+    return GraphQuestion(
         record.id,
         question,
         None if record.knowledge is None else tuple(_unique(place, record.knowledge)),
@@ -146,7 +146,9 @@ def _unique(place: str, graphs: list[Graph]) -> Iterator[Graph]:
         qid = plain(str(graph["qid"]))
         if not qid or qid in seen:
             what = f"the qid {qid!r} twice" if qid else "a blank qid"
-            raise wrong(f"{place}, field 'knowledge[{number}]'", Words(what), "each entity once")
+            raise wrong(
+                f"{place}, field 'knowledge[{number}]'", FoundWords(what), "each entity once"
+            )
         seen.add(qid)
         yield graph
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 from trueground.benchmarks.base import Sources, Task, Value
 from trueground.benchmarks.kalma.chosen import choose
-from trueground.benchmarks.kalma.knowing import Known, know
-from trueground.benchmarks.kalma.library import Library
+from trueground.benchmarks.kalma.knowing import KnownQuestions, know
+from trueground.benchmarks.kalma.library import GraphLibrary
 from trueground.benchmarks.kalma.prompting import KalmaPrompt, make_prompt
-from trueground.benchmarks.kalma.questions import Questions
+from trueground.benchmarks.kalma.questions import GraphQuestions
 from trueground.benchmarks.kalma.settings import (
     ANY_TYPE,
     NO_DEMONSTRATION,
-    Settings,
+    KalmaSettings,
     read_settings,
 )
 from trueground.records import FileInfo
@@ -63,12 +63,12 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
         params=settings.params,
         files=tuple(FileInfo.of(str(file), file) for file in known.files),
         prompts=prompt.files,
-        questions=Questions(settings, chosen, prompt, known, sources, notices),
+        questions=GraphQuestions(settings, chosen, prompt, known, sources, notices),
         notices=notices,
     )
 
 
-def _metrics(settings: Settings, known: Known) -> tuple[str, ...]:
+def _metrics(settings: KalmaSettings, known: KnownQuestions) -> tuple[str, ...]:
     names = _CORRECTNESS + _AGAINST_MINIMUM * known.has_minimum
     found = (*names, "alignment")
     if settings.remove or known.has_absent:
@@ -79,7 +79,10 @@ def _metrics(settings: Settings, known: Known) -> tuple[str, ...]:
 
 
 def _options(
-    settings: Settings, known: Known, prompt: KalmaPrompt, library: Library | None
+    settings: KalmaSettings,
+    known: KnownQuestions,
+    prompt: KalmaPrompt,
+    library: GraphLibrary | None,
 ) -> dict[str, Value]:
     """The options that fix the questions; numbers as text."""
     shown = prompt.demonstration

@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from trueground.benchmarks.truly_ground.contexts import shown
 from trueground.benchmarks.truly_ground.lengths import TokenCounter
-from trueground.benchmarks.truly_ground.source import Item
+from trueground.benchmarks.truly_ground.source import VersionQuestion
 from trueground.errors import UsageError
 from trueground.retrieval.distractors import fill
 from trueground.types import Passage
 
 Chosen = list[Sequence[Passage]]
-Written = Callable[[Item, Sequence[Passage]], str]
+Written = Callable[[VersionQuestion, Sequence[Passage]], str]
 _SHOWN = 5
 _BETWEEN = 8  # tokens between two contexts, at most
 
 
 def within_budget(
-    items: Sequence[Item], ranked: Chosen, budget: int, counter: TokenCounter
+    items: Sequence[VersionQuestion], ranked: Chosen, budget: int, counter: TokenCounter
 ) -> Chosen:
     """The nearest distractors that fit; `budget` holds all contexts, and the gold ones always stay.
 
@@ -35,7 +35,11 @@ def within_budget(
 
 
 def within_cap(
-    items: Sequence[Item], chosen: Chosen, cap: int, counter: TokenCounter, written: Written
+    items: Sequence[VersionQuestion],
+    chosen: Chosen,
+    cap: int,
+    counter: TokenCounter,
+    written: Written,
 ) -> Chosen:
     """The farthest distractors taken away until every prompt, as `written`, has `cap` tokens.
 

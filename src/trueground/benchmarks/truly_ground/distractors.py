@@ -13,15 +13,15 @@ from trueground.benchmarks.base import Value
 from trueground.benchmarks.truly_ground.contexts import pages
 from trueground.benchmarks.truly_ground.jsonfile import read_object
 from trueground.benchmarks.truly_ground.names import USUAL_SET
-from trueground.benchmarks.truly_ground.settings import MINED_BUDGET, Settings
+from trueground.benchmarks.truly_ground.settings import MINED_BUDGET, TrulyGroundSettings
 from trueground.benchmarks.truly_ground.source import (
     DISTRACTORS,
     META,
     TEXTS,
     TITLES,
     VERSIONS,
-    Fields,
-    Item,
+    VersionFields,
+    VersionQuestion,
     find_file,
     look_for,
     read_items,
@@ -54,12 +54,12 @@ class Distractors(Protocol):
         """Tokens of all contexts together; None: all distractors are shown."""
         ...
 
-    def ranked(self, items: Sequence[Item]) -> Ranked:
+    def ranked(self, items: Sequence[VersionQuestion]) -> Ranked:
         """For each question its distractors, the nearest first. InputError."""
         ...
 
 
-def make_distractors(settings: Settings, data: Path | None) -> Distractors:
+def make_distractors(settings: TrulyGroundSettings, data: Path | None) -> Distractors:
     """As the options say; without a word the data's own file, or else mined by bm25."""
     path = settings.distractors
     if path is None and settings.retriever is None and settings.corpus is None:
@@ -77,7 +77,7 @@ def make_distractors(settings: Settings, data: Path | None) -> Distractors:
 class Published:
     """The file {qId: {SET: [context, …]}}; all of a set, unless there is a budget."""
 
-    def __init__(self, path: Path, settings: Settings) -> None:
+    def __init__(self, path: Path, settings: TrulyGroundSettings) -> None:
         self.options: dict[str, Value] = {
             "distractors": settings.distractor_set,
             "retriever": None,
@@ -89,12 +89,12 @@ class Published:
             what = "is no file" if path.exists() else "does not exist"
             raise InputError(f"--distractors {path} {what}; name a file as the publisher's")
 
-    def ranked(self, items: Sequence[Item]) -> Ranked:
+    def ranked(self, items: Sequence[VersionQuestion]) -> Ranked:
         """Without doubles, and without a text that is a gold context too."""
         entries = read_object(self._path)
         found: Ranked = []
         for item in items:
-            fields = Fields(self._path, item.id, entries.get(item.id))
+            fields = VersionFields(self._path, item.id, entries.get(item.id))
             if self._set not in fields.entry:
                 sets = ", ".join(fields.entry) or "none"
                 raise fields.wrong(self._set, f"no such set; there are: {sets}", "a list of str")
@@ -107,7 +107,7 @@ class Published:
 class Mined:
     """The nearest passages of a corpus, without those of pages that hold a gold context."""
 
-    def __init__(self, settings: Settings, data: Path | None) -> None:
+    def __init__(self, settings: TrulyGroundSettings, data: Path | None) -> None:
         self._corpus, self.files = _read(settings.corpus, data)
         self._opened = open_over(settings.retriever or "bm25", self._corpus)
         self._top = settings.top
@@ -122,7 +122,7 @@ class Mined:
             "top": str(settings.top),
         }
 
-    def ranked(self, items: Sequence[Item]) -> Ranked:
+    def ranked(self, items: Sequence[VersionQuestion]) -> Ranked:
         """The same for both versions of a question: pages are those of either version."""
         originals = {one.id: one for one in read_items(*self._originals)} if self._originals else {}
         gold = [_gold(item, originals.get(item.id)) for item in items]
@@ -136,7 +136,7 @@ class Mined:
         return [[passages[index] for index in indices] for indices in mined]
 
 
-def _gold(item: Item, original: Item | None) -> Gold:
+def _gold(item: VersionQuestion, original: VersionQuestion | None) -> Gold:
     contexts = (*item.gold, *(original.gold if original else ()))
     return Gold(tuple(sorted(pages(contexts))), tuple(one.text for one in contexts))
 

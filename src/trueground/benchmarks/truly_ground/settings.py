@@ -30,7 +30,7 @@ _OF_DISTRACTORS = ("distractors", "retriever", "corpus", "budget")
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrulyGroundSettings:
     """A task with its options read; None where the user has said nothing.
 
     `version` is that of the questions and gold contexts, `original` or `conflict`.
@@ -71,7 +71,7 @@ class Settings:
         return _PRESETS[self.preset]
 
 
-def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
+def read_settings(task: str, options: Mapping[str, Value]) -> TrulyGroundSettings:
     """The settings of a task; UsageError for values that cannot be meant, alone or together."""
     distractors, corpus = path_of(options, "distractors"), path_of(options, "corpus")
     retriever = text_of(options, "retriever")
@@ -84,7 +84,7 @@ def read_settings(task: str, options: Mapping[str, Value]) -> Settings:
         raise UsageError("--corpus is for mining with --retriever; --distractors needs none")
     if task == "no-context":
         _check_unused(options)
-    return Settings(
+    return TrulyGroundSettings(
         task=task,
         preset=str(options["preset"]),
         distractors=distractors,

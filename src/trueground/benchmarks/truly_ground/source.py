@@ -27,7 +27,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True)
-class Item:
+class VersionQuestion:
     """One question of one version; `popularity`, `contexts` and `answer` are its three factors."""
 
     id: str
@@ -40,14 +40,16 @@ class Item:
     answer: str
 
 
-def read_items(questions: Path, meta: Path) -> list[Item]:
+def read_items(questions: Path, meta: Path) -> list[VersionQuestion]:
     """Every question, in the order of the numbers in their ids: the same in both versions.
 
     InputError: what is missing or wrong, and where.
     """
     factors, entries = read_object(meta), read_object(questions)
     return [
-        _item(Fields(questions, key, entries[key]), Fields(meta, key, factors.get(key)))
+        _item(
+            VersionFields(questions, key, entries[key]), VersionFields(meta, key, factors.get(key))
+        )
         for key in sorted(entries, key=_natural)
     ]
 
@@ -57,7 +59,7 @@ def _natural(key: str) -> tuple[list[str], list[int], str]:
     return _DIGITS.split(key), [int(number) for number in _DIGITS.findall(key)], key
 
 
-class Fields:
+class VersionFields:
     """One entry, read field by field; each error names file, question, field, found, expected."""
 
     def __init__(self, file: Path, key: str, entry: Any) -> None:
@@ -127,7 +129,7 @@ class Fields:
         return text
 
 
-def _item(fields: Fields, meta: Fields) -> Item:
+def _item(fields: VersionFields, meta: VersionFields) -> VersionQuestion:
     if (own := fields.text("qId")) != fields.key:
         raise fields.wrong("qId", describe(own), f"{fields.key!r}, as the key of the entry")
     definite = meta.flag("has_answer")
@@ -139,7 +141,7 @@ def _item(fields: Fields, meta: Fields) -> Item:
     for name, found in (("atomic_texts", facts), ("context_list", gold)):
         if not found:
             raise fields.wrong(name, "nothing but blanks", "one text or more")
-    return Item(
+    return VersionQuestion(
         id=fields.key,
         question=fields.text("qText"),
         references=_references(fields, definite),
@@ -151,7 +153,7 @@ def _item(fields: Fields, meta: Fields) -> Item:
     )
 
 
-def _references(fields: Fields, definite: bool) -> tuple[str, ...]:
+def _references(fields: VersionFields, definite: bool) -> tuple[str, ...]:
     text = fields.text("answer", blank=True)
     if text and not definite:
         raise fields.wrong("answer", describe(text), "nothing, as has_answer is false")

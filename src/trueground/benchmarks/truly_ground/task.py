@@ -12,8 +12,14 @@ from trueground.benchmarks.truly_ground.distractors import Distractors, Ranked, 
 from trueground.benchmarks.truly_ground.lengths import TokenCounter, make_counter
 from trueground.benchmarks.truly_ground.placing import placed
 from trueground.benchmarks.truly_ground.prompting import make_prompt
-from trueground.benchmarks.truly_ground.settings import Settings, read_settings
-from trueground.benchmarks.truly_ground.source import META, VERSIONS, Item, find_file, read_items
+from trueground.benchmarks.truly_ground.settings import TrulyGroundSettings, read_settings
+from trueground.benchmarks.truly_ground.source import (
+    META,
+    VERSIONS,
+    VersionQuestion,
+    find_file,
+    read_items,
+)
 from trueground.errors import UsageError
 from trueground.models.base import Message
 from trueground.models.prompts import Prompt
@@ -49,11 +55,11 @@ def prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
         params=settings.params,
         files=tuple(FileInfo.of(str(file), file) for file in used),
         prompts=(prompt.file,),
-        questions=_Questions(settings, files, distractors, counter, prompt),
+        questions=_VersionQuestions(settings, files, distractors, counter, prompt),
     )
 
 
-def _metrics(settings: Settings) -> tuple[str, ...]:
+def _metrics(settings: TrulyGroundSettings) -> tuple[str, ...]:
     """The metrics by their keys, the headline first; the earlier definitions last."""
     fluency = ("fluency(items=free-form)",) if settings.fluency else ()
     how = _PAPER if settings.preset == "paper" else _EVERY
@@ -68,7 +74,7 @@ def _metrics(settings: Settings) -> tuple[str, ...]:
 
 
 def _options(
-    settings: Settings, distractors: Distractors | None, counter: TokenCounter | None
+    settings: TrulyGroundSettings, distractors: Distractors | None, counter: TokenCounter | None
 ) -> dict[str, Value]:
     """The options that fix the questions; numbers as text."""
     cap = settings.input_cap
@@ -87,12 +93,12 @@ def _options(
     return found
 
 
-class _Questions:
+class _VersionQuestions:
     """Streams the questions. The first call reads, mines and checks everything, once."""
 
     def __init__(
         self,
-        settings: Settings,
+        settings: TrulyGroundSettings,
         files: tuple[Path, Path],
         distractors: Distractors | None,
         counter: TokenCounter | None,
@@ -103,7 +109,7 @@ class _Questions:
         self._distractors = distractors
         self._counter = counter
         self._prompt = prompt
-        self._made: list[tuple[Item, Sequence[Passage]]] | None = None
+        self._made: list[tuple[VersionQuestion, Sequence[Passage]]] | None = None
 
     def __call__(self) -> Iterator[Question]:
         if self._made is None:
@@ -113,7 +119,7 @@ class _Questions:
         for item, others in self._made:
             yield Question(self._record(item, others), self._messages(item, others))
 
-    def _others(self, items: Sequence[Item]) -> Ranked:
+    def _others(self, items: Sequence[VersionQuestion]) -> Ranked:
         """Each question's distractors, as many as fit."""
         found: Ranked = [() for _ in items]
         if self._distractors is not None:
@@ -131,20 +137,20 @@ class _Questions:
             )
         return found
 
-    def _contexts(self, item: Item, others: Sequence[Passage]) -> list[Passage]:
+    def _contexts(self, item: VersionQuestion, others: Sequence[Passage]) -> list[Passage]:
         settings = self._settings
         return placed(item.gold, others, settings.position, settings.seed, item.id)
 
-    def _messages(self, item: Item, others: Sequence[Passage]) -> tuple[Message, ...]:
+    def _messages(self, item: VersionQuestion, others: Sequence[Passage]) -> tuple[Message, ...]:
         places = {"question": item.question}
         if not self._settings.closed_book:
             places["context"] = together(self._contexts(item, others))
         return self._prompt.fill(places)
 
-    def _text(self, item: Item, others: Sequence[Passage]) -> str:
+    def _text(self, item: VersionQuestion, others: Sequence[Passage]) -> str:
         return "\n".join(message.content for message in self._messages(item, others))
 
-    def _record(self, item: Item, others: Sequence[Passage]) -> Record:
+    def _record(self, item: VersionQuestion, others: Sequence[Passage]) -> Record:
         settings = self._settings
         record = Record(
             id=item.id,

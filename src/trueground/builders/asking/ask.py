@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from trueground.builders.asking.asked import CALL_FAILED, REASONS, Asked, whole
+from trueground.builders.asking.asked import CALL_FAILED, REASONS, AskedModel, whole
 from trueground.builders.asking.jsonreply import Unreadable, read_object
-from trueground.builders.asking.replies import Paid, ReplyLog
+from trueground.builders.asking.replies import PaidReply, ReplyLog
 from trueground.builders.asking.schemas import (
     as_parameter,
     as_text,
@@ -18,7 +18,7 @@ from trueground.builders.asking.schemas import (
     refuses_schema,
     schema_of,
 )
-from trueground.builders.asking.scores import Scores
+from trueground.builders.asking.scores import PaidScorer
 from trueground.builders.fallen import Fallen
 from trueground.errors import UsageError
 from trueground.models.asker import Spent
@@ -28,7 +28,7 @@ from trueground.models.calls import Calls
 from trueground.net.cache import ResponseCache
 from trueground.types import Status
 
-__all__ = ["CALL_FAILED", "REASONS", "Ask", "Asked", "no_objection"]
+__all__ = ["CALL_FAILED", "REASONS", "Ask", "AskedModel", "no_objection"]
 
 T = TypeVar("T", bound=msgspec.Struct)
 _AGAIN = (
@@ -53,14 +53,14 @@ class Ask:
 
     def __init__(
         self,
-        models: Mapping[str, Asked],
+        models: Mapping[str, AskedModel],
         cache: ResponseCache | None,
         scorer: Any = None,
         paid: ReplyLog | None = None,
         scored: Spent | None = None,
     ) -> None:
         self.models = models
-        self.scores = None if scorer is None else Scores(scorer, cache, paid, scored or Spent())
+        self.scores = None if scorer is None else PaidScorer(scorer, cache, paid, scored or Spent())
         self._cache = cache
         self._paid = paid
         self._calls = {role: Calls(asked.model) for role, asked in models.items()}
@@ -172,7 +172,7 @@ class Ask:
         await self._calls[role].check_reached(reply, _ADVICE)
         return reply
 
-    def _recalled(self, asked: Asked, key: str) -> Reply | None:
+    def _recalled(self, asked: AskedModel, key: str) -> Reply | None:
         if not asked.model.cacheable:
             return None
         paid = self._paid.get(key) if self._paid is not None else None
@@ -186,7 +186,7 @@ class Ask:
         if not model.cacheable:
             return
         if self._paid is not None:
-            self._paid.put(Paid(key, role, model.name, reply))
+            self._paid.put(PaidReply(key, role, model.name, reply))
         if self._cache is not None:
             remember(self._cache, key, model.name, reply)
 

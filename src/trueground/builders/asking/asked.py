@@ -25,7 +25,7 @@ REASONS: Mapping[str, str] = {
 
 
 @dataclass
-class Asked:
+class AskedModel:
     """A model that has a role, and how it is asked."""
 
     model: ChatModel

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from trueground.builders.asking.ask import Asked
+from trueground.builders.asking.ask import AskedModel
 from trueground.builders.base import Builder
 from trueground.errors import UsageError, unknown_name
 from trueground.models.asker import OPTIONS
@@ -20,7 +20,7 @@ _OWN = ("temperature", "max_tokens")
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class EndpointDefaults:
     """What holds for every model that does not say otherwise in its parentheses."""
 
     base_url: str | None = None
@@ -51,8 +51,8 @@ class Endpoint:
 
 
 def make_models(
-    builder: Builder, written: Mapping[str, str | ChatModel], endpoint: Endpoint
-) -> dict[str, Asked]:
+    builder: Builder, written: Mapping[str, str | ChatModel], endpoint: EndpointDefaults
+) -> dict[str, AskedModel]:
     """A model for each role that was given one: `NAME` or `NAME(base_url=URL,api_key_env=KEY,…)`.
 
     The first role writes: its temperature is the endpoint's own, or --temperature; all others judge
@@ -78,7 +78,9 @@ def option_of(builder: Builder, role: str) -> str:
     return "--model" if role == builder.roles[0].name else f"--{role}-model"
 
 
-def _made(role: str, written: str | ChatModel, endpoint: Endpoint, *, writes: bool) -> Asked:
+def _made(
+    role: str, written: str | ChatModel, endpoint: EndpointDefaults, *, writes: bool
+) -> AskedModel:
     warm = None if endpoint.temperature is None else float(endpoint.temperature)
     cold = warm if writes else 0.0
     params = Params(
@@ -88,7 +90,7 @@ def _made(role: str, written: str | ChatModel, endpoint: Endpoint, *, writes: bo
         extra=dict(endpoint.extra),
     )
     if not isinstance(written, str):
-        return Asked(written, params)
+        return AskedModel(written, params)
     name, given = parse_model_part(role.replace("_", "-"), written)
     given.check((*OPTIONS, *_OWN))
     if "temperature" in given.options:
@@ -97,10 +99,10 @@ def _made(role: str, written: str | ChatModel, endpoint: Endpoint, *, writes: bo
         params = msgspec.structs.replace(params, temperature=cold)
     if "max_tokens" in given.options:
         params = msgspec.structs.replace(params, max_tokens=given.whole("max_tokens", 1))
-    return Asked(make_model(name, _options(role, given, endpoint)), params)
+    return AskedModel(make_model(name, _options(role, given, endpoint)), params)
 
 
-def _options(role: str, given: PartSpec, endpoint: Endpoint) -> ModelOptions:
+def _options(role: str, given: PartSpec, endpoint: EndpointDefaults) -> ModelOptions:
     own = given.options
     for key in (own.get("api_key_env"), endpoint.api_key_env):
         if key is not None:

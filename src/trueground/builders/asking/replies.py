@@ -20,7 +20,7 @@ _KEPT = (None, Status.TRUNCATED)
 _encode = msgspec.json.Encoder().encode
 
 
-class Paid(msgspec.Struct, omit_defaults=True):
+class PaidReply(msgspec.Struct, omit_defaults=True):
     """One reply, or the log-probabilities of a text, and under which key they were asked for."""
 
     key: str
@@ -40,7 +40,7 @@ class ReplyLog:
         size = read_log(path, self._note) if path.exists() else 0
         self._file = AppendFile(path, size)
 
-    def get(self, key: str) -> Paid | None:
+    def get(self, key: str) -> PaidReply | None:
         """What was paid for under the key; None if there is nothing that can be read."""
         place = self._places.get(key)
         if place is None:
@@ -52,7 +52,7 @@ class ReplyLog:
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 return None
 
-    def put(self, paid: Paid) -> None:
+    def put(self, paid: PaidReply) -> None:
         """Keep a reply that is whole or truncated: others may do better next time. WriteError."""
         if paid.reply is None or paid.reply.status in _KEPT:
             place = self._file.size
@@ -67,7 +67,7 @@ class ReplyLog:
         self._places[_decode(line).key] = place
 
 
-_decode = msgspec.json.Decoder(Paid).decode
+_decode = msgspec.json.Decoder(PaidReply).decode
 
 
 def read_log(path: Path, take: Callable[[bytes, int], None]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from trueground.builders.asking.replies import Paid, ReplyLog
+from trueground.builders.asking.replies import PaidReply, ReplyLog
 from trueground.models.asker import Spent
 from trueground.models.perplexity import logprobs_key, recall_logprobs, remember_logprobs
 from trueground.models.perplexity_base import PromptScorer
@@ -13,7 +13,7 @@ from trueground.net.cache import ResponseCache
 PERPLEXITY = "perplexity"  # what stands for the scorer where models stand by their roles
 
 
-class Scores:
+class PaidScorer:
     """A scorer, and what it was paid for: in the build's own folder and in the response cache."""
 
     def __init__(
@@ -64,6 +64,6 @@ class Scores:
         if not self.scorer.cacheable:
             return
         if self._paid is not None:
-            self._paid.put(Paid(key, PERPLEXITY, self.scorer.name, logprobs=found))
+            self._paid.put(PaidReply(key, PERPLEXITY, self.scorer.name, logprobs=found))
         if self._cache is not None:
             remember_logprobs(self._cache, key, self.scorer.name, found)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trueground.benchmarks.base import BenchmarkOption, Value
-from trueground.builders.base import Builder, Material, Plan, Role
+from trueground.builders.base import Builder, BuildPlan, Material, Role
 
 _OPTIONS = (
     BenchmarkOption(
@@ -54,7 +54,7 @@ _OPTIONS = (
 )
 
 
-def _prepare(options: Mapping[str, Value], material: Material) -> Plan:
+def _prepare(options: Mapping[str, Value], material: Material) -> BuildPlan:
     from trueground.builders.contexts.plan import prepare
 
     return prepare(options, material)

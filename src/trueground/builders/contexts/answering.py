@@ -10,7 +10,7 @@ from trueground.builders.asking.ask import Ask
 from trueground.builders.base import Stage, Usual
 from trueground.builders.checks import says, words
 from trueground.builders.contexts.items import UNKNOWN, Sample, Target, TaskName, Why
-from trueground.builders.contexts.sizes import Sizes, around
+from trueground.builders.contexts.sizes import SampleSizes, around
 from trueground.builders.contexts.strings import alike, is_common, is_verdict, says_nothing
 from trueground.builders.draws import draw
 from trueground.builders.fallen import Fallen
@@ -36,7 +36,7 @@ class NewAnswer(msgspec.Struct, frozen=True):
     justification: str
 
 
-def make_answering(prompt: Prompt, seed: int, sizes: Sizes) -> Stage[Sample, Target]:
+def make_answering(prompt: Prompt, seed: int, sizes: SampleSizes) -> Stage[Sample, Target]:
     """Only `inconsistent` asks the writer."""
 
     async def work(sample: Sample, ask: Ask) -> Sequence[Target]:

@@ -18,8 +18,8 @@ from trueground.builders.checks import (
     words,
 )
 from trueground.builders.checks.forms import odd_form
-from trueground.builders.contexts.items import Why, Written
-from trueground.builders.contexts.settings import Settings
+from trueground.builders.contexts.items import Why, WrittenContext
+from trueground.builders.contexts.settings import ContextsSettings
 from trueground.builders.contexts.strings import can_be_joined, holds_option, is_common, left_over
 from trueground.builders.contexts.writing import options_text
 from trueground.builders.fallen import Fallen
@@ -43,10 +43,10 @@ _SHORTEST, _LONGEST, _FREE = 0.5, 2.0, 60  # times the original's words, and wor
 _PARAGRAPHS = re.compile(r"\n\s*\n|\n")
 
 
-def make_checking(settings: Settings) -> Stage[Written, Written]:
+def make_checking(settings: ContextsSettings) -> Stage[WrittenContext, WrittenContext]:
     """Lets fall what fails a check, and notes how much of the original was kept."""
 
-    async def work(written: Written, _ask: Ask) -> Sequence[Written]:
+    async def work(written: WrittenContext, _ask: Ask) -> Sequence[WrittenContext]:
         checks = _CHECKS[written.target.task == "counterfactual"]
         found = (check(written, settings) for check in (*_ALWAYS, *checks))
         why = next((why for why in found if why is not None), None)
@@ -62,17 +62,19 @@ def make_checking(settings: Settings) -> Stage[Written, Written]:
         "phrase": settings.phrase,
         "language": settings.language,
     }
-    return Stage("check", "Check the text", Written, Written, work, _REASONS, identity)
+    return Stage(
+        "check", "Check the text", WrittenContext, WrittenContext, work, _REASONS, identity
+    )
 
 
-def _share(written: Written) -> float | None:
+def _share(written: WrittenContext) -> float | None:
     """How much of the original was kept; None where there is none that was changed."""
     source = written.target.source
     changes = written.target.task != "counterfactual" and bool(source.context)
     return share_kept(source.context, written.context) if changes else None
 
 
-def _form(written: Written, _settings: Settings) -> Why | None:
+def _form(written: WrittenContext, _settings: ContextsSettings) -> Why | None:
     original = written.target.source.context
     odd = odd_form(written.context, original)
     if odd is not None:
@@ -82,7 +84,7 @@ def _form(written: Written, _settings: Settings) -> Why | None:
     return None
 
 
-def _language(written: Written, settings: Settings) -> Why | None:
+def _language(written: WrittenContext, settings: ContextsSettings) -> Why | None:
     if not settings.language:
         return None
     source = written.target.source
@@ -91,13 +93,13 @@ def _language(written: Written, settings: Settings) -> Why | None:
     return None if found is None else ("other_language", f"it is in {found!r}")
 
 
-def _unchanged(written: Written, _settings: Settings) -> Why | None:
+def _unchanged(written: WrittenContext, _settings: ContextsSettings) -> Why | None:
     if same_text(written.context, written.target.source.context):
         return "unchanged", "alike but for case, white space and punctuation"
     return None
 
 
-def _size(written: Written, _settings: Settings) -> Why | None:
+def _size(written: WrittenContext, _settings: ContextsSettings) -> Why | None:
     found, before = words(written.context), words(written.target.source.context)
     if found < _SHORTEST * before:
         return "too_short", f"{found:,} words of {before:,}, least half of them"
@@ -107,7 +109,7 @@ def _size(written: Written, _settings: Settings) -> Why | None:
     return None
 
 
-def _answers(written: Written, _settings: Settings) -> Why | None:
+def _answers(written: WrittenContext, _settings: ContextsSettings) -> Why | None:
     target = written.target
     left = left_over(written.context, target.source.context, target.source.answers)
     if left is not None:
@@ -119,7 +121,7 @@ def _answers(written: Written, _settings: Settings) -> Why | None:
     return None
 
 
-def _kept(written: Written, settings: Settings) -> Why | None:
+def _kept(written: WrittenContext, settings: ContextsSettings) -> Why | None:
     least = settings.kept[written.target.task]
     share = _share(written)
     return (
@@ -129,7 +131,7 @@ def _kept(written: Written, settings: Settings) -> Why | None:
     )
 
 
-def _account(written: Written, _settings: Settings) -> Why | None:
+def _account(written: WrittenContext, _settings: ContextsSettings) -> Why | None:
     """Of what the model says of its own work, one passage at least must be so."""
     target = written.target
     stands = [one for one in written.evidence if quoted(one, written.context)]
@@ -140,18 +142,18 @@ def _account(written: Written, _settings: Settings) -> Why | None:
     return "no_distractor", _named(written)
 
 
-def _named(written: Written) -> str:
+def _named(written: WrittenContext) -> str:
     return f"named were {list(written.evidence)!r}"[:400] if written.evidence else "named was none"
 
 
-def _option(written: Written, settings: Settings) -> Why | None:
+def _option(written: WrittenContext, settings: ContextsSettings) -> Why | None:
     target = written.target
     if holds_option(written.context, target.source.choices, target.key, settings.phrase):
         return None
     return "new_answer_absent", f"--phrase {settings.phrase}: {target.answer!r}"
 
 
-def _long(written: Written, settings: Settings) -> Why | None:
+def _long(written: WrittenContext, settings: ContextsSettings) -> Why | None:
     found = words(written.context)
     if found < settings.min_words:
         return "too_short", f"{found:,} words, --min-words {settings.min_words:,}"
@@ -162,7 +164,7 @@ def _long(written: Written, settings: Settings) -> Why | None:
     return None
 
 
-_Check = Callable[[Written, Settings], Why | None]
+_Check = Callable[[WrittenContext, ContextsSettings], Why | None]
 _ALWAYS: tuple[_Check, ...] = (_form, _language)
 _CHECKS: dict[bool, tuple[_Check, ...]] = {
     False: (_unchanged, _size, _answers, _kept, _account),

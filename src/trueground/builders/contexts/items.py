@@ -13,7 +13,7 @@ Why = tuple[str, str]  # reason, detail
 UNKNOWN = "unknown"  # what the benchmark expects where there is no answer
 
 
-class Question(msgspec.Struct, frozen=True, omit_defaults=True):
+class ContextQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     """A record of the user's. `tasks` are those that it allows.
 
     `key` is the label of the right option; `subset` where the question comes from.
@@ -34,7 +34,7 @@ class Sample(msgspec.Struct, frozen=True):
 
     id: str
     task: TaskName
-    source: Question
+    source: ContextQuestion
 
 
 class Target(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -45,7 +45,7 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True):
 
     id: str
     task: TaskName
-    source: Question
+    source: ContextQuestion
     answer: str
     key: str = ""
     why: str = ""
@@ -58,7 +58,7 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True):
         return tuple(c.text for c in self.source.choices if c.label == self.source.key)
 
 
-class Written(msgspec.Struct, frozen=True, omit_defaults=True):
+class WrittenContext(msgspec.Struct, frozen=True, omit_defaults=True):
     """A target with the new context.
 
     `evidence` are the passages that the model names: those that support the answer, or (of
@@ -92,14 +92,14 @@ class Written(msgspec.Struct, frozen=True, omit_defaults=True):
         }
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundAnswer(msgspec.Struct, frozen=True):
     """An answer that a judge finds in a context, and the words of the context that state it."""
 
     answer: str
     quote: str
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class ContextVerdict(msgspec.Struct, frozen=True):
     """What a judge says of a new context.
 
     `answer` is its own answer from the context alone. `holds`: does the context support the answer
@@ -110,19 +110,19 @@ class Verdict(msgspec.Struct, frozen=True):
     answer: str
     holds: bool
     quote: str
-    others: list[Found]
+    others: list[FoundAnswer]
 
 
-class Judged(msgspec.Struct, frozen=True, omit_defaults=True):
+class JudgedContext(msgspec.Struct, frozen=True, omit_defaults=True):
     """A written context with its verdicts; `sampled`: the second judge is to see it too.
 
     `against` is what the first verdict says against the context, `second_against` the second one.
     """
 
     id: str
-    written: Written
-    verdict: Verdict
+    written: WrittenContext
+    verdict: ContextVerdict
     against: Why | None = None
     sampled: bool = False
-    second: Verdict | None = None
+    second: ContextVerdict | None = None
     second_against: Why | None = None

@@ -7,9 +7,14 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from trueground.builders.asking.ask import Ask
-from trueground.builders.base import Stage, Usual, Whole
-from trueground.builders.contexts.items import Judged, TaskName, Verdict, Written
-from trueground.builders.contexts.sizes import Sizes, around
+from trueground.builders.base import Stage, Usual, WholeStep
+from trueground.builders.contexts.items import (
+    ContextVerdict,
+    JudgedContext,
+    TaskName,
+    WrittenContext,
+)
+from trueground.builders.contexts.sizes import SampleSizes, around
 from trueground.builders.contexts.weighing import WEIGHING, weigh
 from trueground.builders.contexts.writing import prompt_messages
 from trueground.builders.draws import key
@@ -24,18 +29,18 @@ PLACES: Mapping[str, tuple[str, ...]] = {
 Prompts = Mapping[TaskName, Prompt]
 
 
-def make_judging(prompts: Prompts, sizes: Sizes) -> Stage[Written, Judged]:
+def make_judging(prompts: Prompts, sizes: SampleSizes) -> Stage[WrittenContext, JudgedContext]:
     """Asks the judge. What speaks against the context is noted; it falls in a later stage."""
 
-    async def work(written: Written, ask: Ask) -> Sequence[Judged]:
+    async def work(written: WrittenContext, ask: Ask) -> Sequence[JudgedContext]:
         verdict = await _verdict("judge", written, prompts, ask)
-        return [Judged(written.id, written, verdict, weigh(written, verdict))]
+        return [JudgedContext(written.id, written, verdict, weigh(written, verdict))]
 
     return Stage(
         "judge",
         "Ask the judge",
-        Written,
-        Judged,
+        WrittenContext,
+        JudgedContext,
         work,
         identity={"weighing": WEIGHING},
         prompts=[prompt.file for prompt in prompts.values()],
@@ -44,24 +49,28 @@ def make_judging(prompts: Prompts, sizes: Sizes) -> Stage[Written, Judged]:
     )
 
 
-def make_sampling(number: int, seed: int) -> Whole[Judged, Judged]:
+def make_sampling(number: int, seed: int) -> WholeStep[JudgedContext, JudgedContext]:
     """Marks the items that the second judge sees, by seed and id."""
 
-    def work(items: Sequence[Judged]) -> list[Judged]:
+    def work(items: Sequence[JudgedContext]) -> list[JudgedContext]:
         order = sorted(items, key=lambda judged: key(f"second/{seed}", judged.id))
         chosen = {one.id for one in order[:number]}
         return [msgspec.structs.replace(one, sampled=one.id in chosen) for one in items]
 
-    return Whole("sample", "Draw those that are judged again", Judged, Judged, work)
+    return WholeStep(
+        "sample", "Draw those that are judged again", JudgedContext, JudgedContext, work
+    )
 
 
-def make_second(prompts: Prompts, drops: bool, number: int, sizes: Sizes) -> Stage[Judged, Judged]:
+def make_second(
+    prompts: Prompts, drops: bool, number: int, sizes: SampleSizes
+) -> Stage[JudgedContext, JudgedContext]:
     """Asks the second judge, `number` times at most.
 
     Without `drops` an unreadable reply of it loses no item.
     """
 
-    async def work(judged: Judged, ask: Ask) -> Sequence[Judged]:
+    async def work(judged: JudgedContext, ask: Ask) -> Sequence[JudgedContext]:
         if not judged.sampled:
             return [judged]
         try:
@@ -80,8 +89,8 @@ def make_second(prompts: Prompts, drops: bool, number: int, sizes: Sizes) -> Sta
     return Stage(
         "second",
         "Ask the second judge",
-        Judged,
-        Judged,
+        JudgedContext,
+        JudgedContext,
         work,
         identity={"drops": drops, "weighing": WEIGHING},
         prompts=[prompt.file for prompt in prompts.values()],
@@ -90,7 +99,9 @@ def make_second(prompts: Prompts, drops: bool, number: int, sizes: Sizes) -> Sta
     )
 
 
-async def _verdict(role: str, written: Written, prompts: Prompts, ask: Ask) -> Verdict:
+async def _verdict(
+    role: str, written: WrittenContext, prompts: Prompts, ask: Ask
+) -> ContextVerdict:
     target = written.target
     messages = prompt_messages(prompts[target.task], target, written.context)
-    return await ask.object(role, messages, Verdict)
+    return await ask.object(role, messages, ContextVerdict)

@@ -9,14 +9,14 @@ import msgspec
 
 from trueground.annotation.base import Label
 from trueground.benchmarks.faitheval.source import TASKS
-from trueground.builders.base import Dataset
+from trueground.builders.base import BuiltDataset
 from trueground.builders.checks import says
-from trueground.builders.contexts.items import UNKNOWN, Judged, Question, Target
+from trueground.builders.contexts.items import UNKNOWN, ContextQuestion, JudgedContext, Target
 from trueground.builders.contexts.people import as_judged, task_of
 from trueground.builders.contexts.strings import joined
 from trueground.builders.contexts.weighing import finds_answer
 from trueground.builders.draws import draw
-from trueground.builders.people import People
+from trueground.builders.people import PeopleLabels
 from trueground.builders.quality.base import Piece
 
 _encode = msgspec.json.Encoder().encode
@@ -24,8 +24,11 @@ Row = dict[str, Any]
 
 
 def make_dataset(
-    items: Sequence[Judged], people: People, agreement: Mapping[str, Any] | None, seed: int
-) -> Dataset:
+    items: Sequence[JudgedContext],
+    people: PeopleLabels,
+    agreement: Mapping[str, Any] | None,
+    seed: int,
+) -> BuiltDataset:
     """A file for each task that has items; the originals; how two judges agreed."""
     rows: dict[str, list[Row]] = {}
     pieces = []
@@ -39,7 +42,7 @@ def make_dataset(
     files["originals.jsonl"] = _lines([_original(source) for source in sources.values()])
     if agreement is not None:
         files["agreement.json"] = _encode(agreement) + b"\n"
-    return Dataset(
+    return BuiltDataset(
         files,
         pieces,
         _run(done),
@@ -49,7 +52,7 @@ def make_dataset(
     )
 
 
-def make_row(judged: Judged, label: Label | None, seed: int) -> tuple[Row, tuple[str, ...]]:
+def make_row(judged: JudgedContext, label: Label | None, seed: int) -> tuple[Row, tuple[str, ...]]:
     """(one line of a task's file, the documents of its context in order)."""
     target, new = judged.written.target, judged.written.context
     source = target.source
@@ -89,7 +92,7 @@ def document_order(item: str, seed: int) -> tuple[str, str]:
     return draw(f"order/{seed}", item, orders, lambda order: order[0])
 
 
-def _stated(source: Question) -> str:
+def _stated(source: ContextQuestion) -> str:
     """The first form of the old answer that stands in the context, else the first of all."""
     stand = (answer for answer in source.answers if says(source.context, answer))
     return next(stand, source.answers[0])
@@ -99,7 +102,7 @@ def _old(target: Target) -> str:
     return target.old_answers[0] if target.task == "counterfactual" else _stated(target.source)
 
 
-def _validation(judged: Judged, label: Label | None) -> Row:
+def _validation(judged: JudgedContext, label: Label | None) -> Row:
     found: Row = {"judge": judged.verdict}
     if judged.second is not None:
         found["second_judge"] = judged.second
@@ -108,7 +111,7 @@ def _validation(judged: Judged, label: Label | None) -> Row:
     return found
 
 
-def _original(source: Question) -> Row:
+def _original(source: ContextQuestion) -> Row:
     """What the question was made of, as `trueground run faitheval --original` reads it."""
     row: Row = {"qid": source.id, "question": source.question, "subset": source.subset}
     if source.answers:
@@ -118,7 +121,7 @@ def _original(source: Question) -> Row:
     return row
 
 
-def _piece(judged: Judged, documents: tuple[str, ...]) -> Piece:
+def _piece(judged: JudgedContext, documents: tuple[str, ...]) -> Piece:
     written, target = judged.written, judged.written.target
     kept = written.share_kept
     return Piece(

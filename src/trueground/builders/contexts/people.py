@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trueground.annotation.base import Task
-from trueground.builders.contexts.items import Judged
+from trueground.annotation.base import AnnotationTask
+from trueground.builders.contexts.items import JudgedContext
 from trueground.builders.contexts.weighing import conditions
 
 KIND = "validity"
 
 
-def tasks_of(judged: Judged) -> Iterable[Task]:
+def tasks_of(judged: JudgedContext) -> Iterable[AnnotationTask]:
     """The one task of an item."""
     return [task_of(judged)]
 
 
-def task_of(judged: Judged) -> Task:
+def task_of(judged: JudgedContext) -> AnnotationTask:
     """What annotators see of an item."""
     target = judged.written.target
     shown: dict[str, Any] = {
@@ -28,9 +28,9 @@ def task_of(judged: Judged) -> Task:
     }
     if target.task == "counterfactual":
         shown["choices"] = [f"{c.label}. {c.text}" for c in target.source.choices]
-    return Task.of(KIND, judged.id, shown)
+    return AnnotationTask.of(KIND, judged.id, shown)
 
 
-def as_judged(judged: Judged, _task: Task) -> Mapping[str, str]:
+def as_judged(judged: JudgedContext, _task: AnnotationTask) -> Mapping[str, str]:
     """What the first judge said of the same task."""
     return conditions(judged.written, judged.verdict)

@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trueground.benchmarks.base import Value
-from trueground.builders.base import Dataset, Material, Plan
+from trueground.builders.base import BuildPlan, BuiltDataset, Material
 from trueground.builders.checks import need_languages
 from trueground.builders.contexts import answering, judging, writing
 from trueground.builders.contexts.checking import make_checking
-from trueground.builders.contexts.items import Judged, TaskName
+from trueground.builders.contexts.items import JudgedContext, TaskName
 from trueground.builders.contexts.output import make_dataset
 from trueground.builders.contexts.people import KIND, tasks_of
-from trueground.builders.contexts.settings import Settings, read_settings
-from trueground.builders.contexts.sizes import Sizes, tokens
+from trueground.builders.contexts.settings import ContextsSettings, read_settings
+from trueground.builders.contexts.sizes import SampleSizes, tokens
 from trueground.builders.contexts.source import make_source
 from trueground.builders.contexts.tasks import make_tasks
 from trueground.builders.contexts.weighing import Weighed
-from trueground.builders.people import People
+from trueground.builders.people import PeopleLabels
 from trueground.builders.rows import source_files
 from trueground.models.prompts import Prompt
 from trueground.records import FileInfo
@@ -28,7 +28,7 @@ _NEEDED = ("question", "context", "new_answer")
 _ALL: tuple[TaskName, ...] = ("unanswerable", "inconsistent", "counterfactual")
 
 
-def prepare(options: Mapping[str, Value], material: Material) -> Plan:
+def prepare(options: Mapping[str, Value], material: Material) -> BuildPlan:
     """The plan with its options settled. UsageError, InputError, MissingExtraError."""
     settings = read_settings(options, material.seed)
     if settings.language:
@@ -37,21 +37,21 @@ def prepare(options: Mapping[str, Value], material: Material) -> Plan:
     infos = [FileInfo.of(str(file), file) for file in files]
     if material.labels is not None:
         infos.append(FileInfo.of(str(material.labels), material.labels))
-    people = People([KIND], tasks_of, material.labels)
+    people = PeopleLabels([KIND], tasks_of, material.labels)
     weighed = Weighed(settings.second_drops)
     notices = [_written_by(material)]
 
-    def finish(items: Sequence[Judged]) -> Dataset:
+    def finish(items: Sequence[JudgedContext]) -> BuiltDataset:
         found = weighed.agreement()
         notices[1:] = [] if found is None else [_agreed(found)]
         return make_dataset(items, people, found, settings.seed)
 
-    return Plan(
+    return BuildPlan(
         builder="contexts",
         options={**options, "task": ",".join(settings.tasks) or "all that the records allow"},
         files=infos,
         source=make_source(files, settings),
-        stages=[*_stages(settings, material), weighed.stage, people.stage(Judged)],
+        stages=[*_stages(settings, material), weighed.stage, people.stage(JudgedContext)],
         finish=finish,
         tokens=tokens,
         notices=notices,
@@ -59,12 +59,12 @@ def prepare(options: Mapping[str, Value], material: Material) -> Plan:
     )
 
 
-def _stages(settings: Settings, material: Material) -> list[Any]:
+def _stages(settings: ContextsSettings, material: Material) -> list[Any]:
     """All up to the last verdict."""
     judges = _prompts(material, "judge-", judging.PLACES)
     answer = material.prompt(_PACKAGE, "answer-1", *_places(answering.PLACES))
     writers = _prompts(material, "", writing.PLACES)
-    sizes = Sizes(settings.min_words)
+    sizes = SampleSizes(settings.min_words)
     stages: list[Any] = [
         make_tasks(settings, sizes),
         answering.make_answering(answer, settings.seed, sizes),

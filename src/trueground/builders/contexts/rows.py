@@ -12,7 +12,7 @@ from trueground.errors import InputError
 from trueground.records.problems import describe
 
 
-class Row(NamedTuple):
+class ContextRow(NamedTuple):
     """A row, or what is wrong with it; `stem` is the bare name of its file."""
 
     place: str
@@ -20,14 +20,14 @@ class Row(NamedTuple):
     value: dict[str, Any] | Unusable | InputError
 
 
-def source_rows(files: Sequence[Path]) -> Iterator[Row]:
+def source_rows(files: Sequence[Path]) -> Iterator[ContextRow]:
     """All questions of all files in order; wrong rows among them. InputError: a file is unreadable.
 
     A row of MRQA has several questions to a context; one of ARC has its options in the question.
     """
     for place, file, _, value in rows.source_rows(files):
         found = _questions(place, value) if isinstance(value, dict) else (value,)
-        yield from (Row(place, file.name.split(".")[0], one) for one in found)
+        yield from (ContextRow(place, file.name.split(".")[0], one) for one in found)
 
 
 def _questions(place: str, row: dict[str, Any]) -> Iterator[dict[str, Any] | InputError]:

@@ -12,7 +12,7 @@ from trueground.errors import unknown_name
 
 
 @dataclass(frozen=True)
-class Settings:
+class ContextsSettings:
     """What holds for the build. `tasks` are those that were named; none: all that are possible.
 
     `kept` is the least share of a context's words that a changed one must keep, by task.
@@ -31,9 +31,9 @@ class Settings:
     seed: int
 
 
-def read_settings(options: Mapping[str, Value], seed: int) -> Settings:
+def read_settings(options: Mapping[str, Value], seed: int) -> ContextsSettings:
     """The settings behind the options. UsageError."""
-    return Settings(
+    return ContextsSettings(
         tasks=_tasks(options["task"]),
         skip_bad=options["on-bad-row"] == "skip",
         require_answer=options["require-answer"] == "yes",

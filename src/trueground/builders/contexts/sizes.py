@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from trueground.builders.contexts.items import Question, Sample
+from trueground.builders.contexts.items import ContextQuestion, Sample
 from trueground.models.estimate import CHARACTERS_PER_TOKEN
 from trueground.models.prompts import Prompt
 
@@ -12,7 +12,7 @@ _MARKS = 150  # tokens of the lines around all that is filled in, and of answers
 _TOKENS_A_WORD = 1.4
 
 
-class Sizes:
+class SampleSizes:
     """The samples of a build; `samples` are set when they are drawn up, before anything is asked.
 
     All sizes are mean numbers of tokens; 0 without samples.
@@ -36,7 +36,7 @@ class Sizes:
         return tokens(sample.source) + new
 
 
-def tokens(question: Question) -> float:
+def tokens(question: ContextQuestion) -> float:
     """Tokens of a question with its context and options."""
     texts = [question.question, question.context, *(choice.text for choice in question.choices)]
     return sum(map(len, texts)) / CHARACTERS_PER_TOKEN

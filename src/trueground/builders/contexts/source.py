@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from trueground.benchmarks.faitheval.source import Fields, dataset_name
-from trueground.builders.base import Dropped, Source
+from trueground.benchmarks.faitheval.source import FaithEvalFields, dataset_name
+from trueground.builders.base import Dropped, SourceStep
 from trueground.builders.checks import words
-from trueground.builders.contexts.items import Question, TaskName
-from trueground.builders.contexts.rows import Row, source_rows
-from trueground.builders.contexts.settings import Settings
+from trueground.builders.contexts.items import ContextQuestion, TaskName
+from trueground.builders.contexts.rows import ContextRow, source_rows
+from trueground.builders.contexts.settings import ContextsSettings
 from trueground.builders.rows import Unusable, fault
 from trueground.errors import InputError
 from trueground.records.problems import describe, shorten
@@ -34,21 +34,23 @@ class _Left(Exception):  # noqa: N818 - becomes a Dropped
         self.dropped = Dropped(item, reason, detail)
 
 
-def make_source(files: Sequence[Path], settings: Settings) -> Source[Question]:
+def make_source(files: Sequence[Path], settings: ContextsSettings) -> SourceStep[ContextQuestion]:
     """Reads the files; all wrong rows are named in one InputError, or are left out."""
-    return Source("read", "Read the records", Question, _Reader(files, settings), _REASONS)
+    return SourceStep(
+        "read", "Read the records", ContextQuestion, _SourceReader(files, settings), _REASONS
+    )
 
 
-class _Reader:
-    def __init__(self, files: Sequence[Path], settings: Settings) -> None:
+class _SourceReader:
+    def __init__(self, files: Sequence[Path], settings: ContextsSettings) -> None:
         self._files, self._settings = files, settings
 
-    def __call__(self) -> Iterator[Question | Dropped]:
+    def __call__(self) -> Iterator[ContextQuestion | Dropped]:
         found = list(self._all())
-        self._check([one for one in found if isinstance(one, Question)])
+        self._check([one for one in found if isinstance(one, ContextQuestion)])
         return iter(found)
 
-    def _all(self) -> Iterator[Question | Dropped]:
+    def _all(self) -> Iterator[ContextQuestion | Dropped]:
         bad: list[str] = []
         contents: dict[bytes, str] = {}
         ids: dict[str, str] = {}
@@ -64,7 +66,9 @@ class _Reader:
         if bad and not self._settings.skip_bad:
             raise _all_wrong(bad)
 
-    def _one(self, row: Row, contents: dict[bytes, str], ids: dict[str, str]) -> Question:
+    def _one(
+        self, row: ContextRow, contents: dict[bytes, str], ids: dict[str, str]
+    ) -> ContextQuestion:
         if isinstance(row.value, InputError):
             raise row.value
         if isinstance(row.value, Unusable):
@@ -85,7 +89,7 @@ class _Reader:
         contents[content], ids[question.id] = f"{question.id!r}", row.place
         return question
 
-    def _check(self, questions: Sequence[Question]) -> None:
+    def _check(self, questions: Sequence[ContextQuestion]) -> None:
         """There is something to do, for every task that was asked for. InputError."""
         where = ", ".join(map(str, self._files))
         if not questions:
@@ -102,9 +106,11 @@ class _Reader:
                 )
 
 
-def read_question(place: str, stem: str, row: dict[str, Any], settings: Settings) -> Question:
+def read_question(
+    place: str, stem: str, row: dict[str, Any], settings: ContextsSettings
+) -> ContextQuestion:
     """One row. InputError: a field is wrong; _Left: it is left out, and why."""
-    fields = Fields(place, row if _has_id(row) else {**row, "id": _made_id(row)})
+    fields = FaithEvalFields(place, row if _has_id(row) else {**row, "id": _made_id(row)})
     _check_text(fields, row)
     question = fields.text("question")
     allowed: list[TaskName] = []
@@ -124,10 +130,10 @@ def read_question(place: str, stem: str, row: dict[str, Any], settings: Settings
         raise _Left(fields.id, "no_task", detail)
     _check_size(fields, made.get("context", ""), settings.max_words)
     subset = dataset_name(fields.text("subset", "dataset")) if _named(row) else stem
-    return Question(id=fields.id, question=question, subset=subset, tasks=tasks, **made)
+    return ContextQuestion(id=fields.id, question=question, subset=subset, tasks=tasks, **made)
 
 
-def _context(fields: Fields) -> str:
+def _context(fields: FaithEvalFields) -> str:
     """`context`, or all `contexts` with blank lines between, each under its title."""
     value = fields.row.get("context", fields.row.get("contexts"))
     if value is None:
@@ -141,7 +147,7 @@ def _context(fields: Fields) -> str:
     return context
 
 
-def _passage(fields: Fields, value: Any) -> str:
+def _passage(fields: FaithEvalFields, value: Any) -> str:
     if isinstance(value, dict) and isinstance(value.get("text"), str):
         title = value.get("title")
         return f"{title}\n{value['text']}" if isinstance(title, str) and title else value["text"]
@@ -151,7 +157,7 @@ def _passage(fields: Fields, value: Any) -> str:
     return value
 
 
-def _check_text(fields: Fields, row: dict[str, Any]) -> None:
+def _check_text(fields: FaithEvalFields, row: dict[str, Any]) -> None:
     """No control characters or broken letters in anything that is used. _Left."""
     for name in ("question", "context", "contexts", "references", "answers", "answer", "choices"):
         for text in _texts(row.get(name)):
@@ -168,7 +174,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(one)
 
 
-def _check_size(fields: Fields, context: str, most: int) -> None:
+def _check_size(fields: FaithEvalFields, context: str, most: int) -> None:
     found = words(context) if len(context) > most else 0  # a word has a character at least
     if found > most:
         detail = f"{fields.place}: {found:,} words, --max-context-words {most:,}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from trueground.benchmarks.faitheval.asked import FILTERS
 from trueground.benchmarks.faitheval.documents import split_documents
-from trueground.benchmarks.faitheval.source import Item
+from trueground.benchmarks.faitheval.source import FaithEvalRow
 from trueground.builders.checks import count, same_answer, says, says_all_words, words
 from trueground.text.normalize import FAITHEVAL
 from trueground.text.numerals import NUMBER_WORDS
@@ -96,7 +96,7 @@ def holds_option(context: str, choices: tuple[Choice, ...], key: str, rule: str)
     option = next(choice.text for choice in choices if choice.label == key)
     if words(option) > len(option.split()) and not option.isascii():
         return _WITHOUT_SPACES[rule](context, option)
-    return FILTERS[rule](Item("", "", "", context, "", (), choices, key))
+    return FILTERS[rule](FaithEvalRow("", "", "", context, "", (), choices, key))
 
 
 def joined(first: str, second: str) -> str:

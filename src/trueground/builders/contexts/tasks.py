@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trueground.builders.base import Dropped, Whole
+from trueground.builders.base import Dropped, WholeStep
 from trueground.builders.checks import says
-from trueground.builders.contexts.items import Question, Sample, TaskName
-from trueground.builders.contexts.settings import Settings
-from trueground.builders.contexts.sizes import Sizes
+from trueground.builders.contexts.items import ContextQuestion, Sample, TaskName
+from trueground.builders.contexts.settings import ContextsSettings
+from trueground.builders.contexts.sizes import SampleSizes
 from trueground.builders.contexts.strings import can_be_joined, is_verdict
 
 _REASONS = {
@@ -17,20 +17,24 @@ _REASONS = {
 }
 
 
-def make_tasks(settings: Settings, sizes: Sizes) -> Whole[Question, Sample]:
+def make_tasks(
+    settings: ContextsSettings, sizes: SampleSizes
+) -> WholeStep[ContextQuestion, Sample]:
     """Fans the questions out. A yes or no need not stand in the context."""
 
-    def work(questions: Sequence[Question]) -> list[Sample | Dropped]:
+    def work(questions: Sequence[ContextQuestion]) -> list[Sample | Dropped]:
         found = [
             _sample(question, task, settings) for question in questions for task in question.tasks
         ]
         sizes.samples = [one for one in found if isinstance(one, Sample)]
         return found
 
-    return Whole("tasks", "Give each its tasks", Question, Sample, work, _REASONS, 2.0)
+    return WholeStep("tasks", "Give each its tasks", ContextQuestion, Sample, work, _REASONS, 2.0)
 
 
-def _sample(question: Question, task: TaskName, settings: Settings) -> Sample | Dropped:
+def _sample(
+    question: ContextQuestion, task: TaskName, settings: ContextsSettings
+) -> Sample | Dropped:
     name = f"{question.id}/{task}"
     if task == "counterfactual":
         return Sample(name, task, question)
@@ -42,5 +46,5 @@ def _sample(question: Question, task: TaskName, settings: Settings) -> Sample | 
     return Sample(name, task, question)
 
 
-def _has_answer(question: Question) -> bool:
+def _has_answer(question: ContextQuestion) -> bool:
     return any(is_verdict(a) or says(question.context, a) for a in question.answers)

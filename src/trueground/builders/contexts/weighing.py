@@ -7,9 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trueground.builders.base import Dropped, Whole
+from trueground.builders.base import Dropped, WholeStep
 from trueground.builders.checks import quoted, same_text
-from trueground.builders.contexts.items import Judged, Target, Verdict, Why, Written
+from trueground.builders.contexts.items import (
+    ContextVerdict,
+    JudgedContext,
+    Target,
+    Why,
+    WrittenContext,
+)
 from trueground.builders.contexts.strings import alike, says_nothing
 from trueground.stats.agreement import table_of, two_judges
 
@@ -29,13 +35,13 @@ class Weighed:
 
     def __init__(self, second_drops: bool) -> None:
         self._drops = second_drops
-        self._judged_twice: Sequence[Judged] = ()
+        self._judged_twice: Sequence[JudgedContext] = ()
 
     @property
-    def stage(self) -> Whole[Judged, Judged]:
+    def stage(self) -> WholeStep[JudgedContext, JudgedContext]:
         """The stage."""
         doc = "Let fall what a judge finds invalid"
-        return Whole("valid", doc, Judged, Judged, self._work, _REASONS)
+        return WholeStep("valid", doc, JudgedContext, JudgedContext, self._work, _REASONS)
 
     def agreement(self) -> dict[str, object] | None:
         """How two judges agree on what is valid, before anything falls; None without a second one.
@@ -55,11 +61,11 @@ class Weighed:
             "table": table_of(pairs).tolist(),
         }
 
-    def _work(self, items: Sequence[Judged]) -> list[Judged | Dropped]:
+    def _work(self, items: Sequence[JudgedContext]) -> list[JudgedContext | Dropped]:
         self._judged_twice = [one for one in items if one.second is not None]
         return [self._check(one) for one in items]
 
-    def _check(self, judged: Judged) -> Judged | Dropped:
+    def _check(self, judged: JudgedContext) -> JudgedContext | Dropped:
         why, second = judged.against, judged.second_against
         if why is None and second is not None and self._drops:
             why = (_SECOND, f"{second[0]}: {second[1]}")
@@ -69,12 +75,12 @@ class Weighed:
         return Dropped(judged.id, *why, judged.written.refused() | said)
 
 
-def weigh(written: Written, verdict: Verdict) -> Why | None:
+def weigh(written: WrittenContext, verdict: ContextVerdict) -> Why | None:
     """What the verdict says against the context; one that contradicts itself speaks against it."""
     return _against_if(written, verdict) or _against_only_if(written, verdict)
 
 
-def conditions(written: Written, verdict: Verdict) -> Mapping[str, str]:
+def conditions(written: WrittenContext, verdict: ContextVerdict) -> Mapping[str, str]:
     """The verdict as yes or no to both conditions, as annotators are asked (kind `validity`)."""
     first = _against_if(written, verdict)
     only = _against_only_if(written, verdict)
@@ -85,12 +91,12 @@ def conditions(written: Written, verdict: Verdict) -> Mapping[str, str]:
     }
 
 
-def finds_answer(verdict: Verdict) -> bool:
+def finds_answer(verdict: ContextVerdict) -> bool:
     """Does the judge find that the context answers the question, whatever the answer?"""
     return verdict.holds or not says_nothing(verdict.answer)
 
 
-def _against_if(written: Written, verdict: Verdict) -> Why | None:
+def _against_if(written: WrittenContext, verdict: ContextVerdict) -> Why | None:
     target = written.target
     if target.task == "unanswerable":
         if verdict.holds:
@@ -105,7 +111,7 @@ def _against_if(written: Written, verdict: Verdict) -> Why | None:
     return None
 
 
-def _against_only_if(written: Written, verdict: Verdict) -> Why | None:
+def _against_only_if(written: WrittenContext, verdict: ContextVerdict) -> Why | None:
     target = written.target
     open_ = target.task == "unanswerable"
     for other in verdict.others:

@@ -8,8 +8,8 @@ import msgspec
 
 from trueground.builders.asking.ask import Ask
 from trueground.builders.base import Stage, Usual
-from trueground.builders.contexts.items import Target, TaskName, Written
-from trueground.builders.contexts.sizes import Sizes, around
+from trueground.builders.contexts.items import Target, TaskName, WrittenContext
+from trueground.builders.contexts.sizes import SampleSizes, around
 from trueground.models.base import Message
 from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
@@ -48,11 +48,11 @@ class WithOption(msgspec.Struct, frozen=True):
 
 
 def make_writing(
-    prompts: Mapping[TaskName, Prompt], min_words: int, sizes: Sizes
-) -> Stage[Target, Written]:
+    prompts: Mapping[TaskName, Prompt], min_words: int, sizes: SampleSizes
+) -> Stage[Target, WrittenContext]:
     """A prompt and a form of reply for each task. Nothing of the reply is believed here."""
 
-    async def work(target: Target, ask: Ask) -> Sequence[Written]:
+    async def work(target: Target, ask: Ask) -> Sequence[WrittenContext]:
         messages = prompt_messages(prompts[target.task], target, target.source.context, min_words)
         return [await _written(target, messages, ask)]
 
@@ -63,7 +63,7 @@ def make_writing(
         "write",
         "Write the new context",
         Target,
-        Written,
+        WrittenContext,
         work,
         identity={"min_words": min_words},
         prompts=[prompt.file for prompt in prompts.values()],
@@ -98,7 +98,7 @@ def options_text(choices: Sequence[Choice]) -> str:
     return "\n".join(f"{choice.label}. {choice.text}" for choice in choices)
 
 
-async def _written(target: Target, messages: Sequence[Message], ask: Ask) -> Written:
+async def _written(target: Target, messages: Sequence[Message], ask: Ask) -> WrittenContext:
     if target.task == "unanswerable":
         gone = await ask.object("writer", messages, WithoutAnswer, check=_blank)
         return _made(target, gone.context, gone.added, gone.justification)
@@ -109,8 +109,8 @@ async def _written(target: Target, messages: Sequence[Message], ask: Ask) -> Wri
     return _made(target, option.context, option.evidence, option.justification)
 
 
-def _made(target: Target, context: str, evidence: Sequence[str], why: str) -> Written:
-    return Written(target.id, target, context.strip(), tuple(evidence), why)
+def _made(target: Target, context: str, evidence: Sequence[str], why: str) -> WrittenContext:
+    return WrittenContext(target.id, target, context.strip(), tuple(evidence), why)
 
 
 def _blank(made: msgspec.Struct) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trueground.benchmarks.base import BenchmarkOption, Value
-from trueground.builders.base import Builder, Material, Plan, Role
+from trueground.builders.base import Builder, BuildPlan, Material, Role
 from trueground.builders.grounding.settings import OPTIONS, PROMPTS, ROLES
 
 _OPTIONS = (
@@ -26,7 +26,7 @@ _OPTIONS = (
 )
 
 
-def _prepare(options: Mapping[str, Value], material: Material) -> Plan:
+def _prepare(options: Mapping[str, Value], material: Material) -> BuildPlan:
     from trueground.builders.grounding.plan import prepare
 
     return prepare(options, material)

@@ -9,10 +9,10 @@ import msgspec
 
 from trueground.benchmarks.truly_ground.contexts import shown
 from trueground.benchmarks.truly_ground.lengths import make_counter
-from trueground.builders.base import Whole
+from trueground.builders.base import WholeStep
 from trueground.builders.grounding.instances import Instance
 from trueground.builders.grounding.items import Context
-from trueground.retrieval.corpora.corpus import Corpus, Entry
+from trueground.retrieval.corpora.corpus import Corpus, PassageEntry
 from trueground.retrieval.distractors import Gold, fill, mine
 from trueground.retrieval.kinds import open_over
 from trueground.types import Passage
@@ -32,7 +32,9 @@ def check_retriever(written: str, *, try_it: bool) -> None:
 
     UsageError: what was written; MissingExtraError, where it is tried.
     """
-    opened = open_over(written, Corpus([Entry("a first passage", "0"), Entry("a second one", "1")]))
+    opened = open_over(
+        written, Corpus([PassageEntry("a first passage", "0"), PassageEntry("a second one", "1")])
+    )
     try:
         if try_it:
             opened.retriever.search(["a passage"], 1)
@@ -42,7 +44,7 @@ def check_retriever(written: str, *, try_it: bool) -> None:
 
 def distractors_stage(
     passages: Callable[[], Mapping[str, Context]], retriever: str, top: int
-) -> Whole[Instance, Instance]:
+) -> WholeStep[Instance, Instance]:
     """Instances → the same with the ids of their nearest passages, alike in both versions.
 
     Passages of documents that hold a gold context are left out.
@@ -52,7 +54,8 @@ def distractors_stage(
         if not items:
             return []
         corpus = Corpus(
-            Entry(one.text, id_, title_of(one), one.document) for id_, one in passages().items()
+            PassageEntry(one.text, id_, title_of(one), one.document)
+            for id_, one in passages().items()
         )
         queries = [item.original.pair.question for item in items]
         opened = open_over(retriever, corpus)
@@ -66,7 +69,7 @@ def distractors_stage(
         ]
 
     doc = "Find near passages of other documents"
-    return Whole(name="distractors", doc=doc, takes=Instance, gives=Instance, work=work)
+    return WholeStep(name="distractors", doc=doc, takes=Instance, gives=Instance, work=work)
 
 
 def sets(

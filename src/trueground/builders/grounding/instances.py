@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from trueground.builders.checks import same_text
-from trueground.builders.grounding.items import Context, Pair
+from trueground.builders.grounding.items import Context, GroundedPair
 
 _YES_NO = ("yes", "no", "true", "false")
 
 
-class Fact(msgspec.Struct, frozen=True):
+class AtomicFact(msgspec.Struct, frozen=True):
     """An atomic fact; `context` and `sentence` count from 0, the sentence within its context."""
 
     text: str
@@ -25,20 +25,20 @@ class Factual(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     id: str
-    pair: Pair
-    facts: tuple[Fact, ...]
+    pair: GroundedPair
+    facts: tuple[AtomicFact, ...]
     labelled: tuple[int, ...] | None = None
 
 
-class Original(msgspec.Struct, frozen=True, omit_defaults=True):
+class OriginalInstance(msgspec.Struct, frozen=True, omit_defaults=True):
     """A pair with its gold facts, by number from 0: the original version.
 
     `proposed` is what the first model proposed, `second` the second one, where it was asked.
     """
 
     id: str
-    pair: Pair
-    facts: tuple[Fact, ...]
+    pair: GroundedPair
+    facts: tuple[AtomicFact, ...]
     gold: tuple[int, ...]
     proposed: tuple[int, ...] | None = None
     second: tuple[int, ...] | None = None
@@ -54,7 +54,7 @@ class Original(msgspec.Struct, frozen=True, omit_defaults=True):
         return tuple(context.text for context in self.pair.contexts)
 
 
-class Change(msgspec.Struct, frozen=True):
+class KnowledgeChange(msgspec.Struct, frozen=True):
     """One piece of knowledge that was changed: its words before and after, and the kind."""
 
     old: str
@@ -70,14 +70,14 @@ class Conflict(msgspec.Struct, frozen=True):
     answers: tuple[str, ...]
     contexts: tuple[Context, ...]
     gold: tuple[str, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[KnowledgeChange, ...]
 
 
 class Instance(msgspec.Struct, frozen=True, omit_defaults=True):
     """Both versions; `distractors` are ids of passages of the corpus, the nearest first."""
 
     id: str
-    original: Original
+    original: OriginalInstance
     conflict: Conflict | None = None
     distractors: tuple[str, ...] = ()
 

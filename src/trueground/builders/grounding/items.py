@@ -31,7 +31,7 @@ class DocumentSet(msgspec.Struct, frozen=True):
     hops: int = 0
 
 
-class Pair(msgspec.Struct, frozen=True):
+class GroundedPair(msgspec.Struct, frozen=True):
     """A question and its answer: the best of its class of a document set (steps 1 and 2).
 
     `contexts` is the minimal set that the answer needs: the gold contexts. `answers` are all forms

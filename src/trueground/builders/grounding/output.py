@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from trueground.builders.base import Dataset
-from trueground.builders.grounding.instances import Instance, Original
+from trueground.builders.base import BuiltDataset
+from trueground.builders.grounding.instances import Instance, OriginalInstance
 from trueground.builders.grounding.items import Context
 from trueground.builders.grounding.people import judged
 from trueground.builders.grounding.writing import files_of
-from trueground.builders.people import People
+from trueground.builders.people import PeopleLabels
 from trueground.builders.quality.base import Piece
 
 FACTORS = ("popularity", "contexts", "answer")
@@ -20,13 +20,13 @@ _ORIGINAL = "truly-ground/original-gold"
 def dataset_of(
     items: Sequence[Instance],
     passages: Mapping[str, Context],
-    people: People,
+    people: PeopleLabels,
     *,
     distractors: bool,
-) -> Dataset:
+) -> BuiltDataset:
     """The dataset of the instances that are left."""
     both = any(item.conflict is not None for item in items)
-    return Dataset(
+    return BuiltDataset(
         files=files_of(items, passages, distractors=distractors),
         quality=[_piece(f"Q{number}", item) for number, item in enumerate(items)],
         run=f"trueground run {_BOTH if both else _ORIGINAL} --data {{dataset}} --model MODEL",
@@ -56,7 +56,7 @@ def agreement(items: Sequence[Instance]) -> list[str]:
     ]
 
 
-def _both(one: Original) -> Iterator[tuple[bool, bool]]:
+def _both(one: OriginalInstance) -> Iterator[tuple[bool, bool]]:
     """(the first model calls it gold, the second does) of each fact, where both were asked."""
     if one.second is not None and one.proposed is not None:
         for number in range(len(one.facts)):

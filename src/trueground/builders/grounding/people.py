@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from trueground.annotation.base import Label, Task
-from trueground.builders.base import Dropped, Whole
+from trueground.annotation.base import AnnotationTask, Label
+from trueground.builders.base import Dropped, WholeStep
 from trueground.builders.grounding.instances import Factual, Instance
-from trueground.builders.grounding.items import Context, Pair
+from trueground.builders.grounding.items import Context, GroundedPair
 from trueground.builders.grounding.prompting import answer_of
-from trueground.builders.people import REASONS, People
+from trueground.builders.people import REASONS, PeopleLabels
 
 CANDIDATE, GOLD, REVISION = "candidate", "gold-facts", "revision"
 _REASONS = {
@@ -22,17 +22,17 @@ _REASONS = {
 }
 
 
-def people_of(labels: Path | None) -> People:
+def people_of(labels: Path | None) -> PeopleLabels:
     """The tasks of instances, and the labels that came back. InputError."""
-    return People((CANDIDATE, GOLD, REVISION), _tasks, labels)
+    return PeopleLabels((CANDIDATE, GOLD, REVISION), _tasks, labels)
 
 
-def judged(_item: Any, task: Task) -> Mapping[str, str]:
+def judged(_item: Any, task: AnnotationTask) -> Mapping[str, str]:
     """What the judge model said of the same: it lets no pair and no revision through but by yes."""
     return {CANDIDATE: {"keep": "yes"}, REVISION: {"right": "yes"}}.get(task.kind, {})
 
 
-def labelled_gold(people: People) -> Whole[Factual, Factual] | None:
+def labelled_gold(people: PeopleLabels) -> WholeStep[Factual, Factual] | None:
     """The stage that gives pairs the gold facts that people chose; None where no one did.
 
     A pair that people were not asked about keeps what models propose.
@@ -47,7 +47,7 @@ def labelled_gold(people: People) -> Whole[Factual, Factual] | None:
         return made
 
     doc = "Take the gold facts that people chose"
-    return Whole("labelled", doc, Factual, Factual, work, _REASONS)
+    return WholeStep("labelled", doc, Factual, Factual, work, _REASONS)
 
 
 def _with_label(item: Factual, label: Label | None) -> Factual | Dropped:
@@ -70,7 +70,7 @@ def _number(written: Any) -> int:
     return int(text) - 1 if text.isascii() and text.isdecimal() else -1
 
 
-def _tasks(item: Instance | Factual) -> Iterator[Task]:
+def _tasks(item: Instance | Factual) -> Iterator[AnnotationTask]:
     """All tasks of an item, or those of one that fell by its gold facts."""
     one = item if isinstance(item, Factual) else item.original
     yield candidate_task(one.pair)
@@ -80,18 +80,18 @@ def _tasks(item: Instance | Factual) -> Iterator[Task]:
         yield revision
 
 
-def candidate_task(pair: Pair) -> Task:
+def candidate_task(pair: GroundedPair) -> AnnotationTask:
     """Class, minimal contexts, span and answer forms of a pair."""
-    return Task.of(CANDIDATE, pair.id, _asked(pair))
+    return AnnotationTask.of(CANDIDATE, pair.id, _asked(pair))
 
 
-def gold_task(item: Factual) -> Task:
+def gold_task(item: Factual) -> AnnotationTask:
     """Which facts does the answer need?"""
     facts = [fact.text for fact in item.facts]
-    return Task.of(GOLD, item.id, _asked(item.pair) | {"facts": facts})
+    return AnnotationTask.of(GOLD, item.id, _asked(item.pair) | {"facts": facts})
 
 
-def revision_task(item: Instance) -> Task | None:
+def revision_task(item: Instance) -> AnnotationTask | None:
     """Is the conflicting version right, and what was changed? None where there is none."""
     new, old = item.conflict, item.original
     if new is None:
@@ -103,10 +103,10 @@ def revision_task(item: Instance) -> Task | None:
         "new_contexts": _contexts(new.contexts),
         "new_gold_facts": list(new.gold),
     }
-    return Task.of(REVISION, item.id, shown)
+    return AnnotationTask.of(REVISION, item.id, shown)
 
 
-def _asked(pair: Pair) -> dict[str, Any]:
+def _asked(pair: GroundedPair) -> dict[str, Any]:
     return {
         "question": pair.question,
         "answer": answer_of(pair.answer, pair.answers),

@@ -9,16 +9,16 @@ from typing import Any
 from trueground.benchmarks.base import Value
 from trueground.benchmarks.values import text_of, whole_of
 from trueground.builders.asking.others import told
-from trueground.builders.base import Dataset, Material, Plan, Stage, Whole
+from trueground.builders.base import BuildPlan, BuiltDataset, Material, Stage, WholeStep
 from trueground.builders.grounding.conflict.conflict import conflict_stage, no_conflict
 from trueground.builders.grounding.distractors import by_id, check_retriever, distractors_stage
-from trueground.builders.grounding.documents.document import Document
-from trueground.builders.grounding.documents.library import Library, open_library
+from trueground.builders.grounding.documents.document import SourceDocument
+from trueground.builders.grounding.documents.library import DocumentLibrary, open_library
 from trueground.builders.grounding.documents.passages import passages
 from trueground.builders.grounding.facts.facts import DECOMPOSER, facts_stage
 from trueground.builders.grounding.facts.gold import gold_stage
 from trueground.builders.grounding.facts.supporting import FACT_JUDGE, FactJudge
-from trueground.builders.grounding.instances import Instance, Original
+from trueground.builders.grounding.instances import Instance, OriginalInstance
 from trueground.builders.grounding.items import Context
 from trueground.builders.grounding.output import agreement, dataset_of
 from trueground.builders.grounding.people import labelled_gold, people_of
@@ -27,19 +27,19 @@ from trueground.builders.grounding.questions.candidates import candidates_stage
 from trueground.builders.grounding.questions.classify import classify_stage
 from trueground.builders.grounding.questions.sets import sets_stage
 from trueground.builders.grounding.settings import settle
-from trueground.builders.people import People
+from trueground.builders.people import PeopleLabels
 from trueground.claims import Decomposer, get_decomposer
 from trueground.models.estimate import CHARACTERS_PER_TOKEN
 from trueground.plugins import parse_part
 from trueground.records import FileInfo
 
-AnyStage = Stage[Any, Any] | Whole[Any, Any]
+AnyStage = Stage[Any, Any] | WholeStep[Any, Any]
 
 
-class Corpus:
+class DocumentPassages:
     """The passages of all documents, cut when they are first asked for."""
 
-    def __init__(self, library: Library, words: int) -> None:
+    def __init__(self, library: DocumentLibrary, words: int) -> None:
         self._library, self._words = library, words
 
     @cached_property
@@ -56,13 +56,13 @@ class _Parts:
         """UsageError, InputError, MissingExtraError: before anything is asked."""
         self.library = open_library(material, options)
         self.words = settle(options).context_words
-        self.corpus = Corpus(self.library, self.words)
+        self.corpus = DocumentPassages(self.library, self.words)
         self.both = options["conflict"] == "full"
         self.top = whole_of(options, "distractors", 0)
         self.retriever = text_of(options, "retriever") or "bm25"
         if self.top:
             check_retriever(self.retriever, try_it=not material.dry_run)
-        self.people: People = people_of(material.labels)
+        self.people: PeopleLabels = people_of(material.labels)
         self._judge = text_of(options, FACT_JUDGE) or "lexical"
         self.facts = FactJudge(self._judge, cache=material.cache)
         self._decomposer = text_of(options, DECOMPOSER) or "rules"
@@ -83,7 +83,7 @@ class _Parts:
         getattr(self.decomposer, "close", lambda: None)()
 
 
-def prepare(options: Mapping[str, Value], material: Material) -> Plan:
+def prepare(options: Mapping[str, Value], material: Material) -> BuildPlan:
     """The plan. UsageError, InputError, MissingExtraError: before anything is asked."""
     parts = _Parts(options, material)
     notices = [f"The questions were written by the model {material.roles.get('writer')}."]
@@ -91,13 +91,13 @@ def prepare(options: Mapping[str, Value], material: Material) -> Plan:
         notices.append("The conflicting version states what is false.")
     said = len(notices)
 
-    def finish(items: Sequence[Instance]) -> Dataset:
+    def finish(items: Sequence[Instance]) -> BuiltDataset:
         notices[said:] = agreement(items)
         found = parts.corpus.passages
         return dataset_of(items, found, parts.people, distractors=bool(parts.top))
 
     signatures = {FACT_JUDGE: parts.facts.signature, DECOMPOSER: parts.decomposer.signature}
-    return Plan(
+    return BuildPlan(
         builder="grounding",
         options=dict(options) | signatures,
         files=[*parts.library.files, *_labels(material)],
@@ -130,9 +130,11 @@ def _stages(options: Mapping[str, Value], material: Material, parts: _Parts) -> 
     return [stage for stage in stages if stage is not None]
 
 
-def _bare() -> Whole[Original, Instance]:
+def _bare() -> WholeStep[OriginalInstance, Instance]:
     doc = "Keep the original version alone"
-    return Whole(name="original", doc=doc, takes=Original, gives=Instance, work=no_conflict)
+    return WholeStep(
+        name="original", doc=doc, takes=OriginalInstance, gives=Instance, work=no_conflict
+    )
 
 
 def _told(part: Any, written: str) -> Callable[[], Mapping[str, Any]]:
@@ -144,5 +146,5 @@ def _labels(material: Material) -> list[FileInfo]:
     return [FileInfo.of(str(material.labels), material.labels)] if material.labels else []
 
 
-def _tokens(document: Document) -> float:
+def _tokens(document: SourceDocument) -> float:
     return len(document.text) / CHARACTERS_PER_TOKEN

@@ -12,7 +12,7 @@ from trueground.builders.checks.forms import REASONS as FORM_REASONS
 from trueground.builders.fallen import Fallen
 from trueground.builders.kalma.asking import RULES, check_form, checked
 from trueground.builders.kalma.citing import check_same_words, facts_of
-from trueground.builders.kalma.items import Counted, Draft, Fact, grown
+from trueground.builders.kalma.items import CountedPair, Draft, Fact, grown
 from trueground.builders.kalma.pool import pool, told
 from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
@@ -37,10 +37,10 @@ class Annotated(msgspec.Struct, frozen=True):
     paragraph: str
 
 
-def make_annotating(prompt: Prompt, skipped: Collection[str]) -> Stage[Counted, Draft]:
+def make_annotating(prompt: Prompt, skipped: Collection[str]) -> Stage[CountedPair, Draft]:
     """The writer puts citations into the paragraph and changes nothing else."""
 
-    async def work(item: Counted, ask: Ask) -> Sequence[Draft]:
+    async def work(item: CountedPair, ask: Ask) -> Sequence[Draft]:
         facts = pool(item, skipped)
         if not facts:
             raise Fallen("no_knowledge", f"{item.qids[0]} and {item.qids[1]}")
@@ -61,7 +61,7 @@ def make_annotating(prompt: Prompt, skipped: Collection[str]) -> Stage[Counted, 
     return Stage(
         "round-1",
         "Annotate the paragraph",
-        Counted,
+        CountedPair,
         Draft,
         work,
         REASONS,
@@ -72,7 +72,7 @@ def make_annotating(prompt: Prompt, skipped: Collection[str]) -> Stage[Counted, 
     )
 
 
-def _check(made: Annotated, item: Counted, facts: Sequence[Fact]) -> None:
+def _check(made: Annotated, item: CountedPair, facts: Sequence[Fact]) -> None:
     check_form(made.paragraph, item.paragraph + told(facts, item))
     check_same_words(made.paragraph, item.paragraph, item.graphs)
     if not facts_of(read_triples(made.paragraph, item.graphs), facts, item.graphs):

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueground.builders.base import Whole
-from trueground.builders.kalma.items import Counted, Linked, grown
+from trueground.builders.base import WholeStep
+from trueground.builders.kalma.items import CountedPair, LinkedPair, grown
 from trueground.builders.kalma.wording import read_json_object
 from trueground.errors import InputError
 from trueground.records.problems import describe, shorten
@@ -25,7 +25,7 @@ FILE = "counts.json"
 _EXPECTED = 'as a build writes: {"entries": 20, "counts": {"relation": 3, …}}'
 
 
-class Counts(NamedTuple):
+class RelationCounts(NamedTuple):
     """Of 2·`entries` one-hop graphs so many have each relation, in plain spelling."""
 
     entries: int
@@ -44,25 +44,25 @@ class Counts(NamedTuple):
 class Counting:
     """The stage that counts, and what it counted. `frozen` are the counts of a file."""
 
-    def __init__(self, frozen: Counts | None = None) -> None:
+    def __init__(self, frozen: RelationCounts | None = None) -> None:
         self._frozen = frozen
-        self.used = frozen or Counts(0, {})
+        self.used = frozen or RelationCounts(0, {})
 
-    def stage(self) -> Whole[Linked, Counted]:
+    def stage(self) -> WholeStep[LinkedPair, CountedPair]:
         """Counts, for each relation, the one-hop graphs that have it: two graphs an entry."""
         doc = "Count the relations" if self._frozen is None else "Take the counts of --counts"
-        return Whole("count", doc, Linked, Counted, self._work)
+        return WholeStep("count", doc, LinkedPair, CountedPair, self._work)
 
-    def _work(self, items: Sequence[Linked]) -> list[Counted]:
+    def _work(self, items: Sequence[LinkedPair]) -> list[CountedPair]:
         """The items with the counts of their own relations. An entity counts in each entry."""
         own = [[relations(graph) for graph in item.graphs] for item in items]
         if self._frozen is None:
             total = Counter(name for graphs in own for names in graphs for name in names)
-            self.used = Counts(len(items), total)
+            self.used = RelationCounts(len(items), total)
         return [
             grown(
                 item,
-                Counted,
+                CountedPair,
                 counts={name: self.used.of(name) for name in sorted(set().union(*graphs))},
                 entries=self.used.entries,
             )
@@ -75,7 +75,7 @@ def relations(graph: Graph) -> set[str]:
     return {plain_property(name) for name, _ in pairs_of(graph)} - {"name"}
 
 
-def read_counts(path: Path) -> Counts:
+def read_counts(path: Path) -> RelationCounts:
     """The counts that an earlier build wrote. InputError."""
     what = f"the counts {path}"
     row = read_json_object(path, "the counts", _EXPECTED)
@@ -93,7 +93,7 @@ def read_counts(path: Path) -> Counts:
                 f"{what}, {shorten(name)!r}: found {describe(count)}; expected a number from 1 to "
                 f"{2 * entries}, two for each of the entries"
             )
-    return Counts(entries, {plain_property(name): count for name, count in counts.items()})
+    return RelationCounts(entries, {plain_property(name): count for name, count in counts.items()})
 
 
 def _is_count(value: Any, most: int | None) -> bool:

@@ -21,11 +21,11 @@ from trueground.builders.kalma.citing import added, bare, check_cited, facts_of
 from trueground.builders.kalma.items import Draft, Fact, grown
 from trueground.builders.kalma.pool import name_by_id, pool, told
 from trueground.builders.kalma.selection import near_ties, order, scored, specificity
-from trueground.builders.kalma.settings import Settings
+from trueground.builders.kalma.settings import KalmaBuildSettings
 from trueground.builders.kalma.wording import Wording
 from trueground.models.base import Message
 from trueground.models.marks import block, mark_for
-from trueground.models.perplexity_base import Unscored, perplexity
+from trueground.models.perplexity_base import UnscoredText, perplexity
 from trueground.models.prompts import Prompt
 from trueground.text.citations.reading import read_triples
 from trueground.text.citations.triples import citation, plain, plain_property
@@ -60,7 +60,7 @@ class Extended(msgspec.Struct, frozen=True):
 class Chooser:
     """How the next triple is chosen; `scorer` is what `identity` calls the scorer."""
 
-    settings: Settings
+    settings: KalmaBuildSettings
     wording: Wording
     scorer: str | None
 
@@ -122,7 +122,7 @@ class Chooser:
         found = await asyncio.gather(*map(ask.logprobs, texts), return_exceptions=True)
         rated, problems = {}, []
         for fact, one in zip(candidates, found, strict=True):
-            if isinstance(one, Unscored):
+            if isinstance(one, UnscoredText):
                 problems.append(one)
             elif isinstance(one, BaseException):
                 raise one
@@ -158,7 +158,7 @@ def make_extending(number: int, prompt: Prompt, chooser: Chooser) -> Stage[Draft
     )
 
 
-def _usual(tokens: float, settings: Settings) -> list[Usual]:
+def _usual(tokens: float, settings: KalmaBuildSettings) -> list[Usual]:
     """Of a paragraph of so many tokens, which stands there with and without its citations."""
     found = [Usual("writer", 1, 2 * tokens + 300, 2 * tokens + 50)]
     if settings.perplexity is not None:
@@ -167,7 +167,7 @@ def _usual(tokens: float, settings: Settings) -> list[Usual]:
 
 
 async def _extended(
-    draft: Draft, fact: Fact, prompt: Prompt, settings: Settings, ask: Ask
+    draft: Draft, fact: Fact, prompt: Prompt, settings: KalmaBuildSettings, ask: Ask
 ) -> Draft:
     """The paragraph with one sentence more that cites the fact. Fallen."""
     facts = pool(draft, settings.skipped)

@@ -12,7 +12,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 Fact = tuple[str, str, str]  # qid, property, value
 
 
-class Pair(msgspec.Struct, frozen=True):
+class SourcePair(msgspec.Struct, frozen=True):
     """A relation triple by names, and the paragraph that it comes from."""
 
     id: str
@@ -22,7 +22,7 @@ class Pair(msgspec.Struct, frozen=True):
     tail: str
 
 
-class Linked(Pair, frozen=True):
+class LinkedPair(SourcePair, frozen=True):
     """The two entities behind the names. `graphs` are their one-hop subgraphs, `edge` joins them.
 
     `edge` is the property that aligns with the relation, or any where all are accepted.
@@ -33,7 +33,7 @@ class Linked(Pair, frozen=True):
     graphs: tuple[Graph, Graph]
 
 
-class Counted(Linked, frozen=True):
+class CountedPair(LinkedPair, frozen=True):
     """`counts`: for each relation of the two, how many of the dataset's 2·`entries` graphs it has.
 
     Relations are told as `text.citations.triples.plain_property` does.
@@ -43,7 +43,7 @@ class Counted(Linked, frozen=True):
     entries: int
 
 
-class Draft(Counted, frozen=True):
+class Draft(CountedPair, frozen=True):
     """`text` is the paragraph as far as it is written, citations included.
 
     `knowledge` are the triples of each round, in order.
@@ -58,7 +58,7 @@ class Draft(Counted, frozen=True):
         return tuple(fact for one in self.knowledge for fact in one)
 
 
-class Asked(Draft, frozen=True):
+class QuestionRequest(Draft, frozen=True):
     """`bare` is the paragraph without citations, which both questions ask for."""
 
     bare: str
@@ -70,7 +70,7 @@ class Asked(Draft, frozen=True):
         return self.general if version == "general" else self.specific
 
 
-class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
+class QuestionVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the judge says of a question: `needed` are numbers of the facts, from 1."""
 
     authentic: bool
@@ -78,10 +78,10 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str = ""
 
 
-class Judged(Asked, frozen=True):
+class JudgedQuestion(QuestionRequest, frozen=True):
     """`verdicts` by version; without a judge there are none."""
 
-    verdicts: dict[str, Verdict] = {}
+    verdicts: dict[str, QuestionVerdict] = {}
 
 
 VERSIONS = ("specific", "general")

@@ -11,7 +11,13 @@ from trueground.builders.asking.ask import Ask
 from trueground.builders.base import Stage, Usual
 from trueground.builders.fallen import Fallen
 from trueground.builders.kalma.asking import check_numbers
-from trueground.builders.kalma.items import VERSIONS, Asked, Judged, Verdict, grown
+from trueground.builders.kalma.items import (
+    VERSIONS,
+    JudgedQuestion,
+    QuestionRequest,
+    QuestionVerdict,
+    grown,
+)
 from trueground.builders.kalma.pool import for_people
 from trueground.models.base import Message
 from trueground.models.marks import block, mark_for
@@ -29,10 +35,10 @@ class Opinion(msgspec.Struct, frozen=True):
     needed: list[int]
 
 
-def make_judging(prompt: Prompt, required: bool) -> Stage[Asked, Judged]:
+def make_judging(prompt: Prompt, required: bool) -> Stage[QuestionRequest, JudgedQuestion]:
     """With `required`, items fall where a question is not authentic; else verdicts are noted."""
 
-    async def work(item: Asked, ask: Ask) -> Sequence[Judged]:
+    async def work(item: QuestionRequest, ask: Ask) -> Sequence[JudgedQuestion]:
         verdicts = {}
         for version in VERSIONS:
             verdict = await _verdict(item, version, ask)
@@ -41,9 +47,9 @@ def make_judging(prompt: Prompt, required: bool) -> Stage[Asked, Judged]:
                 if required and not verdict.authentic:
                     question = item.question(version)
                     raise Fallen("not_authentic", f"{version}: {verdict.reason}", made=question)
-        return [grown(item, Judged, verdicts=verdicts)]
+        return [grown(item, JudgedQuestion, verdicts=verdicts)]
 
-    async def _verdict(item: Asked, version: str, ask: Ask) -> Verdict | None:
+    async def _verdict(item: QuestionRequest, version: str, ask: Ask) -> QuestionVerdict | None:
         count = len(item.facts)
         try:
             made = await ask.object(
@@ -56,13 +62,15 @@ def make_judging(prompt: Prompt, required: bool) -> Stage[Asked, Judged]:
             if required or fallen.passing:
                 raise
             return None  # noted only: what cannot be read is no verdict
-        return Verdict(made.authentic == "yes", tuple(sorted(set(made.needed))), made.reason)
+        return QuestionVerdict(
+            made.authentic == "yes", tuple(sorted(set(made.needed))), made.reason
+        )
 
     return Stage(
         "judge",
         "Judge the questions",
-        Asked,
-        Judged,
+        QuestionRequest,
+        JudgedQuestion,
         work,
         REASONS,
         {"required": required},
@@ -72,7 +80,7 @@ def make_judging(prompt: Prompt, required: bool) -> Stage[Asked, Judged]:
     )
 
 
-def _messages(prompt: Prompt, item: Asked, question: str) -> tuple[Message, ...]:
+def _messages(prompt: Prompt, item: QuestionRequest, question: str) -> tuple[Message, ...]:
     facts = "\n".join(f"[{n}] {for_people(fact, item)}" for n, fact in enumerate(item.facts, 1))
     mark = mark_for([item.bare, facts], [question])
     return prompt.fill(
@@ -84,9 +92,11 @@ def _messages(prompt: Prompt, item: Asked, question: str) -> tuple[Message, ...]
     )
 
 
-def found_wanting(items: Sequence[Asked]) -> str | None:
+def found_wanting(items: Sequence[QuestionRequest]) -> str | None:
     """How many of the questions that are kept the judge finds wrong, in words; None for none."""
-    said = [one for item in items if isinstance(item, Judged) for one in item.verdicts.values()]
+    said = [
+        one for item in items if isinstance(item, JudgedQuestion) for one in item.verdicts.values()
+    ]
     wrong = sum(not one.authentic for one in said)
     if not wrong:
         return None

@@ -9,11 +9,18 @@ from typing import NamedTuple
 from trueground.builders.asking.ask import Ask
 from trueground.builders.base import Stage
 from trueground.builders.fallen import Fallen
-from trueground.builders.kalma.items import Linked, Pair, grown
+from trueground.builders.kalma.items import LinkedPair, SourcePair, grown
 from trueground.builders.kalma.reaching import Reach
 from trueground.builders.kalma.relations import Relations
 from trueground.errors import GraphError
-from trueground.graph.base import Entity, KnowledgeGraph, Listed, Named, Queried, Value
+from trueground.graph.base import (
+    Entity,
+    KnowledgeGraph,
+    Listed,
+    NamedEntity,
+    PropertyValue,
+    Queried,
+)
 from trueground.graph.folding import name_key
 from trueground.graph.rdf import entity_iri, qid_of
 from trueground.graph.sparql.terms import iri, is_iri, values
@@ -54,7 +61,7 @@ def make_linking(
     relations: Relations,
     types: Sequence[str],
     reach: Reach | None = None,
-) -> Stage[Pair, Linked]:
+) -> Stage[SourcePair, LinkedPair]:
     """Asks the graph for both names, for the pairs that are joined, and for their subgraphs.
 
     A graph that answers SPARQL is asked which of the namesakes are joined; of others every subgraph
@@ -62,7 +69,7 @@ def make_linking(
     """
     reach = reach or Reach()
 
-    async def work(pair: Pair, _ask: Ask) -> Sequence[Linked]:
+    async def work(pair: SourcePair, _ask: Ask) -> Sequence[LinkedPair]:
         try:
             found = await look(pair)
         except GraphError as error:
@@ -73,7 +80,7 @@ def make_linking(
             raise found
         return [found]
 
-    async def look(pair: Pair) -> Linked | Fallen:
+    async def look(pair: SourcePair) -> LinkedPair | Fallen:
         given = (graph, pair, relations, types)
         try:
             if isinstance(graph, Listed):  # on this machine: quick, and not for several threads
@@ -88,12 +95,12 @@ def make_linking(
         "relations": sorted(relations.known.items()),
         "any_edge": relations.any_edge,
     }
-    return Stage("link", "Find the two entities", Pair, Linked, work, REASONS, identity)
+    return Stage("link", "Find the two entities", SourcePair, LinkedPair, work, REASONS, identity)
 
 
 def _linked(
-    graph: KnowledgeGraph, pair: Pair, relations: Relations, types: Sequence[str]
-) -> Linked:
+    graph: KnowledgeGraph, pair: SourcePair, relations: Relations, types: Sequence[str]
+) -> LinkedPair:
     heads, tails = _namesakes(graph, pair, types)
     joined = list(_joined(graph, heads, tails))
     if not joined:
@@ -109,7 +116,7 @@ def _linked(
     one, edges = _only(aligned)
     return grown(
         pair,
-        Linked,
+        LinkedPair,
         qids=(one.head.qid, one.tail.qid),
         edge=edges[0].name,
         graphs=(one.head.graph(), one.tail.graph()),
@@ -117,7 +124,7 @@ def _linked(
 
 
 def _namesakes(
-    graph: KnowledgeGraph, pair: Pair, types: Sequence[str]
+    graph: KnowledgeGraph, pair: SourcePair, types: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """The ids of all that have the names, of the classes wanted."""
     found = []
@@ -131,7 +138,7 @@ def _namesakes(
     return found[0], found[1]
 
 
-def _fits(named: Named, types: Sequence[str]) -> bool:
+def _fits(named: NamedEntity, types: Sequence[str]) -> bool:
     wanted = {name_key(one) for one in types}
     return not wanted or any(name_key(one) in wanted for one in named.types)
 
@@ -183,7 +190,7 @@ def _pointing(one: Entity, other: Entity) -> Iterator[tuple[str, bool]]:
             yield name, False
 
 
-def _names(value: Value, names: set[str]) -> bool:
+def _names(value: PropertyValue, names: set[str]) -> bool:
     return value.id is None and value.kind == "text" and name_key(value.text) in names
 
 

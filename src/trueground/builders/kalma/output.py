@@ -8,12 +8,17 @@ from typing import Any
 import msgspec
 
 from trueground.benchmarks.kalma.source import FILES
-from trueground.builders.base import Dataset
+from trueground.builders.base import BuiltDataset
 from trueground.builders.kalma.counting import FILE as COUNTS
-from trueground.builders.kalma.counting import Counts
-from trueground.builders.kalma.items import VERSIONS, Asked, Judged, Verdict
+from trueground.builders.kalma.counting import RelationCounts
+from trueground.builders.kalma.items import (
+    VERSIONS,
+    JudgedQuestion,
+    QuestionRequest,
+    QuestionVerdict,
+)
 from trueground.builders.kalma.people import judged, piece_id
-from trueground.builders.people import People
+from trueground.builders.people import PeopleLabels
 from trueground.builders.quality.base import Piece
 from trueground.text.citations.triples import flat, pairs_of
 
@@ -23,7 +28,9 @@ _JUDGED = "judged authentic"
 _encode = msgspec.json.Encoder().encode
 
 
-def make_dataset(items: Sequence[Judged | Asked], people: People, counts: Counts) -> Dataset:
+def make_dataset(
+    items: Sequence[JudgedQuestion | QuestionRequest], people: PeopleLabels, counts: RelationCounts
+) -> BuiltDataset:
     """The files of the items that are left, and the tasks of all that came to the vote.
 
     specific.jsonl and general.jsonl are for `kalma/questions`; the others have the published form,
@@ -38,7 +45,7 @@ def make_dataset(items: Sequence[Judged | Asked], people: People, counts: Counts
     sets = [[item.question(v), list(item.facts)] for v in VERSIONS for item in items]
     files["minimum.json"] = _array(sets)
     files[COUNTS] = counts.encoded()
-    return Dataset(
+    return BuiltDataset(
         files,
         [piece for item in items for piece in _pieces(item)],
         RUN,
@@ -53,7 +60,7 @@ def _array(values: Sequence[Any]) -> bytes:
     return b"[\n" + b",\n".join(map(_encode, values)) + b"\n]\n"
 
 
-def _row(item: Asked, version: str) -> dict[str, Any]:
+def _row(item: QuestionRequest, version: str) -> dict[str, Any]:
     return {
         "id": item.id,
         "question": item.question(version),
@@ -71,11 +78,11 @@ def _row(item: Asked, version: str) -> dict[str, Any]:
     }
 
 
-def _verdicts(item: Judged | Asked) -> Mapping[str, Verdict]:
-    return item.verdicts if isinstance(item, Judged) else {}
+def _verdicts(item: JudgedQuestion | QuestionRequest) -> Mapping[str, QuestionVerdict]:
+    return item.verdicts if isinstance(item, JudgedQuestion) else {}
 
 
-def _pieces(item: Judged | Asked) -> Iterator[Piece]:
+def _pieces(item: JudgedQuestion | QuestionRequest) -> Iterator[Piece]:
     pool = sum(1 for graph in item.graphs for _ in pairs_of(graph))
     for version in VERSIONS:
         verdict = _verdicts(item).get(version)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trueground.annotation.base import Task
-from trueground.builders.kalma.items import VERSIONS, Asked
+from trueground.annotation.base import AnnotationTask
+from trueground.builders.kalma.items import VERSIONS, QuestionRequest
 from trueground.builders.kalma.pool import for_people
 from trueground.text.citations.reading import read_triples
 from trueground.text.citations.triples import triple_key
@@ -14,7 +14,7 @@ QUALITY, ALIGNMENT = "quality", "alignment"
 KINDS = (QUALITY, ALIGNMENT)
 
 
-def tasks_of(item: Asked) -> Iterator[Task]:
+def tasks_of(item: QuestionRequest) -> Iterator[AnnotationTask]:
     """The quality of both questions, and whether each sentence says what it cites."""
     knowledge = [for_people(fact, item) for fact in item.facts]
     for version in VERSIONS:
@@ -23,7 +23,7 @@ def tasks_of(item: Asked) -> Iterator[Task]:
             "paragraph": item.bare,
             "knowledge": knowledge,
         }
-        yield Task.of(QUALITY, piece_id(item, version), shown)
+        yield AnnotationTask.of(QUALITY, piece_id(item, version), shown)
     numbers = {triple_key(fact): n for n, fact in enumerate(item.facts, 1)}
     asked: set[int] = set()
     for sentence in read_triples(item.text, item.graphs):
@@ -32,15 +32,15 @@ def tasks_of(item: Asked) -> Iterator[Task]:
             if number is not None and number not in asked:
                 asked.add(number)
                 shown = {"sentence": sentence.text, "citation": knowledge[number - 1]}
-                yield Task.of(ALIGNMENT, f"{item.id}/{number}", shown)
+                yield AnnotationTask.of(ALIGNMENT, f"{item.id}/{number}", shown)
 
 
-def piece_id(item: Asked, version: str) -> str:
+def piece_id(item: QuestionRequest, version: str) -> str:
     """The id of one of the two questions."""
     return f"{item.id}/{version}"
 
 
-def judged(item: Asked, task: Task) -> dict[str, str]:
+def judged(item: QuestionRequest, task: AnnotationTask) -> dict[str, str]:
     """What the judge said of the same task, by field."""
     verdicts = getattr(item, "verdicts", {})
     for version in VERSIONS:

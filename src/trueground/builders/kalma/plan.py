@@ -7,21 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from trueground.benchmarks.base import Value
-from trueground.builders.base import Dataset, Material, Plan
+from trueground.builders.base import BuildPlan, BuiltDataset, Material
 from trueground.builders.checks import need_languages
 from trueground.builders.kalma import annotate, extending, judging, questions, saying
 from trueground.builders.kalma.counting import Counting, read_counts
 from trueground.builders.kalma.extending import Chooser
-from trueground.builders.kalma.items import Asked, Judged, Pair
+from trueground.builders.kalma.items import JudgedQuestion, QuestionRequest, SourcePair
 from trueground.builders.kalma.linking import make_linking
 from trueground.builders.kalma.output import make_dataset
 from trueground.builders.kalma.people import KINDS, tasks_of
 from trueground.builders.kalma.reaching import Reach
 from trueground.builders.kalma.relations import read_relations
-from trueground.builders.kalma.settings import Settings, read_settings
+from trueground.builders.kalma.settings import KalmaBuildSettings, read_settings
 from trueground.builders.kalma.source import make_source
 from trueground.builders.kalma.wording import read_wording
-from trueground.builders.people import People
+from trueground.builders.people import PeopleLabels
 from trueground.builders.rows import source_files
 from trueground.graph.base import KnowledgeGraph
 from trueground.models.estimate import CHARACTERS_PER_TOKEN
@@ -31,13 +31,13 @@ from trueground.records import FileInfo
 _PACKAGE = "trueground.builders.kalma"
 
 
-def prepare(options: Mapping[str, Value], material: Material) -> Plan:
+def prepare(options: Mapping[str, Value], material: Material) -> BuildPlan:
     """The plan with its options settled. UsageError, InputError, GraphError, MissingExtraError."""
     settings = read_settings(options, judge="judge" in material.roles)
     if settings.language:
         need_languages()
     files = source_files(material.paths)
-    people = People(KINDS, tasks_of, material.labels)
+    people = PeopleLabels(KINDS, tasks_of, material.labels)
     scorer = _scorer(settings, material)
     relations = read_relations(settings.relation_map, settings.all_edges)
     counting = Counting(None if settings.counts is None else read_counts(settings.counts))
@@ -49,12 +49,12 @@ def prepare(options: Mapping[str, Value], material: Material) -> Plan:
     graph = _opened(settings, material)  # the last, so that nothing behind it leaves it open
     notices = _notices(settings, material, graph)
 
-    def finish(items: Sequence[Any]) -> Dataset:
+    def finish(items: Sequence[Any]) -> BuiltDataset:
         wanting = judging.found_wanting(items)
         notices.extend([wanting] if wanting else [])
         return make_dataset(items, people, counting.used)
 
-    return Plan(
+    return BuildPlan(
         builder="kalma",
         options={
             **options,
@@ -78,7 +78,7 @@ def prepare(options: Mapping[str, Value], material: Material) -> Plan:
     )
 
 
-def _opened(settings: Settings, material: Material) -> KnowledgeGraph:
+def _opened(settings: KalmaBuildSettings, material: Material) -> KnowledgeGraph:
     """The graph; for a dry run closed again, as nobody asks it anything."""
     from trueground.graph.opening import open_graph
 
@@ -94,7 +94,9 @@ def _close(graph: KnowledgeGraph, material: Material) -> None:
         material.note(problem)
 
 
-def _stages(settings: Settings, material: Material, people: People, scorer: Any) -> list[Any]:
+def _stages(
+    settings: KalmaBuildSettings, material: Material, people: PeopleLabels, scorer: Any
+) -> list[Any]:
     """All behind the count."""
     wording = read_wording(settings.templates)
     prompt = _prompts(material)
@@ -110,11 +112,11 @@ def _stages(settings: Settings, material: Material, people: People, scorer: Any)
     general, specific = (prompt(name, questions.PLACES) for name in ("general", "specific"))
     stages.append(questions.make_questions(general, specific, settings))
     stages.append(questions.make_sorting())
-    last: type[Any] = Asked
+    last: type[Any] = QuestionRequest
     if "judge" in material.roles:
         judge = prompt("judge", judging.PLACES)
         stages.append(judging.make_judging(judge, settings.require_authentic))
-        last = Judged
+        last = JudgedQuestion
     stages.append(people.stage(last))
     return stages
 
@@ -128,7 +130,7 @@ def _prompts(material: Material) -> Callable[[str, Sequence[str]], Prompt]:
     return prompt
 
 
-def _scorer(settings: Settings, material: Material) -> Any:
+def _scorer(settings: KalmaBuildSettings, material: Material) -> Any:
     if settings.perplexity is None:
         return None
     from trueground.models.perplexity import make_scorer
@@ -136,13 +138,13 @@ def _scorer(settings: Settings, material: Material) -> Any:
     return make_scorer(settings.perplexity, material.reached)
 
 
-def _given(settings: Settings) -> list[Path]:
+def _given(settings: KalmaBuildSettings) -> list[Path]:
     """Files beside the sources that change what comes out; the graph says itself what it holds."""
     files = (settings.relation_map, settings.templates, settings.counts)
     return [path for path in files if path is not None]
 
 
-def _notices(settings: Settings, material: Material, graph: KnowledgeGraph) -> list[str]:
+def _notices(settings: KalmaBuildSettings, material: Material, graph: KnowledgeGraph) -> list[str]:
     notices = [
         f"Paragraphs and questions were written by the model {material.roles.get('writer')} from "
         f"the graph {graph.name}."
@@ -156,5 +158,5 @@ def _notices(settings: Settings, material: Material, graph: KnowledgeGraph) -> l
     return notices
 
 
-def _tokens(pair: Pair) -> float:
+def _tokens(pair: SourcePair) -> float:
     return len(pair.paragraph) / CHARACTERS_PER_TOKEN

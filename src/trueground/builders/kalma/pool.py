@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import msgspec
 
-from trueground.builders.kalma.items import Fact, Linked
+from trueground.builders.kalma.items import Fact, LinkedPair
 from trueground.text.citations.reading import read_triples
 from trueground.text.citations.triples import citation, flat, pairs_of, plain_property, triple_key
 from trueground.types import Graph
@@ -28,7 +28,7 @@ _ADDRESS = re.compile(
 )
 
 
-def pool(item: Linked, skipped: Collection[str]) -> list[Fact]:
+def pool(item: LinkedPair, skipped: Collection[str]) -> list[Fact]:
     """Every triple that says something: no names, no skipped properties, no ids and addresses.
 
     One that no reader of citations would read back as it is (odd brackets in it) is left out too.
@@ -45,7 +45,7 @@ def pool(item: Linked, skipped: Collection[str]) -> list[Fact]:
     return [fact for fact in found.values() if fact not in odd]
 
 
-def told(facts: Sequence[Fact], item: Linked) -> str:
+def told(facts: Sequence[Fact], item: LinkedPair) -> str:
     """The facts as models are shown them, one entity a line, with its name."""
     lines = []
     for graph in item.graphs:
@@ -63,12 +63,12 @@ def name_of(graph: Graph) -> str:
     return " ".join(str(graph.get("name") or graph["qid"]).split())
 
 
-def name_by_id(item: Linked) -> dict[str, str]:
+def name_by_id(item: LinkedPair) -> dict[str, str]:
     """The names of both entities."""
     return {str(graph["qid"]): name_of(graph) for graph in item.graphs}
 
 
-def for_people(fact: Fact, item: Linked) -> str:
+def for_people(fact: Fact, item: LinkedPair) -> str:
     """`Anna Ruck: place of birth: Korvik`."""
     qid, name, value = fact
     return f"{name_by_id(item)[qid]}: {name}: {value}"

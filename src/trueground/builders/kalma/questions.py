@@ -8,16 +8,16 @@ import msgspec
 
 from trueground.benchmarks.kalma.source import question_key
 from trueground.builders.asking.ask import Ask
-from trueground.builders.base import Dropped, Stage, Usual, Whole
+from trueground.builders.base import Dropped, Stage, Usual, WholeStep
 from trueground.builders.checks import same_text
 from trueground.builders.checks.forms import REASONS as FORM_REASONS
 from trueground.builders.fallen import Fallen
 from trueground.builders.kalma.asking import RULES, check_form, check_language, checked
 from trueground.builders.kalma.citing import bare
-from trueground.builders.kalma.items import VERSIONS, Asked, Draft, grown
+from trueground.builders.kalma.items import VERSIONS, Draft, QuestionRequest, grown
 from trueground.builders.kalma.questioning import REASONS as QUESTION_REASONS
 from trueground.builders.kalma.questioning import check_question
-from trueground.builders.kalma.settings import Settings
+from trueground.builders.kalma.settings import KalmaBuildSettings
 from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
 from trueground.records.problems import shorten
@@ -38,11 +38,13 @@ class OneQuestion(msgspec.Struct, frozen=True):
     question: str
 
 
-def make_questions(general: Prompt, specific: Prompt, settings: Settings) -> Stage[Draft, Asked]:
+def make_questions(
+    general: Prompt, specific: Prompt, settings: KalmaBuildSettings
+) -> Stage[Draft, QuestionRequest]:
     """Each question is asked for by itself, from the paragraph without its citations."""
     prompts = {"general": general, "specific": specific}
 
-    async def work(draft: Draft, ask: Ask) -> Sequence[Asked]:
+    async def work(draft: Draft, ask: Ask) -> Sequence[QuestionRequest]:
         rounds = len(draft.knowledge)
         if rounds < settings.minimum_rounds:
             wanted = settings.minimum_rounds
@@ -62,7 +64,7 @@ def make_questions(general: Prompt, specific: Prompt, settings: Settings) -> Sta
             found[version] = " ".join(made.question.split())
         if same_text(found["general"], found["specific"]):
             raise Fallen("same_question", shorten(found["general"]), made=found)
-        return [grown(draft, Asked, bare=text, **found)]
+        return [grown(draft, QuestionRequest, bare=text, **found)]
 
     def _check(question: str, draft: Draft, text: str) -> None:
         check_form(question, text)
@@ -73,7 +75,7 @@ def make_questions(general: Prompt, specific: Prompt, settings: Settings) -> Sta
         "questions",
         "Ask a general and a specific question",
         Draft,
-        Asked,
+        QuestionRequest,
         work,
         REASONS,
         {
@@ -87,12 +89,12 @@ def make_questions(general: Prompt, specific: Prompt, settings: Settings) -> Sta
     )
 
 
-def make_sorting() -> Whole[Asked, Asked]:
+def make_sorting() -> WholeStep[QuestionRequest, QuestionRequest]:
     """Of items that ask the same the first stays: sets are found by their question."""
 
-    def work(items: Sequence[Asked]) -> list[Asked | Dropped]:
+    def work(items: Sequence[QuestionRequest]) -> list[QuestionRequest | Dropped]:
         seen: set[str] = set()
-        out: list[Asked | Dropped] = []
+        out: list[QuestionRequest | Dropped] = []
         for item in items:
             keys = {question_key(item.question(version)) for version in VERSIONS}
             if keys & seen:
@@ -105,4 +107,6 @@ def make_sorting() -> Whole[Asked, Asked]:
         return out
 
     reasons = {"asked_before": "another item asks the same question"}
-    return Whole("sort", "Leave out what is asked twice", Asked, Asked, work, reasons)
+    return WholeStep(
+        "sort", "Leave out what is asked twice", QuestionRequest, QuestionRequest, work, reasons
+    )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from trueground.builders.base import Dropped, Source
-from trueground.builders.kalma.items import Pair
+from trueground.builders.base import Dropped, SourceStep
+from trueground.builders.kalma.items import SourcePair
 from trueground.errors import UnreachableError
 
 FIRST = 5  # pairs
@@ -24,12 +24,12 @@ class Reach:
         self._failed: set[str] = set()
         self._answered = False
 
-    def watched(self, source: Source[Pair]) -> Source[Pair]:
+    def watched(self, source: SourceStep[SourcePair]) -> SourceStep[SourcePair]:
         """The source, whose first pairs will be known."""
 
-        def read() -> Iterator[Pair | Dropped]:
+        def read() -> Iterator[SourcePair | Dropped]:
             rows = list(source.read())
-            pairs = [one.id for one in rows if isinstance(one, Pair)]
+            pairs = [one.id for one in rows if isinstance(one, SourcePair)]
             self._first = frozenset(pairs[:FIRST])
             return iter(rows)
 
@@ -39,7 +39,7 @@ class Reach:
         """The graph has said something, and were it that it knows nobody."""
         self._answered = True
 
-    def failed(self, pair: Pair, graph: str, detail: str) -> None:
+    def failed(self, pair: SourcePair, graph: str, detail: str) -> None:
         """It could not answer for a pair. UnreachableError: for none of the first."""
         self._failed.add(pair.id)
         if self._answered or not self._first or not self._first <= self._failed:

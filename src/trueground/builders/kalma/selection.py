@@ -21,7 +21,7 @@ from typing import NamedTuple
 from trueground.builders.kalma.items import Fact
 
 
-class Scored(NamedTuple):
+class ScoredCandidate(NamedTuple):
     """A candidate with the two terms of its score, both unweighted."""
 
     fact: Fact
@@ -67,7 +67,7 @@ def scored(
     alpha: float,
     *,
     scaled: bool = False,
-) -> list[Scored]:
+) -> list[ScoredCandidate]:
     """The candidates, the best first; of equal scores by property, value and id.
 
     `perplexities` may be None where `alpha` is 1. `scaled`: both terms from 0 to 1.
@@ -79,7 +79,7 @@ def scored(
     if scaled:
         specificities = _stretched(specificities)
     found = [
-        Scored(fact, rare, good, alpha * rare + (1 - alpha) * good)
+        ScoredCandidate(fact, rare, good, alpha * rare + (1 - alpha) * good)
         for fact, rare, good in zip(candidates, specificities, fluent, strict=True)
     ]
     return sorted(found, key=lambda one: (-one.score, order(one.fact)))

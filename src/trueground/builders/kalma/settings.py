@@ -43,7 +43,7 @@ _HOUSEKEEPING = frozenset(
 
 
 @dataclass(frozen=True)
-class Settings:
+class KalmaBuildSettings:
     """What holds for the build. `skipped` are plain names of properties that nobody cites.
 
     `types` are names or ids of classes, none where entities may be anything; `perplexity` is None
@@ -71,7 +71,7 @@ class Settings:
     skip_bad: bool
 
 
-def read_settings(options: Mapping[str, Value], *, judge: bool) -> Settings:
+def read_settings(options: Mapping[str, Value], *, judge: bool) -> KalmaBuildSettings:
     """The settings behind the options; `judge`: was one given? UsageError."""
     graph = text_of(options, "graph")
     if graph is None:
@@ -84,7 +84,7 @@ def read_settings(options: Mapping[str, Value], *, judge: bool) -> Settings:
     if least is not None and least > rounds:
         raise UsageError(f"--minimum-rounds {least}: expected no more than --rounds {rounds}")
     alpha = share_of(options, "alpha")
-    return Settings(
+    return KalmaBuildSettings(
         graph=graph,
         name_words=whole_of(options, "name-words", 1),
         types=_types(options),

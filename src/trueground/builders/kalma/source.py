@@ -9,9 +9,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from trueground.builders.base import Dropped, Source
-from trueground.builders.kalma.items import Pair
-from trueground.builders.rows import Row, Unusable, fault, source_rows
+from trueground.builders.base import Dropped, SourceStep
+from trueground.builders.kalma.items import SourcePair
+from trueground.builders.rows import SourceRow, Unusable, fault, source_rows
 from trueground.errors import InputError
 from trueground.graph.folding import name_key
 from trueground.records.problems import describe, known_id, shorten
@@ -46,10 +46,12 @@ _EXPECTED = '{"paragraph": "…", "head": "…", "relation": "…", "tail": "…
 _SHOWN = 50
 
 
-def make_source(files: Sequence[Path], name_words: int, *, skip_bad: bool) -> Source[Pair]:
+def make_source(
+    files: Sequence[Path], name_words: int, *, skip_bad: bool
+) -> SourceStep[SourcePair]:
     """Reads the files. Without `skip_bad` all wrong rows are named in one InputError."""
 
-    def read() -> Iterator[Pair | Dropped]:
+    def read() -> Iterator[SourcePair | Dropped]:
         found = list(_unique(_read(row, name_words) for row in source_rows(files, _EXPECTED)))
         left_out = [one for one in found if isinstance(one, Dropped)]
         wrong = [one for one in left_out if one.reason in _WRONG]
@@ -59,7 +61,7 @@ def make_source(files: Sequence[Path], name_words: int, *, skip_bad: bool) -> So
             raise _nothing(files, left_out)
         return iter(found)
 
-    return Source("pairs", "Read pairs of names with a paragraph", Pair, read, REASONS)
+    return SourceStep("pairs", "Read pairs of names with a paragraph", SourcePair, read, REASONS)
 
 
 def _all_wrong(wrong: Sequence[Dropped]) -> InputError:
@@ -81,7 +83,7 @@ def _nothing(files: Sequence[Path], left_out: Sequence[Dropped]) -> InputError:
     )
 
 
-def _unique(found: Iterator[tuple[str, Pair | Dropped]]) -> Iterator[Pair | Dropped]:
+def _unique(found: Iterator[tuple[str, SourcePair | Dropped]]) -> Iterator[SourcePair | Dropped]:
     """Of rows that say the same the first, and of several with one id too."""
     said: dict[tuple[str, ...], str] = {}
     ids: dict[str, str] = {}
@@ -101,14 +103,14 @@ def _unique(found: Iterator[tuple[str, Pair | Dropped]]) -> Iterator[Pair | Drop
             yield one
 
 
-def _read(row: Row, name_words: int) -> tuple[str, Pair | Dropped]:
+def _read(row: SourceRow, name_words: int) -> tuple[str, SourcePair | Dropped]:
     """(place, the row's pair or why it is none)."""
     if isinstance(row.value, Unusable):
         return row.place, Dropped(row.value.id or row.place, row.value.kind, row.value.found)
     return row.place, _pair(row.place, row.value, name_words)
 
 
-def _pair(place: str, row: dict[str, Any], name_words: int) -> Pair | Dropped:
+def _pair(place: str, row: dict[str, Any], name_words: int) -> SourcePair | Dropped:
     name = (known_id(row) or "").strip() or place
     triple = row.get("triple")
     if isinstance(triple, list | tuple) and len(triple) == 3:
@@ -124,7 +126,7 @@ def _pair(place: str, row: dict[str, Any], name_words: int) -> Pair | Dropped:
         if problem := _wrong(field, value):
             return Dropped(name, problem[0], f"{place}, field {field!r}: {problem[1]}")
         texts[field] = " ".join(value.split())
-    pair = Pair(name if name != place else _id(texts), **texts)
+    pair = SourcePair(name if name != place else _id(texts), **texts)
     return _refused(pair, place, name_words) or pair
 
 
@@ -135,7 +137,7 @@ def _wrong(field: str, value: str) -> tuple[str, str] | None:
     return None if problem is None else (problem[0], f"found {problem[1]}")
 
 
-def _refused(pair: Pair, place: str, name_words: int) -> Dropped | None:
+def _refused(pair: SourcePair, place: str, name_words: int) -> Dropped | None:
     for name in (pair.head, pair.tail):
         if (found := sum(bool(_WORD.search(word)) for word in name.split())) < name_words:
             words = f"{found} word{'s' * (found != 1)}; expected {name_words} or more"

@@ -13,7 +13,7 @@ from trueground.builders.quality.report import write_report
 from trueground.errors import InputError
 
 
-class Drawn(NamedTuple):
+class RepeatSample(NamedTuple):
     """The files that were written, and what people said, where labels were given."""
 
     page: Path
@@ -21,7 +21,7 @@ class Drawn(NamedTuple):
     people: dict[str, Any] | None
 
 
-def draw_again(folder: str | Path, labels: str | Path | None = None) -> Drawn:
+def draw_again(folder: str | Path, labels: str | Path | None = None) -> RepeatSample:
     """Draw report.html and card.md of a finished build again, with `labels` beside its numbers.
 
     `labels` is a file of merged labels, as `annotate import` writes them; nothing but page and card
@@ -44,7 +44,7 @@ def draw_again(folder: str | Path, labels: str | Path | None = None) -> Drawn:
                 f"{path / SUMMARY} lacks what the page shows ({error}); it was changed, or another "
                 "version wrote it: run the build again"
             ) from None
-    return Drawn(path / REPORT, path / CARD, said)
+    return RepeatSample(path / REPORT, path / CARD, said)
 
 
 def _summary(path: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trueground.annotation.base import Label, Task
+from trueground.annotation.base import AnnotationTask, Label
 from trueground.annotation.kinds import KINDS
 
 _YES_NO = frozenset(("yes", "no"))
@@ -15,7 +15,9 @@ _MOST_VALUES = 12
 Judged = Mapping[str, Mapping[str, str]]  # task id → field → what a judge said
 
 
-def tell(tasks: Iterable[Task], labels: Mapping[str, Mapping[str, Label]], judged: Judged) -> Any:
+def tell(
+    tasks: Iterable[AnnotationTask], labels: Mapping[str, Mapping[str, Label]], judged: Judged
+) -> Any:
     """An account for each kind of task that has labels.
 
     `labels` are by kind and task id. [{"kind", "tasks", "labelled", "annotators": {"3": 12},

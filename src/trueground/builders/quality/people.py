@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.annotation.base import Task
+from trueground.annotation.base import AnnotationTask
 from trueground.annotation.kinds import KINDS
 from trueground.annotation.labels import read_labels
 from trueground.builders.directory import ANNOTATE
@@ -37,8 +37,8 @@ def people(folder: Path, labels: Path) -> dict[str, Any]:
     return {"file": labels.name, "unknown": unknown, "kinds": told}
 
 
-def _tasks(file: Path) -> list[Task]:
+def _tasks(file: Path) -> list[AnnotationTask]:
     try:
-        return msgspec.json.Decoder(Task).decode_lines(file.read_bytes())
+        return msgspec.json.Decoder(AnnotationTask).decode_lines(file.read_bytes())
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InputError(f"{file} cannot be read: {error}; run the build again") from None

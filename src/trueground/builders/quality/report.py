@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trueground.builders.base import Dataset
+from trueground.builders.base import BuiltDataset
 from trueground.builders.directory import CARD, REPORT, write_bytes
 from trueground.builders.quality import classes, texts
 
 
-def quality(dataset: Dataset) -> dict[str, Any]:
+def quality(dataset: BuiltDataset) -> dict[str, Any]:
     """The numbers of the report, with full precision; the same for the same dataset.
 
     None stands where nothing could be measured: no context was there to look in, no judge was

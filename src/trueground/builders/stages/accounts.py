@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from trueground.builders.base import Dropped, Source, Whole
+from trueground.builders.base import Dropped, SourceStep, WholeStep
 from trueground.errors import ProtocolError
 
 
@@ -43,7 +43,7 @@ class Flowed:
         }
 
 
-def read_source(source: Source[Any], limit: int | None = None) -> tuple[list[Any], Flowed, int]:
+def read_source(source: SourceStep[Any], limit: int | None = None) -> tuple[list[Any], Flowed, int]:
     """(the items of the user's files, the account, how many rows the limit left out). InputError.
 
     All rows are read and so checked; those behind the last item of the limit are not counted.
@@ -59,7 +59,7 @@ def read_source(source: Source[Any], limit: int | None = None) -> tuple[list[Any
     return kept, flowed, len(rows) - end
 
 
-def do_whole(stage: Whole[Any, Any], items: Sequence[Any]) -> tuple[list[Any], Flowed]:
+def do_whole(stage: WholeStep[Any, Any], items: Sequence[Any]) -> tuple[list[Any], Flowed]:
     """A stage that sees all items at once."""
     kept, dropped = _sorted_out(stage.name, stage.reasons, stage.work(items))
     return kept, Flowed(stage.name, stage.doc, len(items), len(kept), dict(stage.reasons), dropped)

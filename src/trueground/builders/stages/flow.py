@@ -14,13 +14,13 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from trueground.builders.asking.ask import CALL_FAILED, REASONS, Ask
-from trueground.builders.base import Dropped, Plan, Stage, Whole
+from trueground.builders.base import BuildPlan, Dropped, Stage, WholeStep
 from trueground.builders.directory import WORK, remove_stages, write_stage
 from trueground.builders.fallen import Fallen
 from trueground.builders.stages.accounts import Flowed, check_ids, check_reasons, do_whole
 from trueground.builders.stages.patience import Patience
 from trueground.builders.stages.threads import in_daemon
-from trueground.builders.stages.worklog import Fell, Outcome, WorkLog, lines_of
+from trueground.builders.stages.worklog import Fell, StageOutcome, WorkLog, lines_of
 from trueground.errors import ProtocolError
 
 # Part of every key: a change of what an outcome means must not meet older ones.
@@ -31,10 +31,10 @@ _encode = msgspec.json.Encoder().encode
 Progress = Callable[[str, int, int | None], None]
 
 
-class Known(Protocol):
+class KnownOutcomes(Protocol):
     """Outcomes by key: a work log, or what was read of one."""
 
-    def get(self, key: str, /) -> Outcome | None:
+    def get(self, key: str, /) -> StageOutcome | None:
         """The outcome under the key; None if there is none."""
         ...
 
@@ -108,7 +108,7 @@ def _detail(dropped: Sequence[Dropped]) -> str:
     return next((one.detail for one in dropped if one.detail), "nothing more is known")
 
 
-def known(stage: Stage[Any, Any], log: Known, keys: Iterable[str]) -> dict[str, Made]:
+def known(stage: Stage[Any, Any], log: KnownOutcomes, keys: Iterable[str]) -> dict[str, Made]:
     """What is done already, by key; an outcome that this version cannot read is done again."""
     made = {}
     for key in keys:
@@ -140,16 +140,18 @@ async def _all(work: Callable[[], Any], number: int) -> None:
         raise failed
 
 
-async def _outcome(stage: Stage[Any, Any], key: str, item: Any, ask: Ask) -> tuple[Outcome, bool]:
+async def _outcome(
+    stage: Stage[Any, Any], key: str, item: Any, ask: Ask
+) -> tuple[StageOutcome, bool]:
     """(what became of the item, whether the next run must try it again)."""
     try:
         made = await stage.work(item, ask)
     except Fallen as why:
         fell = Fell(item.id, why.reason, why.detail, why.made)
-        return Outcome(key, dropped=[fell]), why.passing
+        return StageOutcome(key, dropped=[fell]), why.passing
     kept = [msgspec.Raw(_encode(one)) for one in made if not isinstance(one, Dropped)]
     fallen = [Fell(o.id, o.reason, o.detail, o.made) for o in made if isinstance(o, Dropped)]
-    return Outcome(key, kept, fallen), any(one.reason == CALL_FAILED for one in fallen)
+    return StageOutcome(key, kept, fallen), any(one.reason == CALL_FAILED for one in fallen)
 
 
 def stage_key(stage: Stage[Any, Any], ask: Ask, item: Any) -> str:
@@ -164,7 +166,7 @@ def stage_key(stage: Stage[Any, Any], ask: Ask, item: Any) -> str:
     return hashlib.sha256(_canonical(words)).hexdigest()
 
 
-def _read(stage: Stage[Any, Any], outcome: Outcome) -> Made:
+def _read(stage: Stage[Any, Any], outcome: StageOutcome) -> Made:
     """The outcome as items. Raises ProtocolError for what the stage cannot have given."""
     decode = msgspec.json.Decoder(stage.gives).decode
     try:
@@ -181,7 +183,7 @@ def _reasons(stage: Stage[Any, Any]) -> dict[str, str]:
 
 
 async def flow(
-    plan: Plan,
+    plan: BuildPlan,
     folder: Path,
     items: list[Any],
     ask: Ask,
@@ -196,7 +198,7 @@ async def flow(
     """
     accounts = []
     for number, stage in enumerate(plan.stages, start=2):
-        if isinstance(stage, Whole):
+        if isinstance(stage, WholeStep):
             progress(stage.name, 0, len(items))
             items, flowed = await in_daemon(partial(do_whole, stage, items))
         else:

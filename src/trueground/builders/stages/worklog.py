@@ -25,7 +25,7 @@ class Fell(msgspec.Struct, omit_defaults=True):
     made: Any = None
 
 
-class Outcome(msgspec.Struct, omit_defaults=True):
+class StageOutcome(msgspec.Struct, omit_defaults=True):
     """What a stage made of one item, under the hash of all that it depends on."""
 
     key: str
@@ -33,14 +33,14 @@ class Outcome(msgspec.Struct, omit_defaults=True):
     dropped: list[Fell] = []
 
 
-class _Named(msgspec.Struct):
+class _NamedItem(msgspec.Struct):
     """As much of an item as tells which one it is."""
 
     id: str
 
 
-_outcome = msgspec.json.Decoder(Outcome).decode
-_id = msgspec.json.Decoder(_Named).decode
+_outcome = msgspec.json.Decoder(StageOutcome).decode
+_id = msgspec.json.Decoder(_NamedItem).decode
 
 
 class WorkLog:
@@ -54,15 +54,15 @@ class WorkLog:
         """Opens the log, or begins it; a line that was cut off is left out, and gone."""
         made(folder)
         path = folder / f"{stage}.jsonl"
-        self._known: dict[str, Outcome] = {}
+        self._known: dict[str, StageOutcome] = {}
         size = read_log(path, self._note) if path.exists() else 0
         self._file = AppendFile(path, size)
 
-    def get(self, key: str) -> Outcome | None:
+    def get(self, key: str) -> StageOutcome | None:
         """The outcome under the key; None if there is none."""
         return self._known.get(key)
 
-    def put(self, outcome: Outcome) -> None:
+    def put(self, outcome: StageOutcome) -> None:
         """Keep an outcome. Raises WriteError."""
         self._file.append(_encode(outcome) + b"\n")
         self._known[outcome.key] = outcome
@@ -76,9 +76,9 @@ class WorkLog:
         self._known[outcome.key] = outcome
 
 
-def known_outcomes(path: Path, stage: str) -> Mapping[str, Outcome]:
+def known_outcomes(path: Path, stage: str) -> Mapping[str, StageOutcome]:
     """What a stage's log holds, without opening it for writing; nothing where there is none."""
-    found: dict[str, Outcome] = {}
+    found: dict[str, StageOutcome] = {}
 
     def note(line: bytes, _place: int) -> None:
         outcome = _outcome(line)

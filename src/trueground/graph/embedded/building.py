@@ -22,7 +22,7 @@ import msgspec
 
 from trueground.errors import GraphError, OutputError, TruegroundError, WriteError
 from trueground.graph.base import Progress, no_progress
-from trueground.graph.embedded.file import GRAPH, GraphFile, Source, is_graph, read_graph_file
+from trueground.graph.embedded.file import GRAPH, GraphFile, LoadedFile, is_graph, read_graph_file
 from trueground.graph.embedded.filling import index_loaded, load_file
 from trueground.graph.embedded.folder import HeldStore, copy_store, fresh_store, remove_stores
 from trueground.graph.embedded.graph import EmbeddedGraph
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from trueground.graph.loading import Loading
 
 # passed_over(path, source): a file is not loaded, because it was loaded before as that source.
-PassedOver = Callable[[Path, Source], None]
+PassedOver = Callable[[Path, LoadedFile], None]
 
 
-def _say_nothing(_path: Path, _source: Source) -> None:
+def _say_nothing(_path: Path, _source: LoadedFile) -> None:
     """The default."""
 
 
@@ -114,7 +114,7 @@ def open_folder(folder: Path, lang: str | None = None) -> EmbeddedGraph:
     )
 
 
-def _source(path: Path, loading: Loading) -> Source:
+def _source(path: Path, loading: Loading) -> LoadedFile:
     try:
         require_file(path)
         size, sha256 = path.stat().st_size, file_digest(path)
@@ -126,7 +126,7 @@ def _source(path: Path, loading: Loading) -> Source:
     place = str(path.resolve())
     reading = {**asdict(loading), "classes": sorted(loading.classes)}
     del reading["lang"]  # one for the whole graph
-    return Source(place, sha256, size, reading)
+    return LoadedFile(place, sha256, size, reading)
 
 
 def _make_folder(out: Path) -> None:
@@ -191,7 +191,7 @@ def _undone(out: Path, made: Sequence[Path]) -> Iterator[None]:
 
 
 def _load(
-    out: Path, state: GraphFile, sources: Sequence[Source], loading: Loading, progress: Progress
+    out: Path, state: GraphFile, sources: Sequence[LoadedFile], loading: Loading, progress: Progress
 ) -> None:
     folder = fresh_store(out)
     with _unfinished(out, folder):

@@ -17,7 +17,7 @@ STORE = "store-"  # and a number: the folder of a store
 _FORMAT = 2
 
 
-class Source(msgspec.Struct, frozen=True):
+class LoadedFile(msgspec.Struct, frozen=True):
     """A file that was loaded: its content, how it was read, and what it gave."""
 
     path: str
@@ -44,7 +44,7 @@ class GraphFile(msgspec.Struct, kw_only=True):
     lang: str = "en"
     store: Annotated[str, msgspec.Meta(pattern=rf"^{STORE}[1-9]\d*\Z")] | None = None
     names: int = 0
-    sources: list[Source] = []
+    sources: list[LoadedFile] = []
 
     @property
     def triples(self) -> int:
@@ -85,7 +85,7 @@ def read_graph_file(folder: Path) -> GraphFile:
             "trueground graph load SOURCE… --out DIR"
         ) from error
     try:
-        version = msgspec.json.decode(content, type=_Version).trueground_graph
+        version = msgspec.json.decode(content, type=_GraphVersion).trueground_graph
         if version != _FORMAT:
             raise GraphError(
                 f"{path}: found a graph of format {version}; this trueground reads format "
@@ -99,5 +99,5 @@ def read_graph_file(folder: Path) -> GraphFile:
         ) from error
 
 
-class _Version(msgspec.Struct):
+class _GraphVersion(msgspec.Struct):
     trueground_graph: int

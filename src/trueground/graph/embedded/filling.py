@@ -14,20 +14,20 @@ from trueground.graph.embedded.names import index_names, leave_out
 if TYPE_CHECKING:
     from pyoxigraph import Store
 
-    from trueground.graph.loading import Counts, Loading
+    from trueground.graph.loading import LoadCounts, Loading
 
 
 def load_file(
     store: Store, path: Path, loading: Loading, names: NameLines, progress: Progress
-) -> Counts:
+) -> LoadCounts:
     """Load one file, in the quickest way that it allows; where that gives no names, say so."""
-    from trueground.graph.loading import Counts, load_into
+    from trueground.graph.loading import LoadCounts, load_into
     from trueground.graph.loading.formats import format_of, rdf_format
 
     if format_of(path, loading) == "rdf" and rdf_format(path) == "N_TRIPLES":
         count = load_lines(store, path, names, progress)
         if count:
-            return Counts("rdf", count)
+            return LoadCounts("rdf", count)
     names.whole = False
     return load_into(store, path, loading, progress)
 

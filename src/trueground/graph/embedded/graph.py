@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from trueground.errors import GraphError
-from trueground.graph.base import Entity, Named, Row
+from trueground.graph.base import Entity, NamedEntity, Row
 from trueground.graph.embedded.folder import HeldStore
 from trueground.graph.embedded.names import all_names, subjects_of
 from trueground.graph.embedded.query import rows_of
@@ -56,13 +56,13 @@ class EmbeddedGraph:
         """The language of its names."""
         return self._lang
 
-    def find(self, names: Sequence[str]) -> list[list[Named]]:
+    def find(self, names: Sequence[str]) -> list[list[NamedEntity]]:
         """For each name the entities that have it as name or alias, by id. GraphError."""
         store, subgraphs = self._open()
         with self._readable():
             return [
                 [
-                    Named(subgraphs.spelt(iri, name), qid_of(iri), subgraphs.types(iri))
+                    NamedEntity(subgraphs.spelt(iri, name), qid_of(iri), subgraphs.types(iri))
                     for iri in subjects_of(store, name)
                 ]
                 for name in names
@@ -74,7 +74,7 @@ class EmbeddedGraph:
         with self._readable():
             return [self._entity(subgraphs, qid) for qid in qids]
 
-    def names(self) -> Iterator[Named]:
+    def names(self) -> Iterator[NamedEntity]:
         """Every name and alias of an entity, by id, then by text. GraphError."""
         store, _ = self._open()
         last = ""
@@ -83,7 +83,7 @@ class EmbeddedGraph:
             for iri, text in all_names(store, self._lang):
                 if iri != last:
                     last, types = iri, self._open()[1].types(iri)
-                yield Named(text, qid_of(iri), types)
+                yield NamedEntity(text, qid_of(iri), types)
 
     def query(self, sparql: str, bindings: Mapping[str, str] | None = None) -> Iterator[Row]:
         """Rows of a query; CONSTRUCT and DESCRIBE give subject, predicate and object.

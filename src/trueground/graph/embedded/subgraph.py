@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from trueground.graph.base import Entity, Value
+from trueground.graph.base import Entity, PropertyValue
 from trueground.graph.folding import name_key
 from trueground.graph.literals import fits, literal_value
 from trueground.graph.onehop import called, called_classes, in_order
@@ -155,19 +155,19 @@ class Subgraphs:
             entities.append(ENTITY + iri[len(DIRECT) :])
         return called(iri, map(self.label, (*sorted(entities), iri)))
 
-    def _properties(self, found: Found) -> dict[str, tuple[Value, ...]]:
+    def _properties(self, found: Found) -> dict[str, tuple[PropertyValue, ...]]:
         """By name; what has two addresses and one name stands together."""
-        values: dict[str, list[Value]] = {}
+        values: dict[str, list[PropertyValue]] = {}
         for predicate, terms in found.items():
             name = self._property(predicate)
             if name is not None and (some := self._values(terms)):
                 values[name] = values[name] + some if name in values else some
         return {name: in_order(values[name]) for name in sorted(values)}
 
-    def _values(self, terms: list[Term]) -> list[Value]:
+    def _values(self, terms: list[Term]) -> list[PropertyValue]:
         """Texts in other languages count only where none serves."""
-        values: list[Value] = []
-        others: list[Value] = []
+        values: list[PropertyValue] = []
+        others: list[PropertyValue] = []
         for term in terms:
             if isinstance(term, self._node):
                 if (value := self._shown_value(term.value)) is not None:
@@ -178,16 +178,16 @@ class Subgraphs:
                 (values if fit else others).append(value)
         return values or others
 
-    def _node_value(self, iri: str) -> Value | None:
+    def _node_value(self, iri: str) -> PropertyValue | None:
         if UNKNOWN in iri:
             return None
         label = self.label(iri)
         if label is None and not iri.startswith((ENTITY, OWN_ENTITY)):
             about = self._store.quads_for_pattern(self._node(iri), None, None, self._here)
             if next(iter(about), None) is None:
-                return Value(iri, "other")
+                return PropertyValue(iri, "other")
         qid = qid_of(iri)
-        return Value(label or qid, "entity", id=qid)
+        return PropertyValue(label or qid, "entity", id=qid)
 
     def _classes(self, terms: Iterable[Term]) -> tuple[str, ...]:
         """Names and ids; each term is the address of a class, or its name."""

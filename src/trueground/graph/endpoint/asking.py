@@ -16,7 +16,7 @@ from trueground.net.cache import ResponseCache, graphs_path
 from trueground.net.redact import shown
 
 if TYPE_CHECKING:
-    from trueground.graph.endpoint.results import Results
+    from trueground.graph.endpoint.results import SparqlResults
     from trueground.net.failures import HttpError
     from trueground.net.http import HttpClient
 
@@ -31,7 +31,7 @@ _CLOSED_DOORS = (401, 403, 407)
 _AWAY = (429, 502, 503, 504)
 
 
-class Endpoint:
+class SparqlEndpoint:
     """Asks the endpoint at `url`; to be used in one event loop at a time.
 
     `place` is its address without user and password, and in place of a query string its checksum.
@@ -73,7 +73,7 @@ class Endpoint:
         self._client: HttpClient | None = None
         self.problem: str | None = None  # why replies were no longer kept
 
-    async def ask(self, query: str) -> Results:
+    async def ask(self, query: str) -> SparqlResults:
         """What the endpoint says to a SELECT or ASK. Raises GraphError, UnreachableError."""
         from trueground.graph.endpoint.results import ACCEPT, read_results
         from trueground.net.failures import HttpError
@@ -165,7 +165,7 @@ class Endpoint:
         )
 
 
-def _recall(cache: ResponseCache, key: str) -> Results | None:
+def _recall(cache: ResponseCache, key: str) -> SparqlResults | None:
     from trueground.graph.endpoint.results import decode
 
     body = cache.get(key)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from trueground.errors import GraphError, UsageError, unknown_name
-from trueground.graph.base import Entity, Named, Row, id_order
-from trueground.graph.endpoint.asking import ATTEMPTS, TIMEOUT, Endpoint
+from trueground.graph.base import Entity, NamedEntity, Row, id_order
+from trueground.graph.endpoint.asking import ATTEMPTS, TIMEOUT, SparqlEndpoint
 from trueground.graph.endpoint.worker import Broken, Worker
 from trueground.graph.rdf import ENTITY, entity_iri, names_no_entity, qid_of
 from trueground.graph.sparql.binding import bound, check_reading
 from trueground.graph.sparql.terms import is_text, language
 
 if TYPE_CHECKING:
-    from trueground.graph.endpoint.reading import Reader
+    from trueground.graph.endpoint.reading import EndpointReader
 
 WIKIDATA = "https://query.wikidata.org/sparql"
 PAGE = 5_000  # rows
@@ -55,7 +55,7 @@ class EndpointGraph:
         if page < 1:
             raise UsageError(f"page {page}; expected a number of rows from 1")
         self._lang = language(lang)
-        self._endpoint = Endpoint(
+        self._endpoint = SparqlEndpoint(
             url,
             cache=cache,
             rate=rate,
@@ -67,7 +67,7 @@ class EndpointGraph:
         self._kind = "wikidata" if kind is None and urlsplit(url).hostname == _HOST else kind
         # How it is read, as it was said; "auto" asks the endpoint, and so depends on it alone.
         self._read = f"lang={self._lang.lower()} kind={self._kind or 'auto'} page={page}"
-        self._reader: Reader | None = None
+        self._reader: EndpointReader | None = None
         self._worker = Worker("sparql-endpoint", self._endpoint.close)
 
     @property
@@ -90,7 +90,7 @@ class EndpointGraph:
         """Why replies were no longer kept in the response cache; None where they were."""
         return self._endpoint.problem
 
-    def find(self, names: Sequence[str]) -> list[list[Named]]:
+    def find(self, names: Sequence[str]) -> list[list[NamedEntity]]:
         """For each name the entities that have it as name or alias, spelt just so, by id.
 
         White space at the ends does not count. Raises GraphError, UnreachableError.
@@ -132,20 +132,20 @@ class EndpointGraph:
                 "close the graph when all calls have ended"
             ) from None
 
-    async def _reading(self) -> Reader:
+    async def _reading(self) -> EndpointReader:
         if self._reader is None or self._reader.is_full:
             from trueground.graph.endpoint.paging import Pages
             from trueground.graph.endpoint.queries import IS_WIKIBASE
-            from trueground.graph.endpoint.reading import Reader
+            from trueground.graph.endpoint.reading import EndpointReader
 
             if self._kind is None:
                 like = (await self._endpoint.ask(IS_WIKIBASE)).boolean
                 self._kind = "wikidata" if like else "rdf"
             pages = Pages(self._endpoint, self._page)
-            self._reader = Reader(pages, self._lang, wikidata=self._kind == "wikidata")
+            self._reader = EndpointReader(pages, self._lang, wikidata=self._kind == "wikidata")
         return self._reader
 
-    async def _find(self, spellings: list[list[str]]) -> list[list[Named]]:
+    async def _find(self, spellings: list[list[str]]) -> list[list[NamedEntity]]:
         if not any(spellings):
             return [[] for _ in spellings]
         reader = await self._reading()
@@ -158,7 +158,7 @@ class EndpointGraph:
         types = await reader.types(one for some in texts for one in some)
         return [
             [
-                Named(some[one], qid_of(one), types[one])
+                NamedEntity(some[one], qid_of(one), types[one])
                 for one in sorted(some, key=lambda one: id_order(qid_of(one)))
                 if self._is_entity(one)
             ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from trueground.graph.base import Value
+from trueground.graph.base import PropertyValue
 from trueground.graph.endpoint import queries
 from trueground.graph.endpoint.paging import Pages
-from trueground.graph.endpoint.results import Solution, Term
+from trueground.graph.endpoint.results import Solution, SparqlTerm
 from trueground.graph.literals import fits
 from trueground.graph.onehop import called, called_classes
 from trueground.graph.rdf import DIRECT, ENTITY, LABELS, OWN_ENTITY, UNKNOWN, qid_of
@@ -16,10 +16,10 @@ from trueground.graph.rdf import DIRECT, ENTITY, LABELS, OWN_ENTITY, UNKNOWN, qi
 _THINGS = 200  # asked about in one query
 _LAST = 9  # the rank of a name in a language that nobody asked for
 _OURS = (ENTITY, OWN_ENTITY)
-Texts = dict[str, list[Term]]  # by the address of what says so: a label, an alias
+Texts = dict[str, list[SparqlTerm]]  # by the address of what says so: a label, an alias
 
 
-class Names:
+class EntityNames:
     """For readers of one language."""
 
     def __init__(self, pages: Pages, lang: str, *, wikidata: bool) -> None:
@@ -33,7 +33,7 @@ class Names:
         """Of how many things and properties something is remembered."""
         return len(self._labels) + len(self._describing) + len(self._there)
 
-    def fit(self, term: Term) -> int | None:
+    def fit(self, term: SparqlTerm) -> int | None:
         """How well a text serves, 0 the best; None if not at all."""
         return fits(term.lang.lower() or None, self._lang.lower())
 
@@ -59,20 +59,20 @@ class Names:
         """Whether anything is said of it, unless `check_there` found out otherwise."""
         return self._there.get(iri, True)
 
-    def value(self, iri: str) -> Value | None:
+    def value(self, iri: str) -> PropertyValue | None:
         """An address as the value of a property; None for one that stands for nobody knows what."""
         if UNKNOWN in iri:
             return None
         label = self.label(iri)
         if label is None and not self.is_there(iri):
-            return Value(iri, "other")
-        return Value(label or qid_of(iri), "entity", id=qid_of(iri))
+            return PropertyValue(iri, "other")
+        return PropertyValue(label or qid_of(iri), "entity", id=qid_of(iri))
 
     def property(self, predicate: str) -> str:
         """The name of a property."""
         return called(predicate, map(self.label, (*self._describers(predicate), predicate)))
 
-    def classes(self, terms: Iterable[Term]) -> tuple[str, ...]:
+    def classes(self, terms: Iterable[SparqlTerm]) -> tuple[str, ...]:
         """Names and ids of classes, by id."""
         found = set()
         for term in terms:
@@ -114,7 +114,7 @@ class Names:
     async def texts(self, things: Iterable[str], *, aliases: bool, size: int) -> dict[str, Texts]:
         """Labels, and aliases too, of each thing."""
 
-        def make(some: list[str]) -> queries.Query:
+        def make(some: list[str]) -> queries.SparqlQuery:
             return queries.texts(some, self._lang, aliases=aliases, wikidata=self._wikidata)
 
         said = defaultdict[str, Texts](lambda: defaultdict(list))

@@ -8,8 +8,8 @@ from itertools import count
 from typing import Any
 
 from trueground.errors import GraphError
-from trueground.graph.endpoint.asking import Endpoint
-from trueground.graph.endpoint.queries import Query
+from trueground.graph.endpoint.asking import SparqlEndpoint
+from trueground.graph.endpoint.queries import SparqlQuery
 from trueground.graph.endpoint.results import Solution
 from trueground.graph.sparql.terms import is_iri
 
@@ -17,10 +17,10 @@ from trueground.graph.sparql.terms import is_iri
 class Pages:
     """Asks an endpoint for `size` rows at most at once."""
 
-    def __init__(self, endpoint: Endpoint, size: int) -> None:
+    def __init__(self, endpoint: SparqlEndpoint, size: int) -> None:
         self._endpoint, self._size = endpoint, size
 
-    async def rows(self, query: Query) -> list[Solution]:
+    async def rows(self, query: SparqlQuery) -> list[Solution]:
         """All rows of a query, page by page until one is short. GraphError, UnreachableError."""
         found: list[Solution] = []
         last: list[Solution] = []
@@ -45,7 +45,7 @@ class Pages:
         )
 
     async def in_parts(
-        self, items: Iterable[str], make: Callable[[list[str]], Query], size: int
+        self, items: Iterable[str], make: Callable[[list[str]], SparqlQuery], size: int
     ) -> list[Solution]:
         """The rows of a query that is made for so many of the items at a time."""
         all_ = list(dict.fromkeys(items))
@@ -53,7 +53,7 @@ class Pages:
         return await _together([self.rows(make(part)) for part in parts])
 
     async def about(
-        self, things: Iterable[str], make: Callable[[list[str]], Query], size: int
+        self, things: Iterable[str], make: Callable[[list[str]], SparqlQuery], size: int
     ) -> list[Solution]:
         """The same for addresses; what only looks like one, nothing is said of."""
         return await self.in_parts([one for one in things if is_iri(one)], make, size)

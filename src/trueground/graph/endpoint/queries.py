@@ -37,7 +37,7 @@ _FORMS = (
 _LOOKED_THROUGH = 1_000_000  # names, for the forms of a language that other graphs have
 
 
-class Query(NamedTuple):
+class SparqlQuery(NamedTuple):
     """A query without its page, and the variables that each of its rows must have."""
 
     text: str
@@ -53,18 +53,18 @@ def wikidata_forms(lang: str) -> list[str]:
     return [tag for tag in _FORMS if tag.startswith(f"{lang.lower()}-")]
 
 
-def forms(lang: str) -> Query:
+def forms(lang: str) -> SparqlQuery:
     """The forms of a language that names are in; of a very large graph those of a part of them."""
     every = f"SELECT ?text WHERE {{ ?entity {_path((*LABELS, ALIAS))} ?text }}"
     where = (
         f"{{ {every} LIMIT {_LOOKED_THROUGH} }} FILTER(LANGMATCHES(LANG(?text), {literal(lang)}))"
     )
-    return Query(
+    return SparqlQuery(
         f"SELECT DISTINCT (LANG(?text) AS ?tag) WHERE {{ {where} }} ORDER BY ?tag", ("tag",)
     )
 
 
-def named(texts: Sequence[str], tags: Iterable[str], *, wikidata: bool) -> Query:
+def named(texts: Sequence[str], tags: Iterable[str], *, wikidata: bool) -> SparqlQuery:
     """What has one of the texts as label or alias, spelt just so, in one of these languages."""
     of_any = (NO_LANGUAGE,) if wikidata else (NO_LANGUAGE, None)
     spelt = [literal(text, tag) for text in texts for tag in (*tags, *of_any)]
@@ -74,7 +74,7 @@ def named(texts: Sequence[str], tags: Iterable[str], *, wikidata: bool) -> Query
     return _select("text entity", where, "?entity STR(?text) LANG(?text)")
 
 
-def classes(entities: Iterable[str], *, wikidata: bool) -> Query:
+def classes(entities: Iterable[str], *, wikidata: bool) -> SparqlQuery:
     """What each of the entities is an instance of."""
     predicates = (INSTANCE_OF,) if wikidata else TYPES
     where = (
@@ -84,7 +84,7 @@ def classes(entities: Iterable[str], *, wikidata: bool) -> Query:
     return _select("entity direct value", where, "?entity ?direct STR(?value) LANG(?value)")
 
 
-def statements(entities: Iterable[str], *, wikidata: bool) -> Query:
+def statements(entities: Iterable[str], *, wikidata: bool) -> SparqlQuery:
     """What is said of each entity; of Wikidata with the property's entity and type."""
     where = f"{values('entity', _all(entities))} ?entity ?direct ?value . "
     order = "?entity ?direct STR(?value) LANG(?value) STR(DATATYPE(?value))"
@@ -100,7 +100,7 @@ def statements(entities: Iterable[str], *, wikidata: bool) -> Query:
     return _select("entity direct value", where, order)
 
 
-def details(entities: Iterable[str], properties: Iterable[str]) -> Query:
+def details(entities: Iterable[str], properties: Iterable[str]) -> SparqlQuery:
     """Truthy statements in full: ?precision of a time, or ?unit of a quantity."""
     word = {name: iri(WIKIBASE + name) for name in _DETAIL_WORDS}
     where = (
@@ -114,7 +114,7 @@ def details(entities: Iterable[str], properties: Iterable[str]) -> Query:
     return _select("entity property value", where, order, also="precision unit")
 
 
-def texts(things: Iterable[str], lang: str, *, aliases: bool, wikidata: bool) -> Query:
+def texts(things: Iterable[str], lang: str, *, aliases: bool, wikidata: bool) -> SparqlQuery:
     """Labels, and aliases too, that serve readers of the language.
 
     Of Wikidata English ones too, for what is called nothing else.
@@ -129,22 +129,22 @@ def texts(things: Iterable[str], lang: str, *, aliases: bool, wikidata: bool) ->
     return _select("thing says text", where, "?thing ?says STR(?text) LANG(?text)")
 
 
-def property_entities(predicates: Iterable[str]) -> Query:
+def property_entities(predicates: Iterable[str]) -> SparqlQuery:
     """The entity of Wikibase that describes a predicate."""
     where = f"{values('direct', _all(predicates))} ?property {iri(DIRECT_CLAIM)} ?direct ."
     return _select("direct property", where, "?direct ?property")
 
 
-def existing(things: Iterable[str]) -> Query:
+def existing(things: Iterable[str]) -> SparqlQuery:
     """Those of which anything is said."""
     where = f"{values('thing', _all(things))} FILTER EXISTS {{ ?thing ?says ?what }}"
     return _select("thing", where, "?thing")
 
 
-def _select(gives: str, where: str, order: str, also: str = "") -> Query:
+def _select(gives: str, where: str, order: str, also: str = "") -> SparqlQuery:
     needed = tuple(gives.split())
     selected = " ".join(f"?{name}" for name in (*needed, *also.split()))
-    return Query(f"SELECT DISTINCT {selected} WHERE {{ {where} }} ORDER BY {order}", needed)
+    return SparqlQuery(f"SELECT DISTINCT {selected} WHERE {{ {where} }} ORDER BY {order}", needed)
 
 
 def _path(predicates: Iterable[str]) -> str:

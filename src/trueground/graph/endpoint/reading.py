@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from trueground.graph.base import Entity, Value
+from trueground.graph.base import Entity, PropertyValue
 from trueground.graph.endpoint import queries
-from trueground.graph.endpoint.naming import Names, Texts
+from trueground.graph.endpoint.naming import EntityNames, Texts
 from trueground.graph.endpoint.paging import Pages
-from trueground.graph.endpoint.results import Solution, Term
+from trueground.graph.endpoint.results import Solution, SparqlTerm
 from trueground.graph.endpoint.values import Detail, value_of
 from trueground.graph.onehop import in_order
 from trueground.graph.rdf import (
@@ -34,15 +34,15 @@ _WITHOUT_UNIT = ENTITY + "Q199"  # the number 1
 _DETAILED = {WIKIBASE + one for one in ("Time", "Quantity")}
 _HIDDEN = tuple(one for one in NOT_SHOWN if one.endswith(("/", "#")))
 Place = tuple[str, str, str]  # entity, property, text of the value
-Found = dict[str, list[tuple[Term, Detail]]]  # by the address of the property
+Found = dict[str, list[tuple[SparqlTerm, Detail]]]  # by the address of the property
 
 
-class Reader:
+class EndpointReader:
     """Reads for readers of one language; names of things and properties are asked for once."""
 
     def __init__(self, pages: Pages, lang: str, *, wikidata: bool) -> None:
         self._pages, self._lang, self._wikidata = pages, lang, wikidata
-        self._names = Names(pages, lang, wikidata=wikidata)
+        self._names = EntityNames(pages, lang, wikidata=wikidata)
         self._tags: list[str] | None = None
 
     @property
@@ -54,7 +54,7 @@ class Reader:
         """For each text the addresses of what has it as label or alias."""
         tags = await self._languages()
 
-        def make(some: list[str]) -> queries.Query:
+        def make(some: list[str]) -> queries.SparqlQuery:
             return queries.named(some, tags, wikidata=self._wikidata)
 
         found = defaultdict[str, list[str]](list)
@@ -77,12 +77,12 @@ class Reader:
         """Names and ids of the classes of each entity."""
         these = list(dict.fromkeys(entities))
 
-        def make(some: list[str]) -> queries.Query:
+        def make(some: list[str]) -> queries.SparqlQuery:
             return queries.classes(some, wikidata=self._wikidata)
 
         rows = await self._pages.about(these, make, _TYPED)
         await self._names.learn(_addresses(rows))
-        terms = defaultdict[str, list[Term]](list)
+        terms = defaultdict[str, list[SparqlTerm]](list)
         for row in rows:
             terms[row["entity"].value].append(row["value"])
         return {one: self._names.classes(terms[one]) for one in these}
@@ -91,7 +91,7 @@ class Reader:
         """Those that the graph has."""
         wanted = [one for one in dict.fromkeys(iris) if is_iri(one)]
 
-        def make(some: list[str]) -> queries.Query:
+        def make(some: list[str]) -> queries.SparqlQuery:
             return queries.statements(some, wikidata=self._wikidata)
 
         said = await self._names.texts(wanted, aliases=True, size=_TOLD)
@@ -152,17 +152,17 @@ class Reader:
             types=self._names.classes(t for one in TYPES for t, _ in found.get(one, ())),
         )
 
-    def _properties(self, found: Found) -> dict[str, tuple[Value, ...]]:
+    def _properties(self, found: Found) -> dict[str, tuple[PropertyValue, ...]]:
         """By name; what has two addresses and one name stands together."""
-        values = defaultdict[str, set[Value]](set)
+        values = defaultdict[str, set[PropertyValue]](set)
         for predicate, terms in found.items():
             if not predicate.startswith(_HIDDEN) and (some := self._values(terms)):
                 values[self._names.property(predicate)].update(some)
         return {name: in_order(values[name]) for name in sorted(values)}
 
-    def _values(self, terms: list[tuple[Term, Detail]]) -> list[Value]:
+    def _values(self, terms: list[tuple[SparqlTerm, Detail]]) -> list[PropertyValue]:
         """Texts in other languages count only where none serves."""
-        values, others = list[Value](), list[Value]()
+        values, others = list[PropertyValue](), list[PropertyValue]()
         for term, detail in terms:
             if term.is_address:
                 if (value := self._names.value(term.value)) is not None:

@@ -19,7 +19,7 @@ _SHOWN = 300
 GAVE_UP = "the endpoint gave up"
 
 
-class Term(msgspec.Struct, frozen=True):
+class SparqlTerm(msgspec.Struct, frozen=True):
     """An address ("uri"), a text ("literal", in old replies "typed-literal") or a "bnode"."""
 
     type: str
@@ -33,22 +33,22 @@ class Term(msgspec.Struct, frozen=True):
         return self.type == "uri"
 
 
-Solution = dict[str, Term]
+Solution = dict[str, SparqlTerm]
 
 
-class _Head(msgspec.Struct):
+class _SparqlHead(msgspec.Struct):
     vars: list[str] = []
 
 
-class _Body(msgspec.Struct):
+class _SparqlBody(msgspec.Struct):
     bindings: list[Solution]
 
 
-class Results(msgspec.Struct):
+class SparqlResults(msgspec.Struct):
     """The rows of a SELECT, or the answer of an ASK."""
 
-    head: _Head
-    results: _Body | None = None
+    head: _SparqlHead
+    results: _SparqlBody | None = None
     boolean: bool | None = None
 
     @property
@@ -64,13 +64,13 @@ class Results(msgspec.Struct):
         return [{name: _text(solution.get(name)) for name in names} for solution in self.solutions]
 
 
-def _text(term: Term | None) -> str | None:
+def _text(term: SparqlTerm | None) -> str | None:
     if term is None:
         return None
     return f"_:{term.value}" if term.type == "bnode" else term.value
 
 
-def read_results(reply: HttpReply) -> tuple[bytes, Results]:
+def read_results(reply: HttpReply) -> tuple[bytes, SparqlResults]:
     """The body and what it holds. Raises HttpError, retryable where another attempt may help."""
     body = reply.utf8()
     words = words_of(body)
@@ -99,9 +99,9 @@ def _useless(reply: HttpReply, reason: str) -> UnusableError:
     return UnusableError(reason, status=reply.status, retryable=False)
 
 
-def decode(body: bytes) -> Results:
+def decode(body: bytes) -> SparqlResults:
     """Raises msgspec.DecodeError; ValidationError where it is JSON of another shape."""
-    found = msgspec.json.decode(body, type=Results)
+    found = msgspec.json.decode(body, type=SparqlResults)
     if found.results is None and found.boolean is None:
         raise msgspec.ValidationError('expected "results" or "boolean"')
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueground.graph.linking.base import Found, Linked, Mention, Recognizer
+from trueground.graph.linking.base import FoundEntity, LinkedQuestion, Mention, Recognizer
 from trueground.graph.linking.dictionary import Dictionary
 from trueground.graph.linking.linker import Linker
 from trueground.graph.linking.recognizers import RECOGNIZERS, get_recognizer
@@ -12,8 +12,8 @@ from trueground.graph.linking.spacy_pipeline import SpacyRecognizer
 __all__ = [
     "RECOGNIZERS",
     "Dictionary",
-    "Found",
-    "Linked",
+    "FoundEntity",
+    "LinkedQuestion",
     "Linker",
     "Mention",
     "Recognizer",

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from trueground.graph.base import Entity, Named
+from trueground.graph.base import Entity, NamedEntity
 from trueground.types import Graph
 
 
@@ -23,10 +23,10 @@ class Mention(msgspec.Struct, frozen=True):
     end: int
     names: tuple[str, ...]
     types: tuple[str, ...] = ()
-    known: tuple[Named, ...] | None = None
+    known: tuple[NamedEntity, ...] | None = None
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundEntity(msgspec.Struct, frozen=True):
     """A name in a question and its entity.
 
     `matched` are the values of the entity that stand in the question besides the name; `candidates`
@@ -46,14 +46,14 @@ class Found(msgspec.Struct, frozen=True):
         return self.entity.qid
 
 
-class Linked(msgspec.Struct, frozen=True):
+class LinkedQuestion(msgspec.Struct, frozen=True):
     """A question in NFC and its entities, in the order of their names in it.
 
     `unlinked` are names in it for which the graph has no entity, or none of the right type.
     """
 
     question: str
-    found: tuple[Found, ...] = ()
+    found: tuple[FoundEntity, ...] = ()
     unlinked: tuple[str, ...] = ()
 
     @property

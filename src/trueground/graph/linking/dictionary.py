@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from trueground.errors import GraphError, MissingExtraError, UsageError
-from trueground.graph.base import KnowledgeGraph, Listed, Named
+from trueground.graph.base import KnowledgeGraph, Listed, NamedEntity
 from trueground.graph.folding import fold, name_key
 from trueground.graph.linking.base import Mention
 from trueground.graph.linking.boundaries import stands_alone
@@ -43,7 +43,7 @@ class Dictionary:
 
     def _of(self, question: str) -> list[Mention]:
         folded = fold(question)
-        places: list[tuple[int, int, tuple[Named, ...]]] = []
+        places: list[tuple[int, int, tuple[NamedEntity, ...]]] = []
         for last, (length, known) in self._names.iter(folded.text):
             place = folded.place(last + 1 - length, last + 1)
             if place and stands_alone(question, *place) and is_meant(question, *place):
@@ -57,14 +57,14 @@ class Dictionary:
         return found
 
 
-def _automaton(names: Iterable[Named]) -> Any:
+def _automaton(names: Iterable[NamedEntity]) -> Any:
     """Folded name → (its length, the entities that have it)."""
     try:
         import ahocorasick
     except ImportError as error:
         raise MissingExtraError("the recognizer dictionary", "graph") from error
 
-    by_name: dict[str, list[Named]] = {}
+    by_name: dict[str, list[NamedEntity]] = {}
     for one in names:
         if key := name_key(one.text):
             by_name.setdefault(key, []).append(one)
@@ -76,7 +76,7 @@ def _automaton(names: Iterable[Named]) -> Any:
     return automaton
 
 
-def _no_names(where: str, names: Iterator[Named], types: Sequence[str]) -> str:
+def _no_names(where: str, names: Iterator[NamedEntity], types: Sequence[str]) -> str:
     known = sorted({kind for one in names for kind in one.types})
     if not types:
         return f"{where} has no entity with a name; expected labels of entities. Load some"

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from trueground.graph.base import KnowledgeGraph, Named, Progress, no_progress
+from trueground.graph.base import KnowledgeGraph, NamedEntity, Progress, no_progress
 from trueground.graph.folding import name_key, nfc
-from trueground.graph.linking.base import Found, Linked, Mention, Recognizer
-from trueground.graph.linking.ranking import Asked, Candidate, Span
+from trueground.graph.linking.base import FoundEntity, LinkedQuestion, Mention, Recognizer
+from trueground.graph.linking.ranking import EntityCandidate, RankedQuestion, Span
 from trueground.graph.linking.recognizers import get_recognizer
 from trueground.graph.linking.typing import may_be, of_types
 
@@ -41,13 +41,15 @@ class Linker:
             else recognizer
         )
 
-    def link(self, questions: Sequence[str], progress: Progress = no_progress) -> list[Linked]:
+    def link(
+        self, questions: Sequence[str], progress: Progress = no_progress
+    ) -> list[LinkedQuestion]:
         """The entities of each question, in its order; at most one for a name, and each once.
 
         The graph is asked for all names of many questions at once, each name once. An entity of
         which it says nothing is no candidate. Raises GraphError, UnreachableError.
         """
-        linked: list[Linked] = []
+        linked: list[LinkedQuestion] = []
         left = iter(questions)
         progress("link", 0, len(questions))
         while part := [nfc(one) for one in islice(left, _QUESTIONS)]:
@@ -55,7 +57,7 @@ class Linker:
             progress("link", len(linked), len(questions))
         return linked
 
-    def _part(self, questions: list[str]) -> list[Linked]:
+    def _part(self, questions: list[str]) -> list[LinkedQuestion]:
         mentions = self.recognizer.mentions(questions)
         named = self._named(mentions)
         qids = (one.qid for candidates in named.values() for one in candidates)
@@ -65,7 +67,7 @@ class Linker:
             for question, own in zip(questions, mentions, strict=True)
         ]
 
-    def _named(self, mentions: Iterable[Iterable[Mention]]) -> dict[Sought, list[Named]]:
+    def _named(self, mentions: Iterable[Iterable[Mention]]) -> dict[Sought, list[NamedEntity]]:
         """For each different name (its place left out) its candidates."""
         sought = {_sought(one): one.known for own in mentions for one in own}
         asked = (several for (several, _), known in sought.items() if known is None)
@@ -76,7 +78,9 @@ class Linker:
             for one, known in sought.items()
         }
 
-    def _allowed(self, types: Sequence[str], candidates: Iterable[Named]) -> list[Named]:
+    def _allowed(
+        self, types: Sequence[str], candidates: Iterable[NamedEntity]
+    ) -> list[NamedEntity]:
         """Each candidate of the right type once."""
         by_qid = {one.qid: one for one in candidates}
         return [
@@ -85,11 +89,11 @@ class Linker:
             if may_be(one, types) and (not self.types or of_types(one, self.types))
         ]
 
-    def _read(self, qids: Iterable[str]) -> dict[str, Candidate]:
+    def _read(self, qids: Iterable[str]) -> dict[str, EntityCandidate]:
         wanted = list(dict.fromkeys(qids))
         read = _in_parts(self.graph.entities, wanted)
         return {
-            qid: Candidate(entity)
+            qid: EntityCandidate(entity)
             for qid, entity in zip(wanted, read, strict=True)
             if entity is not None and entity.properties
         }
@@ -98,14 +102,14 @@ class Linker:
 def _linked(
     question: str,
     mentions: Sequence[Mention],
-    named: dict[Sought, list[Named]],
-    read: dict[str, Candidate],
-) -> Linked:
-    asked = Asked(question)
+    named: dict[Sought, list[NamedEntity]],
+    read: dict[str, EntityCandidate],
+) -> LinkedQuestion:
+    asked = RankedQuestion(question)
     by_name: dict[str, list[Mention]] = {}
     for mention in mentions:
         by_name.setdefault(name_key(mention.text), []).append(mention)
-    found: dict[str, Found] = {}
+    found: dict[str, FoundEntity] = {}
     unlinked: list[str] = []
     for same in by_name.values():
         candidates = [read[one.qid] for one in named[_sought(same[0])] if one.qid in read]
@@ -114,17 +118,22 @@ def _linked(
             continue
         best = _best(asked, same[0], candidates, [(one.start, one.end) for one in same])
         found.setdefault(best.qid, best)
-    return Linked(question, tuple(found.values()), tuple(unlinked))
+    return LinkedQuestion(question, tuple(found.values()), tuple(unlinked))
 
 
 def _best(
-    asked: Asked, mention: Mention, candidates: Sequence[Candidate], places: Sequence[Span]
-) -> Found:
+    asked: RankedQuestion,
+    mention: Mention,
+    candidates: Sequence[EntityCandidate],
+    places: Sequence[Span],
+) -> FoundEntity:
     matched = [asked.matched(one, places) for one in candidates]
     best, values = min(
         zip(candidates, matched, strict=True), key=lambda pair: pair[0].order(pair[1])
     )
-    return Found(mention.text, mention.start, mention.end, best.entity, values, len(candidates))
+    return FoundEntity(
+        mention.text, mention.start, mention.end, best.entity, values, len(candidates)
+    )
 
 
 def _sought(mention: Mention) -> Sought:
@@ -132,7 +141,7 @@ def _sought(mention: Mention) -> Sought:
     return mention.names, mention.types
 
 
-def _all_of(names: Iterable[str], found: dict[str, list[Named]]) -> list[Named]:
+def _all_of(names: Iterable[str], found: dict[str, list[NamedEntity]]) -> list[NamedEntity]:
     return [one for name in names for one in found[name]]
 
 

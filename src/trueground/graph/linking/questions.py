@@ -19,14 +19,14 @@ _FIELDS = ("gold", "knowledge", "gold_knowledge")
 _EXPECTED = f"{PAIR} or an object with the field 'question'"
 
 
-class Question(msgspec.Struct, frozen=True):
+class LinkingQuestion(msgspec.Struct, frozen=True):
     """`gold` holds ids, and is None where the file says nothing of them."""
 
     text: str
     gold: tuple[str, ...] | None = None
 
 
-def read_questions(path: Path) -> list[Question]:
+def read_questions(path: Path) -> list[LinkingQuestion]:
     """Questions of a file, in its order.
 
     A .json file in the form of KaLMA, `[[question, [graph, …]], …]`, whose graphs' ids are gold
@@ -35,7 +35,7 @@ def read_questions(path: Path) -> list[Question]:
     with one question a line. Also packed, but for .txt. Raises InputError that names the place.
     """
     if path.suffix.lower() == ".txt":
-        found = [Question(line) for line in _lines(path)]
+        found = [LinkingQuestion(line) for line in _lines(path)]
     elif _is_json(path):
         found = [_item(place, item) for place, item in _items(path)]
     else:
@@ -76,24 +76,24 @@ def _lines(path: Path) -> Iterator[str]:
         yield from (line.strip() for line in lines if line.strip())
 
 
-def _item(place: str, item: Any) -> Question:
+def _item(place: str, item: Any) -> LinkingQuestion:
     if isinstance(item, dict):
         return _row(place, item)
     if not isinstance(item, list) or len(item) != 2:
         raise _refused(place, item, _EXPECTED)
-    return Question(_text(place, item[0]), _ids(place, item[1]))
+    return LinkingQuestion(_text(place, item[0]), _ids(place, item[1]))
 
 
-def _row(place: str, row: dict[str, Any]) -> Question:
+def _row(place: str, row: dict[str, Any]) -> LinkingQuestion:
     text = _text(f"{place}, field 'question'", row.get("question"))
     named = next((name for name in _FIELDS if row.get(name) is not None), None)
     if named is None:
-        return Question(text)
+        return LinkingQuestion(text)
     place = f"{place}, field {named!r}"
     value = row[named]
     if isinstance(value, str) and value.lstrip().startswith("["):  # a cell of a table
         value = decoded(place, value.encode(), _EXPECTED)
-    return Question(text, _ids(place, value))
+    return LinkingQuestion(text, _ids(place, value))
 
 
 def _text(place: str, value: Any) -> str:

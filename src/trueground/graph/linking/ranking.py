@@ -11,7 +11,7 @@ from trueground.graph.linking.boundaries import stands_alone
 Span = tuple[int, int]
 
 
-class Candidate:
+class EntityCandidate:
     """An entity, and its values as they are looked for in any number of questions."""
 
     def __init__(self, entity: Entity) -> None:
@@ -31,14 +31,14 @@ class Candidate:
         return -len(matched), -self.triples, id_order(self.entity.qid)
 
 
-class Asked:
+class RankedQuestion:
     """A question (in NFC) in which values are looked for."""
 
     def __init__(self, question: str) -> None:
         self.question = question
         self._folded = fold(question)
 
-    def matched(self, candidate: Candidate, places: Sequence[Span]) -> tuple[str, ...]:
+    def matched(self, candidate: EntityCandidate, places: Sequence[Span]) -> tuple[str, ...]:
         """The different values of the entity in the question, in the entity's order.
 
         On word boundaries, whatever their case; what overlaps the name, whose `places` these are,

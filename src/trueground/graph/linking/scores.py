@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from trueground.graph.linking.base import Linked
+from trueground.graph.linking.base import LinkedQuestion
 
 
 class Retrieval(msgspec.Struct, frozen=True):
@@ -31,7 +31,9 @@ class Retrieval(msgspec.Struct, frozen=True):
     macro_f1: float | None
 
 
-def retrieval(linked: Sequence[Linked], gold: Sequence[Collection[str] | None]) -> Retrieval:
+def retrieval(
+    linked: Sequence[LinkedQuestion], gold: Sequence[Collection[str] | None]
+) -> Retrieval:
     """Precision and recall of entities. A question whose gold is None is left out.
 
     Each question counts an id once. ValueError where the two are not equally many.

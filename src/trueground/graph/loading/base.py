@@ -44,7 +44,7 @@ class Loading:
 
 
 @dataclass
-class Counts:
+class LoadCounts:
     """What came of loading.
 
     `triples` were handed to the store, repeated ones included; `entities` have a graph of their

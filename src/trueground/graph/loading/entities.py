@@ -37,26 +37,26 @@ class Snak(msgspec.Struct):
     datavalue: Data | None = None
 
 
-class Claim(msgspec.Struct):
+class EntityStatement(msgspec.Struct):
     """A statement; qualifiers and references are not read."""
 
     mainsnak: Snak
     rank: str = "normal"
 
 
-class Term(msgspec.Struct):
+class LabelText(msgspec.Struct):
     """A text in a language."""
 
     value: str
     language: str = ""
 
 
-class Words(msgspec.Struct):
+class EntityLabels(msgspec.Struct):
     """An entity's id and labels. Old dumps write `[]` for an empty object."""
 
     id: str
     type: str = "item"
-    labels: dict[str, Term] | list[Any] = {}
+    labels: dict[str, LabelText] | list[Any] = {}
 
     def name(self, lang: str) -> tuple[str, str | None] | None:
         """The label and its language: in `lang`, else `mul`, else English without a language."""
@@ -68,11 +68,11 @@ class Words(msgspec.Struct):
         return None
 
 
-class Item(Words):
+class DumpEntity(EntityLabels):
     """An entity with its aliases and statements."""
 
-    aliases: dict[str, list[Term]] | list[Any] = {}
-    claims: dict[str, list[Claim]] | list[Any] = {}
+    aliases: dict[str, list[LabelText]] | list[Any] = {}
+    claims: dict[str, list[EntityStatement]] | list[Any] = {}
 
     def other_names(self, lang: str) -> Iterator[tuple[str, str]]:
         """The aliases in `lang` and those in all languages."""
@@ -80,7 +80,7 @@ class Item(Words):
             for tag in dict.fromkeys((lang, "mul")):
                 yield from ((a.value, tag) for a in self.aliases.get(tag, ()) if a.value.strip())
 
-    def best(self) -> Iterator[tuple[str, Claim]]:
+    def best(self) -> Iterator[tuple[str, EntityStatement]]:
         """(property, statement) of best rank: preferred ones, else normal; never deprecated."""
         if not isinstance(self.claims, dict):
             return
@@ -97,7 +97,7 @@ class Item(Words):
                 yield str(data.value.get("id") or f"Q{data.value.get('numeric-id')}")
 
 
-_WORDS, _ITEM = msgspec.json.Decoder(Words), msgspec.json.Decoder(Item)
+_WORDS, _ITEM = msgspec.json.Decoder(EntityLabels), msgspec.json.Decoder(DumpEntity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +114,11 @@ class EntityLine:
         found = self.words()
         return found.id if re.fullmatch(r"[QP]\d{1,18}", found.id) else None
 
-    def words(self) -> Words:
+    def words(self) -> EntityLabels:
         """Id and labels. GraphError."""
         return _decoded(_WORDS, self)
 
-    def item(self) -> Item:
+    def item(self) -> DumpEntity:
         """All that is read of it. GraphError."""
         return _decoded(_ITEM, self)
 

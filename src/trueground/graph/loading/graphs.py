@@ -13,7 +13,7 @@ from trueground.errors import GraphError
 from trueground.graph.base import Progress
 from trueground.graph.items import PAIR, Placed, graphs_of_pair, items
 from trueground.graph.loading import terms
-from trueground.graph.loading.base import Counts, Loading
+from trueground.graph.loading.base import LoadCounts, Loading
 from trueground.graph.loading.streams import reading
 from trueground.graph.rdf import ALIAS
 from trueground.records.problems import describe
@@ -26,7 +26,7 @@ _DATED = ("date_of_birth", "date_of_death")  # KaLMA's names of what is a date
 
 
 def kalma_quads(
-    path: Path, _loading: Loading, counts: Counts, _progress: Progress
+    path: Path, _loading: Loading, counts: LoadCounts, _progress: Progress
 ) -> Iterator[Quad]:
     """The graphs of all questions, each once. GraphError names the entry that is none."""
     pairs = _items(path, PAIR)
@@ -35,13 +35,13 @@ def kalma_quads(
 
 
 def graph_quads(
-    path: Path, _loading: Loading, counts: Counts, _progress: Progress
+    path: Path, _loading: Loading, counts: LoadCounts, _progress: Progress
 ) -> Iterator[Quad]:
     """A list of graphs, or one on each line. GraphError names the entry that is none."""
     yield from _quads(path, _items(path, _GRAPH), counts)
 
 
-def _quads(path: Path, placed: Placed, counts: Counts) -> Iterator[Quad]:
+def _quads(path: Path, placed: Placed, counts: LoadCounts) -> Iterator[Quad]:
     named: set[str] = set()
     seen: set[int] = set()
     qids: set[str] = set()

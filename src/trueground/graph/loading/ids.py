@@ -7,7 +7,7 @@ from collections.abc import Iterable
 _LARGEST = 1 << 31  # 256 MiB; ids beyond, which Wikidata does not have, are kept one by one
 
 
-class Ids:
+class IdSet:
     """A set of whole numbers from 0. A hundred million ids take 12 MiB."""
 
     def __init__(self, numbers: Iterable[int] = ()) -> None:

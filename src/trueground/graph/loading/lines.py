@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from trueground.errors import GraphError
 from trueground.graph.base import Progress, no_progress
-from trueground.graph.loading.base import Counts
+from trueground.graph.loading.base import LoadCounts
 from trueground.graph.loading.streams import lines, reading
 from trueground.graph.rdf import DIRECT, ENTITY
 
@@ -26,7 +26,7 @@ _BATCH = 2_000
 _OFTEN = 1_000_000
 
 
-class Line(NamedTuple):
+class TripleLine(NamedTuple):
     """A triple as it is written; `object` goes on to the end of the line."""
 
     number: int
@@ -39,7 +39,7 @@ class Line(NamedTuple):
         """The language of the text in lower case; whatever stands there where it is none."""
         return self.object[self.object.rfind(b'"@') + 2 :].rstrip(b" \t\r\n.").lower()
 
-    def without_tag(self) -> Line:
+    def without_tag(self) -> TripleLine:
         """The same text in no language."""
         return self._replace(object=self.object[: self.object.rfind(b'"@') + 1] + b" .\n")
 
@@ -49,7 +49,7 @@ def triple_lines(
     predicates: tuple[bytes, ...],
     progress: Progress = no_progress,
     phase: str = "lines",
-) -> Iterator[Line]:
+) -> Iterator[TripleLine]:
     """The triples of a file whose predicate begins so. GraphError: a line that has not three parts.
 
     `progress` is told `(phase, lines, None)`.
@@ -62,7 +62,7 @@ def triple_lines(
             parts = line.split(None, 2)
             if len(parts) == 3:
                 if parts[1].startswith(predicates) and line[:1] != b"#":
-                    yield Line(number, *parts)
+                    yield TripleLine(number, *parts)
             elif parts and not parts[0].startswith(b"#"):
                 raise _no_triple(name, number, line)
             if number % _OFTEN == 0:
@@ -88,11 +88,11 @@ def property_of(iri: bytes) -> int | None:
     return int(match[1]) if match else None
 
 
-def parsed(kept: Iterable[Line], name: str, counts: Counts) -> Iterator[Quad]:
+def parsed(kept: Iterable[TripleLine], name: str, counts: LoadCounts) -> Iterator[Quad]:
     """The lines as quads; one that is no valid triple is left out and counted."""
     from pyoxigraph import RdfFormat, parse
 
-    def quads(some: list[Line]) -> list[Quad]:
+    def quads(some: list[TripleLine]) -> list[Quad]:
         text = b"".join(b" ".join(line[1:]) for line in some)
         return list(parse(text, RdfFormat.N_TRIPLES))
 

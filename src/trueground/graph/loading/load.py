@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from trueground.errors import GraphError, MissingExtraError, WriteError
 from trueground.graph.base import Progress, no_progress
-from trueground.graph.loading.base import Counts, Loading
+from trueground.graph.loading.base import LoadCounts, Loading
 from trueground.graph.loading.formats import format_of
 from trueground.graph.loading.graphs import graph_quads, kalma_quads
 from trueground.graph.loading.plain_rdf import rdf_quads
@@ -20,7 +20,7 @@ from trueground.graph.loading.wikidata_rdf import truthy_quads
 if TYPE_CHECKING:
     from pyoxigraph import Quad, Store
 
-READERS: dict[str, Callable[[Path, Loading, Counts, Progress], Iterator[Quad]]] = {
+READERS: dict[str, Callable[[Path, Loading, LoadCounts, Progress], Iterator[Quad]]] = {
     "rdf": rdf_quads,
     "wikidata-rdf": truthy_quads,
     "wikidata-json": entity_quads,
@@ -36,7 +36,7 @@ def load_into(
     path: Path,
     loading: Loading | None = None,
     progress: Progress = no_progress,
-) -> Counts:
+) -> LoadCounts:
     """Read a file into the default graph of a store that can be written.
 
     Triples are streamed: neither the file nor its triples are ever wholly in memory. `progress` is
@@ -46,7 +46,7 @@ def load_into(
     """
     _require_store()
     loading = loading or Loading()
-    counts = Counts(format_of(path, loading))
+    counts = LoadCounts(format_of(path, loading))
     quads = READERS[counts.format](path, loading, counts, progress)
     try:
         while (first := next(quads, None)) is not None:
@@ -63,7 +63,7 @@ def load_into(
     return counts
 
 
-def _sound(quads: Iterator[Quad], path: Path, counts: Counts) -> Iterator[Quad]:
+def _sound(quads: Iterator[Quad], path: Path, counts: LoadCounts) -> Iterator[Quad]:
     """Those without NUL characters, which no record can hold. GraphError: a user's file has one."""
     from pyoxigraph import Literal
 

@@ -11,7 +11,7 @@ from xml.parsers import expat
 
 from trueground.errors import GraphError
 from trueground.graph.base import Progress
-from trueground.graph.loading.base import Counts, Loading
+from trueground.graph.loading.base import LoadCounts, Loading
 from trueground.graph.loading.formats import rdf_format
 from trueground.graph.loading.streams import reading
 
@@ -27,7 +27,7 @@ _JSON = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)|[\[\]{}]', re.DOTALL)
 
 
 def rdf_quads(
-    path: Path, _loading: Loading, _counts: Counts, _progress: Progress
+    path: Path, _loading: Loading, _counts: LoadCounts, _progress: Progress
 ) -> Iterator[Quad]:
     """All triples of the file, streamed; those of named graphs lose their graph's name.
 

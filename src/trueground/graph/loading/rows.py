@@ -21,7 +21,7 @@ _NAMES = {"label": terms.LABEL, "name": terms.LABEL, "alias": ALIAS}
 
 
 @dataclass(frozen=True)
-class Table:
+class ColumnPlaces:
     """Where the columns stand, and how many there are."""
 
     places: Mapping[str, int]
@@ -32,7 +32,7 @@ class Table:
 class RowQuads:
     """Makes the triples of rows; every label that says something new is written once."""
 
-    table: Table
+    table: ColumnPlaces
     _entities: set[int] = field(default_factory=set)
     _labels: set[int] = field(default_factory=set)
 

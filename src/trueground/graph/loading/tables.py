@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from trueground.errors import GraphError
 from trueground.graph.base import Progress
-from trueground.graph.loading.base import Counts, Loading
+from trueground.graph.loading.base import LoadCounts, Loading
 from trueground.graph.loading.formats import is_tabbed
-from trueground.graph.loading.rows import ROW_TYPES, RowQuads, Table
+from trueground.graph.loading.rows import ROW_TYPES, ColumnPlaces, RowQuads
 from trueground.graph.loading.streams import reading
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _NEEDED = ("subject", "predicate", "object")
 
 
 def table_quads(
-    path: Path, _loading: Loading, counts: Counts, _progress: Progress
+    path: Path, _loading: Loading, counts: LoadCounts, _progress: Progress
 ) -> Iterator[Quad]:
     """The triples of all rows. GraphError names the row that is none, and what it should be."""
     with reading(path) as stream:
@@ -93,7 +93,7 @@ def _parted_by_tabs(lines: Iterable[str]) -> Iterator[Row]:
         yield number, row
 
 
-def _table(path: Path, header: list[str]) -> Table:
+def _table(path: Path, header: list[str]) -> ColumnPlaces:
     places: dict[str, int] = {}
     for place, written in enumerate(header):
         name = _COLUMNS.get(written.strip().lower())
@@ -104,7 +104,7 @@ def _table(path: Path, header: list[str]) -> Table:
     missing = [name for name in _NEEDED if name not in places]
     if missing:
         raise _no_header(path, f"no column {' and no column '.join(missing)}")
-    return Table(places, len(header))
+    return ColumnPlaces(places, len(header))
 
 
 def _no_header(path: Path, found: str) -> GraphError:

@@ -16,9 +16,15 @@ from typing import IO, TYPE_CHECKING, Any
 from trueground.errors import GraphError
 from trueground.graph.base import Progress, no_progress
 from trueground.graph.loading import terms, wikidata_terms
-from trueground.graph.loading.base import Counts, Loading
-from trueground.graph.loading.entities import Claim, Item, Words, entity_lines, needles
-from trueground.graph.loading.ids import Ids
+from trueground.graph.loading.base import LoadCounts, Loading
+from trueground.graph.loading.entities import (
+    DumpEntity,
+    EntityLabels,
+    EntityStatement,
+    entity_lines,
+    needles,
+)
+from trueground.graph.loading.ids import IdSet
 from trueground.graph.loading.wikidata_terms import Odd
 from trueground.graph.rdf import ALIAS, DIRECT, DIRECT_CLAIM, ENTITY
 
@@ -28,13 +34,13 @@ if TYPE_CHECKING:
 _UNITS = (b'"unit":"http', b'"unit": "http')
 
 
-class _Plan:
+class _JsonPasses:
     """What the first pass finds for the second."""
 
     def __init__(self, loading: Loading) -> None:
         self.loading = loading
         self.classes = frozenset(loading.classes)
-        self.kept, self.named = Ids(), Ids()
+        self.kept, self.named = IdSet(), IdSet()
         self.units: dict[str, str] = {}  # id → name, the id itself until it is known
 
     def is_kept(self, qid: str) -> bool:
@@ -47,13 +53,13 @@ class _Plan:
 
 
 def entity_quads(
-    path: Path, loading: Loading, counts: Counts, progress: Progress
+    path: Path, loading: Loading, counts: LoadCounts, progress: Progress
 ) -> Iterator[Quad]:
     """Best-rank statements, labels and aliases of the entities that are wanted; labels of the rest.
 
     GraphError names the line of what is no entity; or no entity of these classes.
     """
-    plan = _Plan(loading)
+    plan = _JsonPasses(loading)
     _choose(path, plan, progress)
     with tempfile.TemporaryFile("w+", encoding="utf-8") as waiting:
         for line in entity_lines(path):
@@ -78,7 +84,7 @@ def entity_quads(
         )
 
 
-def _choose(path: Path, plan: _Plan, progress: Progress = no_progress) -> None:
+def _choose(path: Path, plan: _JsonPasses, progress: Progress = no_progress) -> None:
     """The first pass. Only lines that mention a class (or, if all are kept, a unit) are decoded."""
     wanted = needles(plan.loading.classes) or _UNITS
     for line in entity_lines(path, progress, "first pass"):
@@ -97,7 +103,7 @@ def _choose(path: Path, plan: _Plan, progress: Progress = no_progress) -> None:
                 continue
 
 
-def _note(claim: Claim, plan: _Plan) -> None:
+def _note(claim: EntityStatement, plan: _JsonPasses) -> None:
     """What the value names, and its unit."""
     if (data := claim.mainsnak.datavalue) is None:
         return
@@ -108,7 +114,7 @@ def _note(claim: Claim, plan: _Plan) -> None:
 
 
 def _of_item(
-    found: Item, plan: _Plan, counts: Counts, place: str, waiting: IO[str]
+    found: DumpEntity, plan: _JsonPasses, counts: LoadCounts, place: str, waiting: IO[str]
 ) -> Iterator[Quad]:
     from pyoxigraph import Quad
 
@@ -136,7 +142,7 @@ def _of_item(
             counts.leave("a value that no store can hold", place, str(error))
 
 
-def _of_name(words: Words, qid: str, lang: str) -> Iterator[Quad]:
+def _of_name(words: EntityLabels, qid: str, lang: str) -> Iterator[Quad]:
     """The label; of a property also its address in statements."""
     from pyoxigraph import Quad
 

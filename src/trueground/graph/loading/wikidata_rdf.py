@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from trueground.errors import GraphError
 from trueground.graph.base import Progress
-from trueground.graph.loading.base import Counts, Loading
-from trueground.graph.loading.ids import Ids
-from trueground.graph.loading.lines import Line, item, parsed, property_of, triple_lines
+from trueground.graph.loading.base import LoadCounts, Loading
+from trueground.graph.loading.ids import IdSet
+from trueground.graph.loading.lines import TripleLine, item, parsed, property_of, triple_lines
 from trueground.graph.loading.lines import named_item as named
 from trueground.graph.loading.terms import LABEL
 from trueground.graph.loading.wikidata_terms import for_computers
@@ -32,15 +32,15 @@ _TYPE = _ONTOLOGY + b"propertyType>"
 _UNKNOWN = (b"_:", b"<http://www.wikidata.org/.well-known/genid/")
 
 
-class _Plan:
+class _RdfPasses:
     """What the passes are to keep."""
 
     def __init__(self, loading: Loading) -> None:
         self.classes = {int(one[1:]) for one in loading.classes}
         self.all = not loading.classes
         self.identifiers = loading.identifiers
-        self.kept, self.named, self.late = Ids(), Ids(), Ids()
-        self.unwanted = Ids()  # properties
+        self.kept, self.named, self.late = IdSet(), IdSet(), IdSet()
+        self.unwanted = IdSet()  # properties
 
     def finish(self, subject: int, belongs: bool, objects: list[int]) -> None:
         """The end of an entity in the first pass."""
@@ -58,14 +58,14 @@ class _Plan:
 
 
 def truthy_quads(
-    path: Path, loading: Loading, counts: Counts, progress: Progress
+    path: Path, loading: Loading, counts: LoadCounts, progress: Progress
 ) -> Iterator[Quad]:
     """Statements, labels and aliases of the entities that are wanted; labels of what they name.
 
     A line that no store can hold (published dumps have some addresses that are no IRIs) is left out
     and counted. GraphError: a damaged file, no entity of these classes.
     """
-    plan = _Plan(loading)
+    plan = _RdfPasses(loading)
     if loading.classes or not loading.identifiers:
         _choose(path, plan, progress)
     yield from parsed(_kept_lines(path, plan, loading.lang, counts), str(path), counts)
@@ -81,7 +81,7 @@ def truthy_quads(
         )
 
 
-def _choose(path: Path, plan: _Plan, progress: Progress) -> None:
+def _choose(path: Path, plan: _RdfPasses, progress: Progress) -> None:
     """The first pass: entities of the classes, what they name, properties for computers."""
     subject, number, belongs, objects = b"", -1, False, list[int]()
     wanted = (_TYPE,) if plan.all else (_TYPE, _STATEMENT)
@@ -100,16 +100,18 @@ def _choose(path: Path, plan: _Plan, progress: Progress) -> None:
     plan.finish(number, belongs, objects)
 
 
-def _note_type(plan: _Plan, line: Line) -> None:
+def _note_type(plan: _RdfPasses, line: TripleLine) -> None:
     kind = line.object.removeprefix(_ONTOLOGY).partition(b">")[0].decode(errors="replace")
     number = property_of(line.subject)
     if number is not None and for_computers(kind) and not plan.identifiers:
         plan.unwanted.add(number)
 
 
-def _kept_lines(path: Path, plan: _Plan, lang: str, counts: Counts) -> Iterator[Line]:
+def _kept_lines(
+    path: Path, plan: _RdfPasses, lang: str, counts: LoadCounts
+) -> Iterator[TripleLine]:
     """The second pass."""
-    names = _Names(lang)
+    names = _SubjectLabels(lang)
     for line in triple_lines(path, (_STATEMENT, _LABEL, _ALIAS, _CLAIM)):
         if line.subject != names.subject:
             yield from names.flush()
@@ -132,7 +134,7 @@ def _kept_lines(path: Path, plan: _Plan, lang: str, counts: Counts) -> Iterator[
     yield from names.flush()
 
 
-def _says(line: Line, plan: _Plan, counts: Counts) -> bool:
+def _says(line: TripleLine, plan: _RdfPasses, counts: LoadCounts) -> bool:
     """Whether a statement is kept; what it names and no pass knew of is noted."""
     if line.object.startswith(_UNKNOWN):
         counts.leave("a value that nobody knows")
@@ -146,9 +148,9 @@ def _says(line: Line, plan: _Plan, counts: Counts) -> bool:
     return True
 
 
-def _late_lines(path: Path, plan: _Plan, lang: str) -> Iterator[Line]:
+def _late_lines(path: Path, plan: _RdfPasses, lang: str) -> Iterator[TripleLine]:
     """Labels that the passes missed, because the lines of an entity do not stand together."""
-    names = _Names(lang)
+    names = _SubjectLabels(lang)
     for line in triple_lines(path, (_LABEL,)):
         if line.subject != names.subject:
             yield from names.flush()
@@ -158,29 +160,29 @@ def _late_lines(path: Path, plan: _Plan, lang: str) -> Iterator[Line]:
     yield from names.flush()
 
 
-class _Names:
+class _SubjectLabels:
     """The labels of one subject: the one in the language, else `mul`, else English."""
 
     def __init__(self, lang: str) -> None:
         self._tags = (lang.encode(), b"mul", b"en")
         self.subject = b""
-        self._found: dict[bytes, Line] = {}
+        self._found: dict[bytes, TripleLine] = {}
 
     def begin(self, subject: bytes) -> None:
         """Go on to the next subject."""
         self.subject = subject
         self._found = {}
 
-    def label(self, line: Line) -> None:
+    def label(self, line: TripleLine) -> None:
         """Note a label."""
         if (tag := line.tag) in self._tags:
             self._found.setdefault(tag, line)
 
-    def fits(self, line: Line) -> bool:
+    def fits(self, line: TripleLine) -> bool:
         """Whether an alias is in the language, or in all."""
         return line.tag in self._tags[:2]
 
-    def flush(self) -> Iterator[Line]:
+    def flush(self) -> Iterator[TripleLine]:
         """The best label; one that only English has is written without a language."""
         best = next((tag for tag in self._tags if tag in self._found), None)
         if best is not None:

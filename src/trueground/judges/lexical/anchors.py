@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from trueground.judges.lexical.agreement import agrees, same_kind
-from trueground.judges.lexical.contradictions import Reading
-from trueground.judges.lexical.coverage import Item
+from trueground.judges.lexical.contradictions import ContradictionView
+from trueground.judges.lexical.coverage import CoverageItem
 from trueground.judges.lexical.segments import Segment
 from trueground.judges.lexical.tokens import Token
 
@@ -22,7 +22,7 @@ _BE = frozenset(("is", "are", "was", "were", "be", "been", "being"))
 _MUTUAL = frozenset(("marry~", "meet~", "join~", "connect~", "same~", "fight~"))
 
 
-def governors(reading: Reading) -> str | None:
+def governors(reading: ContradictionView) -> str | None:
     """A value or name stands with another verb than in the claim."""
     for at, item in _dependents(reading):
         verb = _verb_before(reading.view.tokens, at)
@@ -44,7 +44,7 @@ def governors(reading: Reading) -> str | None:
     return None
 
 
-def counted(reading: Reading) -> str | None:
+def counted(reading: ContradictionView) -> str | None:
     """A number counts something else than in the claim."""
     tokens = reading.view.tokens
     for at, item in _dependents(reading, numbers=True):
@@ -67,7 +67,7 @@ def counted(reading: Reading) -> str | None:
     return None
 
 
-def subjects(reading: Reading) -> str | None:
+def subjects(reading: ContradictionView) -> str | None:
     """What the claim says of its subject, the text says of somebody or something else."""
     tokens = reading.view.tokens
     verb = next((i for i, t in enumerate(tokens) if t.verb), None)
@@ -94,7 +94,7 @@ def subjects(reading: Reading) -> str | None:
     return None
 
 
-def directions(reading: Reading) -> str | None:
+def directions(reading: ContradictionView) -> str | None:
     """ "To" in the claim is "from" or "by" in the context."""
     if not any(token.spelling in _ROLES for token in reading.view.tokens):
         return None
@@ -108,7 +108,7 @@ def directions(reading: Reading) -> str | None:
     return None
 
 
-def exchanged(reading: Reading) -> str | None:
+def exchanged(reading: ContradictionView) -> str | None:
     """Who acted and who was acted upon have changed places."""
     tokens = reading.view.tokens
     if any(t.spelling in ("than", "before", "after") for t in tokens):
@@ -147,7 +147,9 @@ def _sides(tokens: list[Token], verb: int) -> _Sides:
     return (by, before | (after - by)) if by else (before, after)
 
 
-def _dependents(reading: Reading, numbers: bool = False) -> Iterator[tuple[int, Item]]:
+def _dependents(
+    reading: ContradictionView, numbers: bool = False
+) -> Iterator[tuple[int, CoverageItem]]:
     """Values and names of the claim behind its first verb, with their place among the tokens."""
     tokens = reading.view.tokens
     for item in reading.view.items:
@@ -162,7 +164,7 @@ def _stands_alone(tokens: list[Token], at: int) -> bool:
     return at + 1 == len(tokens) or not tokens[at + 1].content
 
 
-def _hits(reading: Reading, item: Item) -> Iterator[tuple[Segment, int]]:
+def _hits(reading: ContradictionView, item: CoverageItem) -> Iterator[tuple[Segment, int]]:
     for part in reading.parts:
         for i, token in enumerate(part.tokens):
             if item.value is not None:
@@ -187,7 +189,7 @@ def _verb_fits(part: Segment, at: int, key: str) -> bool:
     return verb is None or verb.key == key
 
 
-def _rival(reading: Reading, item: Item, key: str) -> Token | None:
+def _rival(reading: ContradictionView, item: CoverageItem, key: str) -> Token | None:
     """A different value or name of the same kind that stands with the verb `key`."""
     for part in reading.parts:
         if key not in part.keys:
@@ -205,7 +207,7 @@ def _rival(reading: Reading, item: Item, key: str) -> Token | None:
     return None
 
 
-def _stranger(token: Token, reading: Reading) -> bool:
+def _stranger(token: Token, reading: ContradictionView) -> bool:
     """Whether a token is a name that the claim does not have."""
     return bool(token.word.capital and token.key) and token.key not in reading.view.keys
 
@@ -214,7 +216,9 @@ def _about(part: Segment, wanted: set[str], names: bool) -> bool:
     return bool(wanted & part.about) if names else wanted <= part.about
 
 
-def _speaks_of_another(part: Segment, reading: Reading, wanted: set[str], names: bool) -> bool:
+def _speaks_of_another(
+    part: Segment, reading: ContradictionView, wanted: set[str], names: bool
+) -> bool:
     """Whether the segment names a subject that the claim does not have.
 
     Plain subjects must be of one sort: an adult ticket beside a child's ticket.
@@ -225,7 +229,7 @@ def _speaks_of_another(part: Segment, reading: Reading, wanted: set[str], names:
     return bool(part.subject & wanted) and not part.subject <= reading.view.keys
 
 
-def _side_by_side(some: set[str], others: set[str], reading: Reading) -> bool:
+def _side_by_side(some: set[str], others: set[str], reading: ContradictionView) -> bool:
     """Whether names of both sets follow each other: "Hugo Dahl" is Hugo, and Dahl too."""
     keys = [token.key for token in reading.window]
     return any(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from trueground.judges.lexical.agreement import agrees
-from trueground.judges.lexical.coverage import ClaimView, Coverage, Item
+from trueground.judges.lexical.coverage import ClaimView, Coverage, CoverageItem
 from trueground.judges.lexical.segments import Segment
 from trueground.judges.lexical.tokens import Token
 from trueground.judges.lexical.words import exclusive_sets, lexicon
@@ -20,7 +20,7 @@ _SOFT = frozenset(("can", "would", "usually", "generally", "often", "sometimes",
 _KNOWING = frozenset(lexicon[word].key for word in ("know", "sure", "certain", "remember", "think"))
 
 
-class Reading(msgspec.Struct):
+class ContradictionView(msgspec.Struct):
     """A claim beside the window that comes nearest to it, and the segment that comes nearest."""
 
     view: ClaimView
@@ -28,7 +28,7 @@ class Reading(msgspec.Struct):
     best: Segment
 
     @classmethod
-    def of(cls, found: Coverage) -> Reading:
+    def of(cls, found: Coverage) -> ContradictionView:
         """Cut the window, with the sentence before it, into segments."""
         first = max(0, found.first - 1)
         parts = found.text.segments(first, found.end)
@@ -46,7 +46,7 @@ class Reading(msgspec.Struct):
         return [token for part in self.parts for token in part.tokens]
 
 
-def _weight_in(item: Item, part: Segment) -> float:
+def _weight_in(item: CoverageItem, part: Segment) -> float:
     """Weight of the item in the segment: less for what it only refers to and for an opposite."""
     if item.value is not None:
         said = any(t.value is not None and agrees(item.value, t.value) for t in part.tokens)
@@ -58,7 +58,7 @@ def _weight_in(item: Item, part: Segment) -> float:
     return 0.5 * item.weight if opposed else item.weight
 
 
-def polarity(reading: Reading) -> str | None:
+def polarity(reading: ContradictionView) -> str | None:
     """One side denies what the other states (an even number of reversals cancels out)."""
     claim = reading.view.tokens
     own = _unsure(claim)
@@ -78,7 +78,7 @@ def _unsure(tokens: Sequence[Token]) -> int:
     return turn if known and any(t.word.role == "negator" for t in opening) else 0
 
 
-def _denial(reading: Reading) -> str | None:
+def _denial(reading: ContradictionView) -> str | None:
     """Only one side denies; what counts is the word that the denial is aimed at."""
     claim, best = reading.view.tokens, reading.best
     mine, theirs = _targets(claim), _targets(best.tokens)
@@ -106,7 +106,7 @@ def _targets(tokens: Sequence[Token]) -> list[Token]:
     return found
 
 
-def _opposites(reading: Reading) -> list[str]:
+def _opposites(reading: ContradictionView) -> list[str]:
     found: list[str] = []
     claim, best = reading.view.tokens, reading.best.tokens
     for at, token in enumerate(claim):
@@ -143,7 +143,7 @@ def _around(tokens: Sequence[Token], at: int) -> set[str]:
     return {*before, *[t.key for t in tokens[at + 1 :] if t.key][:_NEAR]}
 
 
-def _order(reading: Reading) -> str | None:
+def _order(reading: ContradictionView) -> str | None:
     """The two sides of a comparison are exchanged."""
     mine, theirs = _sides(reading.view.tokens), _sides(reading.best.tokens)
     if mine and theirs and mine[0] & theirs[1] and mine[1] & theirs[0]:
@@ -163,7 +163,7 @@ def _sides(tokens: Sequence[Token]) -> tuple[set[str], set[str]] | None:
     return before, {t.key for t in tokens[pivot + 1 :] if t.key}
 
 
-def hedging(reading: Reading) -> str | None:
+def hedging(reading: ContradictionView) -> str | None:
     """The context only considers or plans what the claim states as a fact."""
     if any(t.word.role == "hedge" or t.spelling.lower() in _SOFT for t in reading.view.tokens):
         return None
@@ -177,7 +177,7 @@ def hedging(reading: Reading) -> str | None:
     return None
 
 
-def exclusives(reading: Reading) -> str | None:
+def exclusives(reading: ContradictionView) -> str | None:
     """The context has another weekday, colour, season … than the claim."""
     sets = exclusive_sets()
     focus = reading.view.items[-1].key

@@ -12,19 +12,19 @@ from trueground.judges.lexical.reading import (
     without_citations,
 )
 from trueground.judges.lexical.tokens import Token, read
-from trueground.judges.lexical.words import LIGHT, NUMERIC, Word, small_key
+from trueground.judges.lexical.words import LIGHT, NUMERIC, LexicalWord, small_key
 from trueground.text.values import Value, values
 
 VALUE, NAME, LAST = 2.0, 1.5, 1.5
 SMALL, SELF = 0.1, 0.5  # words without content; "I" and "my" claim what no source can say
-_NO_TOKEN = Token(Word(""), "", "", True)
+_NO_TOKEN = Token(LexicalWord(""), "", "", True)
 _PLURAL = frozenset(("are", "were", "have", "do"))
 _LARGEST = 3  # sentences in a window
 _BEST = 3  # single sentences from which larger windows grow
 _SMALLER = 0.02  # share of the claim that each further sentence must add
 
 
-class Item(msgspec.Struct, gc=False):
+class CoverageItem(msgspec.Struct, gc=False):
     """One thing that the claim says: a word (`key`) or a value, with its weight and its place.
 
     `at` counts the tokens of the claim; `plain` is what is neither a name nor a value.
@@ -55,7 +55,7 @@ class ClaimView:
         self.asked, self.asked_words = _asked(asked)
         if is_spaceless(self.text):
             found = sorted(set(spaceless_keys(self.text)))
-            self.items = [Item(0, _NO_TOKEN, key, None, 1.0) for key in found]
+            self.items = [CoverageItem(0, _NO_TOKEN, key, None, 1.0) for key in found]
         else:
             self.tokens = read(self.text, 0, len(self.text), values(self.text))
             items = self._items()
@@ -67,8 +67,8 @@ class ClaimView:
         self.plain_weight = sum([item.weight for item in self.items if item.plain])
         self.full_weight = sum([weight for _, weight in self.small], self.weight)
 
-    def _items(self) -> list[Item]:
-        items: list[Item] = []
+    def _items(self) -> list[CoverageItem]:
+        items: list[CoverageItem] = []
         for at, token in enumerate(self.tokens):
             if token.content:
                 items.append(self._item(at, token))
@@ -79,12 +79,12 @@ class ClaimView:
             items[-1].weight = LAST  # what is new stands last
         return items
 
-    def _item(self, at: int, token: Token) -> Item:
+    def _item(self, at: int, token: Token) -> CoverageItem:
         if token.value is not None:
-            return Item(at, token, "", token.value, VALUE, False, False)
+            return CoverageItem(at, token, "", token.value, VALUE, False, False)
         name = token.word.capital and (at > 0 or self._opens_name())
         weight = NAME if name else token.word.weight or LIGHT
-        return Item(at, token, token.key, None, weight, name, not name)
+        return CoverageItem(at, token, token.key, None, weight, name, not name)
 
     def _opens_name(self) -> bool:
         """Whether the first word is a name, though every first word has a capital."""

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.judges.lexical.agreement import agrees
-from trueground.judges.lexical.coverage import ClaimView, Item
-from trueground.judges.lexical.pool import Pool
+from trueground.judges.lexical.coverage import ClaimView, CoverageItem
+from trueground.judges.lexical.pool import WordPool
 from trueground.judges.lexical.rarity import rarity
 from trueground.judges.lexical.reading import TextView, sequence, spellings
 from trueground.judges.lexical.words import NUMERIC
@@ -43,10 +43,10 @@ _AROUND = 3  # sentences in a window
 _PAIRED = 40  # content words of a claim: pairs are made with so many that follow
 
 
-class Reading:
+class FeatureView:
     """A claim's words beside a pool of texts."""
 
-    def __init__(self, view: ClaimView, pool: Pool) -> None:
+    def __init__(self, view: ClaimView, pool: WordPool) -> None:
         self.view, self.pool = view, pool
         self.missing = [item for item in view.items if missing_value(item, pool.texts)]
         self.text = self._without_values()
@@ -72,12 +72,14 @@ class Reading:
         return "".join(text)
 
 
-def features(view: ClaimView, pool: Pool, said: float, contradictions: int) -> NDArray[np.float64]:
+def features(
+    view: ClaimView, pool: WordPool, said: float, contradictions: int
+) -> NDArray[np.float64]:
     """The numbers named in NAMES, shape (10,).
 
     `said` and the number of `contradictions` come from the text that says most of the claim.
     """
-    reading = Reading(view, pool)
+    reading = FeatureView(view, pool)
     if not reading.content:  # nothing but values
         alone = 0.0 if reading.missing else 1.0
         return np.array([said, *[alone] * (len(FOR) - 1), len(reading.missing), 0, contradictions])
@@ -98,7 +100,7 @@ def features(view: ClaimView, pool: Pool, said: float, contradictions: int) -> N
     )
 
 
-def missing_value(item: Item, texts: Sequence[TextView]) -> bool:
+def missing_value(item: CoverageItem, texts: Sequence[TextView]) -> bool:
     """Whether the item is a number or a date, and no text has it."""
     value = item.value
     if value is None:
@@ -112,12 +114,12 @@ def missing_value(item: Item, texts: Sequence[TextView]) -> bool:
     )
 
 
-def missing_name(item: Item, pool: Pool) -> bool:
+def missing_name(item: CoverageItem, pool: WordPool) -> bool:
     """Whether the item is a name, and no text has it."""
     return item.name and item.key not in pool.places
 
 
-def _spelled(reading: Reading) -> float:
+def _spelled(reading: FeatureView) -> float:
     """K-Precision of the claim, without the words of the question."""
     words, asked = spellings(reading.text), reading.view.asked_words
     if asked:
@@ -126,7 +128,7 @@ def _spelled(reading: Reading) -> float:
     return sum(min(n, there[word]) for word, n in words.items()) / total if total else 1.0
 
 
-def _places(reading: Reading) -> tuple[float, float, float]:
+def _places(reading: FeatureView) -> tuple[float, float, float]:
     """(best sentence, best window, share of the best sentence that the claim repeats)."""
     weights, pool = reading.rarity, reading.pool
     masks = {key: pool.mask(key) for key in weights}
@@ -154,7 +156,7 @@ def _repeated(sentence: Sequence[str], weights: Mapping[str, float]) -> float:
     return sum(key in weights for key in own) / len(own)
 
 
-def _together(reading: Reading, alone: float) -> float:
+def _together(reading: FeatureView, alone: float) -> float:
     """Share of the pairs that stand in one sentence; of a single word that it is there."""
     keys = list(reading.rarity)
     masks = [reading.pool.mask(key) for key in keys]
@@ -169,7 +171,7 @@ def _together(reading: Reading, alone: float) -> float:
     return found / every if every else alone
 
 
-def _neighbours(reading: Reading, alone: float) -> float:
+def _neighbours(reading: FeatureView, alone: float) -> float:
     """Mean nearness of neighbouring content words: 1 within two words, then falling."""
     places = reading.pool.places
     pairs = list(pairwise(reading.content))

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from trueground.judges.lexical import presence
 from trueground.judges.lexical.coverage import ClaimView
-from trueground.judges.lexical.looking import Looked, Place, look
+from trueground.judges.lexical.looking import Looked, WindowPlace, look
 from trueground.judges.lexical.model import capped, probability, weights
-from trueground.judges.lexical.pool import Pool
+from trueground.judges.lexical.pool import WordPool
 from trueground.judges.lexical.reading import TextView
 from trueground.text.refusal import REFUSAL_RULES
 from trueground.types import JudgeRequest, Verdict
@@ -31,8 +31,8 @@ class LexicalJudge:
     def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
         """Return one verdict for each request; every text is read once."""
         texts: _Views[str, TextView] = _Views(TextView)
-        pools: _Views[tuple[str, ...], Pool] = _Views(
-            lambda several: Pool([texts[text] for text in several])
+        pools: _Views[tuple[str, ...], WordPool] = _Views(
+            lambda several: WordPool([texts[text] for text in several])
         )
         return [_decide(request, pools[request.texts]) for request in requests]
 
@@ -50,7 +50,7 @@ class _Views(dict[Key, View]):
         return view
 
 
-def _decide(request: JudgeRequest, pool: Pool) -> Verdict:
+def _decide(request: JudgeRequest, pool: WordPool) -> Verdict:
     """The verdict over all texts; the text that says most of the claim is the one named.
 
     A claim that stands in a text word for word is not read.
@@ -70,7 +70,7 @@ def _decide(request: JudgeRequest, pool: Pool) -> Verdict:
     return _weigh(looked, looked.place)
 
 
-def _weigh(looked: Looked, place: Place) -> Verdict:
+def _weigh(looked: Looked, place: WindowPlace) -> Verdict:
     likely = probability(looked.features, weights())
     if looked.doubtful:
         likely = capped(likely)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from trueground.judges.lexical import anchors, contradictions, presence, quantities, slots
 from trueground.judges.lexical.coverage import ClaimView, Coverage
 from trueground.judges.lexical.features import NAMES, features
-from trueground.judges.lexical.pool import Pool
+from trueground.judges.lexical.pool import WordPool
 from trueground.text.refusal import refusal
 
 _CHECKED = 300  # tokens: a longer claim is a text, to which the checks do not apply
@@ -33,7 +33,7 @@ _CHECKS = (
 )
 
 
-class Place(NamedTuple):
+class WindowPlace(NamedTuple):
     """The text that says most of a claim, the window in it, and how much of the claim it says."""
 
     number: int
@@ -50,7 +50,7 @@ class Looked(NamedTuple):
     """
 
     features: NDArray[np.float64]
-    place: Place | None
+    place: WindowPlace | None
     doubts: list[str]
     scant: bool
 
@@ -60,7 +60,7 @@ class Looked(NamedTuple):
         return bool(self.doubts) or self.scant
 
 
-def look(view: ClaimView, pool: Pool) -> Looked:
+def look(view: ClaimView, pool: WordPool) -> Looked:
     """Compare a claim with its texts."""
     place = _place(view, pool) if view.items else None
     if place is None:
@@ -72,17 +72,17 @@ def look(view: ClaimView, pool: Pool) -> Looked:
     return Looked(features(view, pool, place.said, len(place.against)), place, doubts, scant)
 
 
-def _place(view: ClaimView, pool: Pool) -> Place | None:
+def _place(view: ClaimView, pool: WordPool) -> WindowPlace | None:
     """Of texts that say nearly as much as the best, the first that does not contradict the claim.
 
     None where no text has a sentence.
     """
     ranked = presence.ranked(view, pool.texts)
-    first: Place | None = None
+    first: WindowPlace | None = None
     for said, number, found in ranked[:_TRIED]:
         if said < ranked[0][0] - _NEARLY:
             break
-        place = Place(number, said, found, _against(found, said))
+        place = WindowPlace(number, said, found, _against(found, said))
         if not place.against:
             return place
         first = first or place
@@ -92,7 +92,7 @@ def _place(view: ClaimView, pool: Pool) -> Place | None:
 def _against(found: Coverage, said: float) -> list[str]:
     if said < _READ or not 0 < len(found.view.tokens) <= _CHECKED:
         return []
-    reading = contradictions.Reading.of(found)
+    reading = contradictions.ContradictionView.of(found)
     reasons = list(presence.contradicted(found))
     reasons += [why for check in _CHECKS if (why := check(reading))]
     other = None if reasons else slots.contradicted(found)

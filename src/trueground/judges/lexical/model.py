@@ -20,7 +20,7 @@ _SQUEEZE = 0.09
 _LEAST_ODDS = 700.0  # e to a power of some more has no place in 64 bits
 
 
-class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LexicalWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file: `weights` by feature, none of them negative, the intercept of the log-odds, and the
     probability of a claim that stands in a text word for word.
     """
@@ -35,20 +35,20 @@ class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def weights() -> Weights:
+def weights() -> LexicalWeights:
     """The weights that come with the package."""
     return read_weights(tomllib.loads(FILE.read_text(encoding="utf-8")))
 
 
-def read_weights(table: Mapping[str, object]) -> Weights:
+def read_weights(table: Mapping[str, object]) -> LexicalWeights:
     """Check a table of weights. ValueError where it is not monotone, or not of these features."""
-    found = msgspec.convert(table, Weights)
+    found = msgspec.convert(table, LexicalWeights)
     if found.weights.keys() != set(NAMES) or min(found.weights.values()) < 0:
         raise ValueError(f"weights {found.weights}; expected one of 0 or more for each of {NAMES}")
     return found
 
 
-def probability(x: NDArray[np.float64], model: Weights) -> float:
+def probability(x: NDArray[np.float64], model: LexicalWeights) -> float:
     """The probability that a claim with these features, shape (10,), is supported."""
     odds = float(x @ model.signed()) + model.intercept
     return 1 / (1 + math.exp(min(-odds, _LEAST_ODDS)))

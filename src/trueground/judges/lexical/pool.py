@@ -10,7 +10,7 @@ from functools import cached_property
 from trueground.judges.lexical.reading import TextView
 
 
-class Pool:
+class WordPool:
     """The words of several texts in their order, by key; articles are left out.
 
     Sentences are counted through all texts, so that a claim may be spread over several of them.

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from trueground.judges.lexical.agreement import same_kind
 from trueground.judges.lexical.coverage import ClaimView, Coverage, cover, statement
 from trueground.judges.lexical.features import missing_name, missing_value
-from trueground.judges.lexical.pool import Pool
+from trueground.judges.lexical.pool import WordPool
 from trueground.judges.lexical.reading import TextView
 from trueground.judges.lexical.words import NUMERIC
 from trueground.text.values import Value
@@ -50,7 +50,7 @@ def _verbatim(core: str, text: TextView) -> tuple[int, int] | None:
     return None
 
 
-def missing(found: Coverage, pool: Pool) -> Iterator[str]:
+def missing(found: Coverage, pool: WordPool) -> Iterator[str]:
     """Say which values and names of the claim no text has."""
     for item, said in zip(found.view.items, found.said, strict=True):
         if said:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from trueground.judges.lexical.agreement import agrees
-from trueground.judges.lexical.contradictions import Reading
+from trueground.judges.lexical.contradictions import ContradictionView
 from trueground.judges.lexical.tokens import Token
 
 _LOWER = frozenset(("least", "over", "more", "above", "minimum", "exceeds", "exceeded"))
@@ -15,7 +15,7 @@ _TIMES = frozenset(("year", "month", "week", "day", "hour", "minute", "time", "s
 _WEAKER = {"all": ("most", "some"), "most": ("some",)}
 
 
-def quantifiers(reading: Reading) -> str | None:
+def quantifiers(reading: ContradictionView) -> str | None:
     """The claim speaks of more cases than the context, or adds "only"."""
     mine, theirs = _quantities(reading.view.tokens), _quantities(reading.best.tokens)
     for strong, weak in _WEAKER.items():
@@ -44,7 +44,7 @@ def _quantities(tokens: Sequence[Token]) -> dict[str, str]:
     return found
 
 
-def bounds(reading: Reading) -> str | None:
+def bounds(reading: ContradictionView) -> str | None:
     """The claim says "at least" where the context says "at most", or the other way round."""
     for at, token in enumerate(reading.view.tokens):
         mine = _bound(reading.view.tokens, at) if token.value is not None else 0

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from trueground.judges.lexical.words import NUMERIC, Word, lexicon
+from trueground.judges.lexical.words import NUMERIC, LexicalWord, lexicon
 from trueground.text.values import Value
 
 WORDS = re.compile(r"(?:[A-Z]\.){2,}|[^\W\d_][^\W_]*(?:['’][^\W\d_]+)*|\d+")
 _TOKENS = re.compile(WORDS.pattern + r"|[$€£¥₹]\d+|[,;:()“”\".!?—]")
-_NONE = Word("")
+_NONE = LexicalWord("")
 _ENDS_DENIAL = frozenset(("but", "and", "because", "although", "while", "whereas"))
 
 
 class Token(msgspec.Struct, gc=False):
     """One word, value or punctuation mark. `content` says whether it says something by itself."""
 
-    word: Word
+    word: LexicalWord
     key: str
     spelling: str
     content: bool

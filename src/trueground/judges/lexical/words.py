@@ -21,7 +21,7 @@ _PARTICIPLES = frozenset(
 )
 
 
-class Word(msgspec.Struct, frozen=True, gc=False):
+class LexicalWord(msgspec.Struct, frozen=True, gc=False):
     """One spelling. `key` is shared by all words that count as the same; function words have "".
 
     `role` is the kind of a function word ("plain", "pronoun", "negator", "mark" …) or "". `sign` is
@@ -45,10 +45,10 @@ class Word(msgspec.Struct, frozen=True, gc=False):
         msgspec.structs.force_setattr(self, "content", has_content)
 
 
-class Lexicon(dict[str, Word]):
+class Lexicon(dict[str, LexicalWord]):
     """Spelling → Word, filled on first sight."""
 
-    def __missing__(self, spelling: str) -> Word:
+    def __missing__(self, spelling: str) -> LexicalWord:
         if len(self) > _CACHED:
             self.clear()
         word = self[spelling] = _make(spelling)
@@ -71,12 +71,12 @@ def small_key(spelling: str) -> str:
     return "_" + spelling.lower()
 
 
-def _make(spelling: str) -> Word:
+def _make(spelling: str) -> LexicalWord:
     first = spelling[0]
     if not first.isalpha():
         if first.isdigit() or spelling[-1].isdigit():
-            return Word(spelling, NUMERIC)
-        return Word(spelling, role="mark")
+            return LexicalWord(spelling, NUMERIC)
+        return LexicalWord(spelling, role="mark")
     lower = spelling.lower().replace("’", "'")
     capital = first.isupper()
     shouted = len(spelling) > 1 and spelling.isupper()
@@ -86,15 +86,15 @@ def _make(spelling: str) -> Word:
     lower = _POSSESSIVE.sub("", lower)
     if role not in ("", "negator", "hedge"):
         sign = _signs().get(lower, ("", 0))[1]
-        return Word(spelling, "", 0.0, role, verb, sign, capital)
+        return LexicalWord(spelling, "", 0.0, role, verb, sign, capital)
     if number and lower not in ("may", "march"):
-        return Word(spelling, NUMERIC, 0.0, role, False, 0, capital)
+        return LexicalWord(spelling, NUMERIC, 0.0, role, False, 0, capital)
     key = _groups().get(lower) or _groups().get(stem(lower)) or stem(lower)
     pair, sign = _signs().get(lower) or _signs().get(key, (key, 0))
     weight = 0.0 if role else LIGHT if lower in _light() else 1.0
     if role and key in _verbs_with_role():
         weight = 1.0
-    return Word(spelling, pair, weight, role, verb, sign, capital)
+    return LexicalWord(spelling, pair, weight, role, verb, sign, capital)
 
 
 @cache

@@ -12,7 +12,7 @@ import orjson
 
 from trueground.metrics.registry import higher_is_better
 from trueground.reports.leaderboard.prompt_names import prompt_of
-from trueground.reports.leaderboard.runs import Entry, Run
+from trueground.reports.leaderboard.runs import MetricEntry, Run
 from trueground.reports.leaderboard.short import short_names
 from trueground.types import Status
 
@@ -32,7 +32,7 @@ _OF_MODEL = {"truly-ground": {"preset", "tokenizer"}}
 
 
 @dataclass(frozen=True)
-class Column:
+class BoardColumn:
     """One measurement: a task with its options and headline metric, or one metric of `score`.
 
     `higher_is_better` is None where the metric is not known here. `asked` is the most questions of
@@ -50,7 +50,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Cell:
+class BoardCell:
     """A value; `averaged_over` is set where it is an unweighted mean over that many datasets.
 
     `run` is the run's label, or `place` says where a paper has printed the number. `sd` is the
@@ -94,7 +94,7 @@ class Entrant:
     source: str | None
     runs: dict[str, Run]
 
-    def cell(self, column: Column) -> Cell | None:
+    def cell(self, column: BoardColumn) -> BoardCell | None:
         """The column's headline number for this model."""
         run = self.runs.get(column.id)
         found = None if run is None else cell(run, column.metric)
@@ -112,19 +112,19 @@ class Entrant:
 class Board:
     """The columns, and the rows in order of the first column, best first."""
 
-    columns: list[Column]
+    columns: list[BoardColumn]
     entrants: list[Entrant]
 
 
-def cell(run: Run, metric: str) -> Cell | None:
+def cell(run: Run, metric: str) -> BoardCell | None:
     """The average over datasets where there is one, else the mean over items; None for neither."""
     whole, average = run.entry(metric), run.average(metric)
     shown = average or whole
     if shown is None:
         return None
-    counts = whole or Entry()
+    counts = whole or MetricEntry()
     sd, repeats = run.spread(metric)
-    return Cell(
+    return BoardCell(
         mean=shown.mean,
         ci=shown.ci,
         ci_level=shown.ci_level or counts.ci_level,
@@ -188,7 +188,7 @@ def _order(key: _Key) -> tuple[bool, str, int, str, str, str]:
     return key.benchmark is None, key.benchmark or "", place, task, options, key.metric
 
 
-def _column(number: int, key: _Key, keys: Iterable[_Key]) -> Column:
+def _column(number: int, key: _Key, keys: Iterable[_Key]) -> BoardColumn:
     settings = key.settings
     if key.benchmark is None:
         title = key.metric
@@ -208,7 +208,7 @@ def _column(number: int, key: _Key, keys: Iterable[_Key]) -> Column:
         if any(k.metric != key.metric and k.options == key.options for k in same):
             named.append(key.metric)
         title += f" ({', '.join(named)})" if named else ""
-    return Column(
+    return BoardColumn(
         id=f"c{number}",
         title=title,
         benchmark=key.benchmark,
@@ -227,7 +227,7 @@ def _most_asked(key: _Key, runs: Sequence[Run]) -> int:
     return max((_asked(found) // repeats for found, repeats in asked if found), default=0)
 
 
-def _asked(found: Cell) -> int:
+def _asked(found: BoardCell) -> int:
     """How many answers the mean should be over: all but those that the metric is not about."""
     return (found.n or 0) - sum(found.unscored.get(status, 0) for status in _NOT_ASKED)
 
@@ -292,7 +292,7 @@ def _identity(run: Run) -> tuple[str, str, str]:
     return model.name, model.signature, run.source or ""
 
 
-def _rank_value(entrant: Entrant, column: Column) -> float:
+def _rank_value(entrant: Entrant, column: BoardColumn) -> float:
     found = entrant.cell(column)
     if found is None or found.mean is None:
         return float("inf")

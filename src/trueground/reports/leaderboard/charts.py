@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueground.reports.charts import Interval, Scale, interval, scale_for
-from trueground.reports.leaderboard.board import Cell, Column
+from trueground.reports.charts import ChartScale, Interval, interval, scale_for
+from trueground.reports.leaderboard.board import BoardCell, BoardColumn
 from trueground.reports.leaderboard.data import Leaderboard
 
 
@@ -19,7 +19,7 @@ class BarRow:
 
     name: str
     source: str | None
-    cell: Cell
+    cell: BoardCell
     best: bool
     drawing: Interval | None
 
@@ -28,8 +28,8 @@ class BarRow:
 class Bars:
     """One column as bars, best first."""
 
-    column: Column
-    scale: Scale
+    column: BoardColumn
+    scale: ChartScale
     rows: list[BarRow]
 
 
@@ -47,17 +47,17 @@ def bars(board: Leaderboard) -> list[Bars]:
     return found
 
 
-def scale_over(cells: Sequence[Cell]) -> Scale:
+def scale_over(cells: Sequence[BoardCell]) -> ChartScale:
     """One scale for all of a column: 0 to 1 wherever that holds everything."""
     ends = [end for cell in cells for end in (cell.mean, *(cell.ci or ())) if end is not None]
     return scale_for(np.array(ends, np.float32), {})
 
 
-def _interval(cell: Cell, scale: Scale) -> Interval | None:
+def _interval(cell: BoardCell, scale: ChartScale) -> Interval | None:
     return interval({"mean": cell.mean, "ci": cell.ci}, scale)
 
 
-def _order(cell: Cell, column: Column) -> float:
+def _order(cell: BoardCell, column: BoardColumn) -> float:
     value = cell.place_value
     if value is None:
         return math.inf

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from trueground.reports.leaderboard.board import TASK_ORDER, Board, Column, Entrant
-from trueground.reports.leaderboard.facts import Facts
+from trueground.reports.leaderboard.board import TASK_ORDER, Board, BoardColumn, Entrant
+from trueground.reports.leaderboard.facts import ModelFacts
 from trueground.reports.leaderboard.standard import asked_as_published
 
 BENCHMARK = "faitheval"
@@ -43,7 +43,7 @@ class CombinedScores:
     missing: list[str]
 
 
-def combined_scores(board: Board, facts: Mapping[str, Facts]) -> list[CombinedScores]:
+def combined_scores(board: Board, facts: Mapping[str, ModelFacts]) -> list[CombinedScores]:
     """One list for each scheme in which all three tasks were run, otherwise as in the paper."""
     found = []
     for columns in _triples(board):
@@ -67,9 +67,9 @@ def combined_scores(board: Board, facts: Mapping[str, Facts]) -> list[CombinedSc
     return found
 
 
-def _triples(board: Board) -> list[list[Column]]:
+def _triples(board: Board) -> list[list[BoardColumn]]:
     """The three tasks' columns, scheme by scheme."""
-    schemes: dict[object, dict[str, Column]] = {}
+    schemes: dict[object, dict[str, BoardColumn]] = {}
     for column in board.columns:
         if column.benchmark == BENCHMARK and column.task in TASK_ORDER:
             scheme = column.options.get("scheme", "direct")
@@ -83,7 +83,7 @@ def _triples(board: Board) -> list[list[Column]]:
 
 
 def _combined(
-    entrant: Entrant, columns: list[Column], facts: Mapping[str, Facts]
+    entrant: Entrant, columns: list[BoardColumn], facts: Mapping[str, ModelFacts]
 ) -> Combined | None:
     found = [entrant.cell(column) for column in columns]
     parts = [cell.mean for cell in found if cell and cell.mean is not None]

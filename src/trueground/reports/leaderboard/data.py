@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from trueground.reports.leaderboard.board import Board, Cell, Column, Entrant, lay_out
+from trueground.reports.leaderboard.board import Board, BoardCell, BoardColumn, Entrant, lay_out
 from trueground.reports.leaderboard.combined import CombinedScores, combined_scores
 from trueground.reports.leaderboard.datasets import Datasets, by_dataset
-from trueground.reports.leaderboard.facts import Facts, facts_of
-from trueground.reports.leaderboard.graphs.data import Graphs, graphs
+from trueground.reports.leaderboard.facts import ModelFacts, facts_of
+from trueground.reports.leaderboard.graphs.data import GraphTables, graphs
 from trueground.reports.leaderboard.graphs.settings import sets_by_chance
 from trueground.reports.leaderboard.grounding.data import Grounding, grounding
 from trueground.reports.leaderboard.outside import Outside, no_match, outside_scores
@@ -32,15 +32,15 @@ _FEWER = (
 
 
 @dataclass(frozen=True)
-class Row:
+class BoardRow:
     """A model's line; `source` is set where the numbers are a paper's. `best` lists column ids."""
 
     name: str
     model: str
     source: str | None
-    cells: dict[str, Cell]
+    cells: dict[str, BoardCell]
     best: list[str]
-    facts: Facts | None
+    facts: ModelFacts | None
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Leaderboard:
     `notices` are what every page of a run must say → the labels of the runs.
     """
 
-    columns: list[Column]
-    rows: list[Row]
+    columns: list[BoardColumn]
+    rows: list[BoardRow]
     combined: list[CombinedScores]
     changes: list[Changes]
     paper_ranks: list[PaperRanks]
@@ -59,7 +59,7 @@ class Leaderboard:
     datasets: list[Datasets]
     grounding: Grounding
     qa: Qa
-    graphs: Graphs
+    graphs: GraphTables
     outside: Outside | None
     runs: list[RunFacts]
     notices: dict[str, list[str]]
@@ -169,14 +169,14 @@ def _with_shown_names(board: Board) -> Board:
     return replace(board, entrants=entrants)
 
 
-def _rows(board: Board, facts: dict[str, Facts]) -> list[Row]:
+def _rows(board: Board, facts: dict[str, ModelFacts]) -> list[BoardRow]:
     cells = [
         {column.id: cell for column in board.columns if (cell := entrant.cell(column))}
         for entrant in board.entrants
     ]
     best = {column.id: _best(column, board.entrants) for column in board.columns}
     return [
-        Row(
+        BoardRow(
             name=entrant.name,
             model=entrant.model,
             source=entrant.source,
@@ -188,7 +188,7 @@ def _rows(board: Board, facts: dict[str, Facts]) -> list[Row]:
     ]
 
 
-def _best(column: Column, entrants: Sequence[Entrant]) -> list[Entrant]:
+def _best(column: BoardColumn, entrants: Sequence[Entrant]) -> list[Entrant]:
     """Those who rank first in a column; none where all are the same, or without a direction.
 
     Published ones take no part where their numbers rest on other minimum knowledge sets.

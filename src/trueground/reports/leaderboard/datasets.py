@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trueground.reports.leaderboard.board import Board, Column, Entrant
+from trueground.reports.leaderboard.board import Board, BoardColumn, Entrant
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def by_dataset(board: Board) -> list[Datasets]:
     return found
 
 
-def _split(entrant: Entrant, column: Column) -> dict[str, tuple[float | None, int | None]]:
+def _split(entrant: Entrant, column: BoardColumn) -> dict[str, tuple[float | None, int | None]]:
     """Dataset → mean and number scored of the column's metric."""
     run = entrant.runs.get(column.id)
     values = run.datasets() if run else {}
@@ -52,7 +52,7 @@ def _split(entrant: Entrant, column: Column) -> dict[str, tuple[float | None, in
     }
 
 
-def _row(entrant: Entrant, column: Column, datasets: list[str]) -> DatasetRow:
+def _row(entrant: Entrant, column: BoardColumn, datasets: list[str]) -> DatasetRow:
     split = _split(entrant, column)
     pairs = [split.get(name, (None, None)) for name in datasets]
     shown = entrant.cell(column)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Facts:
+class ModelFacts:
     """One model's line of the models table. `size` is in billions of parameters."""
 
     family: str
@@ -19,7 +19,7 @@ class Facts:
     open: bool | None
 
 
-def facts_of(names: Iterable[str], extra: Path | None) -> dict[str, Facts]:
+def facts_of(names: Iterable[str], extra: Path | None) -> dict[str, ModelFacts]:
     """Name → facts, for the names that the table has. `extra` adds the user's own lines.
 
     Raises InputError where `extra` cannot be read.
@@ -31,7 +31,7 @@ def facts_of(names: Iterable[str], extra: Path | None) -> dict[str, Facts]:
     for name in names:
         info = find_model(name, models)
         if info is not None:
-            found[name] = Facts(
+            found[name] = ModelFacts(
                 info.family, info.base, info.size, info.training, info.organisation, info.open
             )
     return found

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trueground.benchmarks.model_table import find_model, load_models
 from trueground.errors import InputError
-from trueground.reports.leaderboard.board import Board, Column, Entrant
+from trueground.reports.leaderboard.board import Board, BoardColumn, Entrant
 from trueground.reports.leaderboard.grounding.definitions import Coefficients, over_models
 from trueground.reports.leaderboard.grounding.settings import who
 
@@ -59,7 +59,7 @@ def outside_scores(board: Board, file: Path, models: Path | None) -> Outside:
     Models are matched by name in any case, and by the names that the models table knows. Raises
     InputError where the file is no such table.
     """
-    known = _Names(models)
+    known = _ModelNames(models)
     scores, table = _read(file, known)
     own = {who(e): known.key(e.model) for e in board.entrants}
     found = [
@@ -85,7 +85,7 @@ def no_match(outside: Outside) -> str:
 
 
 def _against(
-    board: Board, column: Column, name: str, table: Table, own: dict[str, str]
+    board: Board, column: BoardColumn, name: str, table: Table, own: dict[str, str]
 ) -> OutsideScore | None:
     pairs: dict[str, tuple[float, float]] = {}
     shown: list[Entrant] = []
@@ -102,7 +102,7 @@ def _against(
     return OutsideScore(name, column.id, column.title, column.metric, rows, over)
 
 
-class _Names:
+class _ModelNames:
     """One key for all names of a model."""
 
     def __init__(self, extra: Path | None) -> None:
@@ -113,7 +113,7 @@ class _Names:
         return info.name if info else name.strip().removeprefix("hf:").rpartition("/")[2].casefold()
 
 
-def _read(file: Path, known: _Names) -> tuple[list[str], Table]:
+def _read(file: Path, known: _ModelNames) -> tuple[list[str], Table]:
     lines = _lines(file)
     head = [name.strip() for _, row in lines[:1] for name in row]
     good = all(head) and len(set(head)) == len(head)

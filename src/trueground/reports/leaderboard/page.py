@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import OutputError
-from trueground.reports.leaderboard.board import Cell, Column
+from trueground.reports.leaderboard.board import BoardCell, BoardColumn
 from trueground.reports.leaderboard.charts import bars
 from trueground.reports.leaderboard.data import Leaderboard, leaderboard
 from trueground.reports.leaderboard.graphs.draw import pair_plots, study_plots
@@ -151,31 +151,31 @@ def _places(board: Leaderboard) -> list[str]:
     return sorted({place for one in told for place in one.split("; ") if place})
 
 
-def _averaged_over(board: Leaderboard, column: Column) -> str:
+def _averaged_over(board: Leaderboard, column: BoardColumn) -> str:
     """The numbers of datasets that the column's means are averages over; mostly one number."""
     cells = [row.cells[column.id] for row in board.rows if column.id in row.cells]
     return " or ".join(map(str, sorted({cell.averaged_over or 0 for cell in cells} - {0})))
 
 
-def _interval(cell: Cell) -> str:
+def _interval(cell: BoardCell) -> str:
     return f"{cell.ci[0]:.4f} to {cell.ci[1]:.4f}" if cell.ci else ""
 
 
-def _spread(cell: Cell) -> str:
+def _spread(cell: BoardCell) -> str:
     """How far repeated answers lie apart; empty for a single one."""
     if cell.sd is None:
         return ""
     return f"± {cell.sd:.4f}" + (f" over {cell.repeats} repeats" if cell.repeats else "")
 
 
-def _coverage(cell: Cell) -> str:
+def _coverage(cell: BoardCell) -> str:
     """How many items have a value; empty where it is not known."""
     if cell.scored is None or cell.n is None:
         return ""
     return f"{cell.scored:,} of {cell.n:,}"
 
 
-def _why_not(cell: Cell, column: Column) -> list[str]:
+def _why_not(cell: BoardCell, column: BoardColumn) -> list[str]:
     words = dict(STATUS_WORDS)
     if column.benchmark:
         words[Status.TOO_LONG] = "too long for the model"

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trueground.reports.leaderboard.board import ORIGINAL, Board, Cell, Column, Entrant, cell
+from trueground.reports.leaderboard.board import (
+    ORIGINAL,
+    Board,
+    BoardCell,
+    BoardColumn,
+    Entrant,
+    cell,
+)
 from trueground.stats.ranks import rank_differences
 
 # Options of the original task that say which context was shown, not how the model was asked.
@@ -13,7 +20,7 @@ STRICT, LOOSE, WORD = "phrase_match_strict", "phrase_match", "phrase_match_word"
 
 
 @dataclass(frozen=True)
-class Change:
+class RankChange:
     """A model's means on the original and on the new context; rank 1 is the best, ties share it.
 
     `rank_difference` is the original rank minus the new one: below 0, the model lost places.
@@ -38,11 +45,11 @@ class Changes:
     original: str
     new: str
     titles: tuple[str, str]
-    rows: list[Change]
+    rows: list[RankChange]
 
 
 @dataclass(frozen=True)
-class Match:
+class MatchRules:
     """One model by three rules of matching; None where a rule was not computed."""
 
     name: str
@@ -58,7 +65,7 @@ class Matches:
 
     column: str
     title: str
-    rows: list[Match]
+    rows: list[MatchRules]
 
 
 def context_changes(board: Board) -> list[Changes]:
@@ -73,7 +80,7 @@ def context_changes(board: Board) -> list[Changes]:
     return found
 
 
-def _belongs(original: Column, new: Column) -> bool:
+def _belongs(original: BoardColumn, new: BoardColumn) -> bool:
     """Whether the two differ in the context only."""
     if (new.benchmark, new.task) != (original.benchmark, original.options.get("of")):
         return False
@@ -81,8 +88,8 @@ def _belongs(original: Column, new: Column) -> bool:
     return all(a[name] == b[name] for name in (a.keys() & b.keys()) - _CONTEXT_OPTIONS)
 
 
-def _changes(board: Board, original: Column, new: Column) -> list[Change]:
-    found: dict[str, tuple[Entrant, Cell, Cell]] = {}
+def _changes(board: Board, original: BoardColumn, new: BoardColumn) -> list[RankChange]:
+    found: dict[str, tuple[Entrant, BoardCell, BoardCell]] = {}
     for entrant in board.entrants:
         before, after = entrant.cell(original), entrant.cell(new)
         if before and after and before.mean is not None and after.mean is not None:
@@ -98,7 +105,7 @@ def _changes(board: Board, original: Column, new: Column) -> list[Change]:
         a, b = before.mean or 0.0, after.mean or 0.0
         fewer = (before.placed_by is not None, after.placed_by is not None)
         ranks = (r.rank_a, r.rank_b, r.difference)
-        rows.append(Change(entrant.name, entrant.source, a, b, b - a, *ranks, fewer))
+        rows.append(RankChange(entrant.name, entrant.source, a, b, b - a, *ranks, fewer))
     return rows
 
 
@@ -115,7 +122,7 @@ def match_rules(board: Board) -> list[Matches]:
     return found
 
 
-def _match(entrant: Entrant, column: Column) -> Match | None:
+def _match(entrant: Entrant, column: BoardColumn) -> MatchRules | None:
     run = entrant.runs.get(column.id)
     if run is None:
         return None
@@ -126,4 +133,6 @@ def _match(entrant: Entrant, column: Column) -> Match | None:
         if ("read=answer" in name) == answers:
             value = cell(run, name)
             means[name.partition("(")[0]] = value.mean if value else None
-    return Match(entrant.name, entrant.source, means.get(STRICT), means.get(LOOSE), means.get(WORD))
+    return MatchRules(
+        entrant.name, entrant.source, means.get(STRICT), means.get(LOOSE), means.get(WORD)
+    )

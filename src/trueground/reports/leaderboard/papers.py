@@ -10,15 +10,15 @@ from trueground.errors import UsageError
 from trueground.metrics.base import make_spec
 from trueground.metrics.registry import parse_spec
 from trueground.plugins import split_key
-from trueground.reports.leaderboard.board import Board, Column
+from trueground.reports.leaderboard.board import Board, BoardColumn
 from trueground.reports.leaderboard.runs import (
     DATASET,
     BenchmarkPart,
-    Entry,
     Manifest,
+    MetricEntry,
     ModelPart,
     Run,
-    Summary,
+    RunSummary,
 )
 from trueground.reports.leaderboard.standard import asked_as_published
 
@@ -89,11 +89,11 @@ def paper_ranks(board: Board) -> list[PaperRanks]:
     ]
 
 
-def _tables(column: Column) -> Sequence[PublishedTable]:
+def _tables(column: BoardColumn) -> Sequence[PublishedTable]:
     return published(column.benchmark) if column.benchmark else ()
 
 
-def _column_runs(column: Column) -> list[Run]:
+def _column_runs(column: BoardColumn) -> list[Run]:
     """One run for each model: of the first table that has it, with other metrics of later ones."""
     found: dict[str, Run] = {}
     for table in _tables(column):
@@ -106,10 +106,10 @@ def _column_runs(column: Column) -> list[Run]:
     return list(found.values())
 
 
-def _with_others(run: Run, column: Column, model: str, table: PublishedTable) -> Run:
+def _with_others(run: Run, column: BoardColumn, model: str, table: PublishedTable) -> Run:
     """The run with the metrics over all items that only this table has."""
     others = {
-        score.metric: Entry(mean=score.value, sd=score.sd)
+        score.metric: MetricEntry(mean=score.value, sd=score.sd)
         for score in table.scores
         if (score.model, score.task, score.dataset, score.by) == (model, column.task, None, {})
         and asked_as_published(column, score.options)
@@ -125,7 +125,7 @@ def _model(run: Run) -> str:
     return run.manifest.model.name if run.manifest.model else ""
 
 
-def _runs(column: Column, table: PublishedTable) -> list[Run]:
+def _runs(column: BoardColumn, table: PublishedTable) -> list[Run]:
     """One run for each model that has the column's metric, asked as the column was."""
     by_model: dict[str, list[PublishedScore]] = {}
     for score in table.scores:
@@ -140,19 +140,21 @@ def _runs(column: Column, table: PublishedTable) -> list[Run]:
 
 
 def _run(
-    column: Column, table: PublishedTable, model: str, scores: Sequence[PublishedScore]
+    column: BoardColumn, table: PublishedTable, model: str, scores: Sequence[PublishedScore]
 ) -> Run:
-    summary = Summary(metrics={})
-    datasets: dict[str, dict[str, Entry]] = {}
+    summary = RunSummary(metrics={})
+    datasets: dict[str, dict[str, MetricEntry]] = {}
     for score in scores:
         place = _place(summary, datasets, score)
-        place[score.metric] = Entry(mean=score.value, sd=score.sd)
+        place[score.metric] = MetricEntry(mean=score.value, sd=score.sd)
         if _key(score.metric) == _key(column.metric):
             place[column.metric] = place[score.metric]
     if datasets:
         summary.by[DATASET] = datasets
         summary.averages[DATASET] = {
-            name: Entry(mean=entry.mean, values=sum(name in split for split in datasets.values()))
+            name: MetricEntry(
+                mean=entry.mean, values=sum(name in split for split in datasets.values())
+            )
             for name, entry in summary.metrics.items()
         }
     part = BenchmarkPart(
@@ -163,8 +165,8 @@ def _run(
 
 
 def _place(
-    summary: Summary, datasets: dict[str, dict[str, Entry]], score: PublishedScore
-) -> dict[str, Entry]:
+    summary: RunSummary, datasets: dict[str, dict[str, MetricEntry]], score: PublishedScore
+) -> dict[str, MetricEntry]:
     """The metrics of all items, of a dataset, or of another part of the items."""
     if score.dataset is not None:
         return datasets.setdefault(score.dataset, {})

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from trueground.reports.charts import Scale
-from trueground.reports.leaderboard.board import Cell
+from trueground.reports.charts import ChartScale
+from trueground.reports.leaderboard.board import BoardCell
 from trueground.reports.leaderboard.scatter import (
     BOTTOM,
     HEIGHT,
@@ -16,8 +16,8 @@ from trueground.reports.leaderboard.scatter import (
     RIGHT,
     SHAPES,
     TOP,
-    Line,
-    Point,
+    FamilyLine,
+    ModelPoint,
     numbered,
     size_ticks,
 )
@@ -43,8 +43,8 @@ class Dot:
 class Plot:
     """Points and the lines that join some. Ticks are (position, words)."""
 
-    points: list[Point]
-    lines: list[Line]
+    points: list[ModelPoint]
+    lines: list[FamilyLine]
     x_ticks: list[tuple[float, str]]
     y_ticks: list[tuple[float, str]]
 
@@ -75,7 +75,7 @@ def plot(
         x_scale = _wide(math.log10(min(xs)), math.log10(max(xs)))
         x_ticks = [(size, f"{size:g}B") for size in size_ticks(min(xs), max(xs))]
     else:
-        x_scale, x_values = (Scale(ticks[0], ticks[-1]), ticks) if ticks else nice(xs)
+        x_scale, x_values = (ChartScale(ticks[0], ticks[-1]), ticks) if ticks else nice(xs)
         x_ticks = [(value, _words(value)) for value in x_values]
 
     def across(x: float) -> float:
@@ -87,7 +87,7 @@ def plot(
 
     placed = [[_point(dot, across, down) for dot in one] for one in series]
     lines = [
-        Line(a.x, a.y, b.x, b.y, a.shape)
+        FamilyLine(a.x, a.y, b.x, b.y, a.shape)
         for one in (placed if joined else ())
         for a, b in pairwise(one)
     ]
@@ -101,7 +101,7 @@ def plot(
 
 def lines_plot(
     xs: Sequence[float | None],
-    lines: Sequence[tuple[str, str | None, Sequence[Cell | None]]],
+    lines: Sequence[tuple[str, str | None, Sequence[BoardCell | None]]],
     *,
     ticks: Sequence[float] = (),
     ends: Sequence[float] = (),
@@ -135,7 +135,7 @@ def _gap(values: Sequence[float]) -> float:
 
 
 def _cell_dot(
-    name: str, source: str | None, x: float, cell: Cell, number: int | None, shape: int
+    name: str, source: str | None, x: float, cell: BoardCell, number: int | None, shape: int
 ) -> Dot:
     mean = cell.mean or 0.0
     low, high = cell.ci or (None, None)
@@ -144,7 +144,7 @@ def _cell_dot(
     )
 
 
-def nice(values: Sequence[float]) -> tuple[Scale, list[float]]:
+def nice(values: Sequence[float]) -> tuple[ChartScale, list[float]]:
     """An axis that ends at round values around all of `values`, and its ticks.
 
     It goes below 0, or beyond 1, only where a value does.
@@ -158,19 +158,21 @@ def nice(values: Sequence[float]) -> tuple[Scale, list[float]]:
     if first == last:
         first, last = first - (low != 0), last + (high != 1)
     ticks = [round(k * step, 12) for k in range(first, last + 1)]
-    return Scale(ticks[0], ticks[-1]), ticks
+    return ChartScale(ticks[0], ticks[-1]), ticks
 
 
-def _wide(low: float, high: float) -> Scale:
-    return Scale(low, high) if high > low else Scale(low - 0.5, high + 0.5)
+def _wide(low: float, high: float) -> ChartScale:
+    return ChartScale(low, high) if high > low else ChartScale(low - 0.5, high + 0.5)
 
 
 def _words(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}".replace("-", "−")
 
 
-def _point(dot: Dot, across: Callable[[float], float], down: Callable[[float], float]) -> Point:
-    return Point(
+def _point(
+    dot: Dot, across: Callable[[float], float], down: Callable[[float], float]
+) -> ModelPoint:
+    return ModelPoint(
         number=dot.number,
         x=across(dot.x),
         y=down(dot.y),

@@ -8,7 +8,7 @@ from typing import Protocol
 DEFAULT = "default"
 
 
-class Named(Protocol):
+class NamedPrompt(Protocol):
     """A prompt file as manifests name it."""
 
     @property
@@ -22,12 +22,12 @@ class Named(Protocol):
         ...
 
 
-def prompt_of(prompts: Iterable[Named]) -> str:
+def prompt_of(prompts: Iterable[NamedPrompt]) -> str:
     """The names of a run's own prompt files; `default` where it has none."""
     return ", ".join(prompt.id for prompt in prompts if "/" not in prompt.id) or DEFAULT
 
 
-def prompt_names(runs: Sequence[Sequence[Named]]) -> list[str]:
+def prompt_names(runs: Sequence[Sequence[NamedPrompt]]) -> list[str]:
     """A name for the prompts of each run, different ones for different prompts."""
     files = {tuple((p.id, p.sha256) for p in prompts) for prompts in runs}
     short = [prompt_of(prompts) for prompts in runs]

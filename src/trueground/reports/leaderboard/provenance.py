@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from trueground.reports.leaderboard.board import Board, Column
+from trueground.reports.leaderboard.board import Board, BoardColumn
 from trueground.reports.leaderboard.grounding.settings import versions
 from trueground.reports.leaderboard.published_beside import beside_published
 from trueground.reports.leaderboard.runs import Run
@@ -49,7 +49,7 @@ def run_facts(board: Board) -> list[RunFacts]:
     return list(found.values())
 
 
-def _facts(run: Run, name: str, column: Column) -> RunFacts:
+def _facts(run: Run, name: str, column: BoardColumn) -> RunFacts:
     manifest = run.manifest
     tokens = manifest.tokens if manifest.benchmark else None
     metric = manifest.benchmark.headline if manifest.benchmark else None
@@ -108,7 +108,7 @@ def _versions(board: Board) -> list[str]:
     return found
 
 
-def _compared(column: Column) -> dict[str, Callable[[Run], str]]:
+def _compared(column: BoardColumn) -> dict[str, Callable[[Run], str]]:
     """What must be equal in a column → how to read it from a run."""
 
     def data(run: Run) -> str:
@@ -155,7 +155,7 @@ def _compared(column: Column) -> dict[str, Callable[[Run], str]]:
 
 
 def _difference(
-    column: Column, runs: list[Run], what: str, value: Callable[[Run], str]
+    column: BoardColumn, runs: list[Run], what: str, value: Callable[[Run], str]
 ) -> list[str]:
     groups: dict[str, list[str]] = defaultdict(list)
     for run in runs:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trueground.plugins import split_key
-from trueground.reports.leaderboard.board import Board, Column
+from trueground.reports.leaderboard.board import Board, BoardColumn
 from trueground.reports.leaderboard.runs import Run
 from trueground.reports.leaderboard.short import few
 
@@ -51,7 +51,7 @@ def beside_published(board: Board) -> list[str]:
     return found + _other_code(board)
 
 
-def _columns(board: Board) -> Iterator[tuple[Column, list[Run], list[Run]]]:
+def _columns(board: Board) -> Iterator[tuple[BoardColumn, list[Run], list[Run]]]:
     """Each column that has published numbers, with the runs in it and those of the papers."""
     for column in board.columns:
         runs = [e.runs[column.id] for e in board.entrants if column.id in e.runs]

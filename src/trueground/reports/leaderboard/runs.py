@@ -25,7 +25,7 @@ class InputFile(msgspec.Struct):
     sha256: str | None = None
 
 
-class Prompt(msgspec.Struct):
+class PromptEntry(msgspec.Struct):
     """A prompt file of a run."""
 
     id: str = ""
@@ -56,7 +56,7 @@ class JudgePart(msgspec.Struct):
     signature: str = ""
 
 
-class Tokens(msgspec.Struct):
+class TokenUsage(msgspec.Struct):
     """Tokens of all calls of a run."""
 
     input: int = msgspec.field(name="in", default=0)
@@ -81,9 +81,9 @@ class Manifest(msgspec.Struct):
     params: dict[str, Any] = {}
     outcomes: dict[str, int] = {}
     cost: Cost | None = None
-    tokens: Tokens | None = None
+    tokens: TokenUsage | None = None
     input: list[InputFile] = []
-    prompts: list[Prompt] = []
+    prompts: list[PromptEntry] = []
     metrics: dict[str, str] = {}
     judge: JudgePart | None = None
     rater: JudgePart | None = None
@@ -92,7 +92,7 @@ class Manifest(msgspec.Struct):
     seed: int | None = None
 
 
-class Entry(msgspec.Struct):
+class MetricEntry(msgspec.Struct):
     """A mean with its interval and coverage; `values` is the number of groups averaged over.
 
     `sd` is the standard deviation of the groups' means, or of a paper's repeated runs.
@@ -108,13 +108,13 @@ class Entry(msgspec.Struct):
     sd: float | None = None
 
 
-class Summary(msgspec.Struct):
+class RunSummary(msgspec.Struct):
     """The parts of summary.json that a leaderboard uses."""
 
-    metrics: dict[str, Entry]
+    metrics: dict[str, MetricEntry]
     n: int = 0
-    averages: dict[str, dict[str, Entry]] = {}
-    by: dict[str, dict[str, dict[str, Entry]]] = {}
+    averages: dict[str, dict[str, MetricEntry]] = {}
+    by: dict[str, dict[str, dict[str, MetricEntry]]] = {}
 
 
 @dataclass(frozen=True)
@@ -123,15 +123,15 @@ class Run:
 
     label: str
     manifest: Manifest
-    summary: Summary
+    summary: RunSummary
     source: str | None = None
     place: str | None = None
 
-    def entry(self, metric: str) -> Entry | None:
+    def entry(self, metric: str) -> MetricEntry | None:
         """The metric over all items."""
         return self.summary.metrics.get(metric)
 
-    def average(self, metric: str) -> Entry | None:
+    def average(self, metric: str) -> MetricEntry | None:
         """The metric averaged over a benchmark's datasets, where it has several sources."""
         if self.manifest.benchmark is None:
             return None
@@ -145,7 +145,7 @@ class Run:
         entry = self.summary.averages.get(REPEAT, {}).get(metric)
         return (entry.sd, entry.values) if entry and entry.sd is not None else (None, None)
 
-    def datasets(self) -> dict[str, dict[str, Entry]]:
+    def datasets(self) -> dict[str, dict[str, MetricEntry]]:
         """Dataset → metrics, empty where the run has no such split."""
         return self.summary.by.get(DATASET, {}) if self.manifest.benchmark else {}
 
@@ -224,7 +224,7 @@ def _read(folder: Path, label: str) -> Run:
             f"{folder / MANIFEST}: found a run without `benchmark` or `model`; expected both. Run "
             "it again, or leave the folder out."
         )
-    return Run(label, manifest, _decode(folder / SUMMARY, Summary))
+    return Run(label, manifest, _decode(folder / SUMMARY, RunSummary))
 
 
 def _decode(path: Path, kind: type[_T]) -> _T:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from trueground.reports.charts import Scale
-from trueground.reports.leaderboard.board import Cell, Column
+from trueground.reports.charts import ChartScale
+from trueground.reports.leaderboard.board import BoardCell, BoardColumn
 from trueground.reports.leaderboard.charts import scale_over
-from trueground.reports.leaderboard.data import Leaderboard, Row
+from trueground.reports.leaderboard.data import BoardRow, Leaderboard
 
 HEIGHT = 300  # of a scatter, in pixels
 LEFT, RIGHT = 9.0, 96.0  # percent: room for the axis's words and for the last label
@@ -20,7 +20,7 @@ SHAPES = 6  # markers and line styles that the template has
 
 
 @dataclass(frozen=True)
-class Point:
+class ModelPoint:
     """A model in a scatter: `x` in percent; `y`, `low`, `high` and the label's offset in pixels.
 
     `number` is None where no label stands beside the mark.
@@ -39,7 +39,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Line:
+class FamilyLine:
     """One piece of a family's line."""
 
     x1: float
@@ -53,9 +53,9 @@ class Line:
 class Scatter:
     """One column against size. Ticks are (position, words)."""
 
-    column: Column
-    points: list[Point]
-    lines: list[Line]
+    column: BoardColumn
+    points: list[ModelPoint]
+    lines: list[FamilyLine]
     x_ticks: list[tuple[float, str]]
     y_ticks: list[tuple[float, str]]
 
@@ -65,7 +65,7 @@ class SizeLine:
     """A row of the table under the scatters; `number` stands beside its points."""
 
     number: int | None
-    row: Row
+    row: BoardRow
     shape: int | None
 
 
@@ -95,9 +95,9 @@ def scatters(board: Leaderboard, lines: Sequence[SizeLine]) -> list[Scatter]:
     return found
 
 
-def _scatter(column: Column, shown: list[SizeLine]) -> Scatter:
+def _scatter(column: BoardColumn, shown: list[SizeLine]) -> Scatter:
     sizes = [_size(line.row) for line in shown]
-    axis = Scale(math.log10(min(sizes)), math.log10(max(sizes)))
+    axis = ChartScale(math.log10(min(sizes)), math.log10(max(sizes)))
     scale = _close_scale([line.row.cells[column.id] for line in shown])
 
     def across(size: float) -> float:
@@ -118,18 +118,18 @@ def _scatter(column: Column, shown: list[SizeLine]) -> Scatter:
     )
 
 
-def _close_scale(cells: Sequence[Cell]) -> Scale:
+def _close_scale(cells: Sequence[BoardCell]) -> ChartScale:
     """The tenths around all values, so that models can be told apart; within 0 to 1 if they are."""
     scale = scale_over(cells)
-    if scale != Scale():
+    if scale != ChartScale():
         return scale
     ends = [end for cell in cells for end in (cell.mean, *(cell.ci or ())) if end is not None]
     low, high = math.floor(min(ends) * 10), math.ceil(max(ends) * 10)
     low, high = (low, high) if high - low > 1 else (max(low - 1, 0), min(high + 1, 10))
-    return Scale(low / 10, high / 10)
+    return ChartScale(low / 10, high / 10)
 
 
-def _steps(scale: Scale) -> list[float]:
+def _steps(scale: ChartScale) -> list[float]:
     """Round values along the axis; quarters of it where it does not lie between 0 and 1."""
     if scale.low < 0 or scale.high > 1:
         return [scale.low + k * (scale.high - scale.low) / 4 for k in range(5)]
@@ -139,12 +139,15 @@ def _steps(scale: Scale) -> list[float]:
 
 
 def _point(
-    line: SizeLine, cell: Cell, across: Callable[[float], float], down: Callable[[float], float]
-) -> Point:
+    line: SizeLine,
+    cell: BoardCell,
+    across: Callable[[float], float],
+    down: Callable[[float], float],
+) -> ModelPoint:
     """A model's point; where its number stands is settled when all points are known."""
     assert cell.mean is not None and line.number and line.shape is not None  # noqa: PT018
     low, high = (down(end) for end in cell.ci) if cell.ci else (None, None)
-    return Point(
+    return ModelPoint(
         number=line.number,
         x=across(_size(line.row)),
         y=down(cell.mean),
@@ -156,9 +159,9 @@ def _point(
     )
 
 
-def numbered(points: Sequence[Point]) -> list[Point]:
+def numbered(points: Sequence[ModelPoint]) -> list[ModelPoint]:
     """Each point's number at the first place that is clear of all points and earlier numbers."""
-    done: list[Point] = []
+    done: list[ModelPoint] = []
     for point in points:
         if point.number is None:
             done.append(point)
@@ -173,12 +176,15 @@ def numbered(points: Sequence[Point]) -> list[Point]:
     return done
 
 
-def _half_width(point: Point) -> float:
+def _half_width(point: ModelPoint) -> float:
     return 1 + 7 * len(str(point.number)) / 2
 
 
 def _crowding(
-    point: Point, place: tuple[float, float], points: Sequence[Point], done: Sequence[Point]
+    point: ModelPoint,
+    place: tuple[float, float],
+    points: Sequence[ModelPoint],
+    done: Sequence[ModelPoint],
 ) -> int:
     """How many marks and numbers a number at that place would lie on."""
     middle, y = point.x * _NARROW / 100 + place[0], point.y + place[1]
@@ -208,19 +214,19 @@ def size_ticks(low: float, high: float) -> list[float]:
     return [size for size in inside if math.log10(size).is_integer()]
 
 
-def _joined(shown: Sequence[SizeLine], points: Sequence[Point]) -> list[Line]:
+def _joined(shown: Sequence[SizeLine], points: Sequence[ModelPoint]) -> list[FamilyLine]:
     """Neighbours in size of one family; published and own numbers are joined apart."""
-    chains: dict[tuple[str, bool], list[Point]] = {}
+    chains: dict[tuple[str, bool], list[ModelPoint]] = {}
     for line, point in zip(shown, points, strict=True):
         family = line.row.facts.family if line.row.facts else ""
         chains.setdefault((family, line.row.source is not None), []).append(point)
     return [
-        Line(a.x, a.y, b.x, b.y, a.shape)
+        FamilyLine(a.x, a.y, b.x, b.y, a.shape)
         for chain in chains.values()
         for a, b in pairwise(chain)
         if a.x != b.x
     ]
 
 
-def _size(row: Row) -> float:
+def _size(row: BoardRow) -> float:
     return (row.facts.size if row.facts else None) or 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trueground.reports.leaderboard.board import Column
+from trueground.reports.leaderboard.board import BoardColumn
 
 # FaithEval, section 3.3: direct answers; both documents; every question.
 _DEFAULTS = {
@@ -26,7 +26,7 @@ _AS_RETRIEVED = {
 _OWN_SETS = {"2k_distractor": "2048", "4k_distractor": "4096"}
 
 
-def asked_as_published(column: Column, given: Mapping[str, Any]) -> bool:
+def asked_as_published(column: BoardColumn, given: Mapping[str, Any]) -> bool:
     """Whether the column's options are `given`, and the paper's where `given` says nothing."""
     if column.benchmark == "truly-ground":
         return _distracted_as_published(column, given)
@@ -43,7 +43,7 @@ def asked_as_published(column: Column, given: Mapping[str, Any]) -> bool:
     )
 
 
-def _distracted_as_published(column: Column, given: Mapping[str, Any]) -> bool:
+def _distracted_as_published(column: BoardColumn, given: Mapping[str, Any]) -> bool:
     """The same length and position; without distractors there is nothing to differ in.
 
     Mined distractors count as well as the paper's file, whose sets are named for their length.
@@ -57,7 +57,7 @@ def _distracted_as_published(column: Column, given: Mapping[str, Any]) -> bool:
     return bool(asked == budget and column.options.get("gold-position", _POSITION) == position)
 
 
-def _cited_as_published(column: Column, given: Mapping[str, Any]) -> bool:
+def _cited_as_published(column: BoardColumn, given: Mapping[str, Any]) -> bool:
     """The same graphs, as much of them taken away, the same temperature; any minimum set.
 
     The study of retrieval accuracy is beside its own figure only, not beside a table of another.
@@ -69,7 +69,7 @@ def _cited_as_published(column: Column, given: Mapping[str, Any]) -> bool:
     return all(str(asked[name]) == value for name, value in wanted.items())
 
 
-def _retrieved_as_published(column: Column, given: Mapping[str, Any]) -> bool:
+def _retrieved_as_published(column: BoardColumn, given: Mapping[str, Any]) -> bool:
     """The same setting and instruction, passages as many or from as far down; any retriever."""
     usual = _PASSAGES.get(column.task or "")
     asked = {"passages": usual, "irrelevant-rank": _RANK, **column.options}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from trueground.reports.leaderboard.board import Cell
+from trueground.reports.leaderboard.board import BoardCell
 from trueground.reports.leaderboard.data import Leaderboard
 from trueground.reports.leaderboard.qa.terminal import tables
 from trueground.reports.leaderboard.short import LONG
@@ -62,7 +62,7 @@ def _width(columns: Sequence[Sequence[str]]) -> int:
     return sum(max(map(len, cells)) for cells in columns) + 2 * (len(columns) - 1)
 
 
-def _cell(cell: Cell | None) -> str:
+def _cell(cell: BoardCell | None) -> str:
     if cell is None:
         return "–"
     shown = number(cell.mean)

@@ -23,7 +23,7 @@ class Options(msgspec.Struct, frozen=True):
     b: float = 0.75
 
 
-class About(msgspec.Struct, frozen=True):
+class Bm25Header(msgspec.Struct, frozen=True):
     """What an index says of itself: of which passages, with which options, and how large it is.
 
     `stemmer`: the library of the stems with its major and minor version; None without stems.
@@ -53,12 +53,12 @@ def options_of(given: PartSpec) -> Options:
     return Options(stem, k1 + 0.0, b + 0.0)
 
 
-def check_about(folder: Path, passages: Passages, options: Options) -> About:
+def check_about(folder: Path, passages: Passages, options: Options) -> Bm25Header:
     """What the index says, if it is for these passages and options. InputError."""
     again = "delete the folder and build it again"
     path = folder / ABOUT
     try:
-        about = msgspec.json.decode(path.read_bytes(), type=About)
+        about = msgspec.json.decode(path.read_bytes(), type=Bm25Header)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InputError(f"{folder} holds no readable bm25 index ({error}); {again}") from error
     if (about.passages_sha256, about.passages) != (passages.sha256, len(passages)):
@@ -67,7 +67,7 @@ def check_about(folder: Path, passages: Passages, options: Options) -> About:
             f"(sha256 {about.passages_sha256[:12]}…, here {passages.sha256[:12]}…); {again}"
         )
     stemmer = stemmer_here() if options.stem else None
-    ours = About(passages.sha256, len(passages), about.terms, about.postings, options, stemmer)
+    ours = Bm25Header(passages.sha256, len(passages), about.terms, about.postings, options, stemmer)
     for name in ("options", "stemmer", "words", "scores", "layout"):
         found, expected = getattr(about, name), getattr(ours, name)
         if found != expected:

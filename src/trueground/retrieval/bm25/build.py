@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from trueground.retrieval.base import Progress
 from trueground.retrieval.bm25.blocks import Block
-from trueground.retrieval.bm25.parts import Parts
+from trueground.retrieval.bm25.parts import PostingFiles
 
 # The names that bm25s gives them.
 SCORES, PASSAGES = "data.csc.index.npy", "indices.csc.index.npy"
@@ -34,7 +34,7 @@ RANGE = 8_000_000  # postings that are put together at once
 _SLICE = 1 << 17  # postings that are scored at once
 
 
-class Written(NamedTuple):
+class IndexSize(NamedTuple):
     """How much there is in an index."""
 
     passages: int
@@ -51,12 +51,12 @@ def write_index(
     b: float,
     progress: Progress,
     span: int = RANGE,
-) -> Written:
+) -> IndexSize:
     """Write the files for `blocks`, of `total` passages, into an empty folder. OSError."""
     apart = folder / "parts"
     apart.mkdir()
-    parts = Parts(apart, blocks, total, progress)
-    written = Written(len(parts.lengths), len(parts.vocabulary), int(parts.starts[-1]))
+    parts = PostingFiles(apart, blocks, total, progress)
+    written = IndexSize(len(parts.lengths), len(parts.vocabulary), int(parts.starts[-1]))
     _write_vocabulary(folder, parts.vocabulary)
     parts.vocabulary.clear()
     np.save(folder / STARTS, parts.starts)
@@ -81,7 +81,7 @@ def _weights(in_passages: NDArray[np.int64], n: int) -> NDArray[np.float32]:
 
 
 def _join(
-    folder: Path, parts: Parts, norms: NDArray[np.float64], span: int, progress: Progress
+    folder: Path, parts: PostingFiles, norms: NDArray[np.float64], span: int, progress: Progress
 ) -> None:
     """The second pass: passages and scores by term, and each term's highest score."""
     starts, in_passages = parts.starts, np.diff(parts.starts)

@@ -19,10 +19,10 @@ import msgspec
 from trueground.encoders.workers import cores
 from trueground.errors import InputError, UsageError, WorkerError, WriteError
 from trueground.plugins import PartSpec
-from trueground.retrieval.base import Hit, Kind, Opened, Passages, Progress
+from trueground.retrieval.base import Hit, OpenedRetriever, Passages, Progress, RetrieverKind
 from trueground.retrieval.bm25.about import (
     ABOUT,
-    About,
+    Bm25Header,
     Options,
     check_about,
     options_of,
@@ -49,7 +49,7 @@ class BM25OnDisk:
 
     name = "bm25"
 
-    def __init__(self, folder: Path, about: About, workers: int | None = None) -> None:
+    def __init__(self, folder: Path, about: Bm25Header, workers: int | None = None) -> None:
         """MissingExtraError; InputError where a file of the index is missing or cannot be read."""
         options = about.options
         stems = f",english-{about.stemmer}" if about.stemmer else ""
@@ -181,7 +181,7 @@ def build_bm25(
             written = write_index(
                 unfinished, made, total, k1=options.k1, b=options.b, progress=progress, span=span
             )
-        about = About(passages.sha256, *written, options, stemmer)
+        about = Bm25Header(passages.sha256, *written, options, stemmer)
         (unfinished / ABOUT).write_bytes(msgspec.json.format(msgspec.json.encode(about)) + b"\n")
         unfinished.rename(folder)
     except OSError as error:
@@ -203,10 +203,10 @@ def _readable(texts: Iterable[str]) -> Iterator[str]:
         ) from error
 
 
-def _open(folder: Path, passages: Passages, given: PartSpec) -> Opened:
+def _open(folder: Path, passages: Passages, given: PartSpec) -> OpenedRetriever:
     options = options_of(given)
     retriever = BM25OnDisk(folder, check_about(folder, passages, options))
-    return Opened(retriever, retriever.close)
+    return OpenedRetriever(retriever, retriever.close)
 
 
-BM25_KIND = Kind(_folder, _build, _open)
+BM25_KIND = RetrieverKind(_folder, _build, _open)

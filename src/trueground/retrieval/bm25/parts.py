@@ -21,7 +21,7 @@ _TYPES: dict[str, Any] = {
 }
 
 
-class Parts:
+class PostingFiles:
     """The postings of a corpus, block after block, in files of `folder`.
 
     `vocabulary`: each term's number, in the order in which the terms first come; it depends on the
@@ -36,7 +36,7 @@ class Parts:
         self._folder = folder
         self._sizes: list[int] = []  # passages and terms of each block
         self._terms: list[int] = []
-        numbers = _Numbers()
+        numbers = _TermNumbers()
         lengths = [np.empty(0, np.int32)]
         done = 0
         with ExitStack() as stack:
@@ -134,7 +134,7 @@ class Ranges:
         return np.fromfile(file, kind, int(high - low))
 
 
-class _Numbers(dict[str, int]):
+class _TermNumbers(dict[str, int]):
     """Term → number, in the order in which terms first come."""
 
     def __init__(self) -> None:

@@ -31,7 +31,7 @@ _NEEDED = ("text", "id")
 Rows = Iterable[tuple[str, Mapping[str, Any]]]
 
 
-class Entry(NamedTuple):
+class PassageEntry(NamedTuple):
     """One passage of a corpus, before it has a number. `page` names what it is a part of."""
 
     text: str
@@ -40,7 +40,7 @@ class Entry(NamedTuple):
     page: str | None = None
 
 
-class Line(msgspec.Struct, kw_only=True, omit_defaults=True):
+class StoredPassage(msgspec.Struct, kw_only=True, omit_defaults=True):
     """An entry as it is kept, one JSON object a line."""
 
     id: str
@@ -49,12 +49,12 @@ class Line(msgspec.Struct, kw_only=True, omit_defaults=True):
     text: str
 
 
-def entry_line(entry: Entry) -> bytes:
+def entry_line(entry: PassageEntry) -> bytes:
     """The entry's JSON line, of which a corpus' SHA-256 is made. InputError: a lone surrogate."""
     try:
-        return _encode(Line(id=entry.id, title=entry.title, page=entry.page, text=entry.text)) + (
-            b"\n"
-        )
+        return _encode(
+            StoredPassage(id=entry.id, title=entry.title, page=entry.page, text=entry.text)
+        ) + (b"\n")
     except UnicodeEncodeError as error:
         raise InputError(
             f"the passage with the id {entry.id!r} holds a lone surrogate "
@@ -82,7 +82,7 @@ class Corpus:
     share, are kept once.
     """
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
+    def __init__(self, entries: Iterable[PassageEntry]) -> None:
         self.texts: list[str] = []
         self.ids: list[str] = []
         self.titles: list[str | None] = []
@@ -119,7 +119,7 @@ class Corpus:
         """That of all passages, in order: the same as a PassageStore's of the same entries."""
         digest = hashlib.sha256()
         for entry in zip(self.texts, self.ids, self.titles, self.pages, strict=True):
-            digest.update(entry_line(Entry(*entry)))
+            digest.update(entry_line(PassageEntry(*entry)))
         return digest.hexdigest()
 
 
@@ -184,10 +184,12 @@ def read_published(texts: Path, titles: Path) -> Corpus:
                 raise InputError(
                     f"{file} has no entry {id_!r}; {texts} and {titles} must have the same ids"
                 )
-    return Corpus(Entry(text, id_, *read_title(title_of[id_])) for id_, text in text_of.items())
+    return Corpus(
+        PassageEntry(text, id_, *read_title(title_of[id_])) for id_, text in text_of.items()
+    )
 
 
-def row_entries(rows: Callable[[], Rows]) -> Iterator[Entry]:
+def row_entries(rows: Callable[[], Rows]) -> Iterator[PassageEntry]:
     """The entries of rows of text (or contents), title?, id? (or docid, _id) and page?.
 
     `rows` gives (place, row) and is called again where an id occurs twice, to find the places.
@@ -206,7 +208,7 @@ def row_entries(rows: Callable[[], Rows]) -> Iterator[Entry]:
                 )
 
 
-def _placed(rows: Rows) -> Iterator[tuple[str, Entry]]:
+def _placed(rows: Rows) -> Iterator[tuple[str, PassageEntry]]:
     for number, (place, row) in enumerate(rows):
         text = _field(place, row, "text")
         if text is None:
@@ -214,7 +216,7 @@ def _placed(rows: Rows) -> Iterator[tuple[str, Entry]]:
         id_ = _field(place, row, "id", (str, int))
         id_ = str(number) if id_ is None else id_
         title, page = read_title(_field(place, row, "title") or "")
-        yield place, Entry(text, id_, title, _field(place, row, "page") or page)
+        yield place, PassageEntry(text, id_, title, _field(place, row, "page") or page)
 
 
 def _field(

@@ -11,7 +11,7 @@ from typing import Any
 from trueground.errors import InputError, UsageError
 from trueground.records.parts import KINDS, PACKINGS
 from trueground.records.plainrows import data_files, files_below, plain_rows
-from trueground.retrieval.corpora.corpus import Entry, row_entries
+from trueground.retrieval.corpora.corpus import PassageEntry, row_entries
 from trueground.retrieval.corpora.documents import ENDINGS, read_document
 from trueground.retrieval.corpora.documents.cutting import cut
 from trueground.retrieval.corpora.formats.dpr import dpr_rows, found_rows, is_dpr, is_results
@@ -27,7 +27,7 @@ Note = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Reading:
+class CorpusReading:
     """How documents become passages; data files, whose rows are passages, are read as they are.
 
     A passage has about `words` words and begins with the last `overlap` sentences of the one
@@ -54,13 +54,13 @@ class Reading:
         return f"reading-{_VERSION}:words={self.words},overlap={self.overlap}{flags}"
 
 
-def reading_of(signature: str) -> Reading | None:
+def reading_of(signature: str) -> CorpusReading | None:
     """The reading with this signature; None where this version has none."""
     match = _SIGNATURE.fullmatch(signature)
     if match is None:
         return None
     skip, follow = match[3] is not None, match[4] is not None
-    reading = Reading(int(match[1]), int(match[2]), skip, follow)
+    reading = CorpusReading(int(match[1]), int(match[2]), skip, follow)
     return reading if reading.signature == signature else None
 
 
@@ -70,9 +70,9 @@ def no_note(_note: str) -> None:
 
 def read_entries(
     path: Path,
-    reading: Reading = Reading(),
+    reading: CorpusReading = CorpusReading(),
     note: Note = no_note,
-) -> Iterator[Entry]:
+) -> Iterator[PassageEntry]:
     """The passages of a file, or of all files of a folder and below it, in name order.
 
     `note` is told what was left out: pages of Wikipedia without text, documents without text or,
@@ -87,14 +87,14 @@ def read_entries(
         root = path if path.is_dir() else path.parent
         yield from _document_entries(files, root, reading, note)
         return
-    bare = _Bare()
+    bare = _DataRows()
     yield from row_entries(lambda: bare.rows(files))
     if bare.count:
         note(f"{path}: {bare.count} pages without text were left out, first {bare.first}")
 
 
 def corpus_files(
-    path: Path, reading: Reading = Reading(), left_out: list[Path] | None = None
+    path: Path, reading: CorpusReading = CorpusReading(), left_out: list[Path] | None = None
 ) -> list[Path]:
     """All files that hold the corpus, in the order in which they are read.
 
@@ -134,8 +134,8 @@ def corpus_files(
 
 
 def _document_entries(
-    files: Iterable[Path], root: Path, reading: Reading, note: Note
-) -> Iterator[Entry]:
+    files: Iterable[Path], root: Path, reading: CorpusReading, note: Note
+) -> Iterator[PassageEntry]:
     found = False
     for file in files:
         try:
@@ -152,7 +152,7 @@ def _document_entries(
         for number, (title, text) in enumerate(
             cut(document, file.stem, reading.words, reading.overlap)
         ):
-            yield Entry(text, f"{page}#{number}", title, page)
+            yield PassageEntry(text, f"{page}#{number}", title, page)
         found = found or number >= 0
         if number < 0:
             note(f"{file} holds no text")
@@ -160,7 +160,7 @@ def _document_entries(
         raise InputError(f"{root}: no document in it holds any text; name others")
 
 
-class _Bare:
+class _DataRows:
     """The rows of data files. Pages of Wikipedia without text are left out and counted."""
 
     def __init__(self) -> None:

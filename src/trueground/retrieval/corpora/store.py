@@ -15,8 +15,8 @@ import numpy as np
 from trueground.errors import InputError, OutputError, WriteError
 from trueground.retrieval.base import Progress, no_progress
 from trueground.retrieval.corpora.corpus import (
-    Entry,
-    Line,
+    PassageEntry,
+    StoredPassage,
     bare_id,
     names_of,
     page_key,
@@ -66,7 +66,7 @@ class PassageStore:
     def write(
         cls,
         folder: Path,
-        entries: Iterable[Entry],
+        entries: Iterable[PassageEntry],
         progress: Progress = no_progress,
         *,
         made_from: str = "",
@@ -162,7 +162,7 @@ class PassageStore:
         key = page_key(title)
         return [number for number in self._names.find(key) if key in self.page_keys(number)]
 
-    def line(self, index: int) -> Line:
+    def line(self, index: int) -> StoredPassage:
         """The passage as it is kept. IndexError: there is no such number."""
         n = self._meta.passages
         if not -n <= index < n:
@@ -171,7 +171,7 @@ class PassageStore:
         start, end = int(self._offsets[index]), int(self._offsets[index + 1])
         return self._decoded(self._read(start, end - start))
 
-    def lines(self, start: int = 0, stop: int | None = None) -> Iterator[Line]:
+    def lines(self, start: int = 0, stop: int | None = None) -> Iterator[StoredPassage]:
         """The passages from `start` to before `stop` (0 ≤ start, stop ≤ len) in order."""
         stop = self._meta.passages if stop is None else stop
         for first in range(start, stop, _AT_ONCE):
@@ -189,7 +189,7 @@ class PassageStore:
                 "build the index again elsewhere"
             ) from error
 
-    def _decoded(self, data: bytes) -> Line:
+    def _decoded(self, data: bytes) -> StoredPassage:
         try:
             return decode_line(data)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -218,7 +218,7 @@ class PassageStore:
 class _View(Sequence[str]):
     """One text of each passage of a store."""
 
-    def __init__(self, store: PassageStore, of: Callable[[Line], str]) -> None:
+    def __init__(self, store: PassageStore, of: Callable[[StoredPassage], str]) -> None:
         self._store = store
         self._of = of
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError
 from trueground.records.duplicates import hash_id
-from trueground.retrieval.corpora.corpus import Line
+from trueground.retrieval.corpora.corpus import StoredPassage
 
 LINES = "passages.jsonl"
 OFFSETS = "offsets.npy"
 META = "passages.json"
 FORMAT = 1
-decode_line = msgspec.json.Decoder(Line).decode
+decode_line = msgspec.json.Decoder(StoredPassage).decode
 
 Hashes = NDArray[np.uint64]
 Numbers = NDArray[np.uint32]

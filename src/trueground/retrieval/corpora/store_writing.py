@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError
 from trueground.retrieval.base import Progress
-from trueground.retrieval.corpora.corpus import Entry, entry_line, names_of
+from trueground.retrieval.corpora.corpus import PassageEntry, entry_line, names_of
 from trueground.retrieval.corpora.store_files import (
     FORMAT,
     LINES,
@@ -36,7 +36,7 @@ _MOST = 1 << 32  # numbers are kept in 4 bytes
 
 def write_store(
     folder: Path,
-    entries: Iterable[Entry],
+    entries: Iterable[PassageEntry],
     progress: Progress,
     made_from: str = "",
     notes: Sequence[str] = (),
@@ -63,7 +63,7 @@ def write_store(
 
 
 def _write_lines(
-    path: Path, entries: Iterable[Entry], columns: dict[str, _Column], progress: Progress
+    path: Path, entries: Iterable[PassageEntry], columns: dict[str, _Column], progress: Progress
 ) -> tuple[int, int, str]:
     """(passages, bytes, SHA-256 in hex) of the lines that were written."""
     digest = hashlib.sha256()
@@ -97,7 +97,7 @@ def _write_lines(
     return count, size, digest.hexdigest()
 
 
-def _check(entry: Entry, number: int) -> None:
+def _check(entry: PassageEntry, number: int) -> None:
     if not entry.text or entry.text.isspace():
         raise InputError(
             f"passage {number} (counted from 0; id {entry.id!r}, page {entry.page!r}): found blank "

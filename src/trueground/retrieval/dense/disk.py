@@ -21,7 +21,14 @@ from trueground.encoders.options import POOLINGS, encoder_options
 from trueground.encoders.workers import cores
 from trueground.errors import InputError, ProtocolError, UsageError
 from trueground.plugins import PartSpec
-from trueground.retrieval.base import Hit, Kind, Opened, Passages, Progress, turns_of
+from trueground.retrieval.base import (
+    Hit,
+    OpenedRetriever,
+    Passages,
+    Progress,
+    RetrieverKind,
+    turns_of,
+)
 from trueground.retrieval.dense.exact import exactly, nearest, slack
 from trueground.retrieval.dense.faiss_files import (
     Structure,
@@ -31,7 +38,7 @@ from trueground.retrieval.dense.faiss_files import (
     library,
 )
 from trueground.retrieval.dense.vectors_file import STORES, are_whole, open_vectors, write_vectors
-from trueground.retrieval.dense.vectors_file import Opened as Vectors
+from trueground.retrieval.dense.vectors_file import OpenedVectors as Vectors
 
 _BLOCK = 8_192  # passages whose products are in memory at once, for each thread
 _QUERIES = 1_024
@@ -48,7 +55,7 @@ _KEY = ("store", "pooling", "similarity", "dtype", "backend", "file", "revision"
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _SearchRequest:
     questions: str
     passages: str
     options: EncoderOptions
@@ -126,7 +133,7 @@ def _build(folder: Path, passages: Passages, given: PartSpec, progress: Progress
         build_structure(folder, open_vectors(place, passages), asked.structure, progress)
 
 
-def _open(folder: Path, passages: Passages, given: PartSpec) -> Opened:
+def _open(folder: Path, passages: Passages, given: PartSpec) -> OpenedRetriever:
     asked = _read(given)
     place = folder.parent / _vectors_folder(given, asked)
     vectors = open_vectors(place, passages)
@@ -141,7 +148,9 @@ def _open(folder: Path, passages: Passages, given: PartSpec) -> Opened:
             structured = Structured(folder, vectors, asked.structure)
             stack.callback(structured.close)
             how += f"+faiss-{library().__version__}"
-        return Opened(DiskDense(vectors, questions, structured, how), stack.pop_all().close)
+        return OpenedRetriever(
+            DiskDense(vectors, questions, structured, how), stack.pop_all().close
+        )
 
 
 def _check(folder: Path, passages: Passages, given: PartSpec) -> None:
@@ -152,10 +161,10 @@ def _check(folder: Path, passages: Passages, given: PartSpec) -> None:
         check_structure(folder, vectors, asked.structure)
 
 
-DENSE_KIND = Kind(_folder, _build, _open, _check)
+DENSE_KIND = RetrieverKind(_folder, _build, _open, _check)
 
 
-def _read(given: PartSpec) -> _Asked:
+def _read(given: PartSpec) -> _SearchRequest:
     """UsageError for what cannot be meant."""
     given.check(_KNOWN)
     if given.model is None:
@@ -185,10 +194,10 @@ def _read(given: PartSpec) -> _Asked:
         given.whole("nprobe", 1) if "nprobe" in given.options else None,
     )
     store = given.text("store", "float32", STORES)
-    return _Asked(given.model, passages, options, store, structure)
+    return _SearchRequest(given.model, passages, options, store, structure)
 
 
-def _vectors_folder(given: PartSpec, asked: _Asked) -> str:
+def _vectors_folder(given: PartSpec, asked: _SearchRequest) -> str:
     """The same wherever the model's folder lies, so that an index can be taken elsewhere."""
     name = _named(asked.passages)
     key = [name, *([option, given.options.get(option)] for option in _KEY)]
@@ -203,11 +212,11 @@ def _named(model: str) -> str:
     return folder.resolve().name if folder.is_dir() or folder.is_absolute() else model
 
 
-def _encoder(model: str, asked: _Asked, similarity: str) -> PassageEncoder:
+def _encoder(model: str, asked: _SearchRequest, similarity: str) -> PassageEncoder:
     return passage_encoder(model, replace(asked.options, similarity=similarity))
 
 
-def _passages_encoder(asked: _Asked) -> PassageEncoder:
+def _passages_encoder(asked: _SearchRequest) -> PassageEncoder:
     encoder = _encoder(asked.passages, asked, asked.options.similarity)
     if encoder.only == "questions":
         encoder.close()
@@ -219,7 +228,9 @@ def _wrong_half(model: str, half: str, step: str) -> UsageError:
     return UsageError(f"{model} is that one of DPR's two encoders that is for {half}; {step}")
 
 
-def _check_same(place: Path, asked: _Asked, vectors: Vectors, questions: PassageEncoder) -> None:
+def _check_same(
+    place: Path, asked: _SearchRequest, vectors: Vectors, questions: PassageEncoder
+) -> None:
     """InputError where the questions' vectors cannot be compared with those that are there.
 
     An encoder of passages alone is compared only where its folder is here: a search has no need of
@@ -239,7 +250,7 @@ def _check_same(place: Path, asked: _Asked, vectors: Vectors, questions: Passage
         )
 
 
-def _space(asked: _Asked, similarity: str, questions: PassageEncoder) -> str | None:
+def _space(asked: _SearchRequest, similarity: str, questions: PassageEncoder) -> str | None:
     """What the vectors of the passages' encoder can be compared with; None if it is not here."""
     if asked.passages == asked.questions:
         return questions.space

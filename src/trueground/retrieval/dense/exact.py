@@ -22,7 +22,7 @@ Numbers = NDArray[np.intp]
 _ROUNDING = 2.0**-24  # of one float32 operation, relative
 
 
-class _Found(NamedTuple):
+class _Candidates(NamedTuple):
     """Passages that may be among the best, with their scores in float32."""
 
     numbers: list[Numbers]
@@ -52,7 +52,7 @@ def nearest(
     share = block * max(1, -(-blocks // threads))
     starts = range(0, len(vectors), share)
 
-    def look(start: int) -> list[_Found]:
+    def look(start: int) -> list[_Candidates]:
         return _candidates(vectors[start : start + share], start, asked, top, margin, block)
 
     if len(starts) == 1:
@@ -78,10 +78,10 @@ def exactly(vectors: Vectors, found: Numbers, query: Floats, top: int) -> list[H
 
 def _candidates(
     vectors: Vectors, first: int, asked: Floats, top: int, margin: Floats, block: int
-) -> list[_Found]:
+) -> list[_Candidates]:
     """For each query those of these vectors that may be among its best; they begin at `first`."""
     best = np.full((len(asked), top), -np.inf, np.float32)
-    maybe = [_Found([], []) for _ in asked]
+    maybe = [_Candidates([], []) for _ in asked]
     for start in range(0, len(vectors), block):
         scores = asked @ np.asarray(vectors[start : start + block], dtype=np.float32).T
         rows = np.flatnonzero(scores.max(axis=1) >= best.min(axis=1) - margin)

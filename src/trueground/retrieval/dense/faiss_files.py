@@ -25,7 +25,7 @@ from trueground.net.checkpoints import reason
 from trueground.net.files import made, write_state
 from trueground.retrieval.base import Progress
 from trueground.retrieval.dense.exact import Numbers
-from trueground.retrieval.dense.vectors_file import FORMAT, Opened
+from trueground.retrieval.dense.vectors_file import FORMAT, OpenedVectors
 
 _FILE, _ABOUT = "index.faiss", "index.json"
 _SEED = 0
@@ -90,7 +90,7 @@ def library() -> Any:
 
 
 def build_structure(
-    folder: Path, vectors: Opened, structure: Structure, progress: Progress
+    folder: Path, vectors: OpenedVectors, structure: Structure, progress: Progress
 ) -> None:
     """Write the structure over the vectors; at once where it is there. UsageError, WriteError."""
     faiss, count = library(), len(vectors.rows)
@@ -116,7 +116,7 @@ def build_structure(
         raise WriteError(f"{folder}: writing the index failed: {reason(error)}") from error
 
 
-def check_structure(folder: Path, vectors: Opened, structure: Structure) -> None:
+def check_structure(folder: Path, vectors: OpenedVectors, structure: Structure) -> None:
     """InputError where the structure over these vectors is missing or cut off."""
     if len(vectors.rows) and not _is_whole(folder, vectors):
         raise InputError(
@@ -128,7 +128,7 @@ def check_structure(folder: Path, vectors: Opened, structure: Structure) -> None
 class Structured:
     """A structure that was built, mapped from its file."""
 
-    def __init__(self, folder: Path, vectors: Opened, structure: Structure) -> None:
+    def __init__(self, folder: Path, vectors: OpenedVectors, structure: Structure) -> None:
         """InputError: not there, torn, or of other vectors; UsageError for nprobe above nlist."""
         self._structure = structure
         self._faiss = library()
@@ -181,7 +181,7 @@ class Structured:
         self._index = None
 
 
-def _made(faiss: Any, vectors: Opened, structure: Structure) -> Any:
+def _made(faiss: Any, vectors: OpenedVectors, structure: Structure) -> Any:
     """An empty index, trained where it has to be."""
     width, metric = vectors.about.width, faiss.METRIC_INNER_PRODUCT
     if structure.kind == "hnsw":
@@ -199,11 +199,11 @@ def _made(faiss: Any, vectors: Opened, structure: Structure) -> Any:
     return index
 
 
-def _floats(vectors: Opened, rows: slice | Numbers) -> Floats:
+def _floats(vectors: OpenedVectors, rows: slice | Numbers) -> Floats:
     return np.ascontiguousarray(vectors.rows[rows], dtype=np.float32)
 
 
-def _is_whole(folder: Path, vectors: Opened) -> bool:
+def _is_whole(folder: Path, vectors: OpenedVectors) -> bool:
     try:
         about = msgspec.json.decode((folder / _ABOUT).read_bytes(), type=_About)
         size = (folder / _FILE).stat().st_size

@@ -36,7 +36,7 @@ BLOCK = 4_096
 _WHAT = "encode passages"
 
 
-class About(msgspec.Struct):
+class VectorsHeader(msgspec.Struct):
     """What the vectors are. `signature` is that of the encoder as it was run, `space` names what
     they can be compared with, `longest` is the length of the longest, `passages` the digest of the
     passages, and `done` how many have their vector.
@@ -59,10 +59,10 @@ class About(msgspec.Struct):
         return self.width * STORES[self.store][0].itemsize
 
 
-class Opened(NamedTuple):
+class OpenedVectors(NamedTuple):
     """`rows` of shape (count, width); `digest` stands for what they are."""
 
-    about: About
+    about: VectorsHeader
     rows: Vectors
     digest: str
 
@@ -80,7 +80,7 @@ def write_vectors(
     Files of other passages are overwritten. InputError where they were begun with another encoder;
     ProtocolError for vectors that are none; WriteError.
     """
-    wanted = About(
+    wanted = VectorsHeader(
         FORMAT,
         passages.sha256,
         len(passages),
@@ -106,7 +106,7 @@ def write_vectors(
         (folder / BUILDING).unlink(missing_ok=True)
 
 
-def _cut_off(file: Path, about: About) -> BinaryIO:
+def _cut_off(file: Path, about: VectorsHeader) -> BinaryIO:
     """The file with the rows that are whole, open behind the last of them."""
     out = opened(file, "r+b") if about.done else opened_new(file)
     try:
@@ -118,7 +118,7 @@ def _cut_off(file: Path, about: About) -> BinaryIO:
     return out
 
 
-def open_vectors(folder: Path, passages: Passages) -> Opened:
+def open_vectors(folder: Path, passages: Passages) -> OpenedVectors:
     """The vectors, mapped. InputError: not there, not whole, or of other passages."""
     about = read_about(folder / ABOUT)
     if about is None:
@@ -146,7 +146,7 @@ def open_vectors(folder: Path, passages: Passages) -> Opened:
     if expected:
         mapped = np.memmap(folder / name, dtype, "r", shape=(about.count, about.width))
         rows = np.asarray(mapped)  # slicing a memmap itself costs far more
-    return Opened(about, rows, digest)
+    return OpenedVectors(about, rows, digest)
 
 
 def are_whole(folder: Path, passages: Passages) -> bool:
@@ -159,16 +159,16 @@ def are_whole(folder: Path, passages: Passages) -> bool:
     )
 
 
-def read_about(file: Path) -> About | None:
+def read_about(file: Path) -> VectorsHeader | None:
     """What the file says; None where it is not there or says nothing that can be used."""
     try:
-        about = msgspec.json.decode(file.read_bytes(), type=About)
+        about = msgspec.json.decode(file.read_bytes(), type=VectorsHeader)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return about if about.format == FORMAT and about.store in STORES else None
 
 
-def _begun(folder: Path, wanted: About) -> About:
+def _begun(folder: Path, wanted: VectorsHeader) -> VectorsHeader:
     """Where to go on. Rows count that building.json names and that the file really has."""
     about = read_about(folder / ABOUT) or read_about(folder / BUILDING)
     if about is None or about.passages != wanted.passages or about.store != wanted.store:
@@ -195,7 +195,7 @@ def _begun(folder: Path, wanted: About) -> About:
 
 
 def _encoded(
-    passages: Passages, encoder: PassageEncoder, about: About, progress: Progress
+    passages: Passages, encoder: PassageEncoder, about: VectorsHeader, progress: Progress
 ) -> Iterator[Floats]:
     for start in range(about.done, len(passages), BLOCK):
         progress(_WHAT, start, len(passages))
@@ -210,7 +210,7 @@ def _encoded(
     progress(_WHAT, len(passages), len(passages))
 
 
-def _append(out: BinaryIO, part: Floats, about: About) -> None:
+def _append(out: BinaryIO, part: Floats, about: VectorsHeader) -> None:
     """Add rows, and note them only when they are on the disk."""
     with np.errstate(over="ignore"):
         rows = part.astype(STORES[about.store][0])

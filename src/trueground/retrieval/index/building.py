@@ -16,7 +16,7 @@ from pathlib import Path
 from trueground.errors import InputError, OutputError, UsageError
 from trueground.net.home import home
 from trueground.retrieval.base import Progress, no_progress
-from trueground.retrieval.corpora.reading import Note, Reading, no_note, reading_of
+from trueground.retrieval.corpora.reading import CorpusReading, Note, no_note, reading_of
 from trueground.retrieval.index.file import PartMade, is_index, read_index_file
 from trueground.retrieval.index.opening import Index, check_current, open_index, parts_of
 from trueground.retrieval.index.sources import check, source_files
@@ -31,14 +31,14 @@ from trueground.retrieval.index.steps import (
     there,
 )
 
-_USUAL = Reading()
+_USUAL = CorpusReading()
 
 
 def build_index(
     source: Path,
     out: Path | None,
     retrievers: Sequence[str],
-    reading: Reading = _USUAL,
+    reading: CorpusReading = _USUAL,
     progress: Progress = no_progress,
     *,
     rebuild: bool = False,
@@ -100,7 +100,7 @@ def add_retrievers(
 def ready_index(
     source: Path,
     retrievers: Sequence[str],
-    reading: Reading = _USUAL,
+    reading: CorpusReading = _USUAL,
     progress: Progress = no_progress,
     *,
     note: Note = no_note,
@@ -125,7 +125,9 @@ def ready_index(
     return add_retrievers(source, retrievers, progress, note=note)
 
 
-def usual_place(source: Path, reading: Reading = _USUAL, progress: Progress = no_progress) -> Path:
+def usual_place(
+    source: Path, reading: CorpusReading = _USUAL, progress: Progress = no_progress
+) -> Path:
     """Where the index of a corpus is kept unless told otherwise: home()/indexes/KEY."""
     return _place(origin(source_files(source, reading, progress), reading))
 

@@ -79,7 +79,7 @@ def read_index_file(folder: Path) -> IndexFile:
             "index build CORPUS --out INDEX"
         ) from error
     try:
-        version = msgspec.json.decode(content, type=_Version).trueground_index
+        version = msgspec.json.decode(content, type=_IndexVersion).trueground_index
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from error
     if version != _FORMAT:
@@ -100,5 +100,5 @@ def _unreadable(path: Path, error: Exception) -> InputError:
     )
 
 
-class _Version(msgspec.Struct):
+class _IndexVersion(msgspec.Struct):
     trueground_index: int

@@ -10,13 +10,13 @@ from typing import NamedTuple
 from trueground.errors import InputError, MissingExtraError, UsageError
 from trueground.net.cache import ResponseCache, searches_path
 from trueground.plugins import PartSpec, parse_part
-from trueground.retrieval.base import Kind, Opened, Progress, no_progress
+from trueground.retrieval.base import OpenedRetriever, Progress, RetrieverKind, no_progress
 from trueground.retrieval.corpora.reading import reading_of
 from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.corpora.store_files import TornError
 from trueground.retrieval.index.file import PASSAGES, IndexFile, read_index_file
 from trueground.retrieval.index.sources import difference
-from trueground.retrieval.kept import Kept
+from trueground.retrieval.kept import CachedRetriever
 from trueground.retrieval.kinds import bases, compose, kind_of
 
 
@@ -67,7 +67,7 @@ class Index:
         """
         return [part.written for part in parts_of(retrievers) if not self.has(part)]
 
-    def has(self, part: Part) -> bool:
+    def has(self, part: IndexPart) -> bool:
         """Whether the part was built to the end, and its files are still whole. Errors as above."""
         if part.folder not in self._made:
             return False
@@ -106,7 +106,9 @@ class Index:
                 f"build {self.path} {named}"
             )
 
-    def open(self, written: str, *, cache: bool = True, progress: Progress = no_progress) -> Opened:
+    def open(
+        self, written: str, *, cache: bool = True, progress: Progress = no_progress
+    ) -> OpenedRetriever:
         """A retriever over the passages; with `cache` its hits are kept, query by query.
 
         What is put together from others is computed anew from the kept hits of its parts.
@@ -119,37 +121,37 @@ class Index:
                 kept = stack.enter_context(ResponseCache(searches_path()))
                 self._caches.append(kept)
 
-            def open_base(given: PartSpec) -> Opened:
+            def open_base(given: PartSpec) -> OpenedRetriever:
                 kind = kind_of(given)
                 opened = kind.open(self.path / kind.folder(given), self.passages, given)
                 label = given.name if given.model is None else f"{given.name}:{given.model}"
                 inner, sha256 = opened.retriever, self.passages.sha256
-                wrapped = Kept(inner, sha256, kept, label=label, progress=progress)
-                return Opened(wrapped, opened.close)
+                wrapped = CachedRetriever(inner, sha256, kept, label=label, progress=progress)
+                return OpenedRetriever(wrapped, opened.close)
 
             made = compose(written, open_base, self.passages)
             stack.callback(made.close)
-            return Opened(made.retriever, stack.pop_all().close)
+            return OpenedRetriever(made.retriever, stack.pop_all().close)
 
 
-class Part(NamedTuple):
+class IndexPart(NamedTuple):
     """A part of a retriever that keeps files, and the folder of these."""
 
     folder: str
     written: str
-    kind: Kind
+    kind: RetrieverKind
     given: PartSpec
 
 
-def parts_of(retrievers: Iterable[str]) -> list[Part]:
+def parts_of(retrievers: Iterable[str]) -> list[IndexPart]:
     """The parts that keep files, one for each folder. UsageError for what cannot be meant."""
-    found: dict[str, Part] = {}
+    found: dict[str, IndexPart] = {}
     for retriever in retrievers:
         for written in bases(retriever):
             given = parse_part("retriever", written)
             kind = kind_of(given)
             folder = kind.folder(given)
-            found.setdefault(folder, Part(folder, given.written, kind, given))
+            found.setdefault(folder, IndexPart(folder, given.written, kind, given))
     return list(found.values())
 
 

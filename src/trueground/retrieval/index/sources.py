@@ -13,7 +13,7 @@ import msgspec
 from trueground.errors import InputError
 from trueground.net.digests import file_digest
 from trueground.retrieval.base import Progress, no_progress
-from trueground.retrieval.corpora.reading import Reading, corpus_files
+from trueground.retrieval.corpora.reading import CorpusReading, corpus_files
 
 _FRESH_NS = 2_000_000_000  # some file systems count in steps of two seconds
 
@@ -35,7 +35,7 @@ class Seen(NamedTuple):
 
 
 def source_files(
-    source: Path, reading: Reading, progress: Progress = no_progress
+    source: Path, reading: CorpusReading, progress: Progress = no_progress
 ) -> list[SourceFile]:
     """The files that a corpus is read from, in their order. InputError: none, one unreadable."""
     places = corpus_files(source, reading)
@@ -52,7 +52,7 @@ def source_files(
     return found
 
 
-def check(source: Path, reading: Reading, progress: Progress = no_progress) -> Seen:
+def check(source: Path, reading: CorpusReading, progress: Progress = no_progress) -> Seen:
     """`source_files`, and when that was. InputError."""
     now = time.time_ns()
     return Seen(source_files(source, reading, progress), now)
@@ -65,7 +65,10 @@ def content_key(files: Sequence[SourceFile]) -> str:
 
 
 def difference(
-    source: Path, known: Sequence[SourceFile], reading: Reading | None, seen_ns: int | None = None
+    source: Path,
+    known: Sequence[SourceFile],
+    reading: CorpusReading | None,
+    seen_ns: int | None = None,
 ) -> str | None:
     """Which file is another than before, in words; None where all are the same, or all are gone.
 
@@ -78,7 +81,9 @@ def difference(
         return None
     fresh = None if seen_ns is None else seen_ns - _FRESH_NS
     before = {file.path: file for file in known}
-    here = {_name(source, place): place for place in corpus_files(source, reading or Reading())}
+    here = {
+        _name(source, place): place for place in corpus_files(source, reading or CorpusReading())
+    }
     for name in sorted(before.keys() | here.keys()):
         if name not in here:
             return f"{source / name if source.is_dir() else source.parent / name} is gone"

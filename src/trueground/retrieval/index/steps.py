@@ -17,10 +17,10 @@ from trueground.net.files import missing, part_of, remove_empty
 from trueground.net.locks import LOCK, locked
 from trueground.plugins import parse_part
 from trueground.retrieval.base import Progress, no_progress
-from trueground.retrieval.corpora.corpus import Entry
+from trueground.retrieval.corpora.corpus import PassageEntry
 from trueground.retrieval.corpora.reading import (
+    CorpusReading,
     Note,
-    Reading,
     no_note,
     read_entries,
     reading_of,
@@ -43,7 +43,7 @@ _UNFINISHED = f".{PASSAGES}-"  # what a process has left that was killed
 _TOLD_AFTER = 3.0  # seconds for which another process is waited for without a word
 
 
-def origin(files: Sequence[SourceFile], reading: Reading) -> str:
+def origin(files: Sequence[SourceFile], reading: CorpusReading) -> str:
     """A hash of what the passages are made of: the files' names and content, and the reading."""
     what = [content_key(files), reading.signature]
     return hashlib.sha256(msgspec.json.encode(what)).hexdigest()
@@ -100,7 +100,9 @@ def building(out: Path, progress: Progress = no_progress, note: Note = no_note) 
             raise
 
 
-def there(source: Path, out: Path, files: list[SourceFile], reading: Reading) -> IndexFile | None:
+def there(
+    source: Path, out: Path, files: list[SourceFile], reading: CorpusReading
+) -> IndexFile | None:
     """The state of an index that is there; None also for one that holds nothing yet, of others.
 
     InputError where it is one of another corpus, UsageError of one that was read otherwise.
@@ -128,7 +130,7 @@ def there(source: Path, out: Path, files: list[SourceFile], reading: Reading) ->
 
 
 def begun(
-    source: Path, out: Path, files: list[SourceFile], reading: Reading, rebuild: bool
+    source: Path, out: Path, files: list[SourceFile], reading: CorpusReading, rebuild: bool
 ) -> IndexFile:
     """What a folder that is held has so far; with `rebuild`, and where there is none, a new index.
 
@@ -154,7 +156,12 @@ def are_whole(out: Path, state: IndexFile) -> bool:
 
 
 def make_passages(
-    source: Path, out: Path, state: IndexFile, seen: Seen, reading: Reading, progress: Progress
+    source: Path,
+    out: Path,
+    state: IndexFile,
+    seen: Seen,
+    reading: CorpusReading,
+    progress: Progress,
 ) -> None:
     """Write the passages, or take those that were whole before index.json could say so.
 
@@ -186,7 +193,9 @@ def _store(out: Path) -> PassageStore | None:
         return None
 
 
-def _unchanging(source: Path, reading: Reading, seen: Seen, note: Note) -> Iterator[Entry]:
+def _unchanging(
+    source: Path, reading: CorpusReading, seen: Seen, note: Note
+) -> Iterator[PassageEntry]:
     """The entries. InputError at their end where they may not be those of the files as seen."""
     yield from read_entries(source, reading, note)
     if not source.exists():

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from trueground.annotation.answers import read_answers
-from trueground.annotation.base import Field, Kind, item_of
+from trueground.annotation.base import Field, TaskKind, item_of
 from trueground.annotation.from_records import Pairing, parts_of
 from trueground.annotation.kinds import KINDS
 from trueground.annotation.labels import read_labels
@@ -130,7 +130,7 @@ def _votes(kind: str, paths: Sequence[Path]) -> dict[str, Votes]:
     return found
 
 
-def _field(kind: Kind) -> Field:
+def _field(kind: TaskKind) -> Field:
     return kind.fields[0]
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from trueground.builders.checks import count, other_language, same_text, says, words_without
 from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.instances import (
-    Change,
     Conflict,
-    Original,
+    KnowledgeChange,
+    OriginalInstance,
     is_yes_or_no,
 )
 from trueground.text.sentences import sentences
@@ -30,12 +30,12 @@ REASONS = {
 Part = tuple[str, str, str]  # what it is, its old text, its new text
 
 
-def check_changes(original: Original, made: Conflict) -> None:
+def check_changes(original: OriginalInstance, made: Conflict) -> None:
     """See that the new version is what it must be, as far as can be seen without a model.
 
     Raises Fallen with one of REASONS.
     """
-    checks: Sequence[Callable[[Original, Conflict], None]] = (
+    checks: Sequence[Callable[[OriginalInstance, Conflict], None]] = (
         _check_changed,
         _check_language,
         _check_gold,
@@ -47,7 +47,7 @@ def check_changes(original: Original, made: Conflict) -> None:
         check(original, made)
 
 
-def _check_changed(original: Original, made: Conflict) -> None:
+def _check_changed(original: OriginalInstance, made: Conflict) -> None:
     texts = (*original.context_texts, *original.gold_texts)
     others = (*(context.text for context in made.contexts), *made.gold)
     if all(map(same_text, texts, others)):
@@ -59,14 +59,14 @@ def _check_changed(original: Original, made: Conflict) -> None:
             raise Fallen("not_in_original", change.old)
 
 
-def _check_language(original: Original, made: Conflict) -> None:
+def _check_language(original: OriginalInstance, made: Conflict) -> None:
     new = "\n".join(context.text for context in made.contexts)
     found = other_language(new, "\n".join(original.context_texts))
     if found is not None:
         raise Fallen("other_language", f"found {found}")
 
 
-def _check_gold(original: Original, made: Conflict) -> None:
+def _check_gold(original: OriginalInstance, made: Conflict) -> None:
     for number, new in zip(original.gold, made.gold, strict=True):
         fact = original.facts[number]
         at = fact.context
@@ -77,7 +77,7 @@ def _check_gold(original: Original, made: Conflict) -> None:
     raise Fallen("gold_unchanged", f"{len(made.gold)} gold facts")
 
 
-def _check_phrases(original: Original, made: Conflict) -> None:
+def _check_phrases(original: OriginalInstance, made: Conflict) -> None:
     """Old phrases are gone, new ones stand in their place: in every part, title and answer too."""
     for what, old, new in _parts(original, made):
         for change in made.changes:
@@ -97,12 +97,12 @@ def _check_phrases(original: Original, made: Conflict) -> None:
                 raise Fallen("old_left", f"the answer {answer!r}: {change.old}")
 
 
-def _allowed(phrase: str, original: str, changes: Sequence[Change]) -> int:
+def _allowed(phrase: str, original: str, changes: Sequence[KnowledgeChange]) -> int:
     """How often new phrases bring an old one back: "not killed" for "killed", and swaps."""
     return sum(count(original, one.old) * count(one.new, phrase) for one in changes)
 
 
-def _check_kept(original: Original, made: Conflict) -> None:
+def _check_kept(original: OriginalInstance, made: Conflict) -> None:
     """Sentences without a changed phrase are as they were, and the others but for a few words."""
     for what, old, new in _parts(original, made):
         touched = 0
@@ -118,7 +118,7 @@ def _check_kept(original: Original, made: Conflict) -> None:
                 raise Fallen("other_changed", f"{what}: {how} {' '.join(words)}")
 
 
-def _check_answer(original: Original, made: Conflict) -> None:
+def _check_answer(original: OriginalInstance, made: Conflict) -> None:
     pair = original.pair
     definite = pair.form == "definite"
     olds, news = (pair.answers, made.answers) if definite else ((pair.answer,), (made.answer,))
@@ -141,7 +141,7 @@ def _check_answer(original: Original, made: Conflict) -> None:
             raise Fallen("old_left", f"the old answer {old!r} stands in the new contexts")
 
 
-def _parts(original: Original, made: Conflict) -> Iterator[Part]:
+def _parts(original: OriginalInstance, made: Conflict) -> Iterator[Part]:
     yield "the question", original.pair.question, made.question
     for number, (old, new) in enumerate(zip(original.context_texts, made.contexts, strict=True), 1):
         yield f"context {number}", old, new.text
@@ -153,5 +153,5 @@ def _sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in sentences(text)]
 
 
-def _touched(sentence: str, changes: Sequence[Change]) -> bool:
+def _touched(sentence: str, changes: Sequence[KnowledgeChange]) -> bool:
     return any(count(sentence, change.old) for change in changes)

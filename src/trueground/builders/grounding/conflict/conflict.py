@@ -13,7 +13,13 @@ from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.conflict import changes, judging
 from trueground.builders.grounding.facts.forms import forms
 from trueground.builders.grounding.facts.supporting import REASONS, FactJudge
-from trueground.builders.grounding.instances import Change, Conflict, Instance, Original, one_line
+from trueground.builders.grounding.instances import (
+    Conflict,
+    Instance,
+    KnowledgeChange,
+    OriginalInstance,
+    one_line,
+)
 from trueground.builders.grounding.prompting import (
     PACKAGE,
     answer_of,
@@ -55,13 +61,13 @@ class _Revision(msgspec.Struct):
 
 def conflict_stage(
     material: Material, facts: FactJudge, words_of_context: int = 250
-) -> Stage[Original, Instance]:
+) -> Stage[OriginalInstance, Instance]:
     """Original versions → both versions; what has no sound conflicting version falls."""
     places = ("question", "answer", "contexts", "facts")
     writing = material.prompt(PACKAGE, "conflict-1", places, ("form", "mark"))
     judges = judging.prompts(material)
 
-    async def work(item: Original, ask: Ask) -> Sequence[Instance]:
+    async def work(item: OriginalInstance, ask: Ask) -> Sequence[Instance]:
         made = await _revised(item, ask, writing)
         try:
             changes.check_changes(item, made)
@@ -84,7 +90,7 @@ def conflict_stage(
     return Stage(
         name="conflict",
         doc="Change the key knowledge everywhere it stands",
-        takes=Original,
+        takes=OriginalInstance,
         gives=Instance,
         work=work,
         reasons=_REASONS,
@@ -95,12 +101,12 @@ def conflict_stage(
     )
 
 
-def no_conflict(items: Sequence[Original]) -> list[Instance]:
+def no_conflict(items: Sequence[OriginalInstance]) -> list[Instance]:
     """The original version alone (--conflict none)."""
     return [Instance(item.id, item) for item in items]
 
 
-async def _revised(item: Original, ask: Ask, prompt: Prompt) -> Conflict:
+async def _revised(item: OriginalInstance, ask: Ask, prompt: Prompt) -> Conflict:
     """The new version as the writer gave it, with the fields it must have. Raises Fallen."""
     pair, definite = item.pair, item.pair.form == "definite"
     contexts = titled(pair.contexts)
@@ -128,11 +134,11 @@ async def _revised(item: Original, ask: Ask, prompt: Prompt) -> Conflict:
         answers=forms(made.answers or [made.answer]) if definite else (),
         contexts=tuple(new),
         gold=tuple(map(one_line, made.facts)),
-        changes=tuple(Change(one.old, one.new, one.type) for one in made.changes),
+        changes=tuple(KnowledgeChange(one.old, one.new, one.type) for one in made.changes),
     )
 
 
-def _check(made: _Revision, item: Original) -> str | None:
+def _check(made: _Revision, item: OriginalInstance) -> str | None:
     """What is wrong with the fields, in words for the writer."""
     counts = (
         ("contexts", made.contexts, len(item.pair.contexts)),

@@ -11,7 +11,7 @@ from trueground.builders.base import Material
 from trueground.builders.checks import quoted, same_text
 from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.facts.forms import matches
-from trueground.builders.grounding.instances import Conflict, Original
+from trueground.builders.grounding.instances import Conflict, OriginalInstance
 from trueground.builders.grounding.prompting import PACKAGE, numbered, titled
 from trueground.models.marks import block, blocks, mark_for
 from trueground.models.prompts import Prompt
@@ -77,7 +77,7 @@ async def check_consistent(made: Conflict, ask: Ask, prompts: Prompts) -> None:
         raise Fallen("contradiction", f'"{first.quote}": {first.why}')
 
 
-async def check_follows(item: Original, made: Conflict, ask: Ask, prompts: Prompts) -> None:
+async def check_follows(item: OriginalInstance, made: Conflict, ask: Ask, prompts: Prompts) -> None:
     """The new contexts lead to the new answer and to no other. Raises Fallen.
 
     For a definite answer the judge is not told which it is, and must find it.

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 
-class Document(msgspec.Struct, frozen=True, omit_defaults=True):
+class SourceDocument(msgspec.Struct, frozen=True, omit_defaults=True):
     """A document of the user's; `text` has its paragraphs with a blank line between.
 
     `popularity` is its number, where it has one; `links` the ids of the documents it links to, each

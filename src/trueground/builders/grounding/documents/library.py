@@ -9,9 +9,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from trueground.benchmarks.base import Value
-from trueground.builders.base import Dropped, Material, Source
-from trueground.builders.grounding.documents.document import Document, Raw
-from trueground.builders.grounding.documents.links import Names, in_degrees, resolved
+from trueground.builders.base import Dropped, Material, SourceStep
+from trueground.builders.grounding.documents.document import Raw, SourceDocument
+from trueground.builders.grounding.documents.links import DocumentNames, in_degrees, resolved
 from trueground.builders.grounding.documents.meta_file import add_meta
 from trueground.builders.grounding.documents.passages import word_count
 from trueground.builders.grounding.documents.popularity import (
@@ -36,12 +36,12 @@ REASONS: Mapping[str, str] = READING | {
 _SHOWN = 3
 
 
-def open_library(material: Material, options: Mapping[str, Value]) -> Library:
+def open_library(material: Material, options: Mapping[str, Value]) -> DocumentLibrary:
     """The documents of the user's paths; nothing is read yet. UsageError: an option."""
-    return Library(material, settle(options))
+    return DocumentLibrary(material, settle(options))
 
 
-class Library:
+class DocumentLibrary:
     """Documents that are read once, when they are first asked for. All may raise InputError."""
 
     def __init__(self, material: Material, choosing: Choosing) -> None:
@@ -49,10 +49,10 @@ class Library:
         self._choosing = choosing
 
     @property
-    def source(self) -> Source[Document]:
+    def source(self) -> SourceStep[SourceDocument]:
         """The first step of the plan: documents, and what is left out of them."""
         doc = "Read the documents, their popularity and their links"
-        return Source("documents", doc, Document, lambda: iter(self._read), REASONS)
+        return SourceStep("documents", doc, SourceDocument, lambda: iter(self._read), REASONS)
 
     @property
     def files(self) -> list[FileInfo]:
@@ -68,12 +68,12 @@ class Library:
                 continue  # read_all names it
         return infos
 
-    def documents(self) -> list[Document]:
+    def documents(self) -> list[SourceDocument]:
         """The documents that are left, as the source gives them."""
-        return [one for one in self._read if isinstance(one, Document)]
+        return [one for one in self._read if isinstance(one, SourceDocument)]
 
     @cached_property
-    def _read(self) -> list[Document | Dropped]:
+    def _read(self) -> list[SourceDocument | Dropped]:
         found = list(read_all(self._material.paths, self._choosing.meta, self._material.note))
         raws = [one for one in found if isinstance(one, Raw)]
         if self._choosing.meta is not None:
@@ -129,18 +129,18 @@ def _useless(one: Raw, most: int) -> Dropped | None:
 
 def _documents(
     found: Sequence[Raw | Dropped], doubles: _Doubles, asked: str | None
-) -> list[Document | Dropped]:
+) -> list[SourceDocument | Dropped]:
     """Documents with links and numbers; those with a wrong number fall. InputError."""
     kept = [one for one in found if isinstance(one, Raw)]
     field = field_of((raw.row for raw in kept), asked)
-    names = Names()
+    names = DocumentNames()
     for raw in kept:
         for double in (raw, *doubles[raw.id]):
             names.add(double, raw.id)
     links = {raw.id: resolved(raw, raw.id, names) for raw in kept}
     numbers, wrong = _numbers(kept, links, field)
     check_numbers(numbers)
-    made: list[Document | Dropped] = []
+    made: list[SourceDocument | Dropped] = []
     for one in found:
         if isinstance(one, Dropped):
             made.append(one)
@@ -148,7 +148,7 @@ def _documents(
             made.append(wrong[one.id])
         else:
             linked = tuple(to for to in links[one.id] if to not in wrong)
-            made.append(Document(one.id, one.title, one.text, numbers.get(one.id), linked))
+            made.append(SourceDocument(one.id, one.title, one.text, numbers.get(one.id), linked))
     return made
 
 

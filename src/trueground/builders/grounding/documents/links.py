@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import unquote, urlsplit
 
-from trueground.builders.grounding.documents.document import Document, Raw
+from trueground.builders.grounding.documents.document import Raw, SourceDocument
 from trueground.retrieval.corpora.corpus import page_key
 
 # Between backticks, and where a name stands before the brackets ("rows[[0]]", "handlers[name](x)"),
@@ -48,7 +48,7 @@ def from_file(target: str, page: str) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(page), unquote(parts.path)))
 
 
-class Names:
+class DocumentNames:
     """By which names documents are linked to. An id counts before a title; the first before others.
 
     A document that fell as a double of another lends that one its names.
@@ -75,7 +75,7 @@ class Names:
         return None
 
 
-def resolved(raw: Raw, own: str, names: Names) -> tuple[str, ...]:
+def resolved(raw: Raw, own: str, names: DocumentNames) -> tuple[str, ...]:
     """The ids of the documents that it links to, each once, without itself."""
     meant = dict.fromkeys(names.meant(target) for target in raw.targets)
     return tuple(one for one in meant if one is not None and one != own)
@@ -105,6 +105,6 @@ def by_hops(start: str, links: Mapping[str, Sequence[str]]) -> Iterator[set[str]
         yield edge
 
 
-def links_of(documents: Iterable[Document]) -> dict[str, tuple[str, ...]]:
+def links_of(documents: Iterable[SourceDocument]) -> dict[str, tuple[str, ...]]:
     """The links of each document by its id."""
     return {one.id: one.links for one in documents}

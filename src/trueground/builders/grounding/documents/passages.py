@@ -5,7 +5,7 @@ from __future__ import annotations
 import regex
 
 from trueground.builders.checks import says
-from trueground.builders.grounding.documents.document import Document
+from trueground.builders.grounding.documents.document import SourceDocument
 from trueground.builders.grounding.items import Context
 from trueground.retrieval.corpora.documents.base import Document as Cut
 from trueground.retrieval.corpora.documents.base import Section
@@ -21,7 +21,7 @@ def word_count(text: str) -> int:
     return sum(1 for _ in _WORD.finditer(text))
 
 
-def passages(document: Document, words: int) -> list[Context]:
+def passages(document: SourceDocument, words: int) -> list[Context]:
     """All passages of a document, in order: whole sentences, about `words` words each."""
     sections = [Section(paragraphs=document.text.split(PARAGRAPHS))]
     return [
@@ -30,7 +30,7 @@ def passages(document: Document, words: int) -> list[Context]:
     ]
 
 
-def chosen_passage(document: Document, words: int, naming: str | None = None) -> Context:
+def chosen_passage(document: SourceDocument, words: int, naming: str | None = None) -> Context:
     """The passage of a document that is asked about: its first one.
 
     With `naming`, the title of a document that it links to, the first passage that names that one,

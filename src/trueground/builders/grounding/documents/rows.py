@@ -10,7 +10,7 @@ from trueground.builders.base import Dropped
 from trueground.builders.grounding.documents.document import Raw
 from trueground.builders.grounding.documents.links import text_links
 from trueground.builders.grounding.documents.tidying import Binary, tidied, tidy_title
-from trueground.builders.rows import Row, Unusable, source_rows
+from trueground.builders.rows import SourceRow, Unusable, source_rows
 from trueground.errors import InputError
 from trueground.records.jsontext import decode
 from trueground.records.problems import Problem, describe
@@ -33,7 +33,7 @@ def read_rows(file: Path) -> Iterator[Raw | Dropped]:
         yield Dropped(file.name, "unreadable", str(error))
 
 
-def _read(row: Row, usual: str) -> Raw | Dropped:
+def _read(row: SourceRow, usual: str) -> Raw | Dropped:
     """`usual` is the id of a row that has neither id nor title."""
     if isinstance(row.value, Unusable):
         return Dropped(row.value.id or usual, _REASONS[row.value.kind], row.value.found)

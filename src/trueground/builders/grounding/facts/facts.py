@@ -11,8 +11,8 @@ from trueground.builders.base import Stage, Usual
 from trueground.builders.checks import words
 from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.facts.forms import forms
-from trueground.builders.grounding.instances import Fact, Factual, one_line
-from trueground.builders.grounding.items import Pair
+from trueground.builders.grounding.instances import AtomicFact, Factual, one_line
+from trueground.builders.grounding.items import GroundedPair
 from trueground.builders.grounding.prompting import tokens_of_contexts
 from trueground.builders.grounding.together import Together
 from trueground.claims import Decomposer
@@ -30,11 +30,13 @@ DECOMPOSER = "decomposer"
 _TOKENS_OF_SENTENCE, _TOKENS_OF_EXAMPLES = 20.0, 700.0
 
 
-def facts_stage(decomposer: Decomposer, words_of_context: int = 250) -> Stage[Pair, Factual]:
+def facts_stage(
+    decomposer: Decomposer, words_of_context: int = 250
+) -> Stage[GroundedPair, Factual]:
     """Pairs → pairs with the facts of their contexts, each with its context and sentence."""
     together = Together(decomposer.decompose)
 
-    async def work(pair: Pair, _ask: Ask) -> Sequence[Factual]:
+    async def work(pair: GroundedPair, _ask: Ask) -> Sequence[Factual]:
         answers = forms(pair.answers) if pair.form == "definite" else ()
         if pair.form == "definite" and not answers:
             raise Fallen("unwritable_answer", f"found {' / '.join(pair.answers) or 'no answer'!r}")
@@ -47,7 +49,7 @@ def facts_stage(decomposer: Decomposer, words_of_context: int = 250) -> Stage[Pa
     return Stage(
         name="facts",
         doc="Take the contexts apart into atomic facts",
-        takes=Pair,
+        takes=GroundedPair,
         gives=Factual,
         work=work,
         reasons=_REASONS,
@@ -61,9 +63,9 @@ def _usual(tokens: float) -> list[Usual]:
     return [Usual(DECOMPOSER, max(1.0, tokens / _TOKENS_OF_SENTENCE), _TOKENS_OF_EXAMPLES, 60)]
 
 
-def _facts(decomposed: Sequence[Decomposed]) -> tuple[Fact, ...]:
+def _facts(decomposed: Sequence[Decomposed]) -> tuple[AtomicFact, ...]:
     """The facts of all contexts in order, each once. Raises Fallen."""
-    facts: list[Fact] = []
+    facts: list[AtomicFact] = []
     seen: set[str] = set()
     for context, claims in enumerate(decomposed):
         if isinstance(claims, Failure):
@@ -74,7 +76,7 @@ def _facts(decomposed: Sequence[Decomposed]) -> tuple[Fact, ...]:
             text = _sentence(one_line(claim.text))
             if words(text) >= _LEAST_WORDS and fact_key(text) not in seen:
                 seen.add(fact_key(text))
-                facts.append(Fact(text, context, claim.sentence))
+                facts.append(AtomicFact(text, context, claim.sentence))
     return tuple(facts)
 
 

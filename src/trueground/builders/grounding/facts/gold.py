@@ -17,7 +17,7 @@ from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.facts.sufficiency import needed_ones
 from trueground.builders.grounding.facts.supporting import REASONS as SUPPORTING
 from trueground.builders.grounding.facts.supporting import FactJudge
-from trueground.builders.grounding.instances import Fact, Factual, Original
+from trueground.builders.grounding.instances import AtomicFact, Factual, OriginalInstance
 from trueground.builders.grounding.prompting import (
     PACKAGE,
     answer_of,
@@ -49,13 +49,13 @@ class _Proposal(msgspec.Struct):
 
 def gold_stage(
     material: Material, facts: FactJudge, words_of_context: int = 250
-) -> Stage[Factual, Original]:
+) -> Stage[Factual, OriginalInstance]:
     """Pairs with facts → the same with the numbers of their gold facts."""
     places = ("question", "answer", "contexts", "facts")
     proposing = material.prompt(PACKAGE, "gold-1", places, ("mark",))
     judging = material.prompt(PACKAGE, "enough-1", ("question", "facts"), ("mark", "reference"))
 
-    async def work(item: Factual, ask: Ask) -> Sequence[Original]:
+    async def work(item: Factual, ask: Ask) -> Sequence[OriginalInstance]:
         proposed = None
         if item.labelled is None:
             proposed = await _proposed(item, ask, "writer", proposing)
@@ -72,7 +72,7 @@ def gold_stage(
             fallen.made = {"question": item.pair.question, "gold_facts": texts}
             raise
         second = await _second(item, ask, proposing)
-        return [Original(item.id, item.pair, item.facts, gold, proposed, second)]
+        return [OriginalInstance(item.id, item.pair, item.facts, gold, proposed, second)]
 
     def usual(tokens: float) -> list[Usual]:
         contexts = tokens_of_contexts(tokens, words_of_context)
@@ -84,7 +84,7 @@ def gold_stage(
         name="gold",
         doc="Choose the facts that the answer needs",
         takes=Factual,
-        gives=Original,
+        gives=OriginalInstance,
         work=work,
         reasons=_REASONS,
         identity={"fact_judge": facts.signature},
@@ -119,7 +119,7 @@ async def _proposed(item: Factual, ask: Ask, role: str, prompt: Prompt) -> tuple
     return tuple(sorted(numbers))
 
 
-def _check(made: _Proposal, facts: Sequence[Fact]) -> str | None:
+def _check(made: _Proposal, facts: Sequence[AtomicFact]) -> str | None:
     """What is wrong with the numbers; words that are none of the facts are another matter."""
     for one in made.needed:
         if not 1 <= one.number <= len(facts):
@@ -130,14 +130,14 @@ def _check(made: _Proposal, facts: Sequence[Fact]) -> str | None:
     return None
 
 
-def _number(one: _Needed, facts: Sequence[Fact]) -> int:
+def _number(one: _Needed, facts: Sequence[AtomicFact]) -> int:
     """Raises Fallen where the words are none of the facts."""
     if not same_text(one.fact, facts[one.number - 1].text):
         raise Fallen("fabricated_fact", f"{one.number}: {one.fact}")
     return one.number - 1
 
 
-def _at(text: str, facts: Sequence[Fact]) -> int | None:
+def _at(text: str, facts: Sequence[AtomicFact]) -> int | None:
     return next((at for at, fact in enumerate(facts) if same_text(text, fact.text)), None)
 
 

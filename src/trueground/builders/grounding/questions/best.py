@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trueground.benchmarks.base import Value
-from trueground.builders.base import Dropped, Whole
-from trueground.builders.grounding.items import Pair
+from trueground.builders.base import Dropped, WholeStep
+from trueground.builders.grounding.items import GroundedPair
 from trueground.builders.grounding.questions.classify import Classified
 from trueground.builders.grounding.settings import settle
 from trueground.text.normalize import get_normalizer
@@ -19,7 +19,7 @@ _CLASSES = 4  # of one document set
 _Class = tuple[str, str, str]  # set, documents, form
 
 
-def best_stage(options: Mapping[str, Value]) -> Whole[Classified, Pair]:
+def best_stage(options: Mapping[str, Value]) -> WholeStep[Classified, GroundedPair]:
     """Classified candidates → pairs: for each set and class the one of the highest quality.
 
     Of equals the first counts; a question that an earlier set took is passed over. UsageError: an
@@ -27,19 +27,19 @@ def best_stage(options: Mapping[str, Value]) -> Whole[Classified, Pair]:
     """
     most = min(1.0, _CLASSES / settle(options).candidates)
     doc = "Keep the best pair of each class: one document or several, definite or free-form"
-    return Whole("best", doc, Classified, Pair, _best, REASONS, fan_out=most)
+    return WholeStep("best", doc, Classified, GroundedPair, _best, REASONS, fan_out=most)
 
 
-def _best(found: Sequence[Classified]) -> list[Pair | Dropped]:
+def _best(found: Sequence[Classified]) -> list[GroundedPair | Dropped]:
     classes: dict[_Class, list[Classified]] = {}
     for one in sorted(found, key=lambda one: one.id):
         pair = one.candidate
         classes.setdefault((pair.set.id, pair.documents, pair.form), []).append(one)
-    kept: list[Pair | Dropped] = []
+    kept: list[GroundedPair | Dropped] = []
     dropped: list[Dropped] = []
-    asked: dict[str, Pair] = {}
+    asked: dict[str, GroundedPair] = {}
     for rivals in classes.values():
-        best: Pair | None = None
+        best: GroundedPair | None = None
         for one in sorted(rivals, key=lambda one: (-one.quality, one.id)):
             question = _plain(one.candidate.question)
             if best is not None:
@@ -53,9 +53,9 @@ def _best(found: Sequence[Classified]) -> list[Pair | Dropped]:
     return [*kept, *dropped]
 
 
-def _pair(one: Classified) -> Pair:
+def _pair(one: Classified) -> GroundedPair:
     found = one.candidate
-    return Pair(
+    return GroundedPair(
         id=found.id,
         question=found.question,
         answer=found.answer,

@@ -13,7 +13,12 @@ from trueground.builders.checks import need_languages
 from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.items import DocumentSet
 from trueground.builders.grounding.prompting import PACKAGE, titled, tokens_of_contexts
-from trueground.builders.grounding.questions.proposals import REASONS, Candidate, Proposals, checked
+from trueground.builders.grounding.questions.proposals import (
+    REASONS,
+    Proposals,
+    QuestionCandidate,
+    checked,
+)
 from trueground.builders.grounding.settings import settle
 from trueground.models.marks import blocks, mark_for
 
@@ -28,7 +33,7 @@ _SEVERAL = (
 
 def candidates_stage(
     material: Material, options: Mapping[str, Value]
-) -> Stage[DocumentSet, Candidate]:
+) -> Stage[DocumentSet, QuestionCandidate]:
     """Document sets → candidates that stand up to the checks. One call of the writer for each set.
 
     UsageError, InputError: an option or a prompt of the user's that cannot be meant.
@@ -40,7 +45,7 @@ def candidates_stage(
     optional = ("count", "documents", "several")
     prompt = material.prompt(PACKAGE, "candidates-1", ("contexts",), optional)
 
-    async def work(found: DocumentSet, ask: Ask) -> list[Candidate | Dropped]:
+    async def work(found: DocumentSet, ask: Ask) -> list[QuestionCandidate | Dropped]:
         said = await ask.object("writer", prompt.fill(_places(found, count)), Proposals)
         return _sorted_out(found, said, count)
 
@@ -52,7 +57,7 @@ def candidates_stage(
         "candidates",
         f"Write {count} question-answer pairs for each document set",
         DocumentSet,
-        Candidate,
+        QuestionCandidate,
         work,
         REASONS,
         {"count": count},
@@ -73,10 +78,10 @@ def _places(found: DocumentSet, count: int) -> dict[str, str]:
     }
 
 
-def _sorted_out(of: DocumentSet, said: Proposals, count: int) -> list[Candidate | Dropped]:
+def _sorted_out(of: DocumentSet, said: Proposals, count: int) -> list[QuestionCandidate | Dropped]:
     if not said.pairs:
         raise Fallen("no_candidates", "the list of pairs is empty")
-    kept: list[Candidate] = []
+    kept: list[QuestionCandidate] = []
     dropped: list[Dropped] = []
     for number, one in enumerate(said.pairs, start=1):
         id_ = f"{of.id}/q{number:02}"

@@ -17,7 +17,7 @@ from trueground.builders.grounding.prompting import (
     titled,
     tokens_of_contexts,
 )
-from trueground.builders.grounding.questions.proposals import Candidate
+from trueground.builders.grounding.questions.proposals import QuestionCandidate
 from trueground.builders.grounding.settings import settle
 from trueground.models.base import Message
 from trueground.models.marks import block, blocks, mark_for
@@ -36,7 +36,7 @@ _SHOWN = 200
 _TOKENS_OF_PROMPT = 650.0
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class ClassVerdict(msgspec.Struct, frozen=True):
     """What the judge says of a candidate."""
 
     reason: str
@@ -52,14 +52,14 @@ class Classified(msgspec.Struct, frozen=True):
     """A candidate whose class writer and judge agree on, and its quality (1 to 5)."""
 
     id: str
-    candidate: Candidate
+    candidate: QuestionCandidate
     quality: int
     reason: str
 
 
 def classify_stage(
     material: Material, options: Mapping[str, Value]
-) -> Stage[Candidate, Classified]:
+) -> Stage[QuestionCandidate, Classified]:
     """Candidates → those that the judge lets through, rated. One call of the judge for each.
 
     The judge is not told what the writer says of class and documents. UsageError, InputError: an
@@ -68,9 +68,12 @@ def classify_stage(
     choosing = settle(options)
     prompt = material.prompt(PACKAGE, "classify-1", ("contexts", "question", "answer"))
 
-    async def work(found: Candidate, ask: Ask) -> list[Classified]:
+    async def work(found: QuestionCandidate, ask: Ask) -> list[Classified]:
         said = await ask.object(
-            "judge", _messages(prompt, found), Verdict, check=_objection(len(found.set.contexts))
+            "judge",
+            _messages(prompt, found),
+            ClassVerdict,
+            check=_objection(len(found.set.contexts)),
         )
         try:
             _judge(found, said, choosing.min_quality)
@@ -86,7 +89,7 @@ def classify_stage(
     return Stage(
         "classify",
         "Let a judge classify and rate the pairs, and remove those of low quality",
-        Candidate,
+        QuestionCandidate,
         Classified,
         work,
         REASONS,
@@ -97,7 +100,7 @@ def classify_stage(
     )
 
 
-def _messages(prompt: Prompt, found: Candidate) -> tuple[Message, ...]:
+def _messages(prompt: Prompt, found: QuestionCandidate) -> tuple[Message, ...]:
     texts = titled(found.set.contexts)
     answer = answer_of(found.answer, found.answers)
     mark = mark_for(texts, (found.question, answer))
@@ -109,8 +112,8 @@ def _messages(prompt: Prompt, found: Candidate) -> tuple[Message, ...]:
     return prompt.fill(places)
 
 
-def _objection(contexts: int) -> Callable[[Verdict], str | None]:
-    def check(said: Verdict) -> str | None:
+def _objection(contexts: int) -> Callable[[ClassVerdict], str | None]:
+    def check(said: ClassVerdict) -> str | None:
         if not set(said.contexts) <= set(range(1, contexts + 1)):
             return f'"contexts" is {said.contexts}; the documents have the numbers 1 to {contexts}'
         if not 1 <= said.quality <= _BEST:
@@ -120,7 +123,7 @@ def _objection(contexts: int) -> Callable[[Verdict], str | None]:
     return check
 
 
-def _judge(found: Candidate, said: Verdict, least: int) -> None:
+def _judge(found: QuestionCandidate, said: ClassVerdict, least: int) -> None:
     """Raises Fallen where the pair is not to be kept."""
     why = shorten(said.reason, _SHOWN)
     needed = tuple(sorted(set(said.contexts)))

@@ -64,7 +64,7 @@ class Quoted(msgspec.Struct, frozen=True):
     quote: str
 
 
-class Proposal(msgspec.Struct, frozen=True):
+class QuestionProposal(msgspec.Struct, frozen=True):
     """A pair as the model writes it; `answers` are the forms of a definite answer."""
 
     question: str
@@ -76,10 +76,10 @@ class Proposal(msgspec.Struct, frozen=True):
 class Proposals(msgspec.Struct, frozen=True):
     """The whole reply."""
 
-    pairs: list[Proposal]
+    pairs: list[QuestionProposal]
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class QuestionCandidate(msgspec.Struct, frozen=True):
     """A pair whose every field was checked. `contexts` are all of its set's documents.
 
     Class by what its writer says: the documents of the evidence, and whether there are `answers`.
@@ -108,7 +108,9 @@ class Candidate(msgspec.Struct, frozen=True):
         return "definite" if self.answers else "free-form"
 
 
-def checked(id_: str, found: Proposal, of: DocumentSet, before: Sequence[Candidate]) -> Candidate:
+def checked(
+    id_: str, found: QuestionProposal, of: DocumentSet, before: Sequence[QuestionCandidate]
+) -> QuestionCandidate:
     """The proposal as a candidate. `before` are those of the same set. Raises Fallen."""
     _check_words(found, before)
     read = " ".join(one.text for one in of.contexts)
@@ -117,10 +119,10 @@ def checked(id_: str, found: Proposal, of: DocumentSet, before: Sequence[Candida
         raise Fallen("other_language", f'{spoken}: "{shorten(found.question)}"')
     needed = _check_evidence(found.evidence, of.contexts)
     answers = _check_answers(found, needed)
-    return Candidate(id_, of, found.question, found.answer, answers, tuple(found.evidence))
+    return QuestionCandidate(id_, of, found.question, found.answer, answers, tuple(found.evidence))
 
 
-def _check_words(found: Proposal, before: Sequence[Candidate]) -> None:
+def _check_words(found: QuestionProposal, before: Sequence[QuestionCandidate]) -> None:
     for reason, text in (("blank_question", found.question), ("blank_answer", found.answer)):
         if not re.search(r"\w", text):
             raise Fallen(reason, f'"{shorten(text)}"')
@@ -149,7 +151,7 @@ def _check_evidence(evidence: Sequence[Quoted], contexts: Sequence[Context]) -> 
     return [contexts[number - 1] for number in numbers]
 
 
-def _check_answers(found: Proposal, needed: Sequence[Context]) -> tuple[str, ...]:
+def _check_answers(found: QuestionProposal, needed: Sequence[Context]) -> tuple[str, ...]:
     """The forms of a definite answer that stand in the documents; () for a free-form answer."""
     forms = list(dict.fromkeys(one.strip() for one in found.answers if one.strip()))
     if not forms:

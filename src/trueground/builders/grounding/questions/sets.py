@@ -7,9 +7,9 @@ from functools import partial
 from itertools import islice
 
 from trueground.benchmarks.base import Value
-from trueground.builders.base import Dropped, Whole
+from trueground.builders.base import Dropped, WholeStep
 from trueground.builders.draws import draw, key
-from trueground.builders.grounding.documents.document import Document
+from trueground.builders.grounding.documents.document import SourceDocument
 from trueground.builders.grounding.documents.links import by_hops, links_of
 from trueground.builders.grounding.documents.passages import chosen_passage
 from trueground.builders.grounding.documents.popularity import lists
@@ -26,7 +26,7 @@ REASONS = {
 }
 
 
-def sets_stage(options: Mapping[str, Value], seed: int) -> Whole[Document, DocumentSet]:
+def sets_stage(options: Mapping[str, Value], seed: int) -> WholeStep[SourceDocument, DocumentSet]:
     """Documents → sets: each popular or unpopular document alone, and with one it is linked to.
 
     The other one is drawn by the seed: first the number of links between them, then one of the
@@ -34,15 +34,15 @@ def sets_stage(options: Mapping[str, Value], seed: int) -> Whole[Document, Docum
     """
     choosing = settle(options)
 
-    def work(documents: Sequence[Document]) -> list[DocumentSet | Dropped]:
+    def work(documents: Sequence[SourceDocument]) -> list[DocumentSet | Dropped]:
         return _sets(documents, choosing, seed)
 
     doc = "Choose documents by popularity, alone and with one that they are linked to"
-    return Whole("sets", doc, Document, DocumentSet, work, REASONS, fan_out=1.2)
+    return WholeStep("sets", doc, SourceDocument, DocumentSet, work, REASONS, fan_out=1.2)
 
 
 def _sets(
-    documents: Sequence[Document], choosing: Choosing, seed: int
+    documents: Sequence[SourceDocument], choosing: Choosing, seed: int
 ) -> list[DocumentSet | Dropped]:
     by_id = {one.id: one for one in documents}
     numbers = {one.id: one.popularity for one in documents if one.popularity is not None}
@@ -73,14 +73,14 @@ def _sets(
     return [*kept, *dropped, *undrawn]
 
 
-def _unlisted(document: Document) -> Dropped:
+def _unlisted(document: SourceDocument) -> Dropped:
     if document.popularity is None:
         return Dropped(document.id, "no_popularity", document.title)
     return Dropped(document.id, "middling", f"{document.title}: {document.popularity:g}")
 
 
 def _set(
-    documents: tuple[Document, ...], level: Popularity, hops: int, choosing: Choosing
+    documents: tuple[SourceDocument, ...], level: Popularity, hops: int, choosing: Choosing
 ) -> DocumentSet:
     first, *others = documents
     naming = others[0].title if hops == 1 else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from trueground.reports.leaderboard.board import Board
 from trueground.reports.leaderboard.graphs.quality import (
-    Pairs,
+    ModelPairs,
     Quality,
     general_and_specific,
     qualities,
@@ -19,7 +19,7 @@ _RANKING = ("citation_f1_micro", "citation_correctness_micro")
 
 
 @dataclass(frozen=True)
-class Graphs:
+class GraphTables:
     """Tables in the order of the page; all are empty where no run is one of KaLMA."""
 
     qualities: list[Quality]
@@ -27,12 +27,12 @@ class Graphs:
     marks: list[Study]
     replacements: list[Study]
     temperatures: list[Sweep]
-    pairs: list[Pairs]
+    pairs: list[ModelPairs]
 
 
-def graphs(board: Board) -> Graphs:
+def graphs(board: Board) -> GraphTables:
     """Compare the runs of the studies."""
-    return Graphs(
+    return GraphTables(
         qualities=qualities(board),
         removals=removals(board),
         marks=marks(board),

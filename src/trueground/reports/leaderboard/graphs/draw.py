@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from trueground.reports.leaderboard.graphs.quality import Pair, PairRow, Pairs
+from trueground.reports.leaderboard.graphs.quality import ModelPair, ModelPairs, PairRow
 from trueground.reports.leaderboard.graphs.settings import TEXT
 from trueground.reports.leaderboard.graphs.studies import Study, places
 from trueground.reports.leaderboard.plot import Dot, Plot, lines_plot, plot
@@ -32,7 +32,7 @@ def study_plots(study: Study) -> list[Plot | None]:
     ]  # fmt: skip
 
 
-def pair_plots(pairs: Pairs, model: Pair) -> list[Plot]:
+def pair_plots(pairs: ModelPairs, model: ModelPair) -> list[Plot]:
     """From general to specific questions: shares in one picture, ratings in another.
 
     Lines have the numbers of the table's rows. The pictures of all models have the same axes.
@@ -41,7 +41,7 @@ def pair_plots(pairs: Pairs, model: Pair) -> list[Plot]:
     return [one for one in drawn if one is not None]
 
 
-def _pair_plot(pairs: Pairs, model: Pair, *, rated: bool) -> Plot | None:
+def _pair_plot(pairs: ModelPairs, model: ModelPair, *, rated: bool) -> Plot | None:
     lines = [
         [
             Dot(x, cell.mean or 0.0, f"{row.measure}, {kind}: {cell.mean or 0.0:.4f}",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from trueground.reports.leaderboard.board import Board, Cell, Column, Entrant
+from trueground.reports.leaderboard.board import Board, BoardCell, BoardColumn, Entrant
 from trueground.reports.leaderboard.graphs.settings import (
     ACCURACY,
     ALIGNMENT,
@@ -34,7 +34,7 @@ class QualityRow:
 
     name: str
     source: str | None
-    cells: list[Cell | None]
+    cells: list[BoardCell | None]
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ class PairRow:
     """One measure of one model; `difference` is specific minus general."""
 
     measure: str
-    general: Cell
-    specific: Cell
+    general: BoardCell
+    specific: BoardCell
     difference: float
 
 
 @dataclass(frozen=True)
-class Pair:
+class ModelPair:
     """One model on both kinds of questions."""
 
     name: str
@@ -67,12 +67,12 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class ModelPairs:
     """The models that were asked both kinds alike; `title` tells it from others."""
 
     title: str
     columns: tuple[str, str]
-    models: list[Pair]
+    models: list[ModelPair]
 
 
 def qualities(board: Board) -> list[Quality]:
@@ -82,7 +82,7 @@ def qualities(board: Board) -> list[Quality]:
     return [table for table in found if table.rows]
 
 
-def _quality(board: Board, column: Column) -> Quality:
+def _quality(board: Board, column: BoardColumn) -> Quality:
     grid = Grid(board, [column], _ALL)
     rows = [QualityRow(e.name, e.source, [grid.cell(e, column, m) for m in _ALL])
             for e in board.entrants]  # fmt: skip
@@ -97,7 +97,7 @@ def _quality(board: Board, column: Column) -> Quality:
     )
 
 
-def general_and_specific(board: Board) -> list[Pairs]:
+def general_and_specific(board: Board) -> list[ModelPairs]:
     """Every two columns that differ in the kind of questions only."""
     columns = asked(board)
     couples = [
@@ -113,25 +113,26 @@ def general_and_specific(board: Board) -> list[Pairs]:
         named = [f"{name}={general.options.get(name)}" for name in told]
         models = _models(board, general, specific)
         if models:
-            found.append(Pairs(", ".join(named), (general.id, specific.id), models))
+            found.append(ModelPairs(", ".join(named), (general.id, specific.id), models))
     return found
 
 
-def _rest(column: Column) -> bytes:
+def _rest(column: BoardColumn) -> bytes:
     """Each kind of questions may have a file of minimum sets of its own."""
     kept = {name: value for name, value in column.options.items() if name != MINIMUM}
     return orjson.dumps(kept, option=orjson.OPT_SORT_KEYS)
 
 
-def _models(board: Board, general: Column, specific: Column) -> list[Pair]:
+def _models(board: Board, general: BoardColumn, specific: BoardColumn) -> list[ModelPair]:
     grid = Grid(board, (general, specific), _PAIRED)
     found = [
-        Pair(e.name, e.source, list(_rows(grid, e, (general, specific)))) for e in board.entrants
+        ModelPair(e.name, e.source, list(_rows(grid, e, (general, specific))))
+        for e in board.entrants
     ]
     return [pair for pair in found if pair.rows]
 
 
-def _rows(grid: Grid, entrant: Entrant, columns: Sequence[Column]) -> list[PairRow]:
+def _rows(grid: Grid, entrant: Entrant, columns: Sequence[BoardColumn]) -> list[PairRow]:
     rows = []
     for name, words in _PAIRED.items():
         general, specific = (grid.cell(entrant, column, name) for column in columns)

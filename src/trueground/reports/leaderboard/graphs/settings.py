@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from trueground.reports.leaderboard.board import Board, Cell, Column, Entrant
+from trueground.reports.leaderboard.board import Board, BoardCell, BoardColumn, Entrant
 from trueground.reports.leaderboard.grounding.settings import cells, metric_key, who
 
 BENCHMARK = "kalma"
@@ -37,12 +37,12 @@ TEXT = {
 ALIGNMENT = {"alignment_micro": "alignment"}
 
 
-def asked(board: Board) -> list[Column]:
+def asked(board: Board) -> list[BoardColumn]:
     """The columns of KaLMA."""
     return [c for c in board.columns if c.benchmark == BENCHMARK]
 
 
-def sets_by_chance(column: Column) -> bool:
+def sets_by_chance(column: BoardColumn) -> bool:
     """Whether precision, recall and F1 rest on minimum sets that nobody but us has."""
     return column.benchmark == BENCHMARK and column.options.get(MINIMUM) == SYNTHETIC
 
@@ -50,20 +50,22 @@ def sets_by_chance(column: Column) -> bool:
 class Grid:
     """The cells of some columns, each measure looked up once."""
 
-    def __init__(self, board: Board, columns: Iterable[Column], measures: Iterable[str]) -> None:
+    def __init__(
+        self, board: Board, columns: Iterable[BoardColumn], measures: Iterable[str]
+    ) -> None:
         names = list(measures)
-        self._cells: dict[tuple[str, str], Mapping[str, Cell]] = {
+        self._cells: dict[tuple[str, str], Mapping[str, BoardCell]] = {
             (column.id, name): _cells(board, column, name) for column in columns for name in names
         }
 
-    def cell(self, entrant: Entrant, column: Column, measure: str) -> Cell | None:
+    def cell(self, entrant: Entrant, column: BoardColumn, measure: str) -> BoardCell | None:
         """What this model has there, where it has a mean."""
         return self._cells[column.id, measure].get(who(entrant))
 
 
-def _cells(board: Board, column: Column, measure: str) -> dict[str, Cell]:
+def _cells(board: Board, column: BoardColumn, measure: str) -> dict[str, BoardCell]:
     """Runs may spell a measure in different ways, a paper in its own."""
-    found: dict[str, Cell] = {}
+    found: dict[str, BoardCell] = {}
     for published in (False, True):
         part = Board([column], [e for e in board.entrants if (e.source is not None) == published])
         found |= cells(part, column, metric_key(part, column, measure))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from trueground.reports.leaderboard.board import Board, Cell, Column
+from trueground.reports.leaderboard.board import Board, BoardCell, BoardColumn
 from trueground.reports.leaderboard.graphs.settings import (
     ACCURACY,
     CITED,
@@ -23,7 +23,7 @@ class StudyRow:
 
     name: str
     source: str | None
-    cells: list[list[Cell | None]]
+    cells: list[list[BoardCell | None]]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _studies(board: Board, option: str, measures: Mapping[str, str]) -> list[Stu
 
 
 def _study(
-    board: Board, columns: list[Column], option: str, title: str, measures: Mapping[str, str]
+    board: Board, columns: list[BoardColumn], option: str, title: str, measures: Mapping[str, str]
 ) -> Study:
     grid = Grid(board, columns, measures)
     rows = [

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trueground.reports.leaderboard.board import Board
-from trueground.reports.leaderboard.facts import Facts
+from trueground.reports.leaderboard.facts import ModelFacts
 from trueground.reports.leaderboard.grounding.definitions import Definition, definitions
 from trueground.reports.leaderboard.grounding.settings import groups
 from trueground.reports.leaderboard.grounding.sizes import BySize, by_size
@@ -30,7 +30,7 @@ class Grounding:
     sweeps: list[Sweep]
 
 
-def grounding(board: Board, facts: Mapping[str, Facts], baseline: str | None) -> Grounding:
+def grounding(board: Board, facts: Mapping[str, ModelFacts], baseline: str | None) -> Grounding:
     """Compare the versions. Raises UsageError where `baseline` names no model of these runs."""
     alike = groups(board)
     return Grounding(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trueground.reports.leaderboard.board import Board, Column, Entrant
+from trueground.reports.leaderboard.board import Board, BoardColumn, Entrant
 from trueground.reports.leaderboard.grounding.settings import (
     ACCURACY,
     ENTAILS,
@@ -60,7 +60,7 @@ def definitions(board: Board) -> list[Definition]:
     return found
 
 
-def _definition(board: Board, column: Column, measure: str) -> Definition | None:
+def _definition(board: Board, column: BoardColumn, measure: str) -> Definition | None:
     earlier, strict = (metric_key(board, column, name) for name in (measure, STRICT))
     if earlier is None or strict is None:
         return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trueground.reports.charts import Interval, Scale, interval
-from trueground.reports.leaderboard.board import Cell
+from trueground.reports.charts import ChartScale, Interval, interval
+from trueground.reports.leaderboard.board import BoardCell
 from trueground.reports.leaderboard.charts import scale_over
 from trueground.reports.leaderboard.grounding.definitions import Definition
 from trueground.reports.leaderboard.grounding.settings import PAIRS, STRICT
@@ -44,7 +44,7 @@ class DropChart:
     """The share that each model loses between two versions, least first (Figure 5)."""
 
     title: str
-    scale: Scale
+    scale: ChartScale
     rows: list[DropRow]
 
 
@@ -54,8 +54,8 @@ class ValueBars:
 
     name: str
     source: str | None
-    scale: Scale
-    rows: list[tuple[str, Cell, Interval | None]]
+    scale: ChartScale
+    rows: list[tuple[str, BoardCell, Interval | None]]
 
 
 def drop_charts(tables: Sequence[VersionTable]) -> list[DropChart]:
@@ -86,7 +86,7 @@ def _drops(title: str, rates: Sequence[tuple[str, str | None, float]]) -> DropCh
     return DropChart(title, scale, rows)
 
 
-def _bar(scale: Scale, value: float) -> ChangeBar:
+def _bar(scale: ChartScale, value: float) -> ChangeBar:
     zero, end = scale.at(0.0), scale.at(value)
     return ChangeBar(min(zero, end), round(abs(end - zero), 2), zero)
 

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from trueground.plugins import split_key
-from trueground.reports.leaderboard.board import Board, Cell, Column, Entrant, cell
+from trueground.reports.leaderboard.board import Board, BoardCell, BoardColumn, Entrant, cell
 
 BENCHMARK = "truly-ground"
 VERSIONS = ("original-gold", "original-dist", "conflict-gold", "conflict-dist")
@@ -36,7 +36,7 @@ class Group:
     """The versions that were asked alike; `title` says how they differ from other groups."""
 
     title: str
-    columns: dict[str, Column]
+    columns: dict[str, BoardColumn]
 
     def has(self, means: Mapping[str, float | None]) -> bool:
         """Whether a model with these means belongs here: it saw these distractors, if any."""
@@ -44,7 +44,7 @@ class Group:
         return any(means[task] is not None for task in dist or self.columns)
 
 
-def versions(board: Board) -> list[Column]:
+def versions(board: Board) -> list[BoardColumn]:
     """The columns of the four versions."""
     return [c for c in board.columns if c.benchmark == BENCHMARK and c.task in VERSIONS]
 
@@ -78,7 +78,7 @@ def differing(options: Sequence[Mapping[str, Any]]) -> set[str]:
     return {name for name in names if len({orjson.dumps(each.get(name)) for each in options}) > 1}
 
 
-def metric_key(board: Board, column: Column, name: str) -> str | None:
+def metric_key(board: Board, column: BoardColumn, name: str) -> str | None:
     """How the column's runs spell a metric: its options and judge as in the headline."""
     keys = {
         key
@@ -101,7 +101,7 @@ def metric_key(board: Board, column: Column, name: str) -> str | None:
     return min(keys, key=order, default=None)
 
 
-def cells(board: Board, column: Column, key: str | None) -> dict[str, Cell]:
+def cells(board: Board, column: BoardColumn, key: str | None) -> dict[str, BoardCell]:
     """Entrant (`who`) → its cell of one metric in one column, where it has a mean."""
     found = {}
     for entrant in board.entrants:
@@ -112,7 +112,7 @@ def cells(board: Board, column: Column, key: str | None) -> dict[str, Cell]:
     return found
 
 
-def part(entrant: Entrant, column: Column, key: str, field: str, value: str) -> float | None:
+def part(entrant: Entrant, column: BoardColumn, key: str, field: str, value: str) -> float | None:
     """The mean of one metric over one part of the items, as summary.json has it under `by`."""
     run = entrant.runs.get(column.id)
     entry = run.summary.by.get(field, {}).get(value, {}).get(key) if run is not None else None
@@ -132,7 +132,7 @@ def once(entrants: Sequence[Entrant]) -> list[Entrant]:
     return [e for e in entrants if first.get((e.model, e.source)) is e]
 
 
-def _belongs(gold: Column, dist: Column) -> bool:
+def _belongs(gold: BoardColumn, dist: BoardColumn) -> bool:
     """Whether the two differ in the distractors only."""
     if _judge(gold) != _judge(dist):
         return False
@@ -140,24 +140,24 @@ def _belongs(gold: Column, dist: Column) -> bool:
     return all(gold.options[name] == dist.options[name] for name in shared)
 
 
-def _judge(column: Column) -> str:
+def _judge(column: BoardColumn) -> str:
     return split_key(column.metric).judge
 
 
-def _key(column: Column, names: Iterable[str]) -> bytes:
+def _key(column: BoardColumn, names: Iterable[str]) -> bytes:
     options = {name: column.options.get(name) for name in names}
     return _judge(column).encode() + orjson.dumps(options, option=orjson.OPT_SORT_KEYS)
 
 
-def _plain(column: Column) -> bytes:
+def _plain(column: BoardColumn) -> bytes:
     return _key(column, column.options.keys() - DISTRACTORS)
 
 
-def _title(column: Column, told: set[str]) -> str:
+def _title(column: BoardColumn, told: set[str]) -> str:
     return ", ".join(f"{name}={column.options.get(name)}" for name in sorted(told))
 
 
-def _ordered(columns: Mapping[str, Column]) -> dict[str, Column]:
+def _ordered(columns: Mapping[str, BoardColumn]) -> dict[str, BoardColumn]:
     return {task: columns[task] for task in VERSIONS if task in columns}
 
 

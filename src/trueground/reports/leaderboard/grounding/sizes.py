@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from trueground.reports.leaderboard.board import Board, Column, Entrant
-from trueground.reports.leaderboard.facts import Facts
+from trueground.reports.leaderboard.board import Board, BoardColumn, Entrant
+from trueground.reports.leaderboard.facts import ModelFacts
 from trueground.reports.leaderboard.grounding.settings import (
     PAIRS,
     STRICT,
@@ -49,7 +49,7 @@ class BySize:
     unknown: list[str]
 
 
-def by_size(board: Board, groups: Sequence[Group], facts: Mapping[str, Facts]) -> list[BySize]:
+def by_size(board: Board, groups: Sequence[Group], facts: Mapping[str, ModelFacts]) -> list[BySize]:
     """A table for each version, and for each of a group's two steps to distractors."""
     found, done = [], set()
     for group in groups:
@@ -63,7 +63,7 @@ def by_size(board: Board, groups: Sequence[Group], facts: Mapping[str, Facts]) -
     return [table for table in found if table.rows]
 
 
-def size_of(name: str, facts: Facts | None) -> tuple[float, str] | None:
+def size_of(name: str, facts: ModelFacts | None) -> tuple[float, str] | None:
     """Billions of parameters and who says so: the models table, else the name ("…-7b-…")."""
     if facts is not None and facts.size:
         return facts.size, "models table"
@@ -72,7 +72,7 @@ def size_of(name: str, facts: Facts | None) -> tuple[float, str] | None:
 
 
 def _scores(
-    board: Board, column: Column, task: str, settings: str, facts: Mapping[str, Facts]
+    board: Board, column: BoardColumn, task: str, settings: str, facts: Mapping[str, ModelFacts]
 ) -> BySize:
     key = metric_key(board, column, STRICT) or STRICT
     values = _values(board, column, key)
@@ -81,7 +81,7 @@ def _scores(
 
 
 def _reductions(
-    board: Board, group: Group, before: str, after: str, facts: Mapping[str, Facts]
+    board: Board, group: Group, before: str, after: str, facts: Mapping[str, ModelFacts]
 ) -> BySize:
     columns = group.columns[before], group.columns[after]
     keys = [metric_key(board, column, STRICT) or STRICT for column in columns]
@@ -93,7 +93,7 @@ def _reductions(
     return _table(board, "reduction", title, keys[0], [before, after], rates, facts)
 
 
-def _values(board: Board, column: Column, key: str) -> dict[str, dict[str, float | None]]:
+def _values(board: Board, column: BoardColumn, key: str) -> dict[str, dict[str, float | None]]:
     """Entrant → part of the items → mean."""
     whole = cells(board, column, key)
     return {
@@ -112,7 +112,7 @@ def _table(
     metric: str,
     versions: list[str],
     values: Mapping[str, dict[str, float | None]],
-    facts: Mapping[str, Facts],
+    facts: Mapping[str, ModelFacts],
 ) -> BySize:
     shown = [e for e in board.entrants if who(e) in values]
     sized = [(e, size) for e in shown if (size := size_of(e.model, facts.get(e.model)))]

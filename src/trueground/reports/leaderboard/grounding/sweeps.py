@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from trueground.reports.leaderboard.board import Board, Cell, Column
+from trueground.reports.leaderboard.board import Board, BoardCell, BoardColumn
 from trueground.reports.leaderboard.grounding.settings import (
     BUDGET,
     MEASURES,
@@ -36,7 +36,7 @@ class SweepRow:
 
     name: str
     source: str | None
-    cells: list[Cell | None]
+    cells: list[BoardCell | None]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def sweeps(board: Board) -> list[Sweep]:
     return found
 
 
-def sets_over(columns: Sequence[Column], option: str) -> list[tuple[list[Column], str]]:
+def sets_over(columns: Sequence[BoardColumn], option: str) -> list[tuple[list[BoardColumn], str]]:
     """Columns that differ in this option only, two or more, in the order of its values; a title.
 
     The title is the task, with the options by which the sets differ from each other.
@@ -74,13 +74,13 @@ def sets_over(columns: Sequence[Column], option: str) -> list[tuple[list[Column]
     return [(one, _title(one[0], told)) for one in sets]
 
 
-def _title(column: Column, told: Sequence[str]) -> str:
+def _title(column: BoardColumn, told: Sequence[str]) -> str:
     named = ", ".join(f"{name}={column.options.get(name)}" for name in told)
     return short_checksums(f"{column.task} ({named})" if named else str(column.task))
 
 
-def _sets(columns: Sequence[Column], option: str) -> list[list[Column]]:
-    found: dict[tuple[str | None, str, bytes], dict[bytes, Column]] = {}
+def _sets(columns: Sequence[BoardColumn], option: str) -> list[list[BoardColumn]]:
+    found: dict[tuple[str | None, str, bytes], dict[bytes, BoardColumn]] = {}
     for column in columns:
         if column.options.get(option) is not None:
             rest = orjson.dumps(_rest(column, option), option=orjson.OPT_SORT_KEYS)
@@ -90,7 +90,7 @@ def _sets(columns: Sequence[Column], option: str) -> list[list[Column]]:
     return [sorted(own.values(), key=lambda c: _place(c.options[option])) for own in found.values()]
 
 
-def _rest(column: Column, option: str) -> dict[str, Any]:
+def _rest(column: BoardColumn, option: str) -> dict[str, Any]:
     """The other options; only a random position has a seed."""
     out = {option, SEED} if option == POSITION else {option}
     return {name: value for name, value in column.options.items() if name not in out}
@@ -111,7 +111,7 @@ def number_of(value: object) -> float | None:
 
 
 def sweep_over(
-    board: Board, columns: list[Column], option: str, measure: str, title: str
+    board: Board, columns: list[BoardColumn], option: str, measure: str, title: str
 ) -> Sweep | None:
     """One measure in such columns, with each model that has it in two or more of them."""
     keys = [metric_key(board, column, measure) for column in columns]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trueground.errors import UsageError
-from trueground.reports.leaderboard.board import Board, Column, Entrant
+from trueground.reports.leaderboard.board import Board, BoardColumn, Entrant
 from trueground.reports.leaderboard.grounding.settings import (
     MEASURES,
     PAIRS,
@@ -149,7 +149,7 @@ def _drops(
     ]
 
 
-def scale_of(entrant: Entrant, column: Column, keys: Sequence[str]) -> tuple[object, ...]:
+def scale_of(entrant: Entrant, column: BoardColumn, keys: Sequence[str]) -> tuple[object, ...]:
     """What two runs of a model must share for a drop between them to mean anything."""
     run = entrant.runs.get(column.id)
     if run is None or run.source is not None:

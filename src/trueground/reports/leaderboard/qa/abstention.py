@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from trueground.reports.leaderboard.board import Cell
+from trueground.reports.leaderboard.board import BoardCell
 from trueground.reports.leaderboard.qa.counts import Confusion, counted, rates, unlike
 from trueground.reports.leaderboard.qa.settings import (
     GOLD,
@@ -17,7 +17,7 @@ from trueground.reports.leaderboard.qa.settings import (
     RETRIEVAL,
     RETRIEVER,
     SETTING,
-    Asked,
+    StudyRun,
     by_entrant,
     metric_key,
     tables,
@@ -40,8 +40,8 @@ class AbstentionRow:
     source: str | None
     retriever: str
     label: str
-    p_ir: Cell
-    p_g: Cell
+    p_ir: BoardCell
+    p_g: BoardCell
     precision: float | None
     recall: float | None
     f1: float | None
@@ -67,7 +67,7 @@ class Abstention:
     rows: list[AbstentionRow]
 
 
-def abstention(runs: Sequence[Asked]) -> list[Abstention]:
+def abstention(runs: Sequence[StudyRun]) -> list[Abstention]:
     """A table for each task and instruction in which some model has both rates."""
     partners = {id(one): other for one in runs if (other := _partner(one, runs)) is not None}
     fit = (one for one in runs if id(one) in partners)
@@ -75,7 +75,7 @@ def abstention(runs: Sequence[Asked]) -> list[Abstention]:
     return tables(fit, make, over=(RETRIEVER,), told=(SETTING, INSTRUCTION, RETRIEVER))
 
 
-def _partner(one: Asked, runs: Sequence[Asked]) -> Asked | None:
+def _partner(one: StudyRun, runs: Sequence[StudyRun]) -> StudyRun | None:
     """The run that has P_G where this one has P_IR: itself if it has both."""
     if one.cell(metric_key([one], P_IR)) is None:
         return None
@@ -84,7 +84,7 @@ def _partner(one: Asked, runs: Sequence[Asked]) -> Asked | None:
     return _gold(one, runs) if one.option(SETTING) == IRRELEVANT else None
 
 
-def _gold(irrelevant: Asked, runs: Sequence[Asked]) -> Asked | None:
+def _gold(irrelevant: StudyRun, runs: Sequence[StudyRun]) -> StudyRun | None:
     """The same model's run with gold passages that was otherwise asked alike.
 
     If there are several, one over the same questions.
@@ -99,14 +99,16 @@ def _gold(irrelevant: Asked, runs: Sequence[Asked]) -> Asked | None:
     return min(alike, key=lambda gold: unlike(irrelevant, gold) is not None, default=None)
 
 
-def _asked_alike(irrelevant: Asked, gold: Asked) -> bool:
+def _asked_alike(irrelevant: StudyRun, gold: StudyRun) -> bool:
     left = RETRIEVAL | {SETTING}
     a, b = irrelevant.rest(*left), gold.rest(*left)
     shared = {n for n in a.keys() & b.keys() if a[n] is not None and b[n] is not None}
     return all(a[name] == b[name] for name in shared)
 
 
-def _table(partners: Mapping[int, Asked], group: Sequence[Asked], title: str) -> Abstention | None:
+def _table(
+    partners: Mapping[int, StudyRun], group: Sequence[StudyRun], title: str
+) -> Abstention | None:
     pairs = [(one, partners[id(one)]) for one in group]
     p_ir = metric_key(group, P_IR)
     p_g = metric_key((gold for _, gold in pairs), P_G)
@@ -124,7 +126,7 @@ def _table(partners: Mapping[int, Asked], group: Sequence[Asked], title: str) ->
 
 
 def _row(
-    pair: tuple[Asked, Asked], short: Mapping[str, str], metrics: tuple[str, str]
+    pair: tuple[StudyRun, StudyRun], short: Mapping[str, str], metrics: tuple[str, str]
 ) -> AbstentionRow | None:
     irrelevant, gold = pair
     p_ir, p_g = irrelevant.cell(metrics[0]), gold.cell(metrics[1])

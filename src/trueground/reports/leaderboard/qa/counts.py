@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trueground.errors import InputError
-from trueground.reports.leaderboard.board import Cell
+from trueground.reports.leaderboard.board import BoardCell
 from trueground.reports.leaderboard.qa.questions import difference, in_common, same_files
-from trueground.reports.leaderboard.qa.settings import Asked
+from trueground.reports.leaderboard.qa.settings import StudyRun
 
 
 @dataclass(frozen=True)
-class Counts:
+class AbstentionCounts:
     """How many responses declined, and how many answered."""
 
     abstained: int
@@ -23,12 +23,12 @@ class Counts:
 class Confusion:
     """Abstaining against `answerable`, as summary.json has it, over the answers of two runs."""
 
-    unanswerable: Counts
-    answerable: Counts
+    unanswerable: AbstentionCounts
+    answerable: AbstentionCounts
 
 
 @dataclass(frozen=True)
-class Counted:
+class AbstentionTable:
     """Counts over the `common` answers alone if `unlike` says how the runs' questions differ."""
 
     confusion: Confusion | None
@@ -36,7 +36,7 @@ class Counted:
     common: int | None = None
 
 
-def unlike(irrelevant: Asked, gold: Asked) -> str | None:
+def unlike(irrelevant: StudyRun, gold: StudyRun) -> str | None:
     """How the questions differ; those without a gold passage may be left out before a limit."""
     found = difference(irrelevant, gold)
     limit = gold.run.manifest.limit
@@ -45,25 +45,27 @@ def unlike(irrelevant: Asked, gold: Asked) -> str | None:
     return found
 
 
-def counted(pair: tuple[Asked, Asked], metrics: tuple[str, str], p_ir: Cell, p_g: Cell) -> Counted:
+def counted(
+    pair: tuple[StudyRun, StudyRun], metrics: tuple[str, str], p_ir: BoardCell, p_g: BoardCell
+) -> AbstentionTable:
     """The counts of both runs, over all that they asked if that is the same."""
     how = unlike(*pair)
     if how is None:
         unanswerable, answerable = _counts(p_ir), _counts(p_g)
         known = Confusion(unanswerable, answerable) if unanswerable and answerable else None
-        return Counted(known)
+        return AbstentionTable(known)
     if not same_files(*pair):  # equal ids may be other questions
-        return Counted(None, how)
+        return AbstentionTable(None, how)
     try:
         common = in_common(*pair, metrics)
     except InputError as error:
-        return Counted(None, f"{how}; {error}")
+        return AbstentionTable(None, f"{how}; {error}")
     if not common.n:
-        return Counted(None, f"{how}; no id is in both", 0)
+        return AbstentionTable(None, f"{how}; no id is in both", 0)
     found = Confusion(_tally(common.first), _tally(common.second))
     if {common.n} == {one.run.summary.n for one in pair}:  # a limit that cut nothing off
-        return Counted(found)
-    return Counted(found, how, common.n)
+        return AbstentionTable(found)
+    return AbstentionTable(found, how, common.n)
 
 
 def rates(found: Confusion | None) -> tuple[float | None, float | None, float | None]:
@@ -80,17 +82,17 @@ def rates(found: Confusion | None) -> tuple[float | None, float | None, float | 
     )
 
 
-def _tally(scores: Sequence[float]) -> Counts:
+def _tally(scores: Sequence[float]) -> AbstentionCounts:
     abstained = round(sum(scores))
-    return Counts(abstained, len(scores) - abstained)
+    return AbstentionCounts(abstained, len(scores) - abstained)
 
 
-def _counts(rate: Cell) -> Counts | None:
+def _counts(rate: BoardCell) -> AbstentionCounts | None:
     """A rate is a mean of zeros and ones, so that its counts follow."""
     if rate.mean is None or rate.scored is None:
         return None
     abstained = round(rate.mean * rate.scored)
-    return Counts(abstained, rate.scored - abstained)
+    return AbstentionCounts(abstained, rate.scored - abstained)
 
 
 def _share(part: int, whole: int) -> float | None:

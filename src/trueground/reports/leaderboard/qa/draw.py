@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from trueground.reports.charts import Interval, Scale, interval
-from trueground.reports.leaderboard.board import Cell
+from trueground.reports.charts import ChartScale, Interval, interval
+from trueground.reports.leaderboard.board import BoardCell
 from trueground.reports.leaderboard.charts import scale_over
 from trueground.reports.leaderboard.plot import nice
 from trueground.reports.leaderboard.qa.abstention import Abstention
@@ -21,8 +21,8 @@ from trueground.reports.leaderboard.scatter import (
     LEFT,
     SHAPES,
     TOP,
-    Line,
-    Point,
+    FamilyLine,
+    ModelPoint,
     numbered,
 )
 
@@ -32,7 +32,7 @@ Shapes = Mapping[tuple[str, str | None], int]
 
 
 @dataclass(frozen=True)
-class Mark(Point):
+class Mark(ModelPoint):
     """A point with an interval across as well, `left` and `right` in percent."""
 
     left: float | None = None
@@ -46,12 +46,12 @@ class Picture:
     `ideal` is the place of the best corner, `diagonal` the line on which both axes are equal.
     """
 
-    points: list[Point]
+    points: list[ModelPoint]
     x_ticks: list[tuple[float, str]]
     y_ticks: list[tuple[float, str]]
-    lines: list[Line]
+    lines: list[FamilyLine]
     ideal: tuple[float, float] | None = None
-    diagonal: Line | None = None
+    diagonal: FamilyLine | None = None
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class RetrieverBars:
 
     measure: str
     metric: str
-    scale: Scale
-    rows: list[tuple[str, list[tuple[str, Cell, Interval | None, GoldShare | None]]]]
+    scale: ChartScale
+    rows: list[tuple[str, list[tuple[str, BoardCell, Interval | None, GoldShare | None]]]]
 
 
 def shapes(found: Qa) -> Shapes:
@@ -84,7 +84,7 @@ def plane_picture(plane: Plane, own: Shapes) -> Picture:
 
 def abstention_picture(table: Abstention, own: Shapes) -> Picture:
     """P_G across, P_IR up, both from 0 to 1, so that the ideal corner is in the picture."""
-    scale, values = Scale(), [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    scale, values = ChartScale(), [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     points = [
         _mark(
             (row.p_g, row.p_ir, number, row.name, row.source, row.label),
@@ -95,7 +95,7 @@ def abstention_picture(table: Abstention, own: Shapes) -> Picture:
     low, high = (_x(scale, 0), _y(scale, 0)), (_x(scale, 1), _y(scale, 1))
     return Picture(
         numbered(points), _across(scale, values), _down(scale, values), [],
-        ideal=(low[0], high[1]), diagonal=Line(*low, *high, 0),
+        ideal=(low[0], high[1]), diagonal=FamilyLine(*low, *high, 0),
     )  # fmt: skip
 
 
@@ -110,7 +110,7 @@ def slope_picture(table: Instructions, measure: str, own: Shapes) -> Picture | N
     if not cells:
         return None
     scale, values = nice(_ends(cells))
-    points: list[Point] = []
+    points: list[ModelPoint] = []
     lines = []
     for number, row, pair in pairs:
         shape = own[row.name, row.source]
@@ -121,7 +121,7 @@ def slope_picture(table: Instructions, measure: str, own: Shapes) -> Picture | N
             if cell
         ]  # fmt: skip
         points += ends
-        lines.append(Line(ends[0].x, ends[0].y, ends[1].x, ends[1].y, shape))
+        lines.append(FamilyLine(ends[0].x, ends[0].y, ends[1].x, ends[1].y, shape))
     ticks = [(x, f"v{k}") for k, x in enumerate(_SLOPE, 1)]
     return Picture(numbered(points), ticks, _down(scale, values), lines)
 
@@ -147,22 +147,22 @@ def retriever_bars(table: Retrievers) -> list[RetrieverBars]:
     return found
 
 
-def _bar(cell: Cell, scale: Scale) -> Interval | None:
+def _bar(cell: BoardCell, scale: ChartScale) -> Interval | None:
     return interval({"mean": cell.mean, "ci": cell.ci}, scale)
 
 
-def _ends(cells: Sequence[Cell]) -> list[float]:
+def _ends(cells: Sequence[BoardCell]) -> list[float]:
     return [end for cell in cells for end in (cell.mean, *(cell.ci or ())) if end is not None]
 
 
 def _mark(
-    dot: tuple[Cell, Cell, int, str, str | None, str],
-    across: Scale,
-    up: Scale,
+    dot: tuple[BoardCell, BoardCell, int, str, str | None, str],
+    across: ChartScale,
+    up: ChartScale,
     own: Shapes,
     x_name: str,
     y_name: str,
-) -> Point:
+) -> ModelPoint:
     x, y, number, name, source, retriever = dot
     told = f"{name}, {retriever}" if retriever else name
     words = f"{told}: {x_name} {x.mean or 0.0:.4f}, {y_name} {y.mean or 0.0:.4f}"
@@ -173,29 +173,29 @@ def _mark(
 
 
 def _point(
-    cell: Cell,
+    cell: BoardCell,
     x: float,
-    scale: Scale,
+    scale: ChartScale,
     number: int | None,
     shape: int,
     source: str | None,
     words: str,
-) -> Point:
+) -> ModelPoint:
     low, high = (_y(scale, end) for end in cell.ci) if cell.ci else (None, None)
-    return Point(number, x, _y(scale, cell.mean or 0.0), low, high, shape, source, words)
+    return ModelPoint(number, x, _y(scale, cell.mean or 0.0), low, high, shape, source, words)
 
 
-def _x(scale: Scale, value: float) -> float:
+def _x(scale: ChartScale, value: float) -> float:
     return round(LEFT + scale.at(value) * (_RIGHT - LEFT) / 100, 2)
 
 
-def _y(scale: Scale, value: float) -> float:
+def _y(scale: ChartScale, value: float) -> float:
     return round(HEIGHT - BOTTOM - scale.at(value) * (HEIGHT - TOP - BOTTOM) / 100, 1)
 
 
-def _across(scale: Scale, values: Sequence[float]) -> list[tuple[float, str]]:
+def _across(scale: ChartScale, values: Sequence[float]) -> list[tuple[float, str]]:
     return [(_x(scale, value), f"{value:g}") for value in values]
 
 
-def _down(scale: Scale, values: Sequence[float]) -> list[tuple[float, str]]:
+def _down(scale: ChartScale, values: Sequence[float]) -> list[tuple[float, str]]:
     return [(_y(scale, value), f"{value:g}") for value in values]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trueground.benchmarks.published import published
-from trueground.reports.leaderboard.qa.settings import BENCHMARK, GOLD, SETTING, Asked
+from trueground.reports.leaderboard.qa.settings import BENCHMARK, GOLD, SETTING, StudyRun
 
 _NUMBER = "gold_retrieved"
 _FIELD = "meta.gold_retrieved"
@@ -20,7 +20,7 @@ class GoldShare:
     n: int | None = None
 
 
-def gold_share(one: Asked) -> GoldShare | None:
+def gold_share(one: StudyRun) -> GoldShare | None:
     """The share of responses, among those whose gold passages are known; None where none are.
 
     With gold passages it is 1.

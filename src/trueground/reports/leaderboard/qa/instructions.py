@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trueground.reports.leaderboard.board import Cell
+from trueground.reports.leaderboard.board import BoardCell
 from trueground.reports.leaderboard.qa.gold import GoldShare, gold_share
 from trueground.reports.leaderboard.qa.questions import difference
 from trueground.reports.leaderboard.qa.settings import (
@@ -17,7 +17,7 @@ from trueground.reports.leaderboard.qa.settings import (
     RECALL,
     RETRIEVED,
     SETTING,
-    Asked,
+    StudyRun,
     by_entrant,
     metric_key,
     tables,
@@ -27,15 +27,15 @@ MEASURES = (RECALL, K_PRECISION, P_G)
 
 
 @dataclass(frozen=True)
-class Change:
+class InstructionChange:
     """One measure under v1 and v2. `difference` is v2 - v1, `relative` that over v1.
 
     Both are None where the two runs are not over the same questions; `relative` also where v1 is 0
     and for P_G, which starts near 0.
     """
 
-    v1: Cell | None
-    v2: Cell | None
+    v1: BoardCell | None
+    v2: BoardCell | None
     difference: float | None
     relative: float | None
 
@@ -50,7 +50,7 @@ class InstructionRow:
 
     name: str
     source: str | None
-    changes: dict[str, Change]
+    changes: dict[str, InstructionChange]
     gold: GoldShare | None
     runs: list[str]
     unlike: str | None
@@ -70,7 +70,7 @@ class Instructions:
     rows: list[InstructionRow]
 
 
-def instructions(runs: Sequence[Asked]) -> list[Instructions]:
+def instructions(runs: Sequence[StudyRun]) -> list[Instructions]:
     """A table for each task and setting where some model was asked with both."""
     fit = (
         one
@@ -80,7 +80,7 @@ def instructions(runs: Sequence[Asked]) -> list[Instructions]:
     return tables(fit, _table, over=(INSTRUCTION,), told=(SETTING, INSTRUCTION))
 
 
-def _table(group: Sequence[Asked], title: str) -> Instructions | None:
+def _table(group: Sequence[StudyRun], title: str) -> Instructions | None:
     by_version = [[one for one in group if one.option(INSTRUCTION) == v] for v in INSTRUCTIONS]
     keys = {name: [metric_key(own, name) for own in by_version] for name in MEASURES}
     rows = []
@@ -99,17 +99,21 @@ def _table(group: Sequence[Asked], title: str) -> Instructions | None:
     return Instructions(first.task, first.option(SETTING), title, keys, rows)
 
 
-def _row(pair: Sequence[Asked], changes: dict[str, Change], unlike: str | None) -> InstructionRow:
+def _row(
+    pair: Sequence[StudyRun], changes: dict[str, InstructionChange], unlike: str | None
+) -> InstructionRow:
     entrant = pair[0].entrant
     labels = [] if entrant.source else [one.run.label for one in pair]
     gold = gold_share(pair[1])
     return InstructionRow(entrant.name, entrant.source, changes, gold, labels, unlike)
 
 
-def _change(pair: Sequence[Asked], name: str, keys: Sequence[str | None], *, same: bool) -> Change:
+def _change(
+    pair: Sequence[StudyRun], name: str, keys: Sequence[str | None], *, same: bool
+) -> InstructionChange:
     before, after = (one.cell(key) for one, key in zip(pair, keys, strict=True))
     change = relative = None
     if same and before and after and before.mean is not None and after.mean is not None:
         change = after.mean - before.mean
         relative = change / before.mean if before.mean and name != P_G else None
-    return Change(before, after, change, relative)
+    return InstructionChange(before, after, change, relative)

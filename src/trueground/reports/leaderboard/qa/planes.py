@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trueground.reports.leaderboard.board import Cell
+from trueground.reports.leaderboard.board import BoardCell
 from trueground.reports.leaderboard.qa.settings import (
     INSTRUCTION,
     IRRELEVANT,
     K_PRECISION,
     RECALL,
     SETTING,
-    Asked,
+    StudyRun,
     metric_key,
     tables,
 )
@@ -24,8 +24,8 @@ class PlaneRow:
 
     name: str
     source: str | None
-    recall: Cell | None
-    k_precision: Cell | None
+    recall: BoardCell | None
+    k_precision: BoardCell | None
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class Plane:
     rows: list[PlaneRow]
 
 
-def planes(runs: Sequence[Asked]) -> list[Plane]:
+def planes(runs: Sequence[StudyRun]) -> list[Plane]:
     """A plane for each task with its options; irrelevant passages hold no answer, so not theirs."""
     fit = (one for one in runs if one.option(SETTING) != IRRELEVANT)
     return tables(fit, _plane, told=(SETTING, INSTRUCTION))
 
 
-def _plane(group: Sequence[Asked], title: str) -> Plane | None:
+def _plane(group: Sequence[StudyRun], title: str) -> Plane | None:
     recall, precision = metric_key(group, RECALL), metric_key(group, K_PRECISION)
     rows = [
         PlaneRow(one.entrant.name, one.entrant.source, one.cell(recall), one.cell(precision))
@@ -78,5 +78,5 @@ def whole(row: PlaneRow) -> bool:
     return row.recall is not None and row.k_precision is not None
 
 
-def _mean(cell: Cell | None) -> float:
+def _mean(cell: BoardCell | None) -> float:
     return cell.mean or 0.0 if cell else 0.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from trueground.errors import InputError
-from trueground.reports.leaderboard.qa.settings import Asked
+from trueground.reports.leaderboard.qa.settings import StudyRun
 from trueground.runs.directory import ITEMS
 
 _SHOWN = 12  # characters of a checksum
@@ -23,14 +23,14 @@ class Common:
     second: list[float]
 
 
-class _Item(msgspec.Struct):
+class _ScoredItem(msgspec.Struct):
     """What is needed of a line of items.jsonl."""
 
     id: str
     scores: dict[str, float | None] = {}
 
 
-def difference(one: Asked, other: Asked) -> str | None:
+def difference(one: StudyRun, other: StudyRun) -> str | None:
     """How the questions of two runs differ, in words; None where they are the same.
 
     A file of gold passages that one run alone has read makes no other questions; a paper's numbers
@@ -51,18 +51,18 @@ def difference(one: Asked, other: Asked) -> str | None:
     return "; ".join(found) or None
 
 
-def same_files(one: Asked, other: Asked) -> bool:
+def same_files(one: StudyRun, other: StudyRun) -> bool:
     """Whether an id means the same question in both: one read the other's files, perhaps more."""
     a, b = ({file.sha256 for file in asked.run.manifest.input} for asked in (one, other))
     return None not in a | b and bool(a & b) and (a <= b or b <= a)
 
 
-def _files(one: Asked) -> str:
+def _files(one: StudyRun) -> str:
     told = sorted((file.sha256 or "unknown")[:_SHOWN] for file in one.run.manifest.input)
     return ", ".join(told) or "none"
 
 
-def in_common(one: Asked, other: Asked, metrics: tuple[str, str]) -> Common:
+def in_common(one: StudyRun, other: StudyRun, metrics: tuple[str, str]) -> Common:
     """The first metric of one run and the second of the other, over the ids that both have.
 
     Streams the items; answers to a repeated question have ids of their own. Raises InputError for
@@ -77,11 +77,11 @@ def in_common(one: Asked, other: Asked, metrics: tuple[str, str]) -> Common:
     )
 
 
-def _items(one: Asked) -> Iterator[_Item]:
+def _items(one: StudyRun) -> Iterator[_ScoredItem]:
     if one.folder is None:
         raise InputError(f"{one.run.label}: its folder is not known; name it, not one above it")
     path = one.folder / ITEMS
-    decoder = msgspec.json.Decoder(_Item)
+    decoder = msgspec.json.Decoder(_ScoredItem)
     try:
         with path.open("rb") as lines:
             yield from map(decoder.decode, lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trueground.reports.leaderboard.board import Cell
+from trueground.reports.leaderboard.board import BoardCell
 from trueground.reports.leaderboard.qa.gold import GoldShare, gold_share
 from trueground.reports.leaderboard.qa.questions import difference
 from trueground.reports.leaderboard.qa.settings import (
@@ -15,7 +15,7 @@ from trueground.reports.leaderboard.qa.settings import (
     RETRIEVED,
     RETRIEVER,
     SETTING,
-    Asked,
+    StudyRun,
     by_entrant,
     metric_key,
     tables,
@@ -32,8 +32,8 @@ class RetrieverCell:
 
     retriever: str
     label: str
-    recall: Cell | None
-    k_precision: Cell | None
+    recall: BoardCell | None
+    k_precision: BoardCell | None
     gold: GoldShare | None
     run: str
 
@@ -62,7 +62,7 @@ class Retrievers:
     rows: list[RetrieverRow]
 
 
-def retrievers(runs: Sequence[Asked]) -> list[Retrievers]:
+def retrievers(runs: Sequence[StudyRun]) -> list[Retrievers]:
     """A table for each task where some model was run with two retrievers.
 
     A paper's numbers come from one retriever, so that they are left out.
@@ -72,7 +72,7 @@ def retrievers(runs: Sequence[Asked]) -> list[Retrievers]:
     return tables(fit, _table, over=(RETRIEVER,), told=(INSTRUCTION, RETRIEVER))
 
 
-def _table(group: Sequence[Asked], title: str) -> Retrievers | None:
+def _table(group: Sequence[StudyRun], title: str) -> Retrievers | None:
     keys = {name: key for name in (RECALL, K_PRECISION) if (key := metric_key(group, name))}
     short = short_names(one.option(RETRIEVER) for one in group)
     rows = []

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import orjson
 
 from trueground.plugins import split_key
-from trueground.reports.leaderboard.board import Board, Cell, Column, Entrant, cell
+from trueground.reports.leaderboard.board import Board, BoardCell, BoardColumn, Entrant, cell
 from trueground.reports.leaderboard.grounding.settings import differing
 from trueground.reports.leaderboard.runs import Run
 from trueground.reports.leaderboard.short import short_names
@@ -31,11 +31,11 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class Asked:
+class StudyRun:
     """One run of the study, in its row of the board; `folder` is None where it is a paper's."""
 
     entrant: Entrant
-    column: Column
+    column: BoardColumn
     run: Run
     folder: Path | None = None
 
@@ -53,19 +53,19 @@ class Asked:
         """The options without those of these names."""
         return {name: value for name, value in self.column.options.items() if name not in names}
 
-    def cell(self, metric: str | None) -> Cell | None:
+    def cell(self, metric: str | None) -> BoardCell | None:
         """The run's mean of a metric; None where it has none."""
         found = None if metric is None else cell(self.run, metric)
         return None if found is None or found.mean is None else found
 
 
-def asked(board: Board, folders: Mapping[str, Path]) -> list[Asked]:
+def asked(board: Board, folders: Mapping[str, Path]) -> list[StudyRun]:
     """Every run of the study, published ones among them, in the order of rows and columns.
 
     `folders` is a run's label → its folder.
     """
     return [
-        Asked(entrant, column, run, None if run.source else folders.get(run.label))
+        StudyRun(entrant, column, run, None if run.source else folders.get(run.label))
         for entrant in board.entrants
         for column in board.columns
         if column.benchmark == BENCHMARK and (run := entrant.runs.get(column.id)) is not None
@@ -73,8 +73,8 @@ def asked(board: Board, folders: Mapping[str, Path]) -> list[Asked]:
 
 
 def tables(
-    runs: Iterable[Asked],
-    make: Callable[[list[Asked], str], _T | None],
+    runs: Iterable[StudyRun],
+    make: Callable[[list[StudyRun], str], _T | None],
     *,
     over: Sequence[str] = (),
     told: Sequence[str],
@@ -89,15 +89,15 @@ def tables(
     return [table for group, title in named if (table := make(group, title)) is not None]
 
 
-def _grouped(runs: Iterable[Asked], without: Sequence[str]) -> list[list[Asked]]:
-    found: dict[tuple[str, bytes], list[Asked]] = {}
+def _grouped(runs: Iterable[StudyRun], without: Sequence[str]) -> list[list[StudyRun]]:
+    found: dict[tuple[str, bytes], list[StudyRun]] = {}
     for one in runs:
         rest = orjson.dumps(one.rest(*without), option=orjson.OPT_SORT_KEYS)
         found.setdefault((one.task, rest), []).append(one)
     return sorted(found.values(), key=lambda group: _order(group[0]))
 
 
-def _order(one: Asked) -> tuple[Any, ...]:
+def _order(one: StudyRun) -> tuple[Any, ...]:
     setting = one.option(SETTING)
     rest = orjson.dumps(one.rest(SETTING), option=orjson.OPT_SORT_KEYS)
     return _place(one.task, _TASKS), _place(setting, _SETTINGS), one.option(INSTRUCTION), rest
@@ -107,7 +107,7 @@ def _place(value: str, known: Sequence[str]) -> tuple[int, str]:
     return (known.index(value) if value in known else len(known)), value
 
 
-def _titles(groups: Sequence[Sequence[Asked]], told: Sequence[str]) -> list[str]:
+def _titles(groups: Sequence[Sequence[StudyRun]], told: Sequence[str]) -> list[str]:
     """For each group the options, other than `told`, by which it differs from its like."""
     likes: dict[Key, list[Mapping[str, Any]]] = {}
     for group in groups:
@@ -125,11 +125,11 @@ def _titles(groups: Sequence[Sequence[Asked]], told: Sequence[str]) -> list[str]
     return found
 
 
-def _like(one: Asked, told: Sequence[str]) -> Key:
+def _like(one: StudyRun, told: Sequence[str]) -> Key:
     return (one.task, *(one.option(name) for name in told))
 
 
-def metric_key(runs: Iterable[Asked], name: str) -> str | None:
+def metric_key(runs: Iterable[StudyRun], name: str) -> str | None:
     """How the runs spell a metric; where it differs, as plainly as it goes.
 
     Instruction v2 asks for "I don't know", which then counts as a passage (appendix C).
@@ -144,9 +144,9 @@ def metric_key(runs: Iterable[Asked], name: str) -> str | None:
     return min(keys, key=order, default=None)
 
 
-def by_entrant(runs: Iterable[Asked]) -> list[list[Asked]]:
+def by_entrant(runs: Iterable[StudyRun]) -> list[list[StudyRun]]:
     """The runs row by row of the board."""
-    found: dict[int, list[Asked]] = {}
+    found: dict[int, list[StudyRun]] = {}
     for one in runs:
         found.setdefault(id(one.entrant), []).append(one)
     return list(found.values())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from trueground.reports.leaderboard.board import Cell
+from trueground.reports.leaderboard.board import BoardCell
 from trueground.reports.leaderboard.qa.abstention import Abstention
 from trueground.reports.leaderboard.qa.data import Qa
-from trueground.reports.leaderboard.qa.instructions import MEASURES, Change, Instructions
+from trueground.reports.leaderboard.qa.instructions import MEASURES, InstructionChange, Instructions
 from trueground.reports.leaderboard.qa.planes import Plane
 from trueground.reports.leaderboard.qa.retrievers import Retrievers
 from trueground.reports.terminal import number
@@ -83,7 +83,7 @@ def _instructions(table: Instructions) -> Rows:
     ]
 
 
-def _change(change: Change) -> str:
+def _change(change: InstructionChange) -> str:
     if change.v1 is None and change.v2 is None:
         return "–"
     shown = f"{_mean(change.v1)} → {_mean(change.v2)}"
@@ -95,7 +95,7 @@ def _change(change: Change) -> str:
     return f"{shown} ({told})".replace("-", "−").replace("%", " %")
 
 
-def _mean(cell: Cell | None) -> str:
+def _mean(cell: BoardCell | None) -> str:
     return number(None if cell is None else cell.mean)
 
 

@@ -39,7 +39,7 @@ def read_html(path: Path) -> Document:
         tag.decompose()
     articles = soup.find_all("article")
     root = soup.find("main") or (articles[0] if len(articles) == 1 else None) or soup
-    walk = _Walk()
+    walk = _HtmlWalk()
     try:
         walk.into(root)
     except RecursionError:
@@ -68,7 +68,7 @@ def _parsed(path: Path) -> BeautifulSoup:
     return soup
 
 
-class _Walk:
+class _HtmlWalk:
     """Goes through the elements; text of inline elements gathers until a block begins or ends."""
 
     def __init__(self) -> None:

@@ -29,13 +29,13 @@ def read_markdown(path: Path) -> Document:
     front = _FRONT.match(text)
     outline = Outline()
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    _Walk(outline).run(parser.parse(text[front.end() :] if front else text))
+    _MarkdownWalk(outline).run(parser.parse(text[front.end() :] if front else text))
     named = _FRONT_TITLE.search(front[1] or "") if front else None
     title = named[1].strip("\"'").strip() if named else ""
     return Document(title or outline.first, outline.sections)
 
 
-class _Walk:
+class _MarkdownWalk:
     """Goes through the tokens of a file once."""
 
     def __init__(self, outline: Outline) -> None:
