@@ -14,9 +14,8 @@ from tests.judges.rule_endpoint import shown
 import trueground as tg
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
 from trueground.judges.comparing.error_category import CATEGORIES
-from trueground.studies.errors.distribution import distribution, figure_3, render
-from trueground.studies.errors.file import GROUPS, Line
-from trueground.studies.errors.study import NAME, read_errors, sort_errors
+from trueground.studies.error_counts import count_categories, figure_3, format_errors
+from trueground.studies.errors import GROUPS, NAME, Line, read_errors, sort_errors
 from trueground.types import Status
 
 LONG = " and much more is said of it here, at some length and to no end that one could see."
@@ -65,7 +64,7 @@ def test_correct_items_with_a_low_f1_and_nothing_else(tmp_path: Path) -> None:
     found = sort_errors(run)
     assert (found["n"], found["of"], found["at_most"]) == (2, 5, 0.3)
     assert found["correct_by"] == {"human.correct": 1, "recall": 1}
-    assert found["by"] == {"rules-2": 2}
+    assert (found["by"], found["without"]) == ({}, {"not_applicable": 2})
     first, second = lines(run / NAME)
     assert first == {
         "id": "more",
@@ -75,12 +74,12 @@ def test_correct_items_with_a_low_f1_and_nothing_else(tmp_path: Path) -> None:
         "f1": pytest.approx(4 / 23),
         "recall": 1.0,
         "correct_by": "recall",
-        "proposed": MORE,
-        "by": "rules-2",
-        "reason": "the reference, and 19 words more",
-        "evidence": "Ada Lovelace",
+        "proposed": None,
+        "by": None,
+        "reason": None,
+        "evidence": None,
         "category": None,
-        "status": "scored",
+        "status": "not_applicable",
         "reply": None,
         "history": [],
         "task": None,
@@ -88,13 +87,20 @@ def test_correct_items_with_a_low_f1_and_nothing_else(tmp_path: Path) -> None:
         "metric": "f1",
         "score": pytest.approx(4 / 23),
     }
-    assert (second["proposed"], second["history"]) == (
-        "symbolic_equivalence",
-        ["user: Of the seasons."],
-    )
+    assert (second["proposed"], second["history"]) == (None, ["user: Of the seasons."])
+    assert found["categories"][MORE] == {"n": 0, "share": 0.0}
+    assert found["source"] is None
+    text = format_errors(found, run / NAME)
+    assert "not sorted   2: write a category into the file" in text
+    assert MORE.rpartition("/")[2] not in text  # no table of nothing
+    correct(run / NAME, more=MORE)
+    found = read_errors(run / NAME)
     assert found["categories"][MORE] == {"n": 1, "share": 0.5}
     assert found["categories"]["semantic_equivalence"]["n"] == 1
-    assert found["source"] is None
+    text = format_errors(found, run / NAME)
+    assert "by people    1\n" in text
+    assert "(not sorted)" in text
+    correct(run / NAME, more=None)
     assert sort_errors(run, at_most=0.01)["n"] == 1
     assert sort_errors(run, at_most=1, out=tmp_path / "all.jsonl")["n"] == 3
 
@@ -128,9 +134,25 @@ def test_what_people_corrected_stays(tmp_path: Path) -> None:
     assert found["categories"][MORE]["n"] == 0
     again = lines(run / NAME)
     assert (again[0]["category"], again[0]["note"]) == ("granularity", "asked the authors")
-    assert again[0]["proposed"] == MORE
+    assert again[0]["proposed"] is None
     of_run = ("run", "of", "metric", "at_most", "label", "by_label")
     assert read_errors(run / NAME) == {k: v for k, v in found.items() if k not in of_run}
+
+
+def test_earlier_proposals_of_the_same_answers_stay(tmp_path: Path) -> None:
+    """Those of a model, which cost something, and those of rules that older versions had."""
+    run = score(tmp_path / "run")
+    sort_errors(run)
+    proposal = {"proposed": MORE, "by": "rules-2", "reason": "r", "status": "scored"}
+    old = [row | proposal for row in lines(run / NAME)]
+    (run / NAME).write_text("".join(json.dumps(row) + "\n" for row in old), "utf-8")
+    found = sort_errors(run)
+    assert (found["by"], found["categories"][MORE]["n"]) == ({"rules-2": 2}, 2)
+    assert lines(run / NAME) == old
+    other = rows()
+    other[0]["response"] += " Indeed."
+    found = sort_errors(score(tmp_path / "second", rows=other), out=run / NAME)
+    assert (found["by"], found["without"]) == ({"rules-2": 1}, {"not_applicable": 1})
 
 
 def test_an_item_that_is_not_selected_any_more_keeps_its_category(tmp_path: Path) -> None:
@@ -140,9 +162,9 @@ def test_an_item_that_is_not_selected_any_more_keeps_its_category(tmp_path: Path
     found = sort_errors(run, at_most=0.01)
     assert (found["n"], found["left_out"], found["corrected"]) == (1, 1, 0)
     assert [row["selected"] for row in lines(run / NAME)] == [True, False]
-    assert "left out" in render(found, run / NAME)
+    assert "left out" in format_errors(found, run / NAME)
     back = sort_errors(run)
-    assert (back["n"], back["left_out"], back["corrected_as_proposed"]) == (2, 0, 1)
+    assert (back["n"], back["left_out"], back["corrected_as_proposed"]) == (2, 0, 0)
 
 
 def test_a_note_of_a_person_stays_without_a_category(tmp_path: Path) -> None:
@@ -255,7 +277,7 @@ def test_a_language_model_proposes(tmp_path: Path) -> None:
     assert (second["proposed"], second["status"]) == (None, "unparseable")
     assert second["reply"] == "it is symbolic_equivalence I think"
     assert found["without"] == {"unparseable": 1}
-    assert "(unparseable)" in render(found, run / NAME)
+    assert "(unparseable)" in format_errors(found, run / NAME)
     correct(run / NAME, number="symbolic_equivalence")
     assert read_errors(run / NAME)["without"] == {}
 
@@ -270,8 +292,7 @@ def test_a_model_that_is_not_there_leaves_the_file_alone(tmp_path: Path) -> None
     for proposer, words in (
         ("rule", "unknown proposer 'rule'"),
         ("llm", "needs a model"),
-        ("rules:x", "takes no model"),
-        ("rules(a=b)", "takes no options"),
+        ("rules", "unknown proposer 'rules'"),
         ("llm:fake:x(shown=each)", "unknown option"),
     ):
         with pytest.raises(UsageError, match=words):
@@ -287,7 +308,7 @@ def line(proposed: str | None, task: str | None = "instruct_qa/nq", **rest: Any)
         "f1": 0.0,
         "recall": 1.0,
         "correct_by": "recall",
-        "by": "rules-2",
+        "by": "llm:x",
         "reason": None,
     }
     return Line(id="a", proposed=proposed, task=task, **{**told, **rest})
@@ -295,7 +316,7 @@ def line(proposed: str | None, task: str | None = "instruct_qa/nq", **rest: Any)
 
 def test_the_papers_division_stands_beside_its_benchmark() -> None:
     own = [line(category) for category in CATEGORIES]
-    found = distribution(own)
+    found = count_categories(own)
     assert found["n"] == len(CATEGORIES)
     assert found["categories"]["incomplete_reference"] == {
         "n": 2,
@@ -303,16 +324,16 @@ def test_the_papers_division_stands_beside_its_benchmark() -> None:
         "published": 0.1547,
     }
     assert found["categories"]["symbolic_equivalence"]["published"] is None
-    text = render(found, Path("errors.jsonl")).splitlines()
+    text = format_errors(found, Path("errors.jsonl")).splitlines()
     assert "paper: Adlakha et al. 2023, Figure 3" in text
     (row,) = [row for row in text if row.startswith("  more_elaborate_answers")]
     assert row.split() == ["more_elaborate_answers", "1", "8.33", "%", "60.81", "%"]
     for task in ("faitheval/unanswerable", "instruct-qa/questions", "instruct-qa", None):
-        found = distribution([*own, line(None, task)])
+        found = count_categories([*own, line(None, task)])
         assert found["source"] is None
         assert "published" not in found["categories"]["none"]
-    assert distribution([])["source"] is None
-    assert "0 items correct" in render(distribution([]), Path("x"))
+    assert count_categories([])["source"] is None
+    assert "0 items correct" in format_errors(count_categories([]), Path("x"))
 
 
 def test_the_papers_numbers_have_names_that_exist() -> None:
@@ -325,7 +346,7 @@ def test_the_papers_numbers_have_names_that_exist() -> None:
 
 
 def test_shares_are_of_all_items() -> None:
-    found = distribution(
+    found = count_categories(
         [line(None, status=Status.ERROR), line("none"), line(None, category="none")]
     )
     assert found["categories"]["none"] == {"n": 2, "share": 2 / 3, "published": None}

@@ -15,8 +15,8 @@ import pytest
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
-from trueground.studies.errors.distribution import render
-from trueground.studies.errors.study import items_of, sort_errors
+from trueground.studies.error_counts import format_errors
+from trueground.studies.errors import read_selected, sort_errors
 
 HUMAN = Path(__file__).parents[3] / "shared" / "data" / "human"
 
@@ -52,7 +52,7 @@ def run(tmp_path: Path) -> Path:
 def test_intervals_by_label_are_drawn_as_asked(run: Path) -> None:
     found = sort_errors(run, seed=3, resamples=50, level=0.8)["by_label"]
     assert (found["ci_level"], found["resamples"], found["seed"]) == (0.8, 50, 3)
-    assert "80% interval" in render(sort_errors(run, level=0.8), run)
+    assert "80% interval" in format_errors(sort_errors(run, level=0.8), run)
     for wrong in ({"resamples": 0}, {"seed": -1}, {"level": 1.0}):
         with pytest.raises(UsageError, match=next(iter(wrong))):
             sort_errors(run, **wrong)
@@ -71,7 +71,7 @@ def test_mean_median_and_deviation_by_label(run: Path) -> None:
         "positive_low": 1, "positive_high": 1, "negative_low": 1, "negative_high": 1,
     }  # fmt: skip
     assert found["correct_by"] == {"human.correct": 1, "recall": 1}
-    shown = render(found, run)
+    shown = format_errors(found, run)
     assert "f1 by human.correct" in shown
     assert "1 of 2 that people call correct have at most 0.3; 1 of 2 that they do not" in shown
 
@@ -84,12 +84,12 @@ def test_another_metric_label_and_threshold(run: Path) -> None:
     """Annotators decide by majority; a tie is no label; recall says nothing of faithful."""
     found = sort_errors(run, metric="k_precision", label="faithful", at_most=0.5)
     assert (found["metric"], found["label"], found["at_most"]) == ("k_precision", "faithful", 0.5)
-    assert [item["id"] for item in items_of(run / "errors.jsonl")] == ["new"]
+    assert [item["id"] for item in read_selected(run / "errors.jsonl")] == ["new"]
     assert found["correct_by"] == {"human.faithful": 1}
-    (item,) = items_of(run / "errors.jsonl")
+    (item,) = read_selected(run / "errors.jsonl")
     assert (item["metric"], item["score"] <= 0.5, item["f1"]) == ("k_precision", True, 0.0)
     assert [(r["label"], r["n"]) for r in found["by_label"]["rows"]] == [(1, 2), (0, 2)]
-    assert "1 of 6 items faithful with k_precision of at most 0.5" in render(found, run)
+    assert "1 of 6 items faithful with k_precision of at most 0.5" in format_errors(found, run)
 
 
 def test_what_cannot_be_read(run: Path, tmp_path: Path) -> None:
@@ -117,7 +117,8 @@ def test_page_and_json(run: Path) -> None:
     assert [item["id"] for item in found["items"]] == ["low", "bare"]
     page = (run.parent / "e.html").read_text("utf-8")
     assert 'href="./run/report.html#item-low"' in page
-    assert "<code>semantic_equivalence/more_elaborate_answers</code>: 2" in page
+    assert "<code>not sorted</code>: 2" in page
+    assert "Nobody has sorted them yet." in page
     assert "by what people said" in page
     assert "<script" not in page
     bad = subprocess.run(

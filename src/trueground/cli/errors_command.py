@@ -24,7 +24,7 @@ Source = Annotated[
 ]
 Proposer = Annotated[
     str | None,
-    typer.Option(help="Who proposes: rules, or llm:MODEL(option=value). Default: rules."),
+    typer.Option(help="Who proposes categories: llm:MODEL(option=value). Default: nobody."),
 ]
 Out = Annotated[
     Path | None,
@@ -64,9 +64,15 @@ def errors(
     """Answers that people call correct and a metric does not, by why; corrections are kept."""
     from trueground.cli.progress import progress_bar
     from trueground.errors import UsageError
-    from trueground.studies.errors.distribution import render
-    from trueground.studies.errors.records import AT_MOST, LABEL, METRIC
-    from trueground.studies.errors.study import items_of, read_errors, sort_errors
+    from trueground.studies.error_counts import format_errors
+    from trueground.studies.errors import (
+        AT_MOST,
+        LABEL,
+        METRIC,
+        read_errors,
+        read_selected,
+        sort_errors,
+    )
 
     if page is not None:
         from trueground.reports.errors_page import check_page
@@ -91,7 +97,7 @@ def errors(
         with progress_bar(quiet or no_progress) as progress:
             found = sort_errors(
                 source,
-                proposer="rules" if proposer is None else proposer,
+                proposer=proposer,
                 out=out,
                 metric=METRIC if metric is None else metric,
                 at_most=AT_MOST if at_most is None else at_most,
@@ -106,12 +112,12 @@ def errors(
     if page is not None:
         from trueground.reports.errors_page import write_errors
 
-        write_errors(page, found, items_of(file))
+        write_errors(page, found, read_selected(file))
     if format_ is Format.JSON:
         import orjson
 
-        typer.echo(orjson.dumps(found | {"items": items_of(file)}, option=orjson.OPT_INDENT_2))
+        typer.echo(orjson.dumps(found | {"items": read_selected(file)}, option=orjson.OPT_INDENT_2))
     elif not quiet:
-        typer.echo(render(found, file))
+        typer.echo(format_errors(found, file))
         if page is not None:
             typer.echo(f"page   {page}")

@@ -1,0 +1,210 @@
+"""How sorted errors divide among the categories, and how the metric lies by people's labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.benchmarks.published import published
+from trueground.errors import UsageError
+from trueground.judges.comparing.error_category import CATEGORIES
+from trueground.reports.terminal import number, table
+from trueground.stats.bootstrap import Floats, intervals
+from trueground.studies.finished import NO_HASH
+from trueground.types import Status
+
+if TYPE_CHECKING:
+    from trueground.studies.errors import Line
+
+SOURCE = "Adlakha et al. 2023, Figure 3"
+_BENCHMARK, _FIGURE, _PREFIX = "instruct-qa", "fig3", "error_category."
+_TASKS = ("nq", "hotpotqa", "topiocqa")  # the runs whose questions are the paper's
+NOT_SORTED = Status.NOT_APPLICABLE.value  # nobody has given or proposed a category
+
+
+def check_draws(resamples: int, seed: int, level: float) -> None:
+    """UsageError for intervals that cannot be drawn."""
+    if resamples < 1 or seed < 0 or not 0 < level < 1:
+        raise UsageError(
+            f"resamples={resamples}, seed={seed}, level={level}; expected 1 or more, 0 or more, "
+            "and a number between 0 and 1"
+        )
+
+
+def compute_by_label(
+    scores: Floats,
+    positive: NDArray[np.bool_],
+    groups: NDArray[np.int64],
+    *,
+    at_most: float,
+    resamples: int,
+    seed: int,
+    level: float,
+) -> dict[str, Any] | None:
+    """Mean with its interval, median and deviation of the metric by label; None without labels.
+
+    `scores`, `positive` (whether the label is) and `groups` (hashes) have shape (items,). Where
+    items name groups, whole groups are resampled. `median` and `sd` (n - 1; null of a single item)
+    are plain: `trueground validate` gives them intervals. `table` counts the items by label and by
+    whether the metric is at most `at_most`.
+    """
+    if not len(scores):
+        return None
+    lone = groups == NO_HASH
+    # An item without a group is one of its own: it gets a number that no other has.
+    _, codes = np.unique(groups, return_inverse=True)
+    clusters = None if lone.all() else np.where(lone, len(groups) + np.arange(len(groups)), codes)
+    low, rows = scores <= at_most, []
+    counts: dict[str, int] = {}
+    for label, name, chosen in ((1, "positive", positive), (0, "negative", ~positive)):
+        counts |= {
+            f"{name}_low": int((chosen & low).sum()),
+            f"{name}_high": int((chosen & ~low).sum()),
+        }
+        values = scores[chosen]
+        if not len(values):
+            continue
+        mine = None if clusters is None else clusters[chosen]
+        (ci,) = intervals(values[:, None], mine, resamples=resamples, seed=seed, level=level)
+        rows.append(
+            {
+                "label": label,
+                "n": len(values),
+                "mean": float(values.mean()),
+                "ci": ci,
+                "median": float(np.median(values)),
+                "sd": float(values.std(ddof=1)) if len(values) > 1 else None,
+            }
+        )
+    return {
+        "rows": rows,
+        "table": counts,
+        "ci_level": level,
+        "resamples": resamples,
+        "seed": seed,
+    }
+
+
+def count_categories(lines: Sequence[Line]) -> dict[str, Any]:
+    """Counts and shares by category and by group, over the items that are selected.
+
+    `published`, a share too, stands beside them where all items are of the paper's datasets.
+    `without` counts the items without a category, by status.
+    """
+    chosen = [line for line in lines if line.selected]
+    n = len(chosen)
+    counts = Counter(line.counts for line in chosen)
+    people = [line for line in chosen if line.category]
+    paper = bool(chosen) and all(_is_of_the_paper(line.task) for line in chosen)
+    shares = figure_3() if paper else {}
+    categories: dict[str, dict[str, float | None]] = {}
+    # Every category stands after its group.
+    for name in dict.fromkeys(x for c in CATEGORIES for x in (c.partition("/")[0], c)):
+        k = sum(k for c, k in counts.items() if c and (c == name or c.startswith(f"{name}/")))
+        categories[name] = {"n": k, "share": k / n if n else None}
+        if paper:
+            categories[name]["published"] = shares.get(name)
+    without = Counter(line.status for line in chosen if line.counts is None)
+    return {
+        "n": n,
+        "categories": categories,
+        "without": {Status(s).value: k for s, k in sorted(without.items())},
+        "correct_by": dict(sorted(Counter(line.correct_by for line in chosen).items())),
+        "by": dict(sorted(Counter(line.by for line in chosen if line.by).items())),
+        "corrected": len(people),
+        "corrected_as_proposed": sum(line.category == line.proposed for line in people),
+        "left_out": len(lines) - n,
+        "source": SOURCE if paper else None,
+    }
+
+
+def figure_3() -> dict[str, float]:
+    """The paper's shares by category and group; it prints none for the others."""
+    [figure] = [figure for figure in published(_BENCHMARK) if figure.id == _FIGURE]
+    return {one.name.removeprefix(_PREFIX): one.value for one in figure.numbers}
+
+
+def _is_of_the_paper(task: str | None) -> bool:
+    benchmark, _, name = (task or "").partition("/")
+    return benchmark.replace("_", "-") == _BENCHMARK and name in _TASKS
+
+
+def format_errors(found: Mapping[str, Any], path: Path) -> str:
+    """What `sort_errors` or `read_errors` gives, as text for a terminal; `path` is the file."""
+    n, of = found["n"], found.get("of")
+    noun = "item" if (n if of is None else of) == 1 else "items"
+    among = f" of {of:,}" if of is not None else ""
+    limit = ""
+    if "at_most" in found:
+        metric = "an F1" if found["metric"] == "f1" else found["metric"]
+        limit = f" with {metric} of at most {found['at_most']:g}"
+    head = [f"{n:,}{among} {noun} {found.get('label', 'correct')}{limit}"]
+    head.append(f"correct by   {_format_counts(found['correct_by'])}")
+    if found["by"]:
+        head.append(f"proposed by  {_format_counts(found['by'])}")
+    if found["corrected"]:
+        same = f" ({found['corrected_as_proposed']:,} as proposed)" if found["by"] else ""
+        head.append(f"by people    {found['corrected']:,}{same}")
+    if unsorted := found["without"].get(NOT_SORTED):
+        head.append(
+            f"not sorted   {unsorted:,}: write a category into the file, or let a language model "
+            "propose them with --proposer"
+        )
+    if found["left_out"]:
+        head.append(f"left out     {found['left_out']:,} kept for people, not selected any more")
+    blocks = ["\n".join(head)]
+    if found.get("by_label"):
+        blocks += [_label_table(found), _disagreements(found)]
+    if n > found["without"].get(NOT_SORTED, 0):
+        blocks.append(_category_table(found))
+    return "\n\n".join([*blocks, f"file   {path}"])
+
+
+def _label_table(found: Mapping[str, Any]) -> str:
+    """The metric by what people said."""
+    by_label = found["by_label"]
+    level = f"{100 * by_label['ci_level']:.4g}% interval"
+    rows = [
+        (f"{found['metric']} by human.{found['label']}", "items", "mean", level, "median", "sd")
+    ]
+    for row in by_label["rows"]:
+        ci = f"{row['ci'][0]:.4f} … {row['ci'][1]:.4f}" if row["ci"] else "–"
+        values = (number(row["mean"]), ci, number(row["median"]), number(row["sd"]))
+        rows.append((str(row["label"]), f"{row['n']:,}", *values))
+    return table([(*row, "") for row in rows])
+
+
+def _disagreements(found: Mapping[str, Any]) -> str:
+    """How many items people and metric see apart, each way."""
+    counts, limit = found["by_label"]["table"], f"{found['at_most']:g}"
+    positive = counts["positive_low"] + counts["positive_high"]
+    negative = counts["negative_low"] + counts["negative_high"]
+    return (
+        f"{counts['positive_low']:,} of {positive:,} that people call {found['label']} have at "
+        f"most {limit}; {counts['negative_high']:,} of {negative:,} that they do not have more"
+    )
+
+
+def _format_counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {k:,}" for name, k in counts.items()) or "–"
+
+
+def _category_table(found: Mapping[str, Any]) -> str:
+    paper = found["source"] is not None
+    rows = [("category", "items", "share", *(["paper"] if paper else []))]
+    for name, one in found["categories"].items():
+        group, _, kind = name.partition("/")
+        shown = f"  {kind}" if kind else group
+        share = one.get("published")
+        more = ["–" if share is None else f"{100 * share:.2f} %"] if paper else []
+        rows.append((shown, f"{one['n']:,}", f"{100 * one['share']:.2f} %", *more))
+    for status, k in found["without"].items():
+        shown = "(not sorted)" if status == NOT_SORTED else f"({status})"
+        row = (shown, f"{k:,}", f"{100 * k / found['n']:.2f} %")
+        rows.append((*row, *(["–"] if paper else [])))
+    return table(rows) + (f"\npaper: {found['source']}" if paper else "")
