@@ -1,12 +1,13 @@
-"""How sorted errors divide among the categories, and how the metric lies by people's labels."""
+"""Lines of errors.jsonl: how they divide among categories, and the metric by label beside them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,13 +19,45 @@ from trueground.stats.bootstrap import Floats, intervals
 from trueground.studies.finished import NO_HASH
 from trueground.types import Status
 
-if TYPE_CHECKING:
-    from trueground.studies.errors import Line
-
 SOURCE = "Adlakha et al. 2023, Figure 3"
 _BENCHMARK, _FIGURE, _PREFIX = "instruct-qa", "fig3", "error_category."
 _TASKS = ("nq", "hotpotqa", "topiocqa")  # the runs whose questions are the paper's
 NOT_SORTED = Status.NOT_APPLICABLE.value  # nobody has given or proposed a category
+
+
+class Line(msgspec.Struct, kw_only=True):
+    """One item. `category` is a person's; while it is null, what was `proposed` counts.
+
+    `by` is who proposed, null where nobody did (`status` is then `not_applicable`). `proposed` is
+    null where `status` is not `scored`; `reply` is then the model's raw reply. `correct_by` is who
+    found the response correct. `selected` is False for an item that a person wrote something into,
+    and that is no longer among the correct ones with a low score.
+    """
+
+    id: str
+    question: str | None
+    references: list[str]
+    response: str
+    f1: float | None
+    recall: float | None
+    correct_by: str
+    proposed: str | None
+    by: str | None
+    reason: str | None
+    evidence: str | None = None
+    category: str | None = None
+    status: Status = Status.SCORED
+    reply: str | None = None
+    history: list[str] = []
+    task: str | None = None
+    selected: bool = True
+    metric: str = "f1"
+    score: float | None = None
+
+    @property
+    def counts(self) -> str | None:
+        """The category that counts: a person's, else the proposed one."""
+        return self.category or self.proposed
 
 
 def check_draws(resamples: int, seed: int, level: float) -> None:

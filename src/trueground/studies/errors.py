@@ -25,7 +25,7 @@ from trueground.metrics.registry import higher_is_better
 from trueground.plugins import PartSpec, parse_part
 from trueground.runs.directory import RECORDS, replacing
 from trueground.runs.outfile import check_out_file
-from trueground.studies.error_counts import check_draws, compute_by_label, count_categories
+from trueground.studies.error_counts import Line, check_draws, compute_by_label, count_categories
 from trueground.studies.finished import FinishedRun, hash_texts, open_run, read_records
 from trueground.studies.labelled.rule import TIED, LabelRule, Told
 from trueground.studies.scores import Scores, read_scores
@@ -42,41 +42,6 @@ _SHOWN = 3  # ids that an error names
 _ANSWER = ("question", "references", "response")  # fields that say which answer a line is about
 _PROPOSAL = ("proposed", "by", "reason", "evidence", "status", "reply")
 Progress = Callable[[str, int, int | None], None]
-
-
-class Line(msgspec.Struct, kw_only=True):
-    """One item. `category` is a person's; while it is null, what was `proposed` counts.
-
-    `by` is who proposed, null where nobody did (`status` is then `not_applicable`). `proposed` is
-    null where `status` is not `scored`; `reply` is then the model's raw reply. `correct_by` is who
-    found the response correct. `selected` is False for an item that a person wrote something into,
-    and that is no longer among the correct ones with a low score.
-    """
-
-    id: str
-    question: str | None
-    references: list[str]
-    response: str
-    f1: float | None
-    recall: float | None
-    correct_by: str
-    proposed: str | None
-    by: str | None
-    reason: str | None
-    evidence: str | None = None
-    category: str | None = None
-    status: Status = Status.SCORED
-    reply: str | None = None
-    history: list[str] = []
-    task: str | None = None
-    selected: bool = True
-    metric: str = "f1"
-    score: float | None = None
-
-    @property
-    def counts(self) -> str | None:
-        """The category that counts: a person's, else the proposed one."""
-        return self.category or self.proposed
 
 
 Lines = list[tuple[Line, dict[str, Any]]]  # with all fields of the line, people's own too
