@@ -18,7 +18,7 @@ from trueground.errors import InputError, UsageError
 from trueground.evaluate.calibrating import with_calibration
 from trueground.evaluate.parts import make_parts
 from trueground.judges import get_judge
-from trueground.judges.calibrated import Decided
+from trueground.judges.calibrated import CalibratedJudge
 from trueground.studies.calibrate.study import calibrate
 from trueground.testing import FakeDecomposer, FakeJudge, synthetic_records
 
@@ -71,7 +71,7 @@ def test_a_judge_of_ones_own_is_wrapped(tmp_path: Path) -> None:
     path = tmp_path / "fake.json"
     calibrate(ROWS, judge, resamples=10).write(path)
     (found,) = with_calibration([judge], path)
-    assert isinstance(found, Decided)
+    assert isinstance(found, CalibratedJudge)
     raw = tg.score(ROWS, metrics="support", judge=judge, judge_calibration=path).summary
     plain = tg.score(ROWS, metrics="support", judge=judge).summary
     assert raw["support"].mean != plain["support"].mean

@@ -10,7 +10,7 @@ import pytest
 
 from trueground.errors import InputError, UsageError
 from trueground.judges import LexicalJudge, get_judge, kinds
-from trueground.judges.calibration import CalibrationFile, open_calibration, read_calibration
+from trueground.judges.calibrated import CalibrationFile, open_calibration, read_calibration
 from trueground.types import JudgeRequest
 
 BASIS = LexicalJudge.basis

@@ -136,7 +136,7 @@ def test_company_changes_no_bit(kind: str, folders: dict[str, Path]) -> None:
 
 def test_making_a_judge_loads_no_weights(folders: dict[str, Path], tmp_path: Path) -> None:
     judge = made(f"bi-encoder:{folders['text']}")
-    assert "_model" not in vars(judge._reader.encoder._inner._backend)
+    assert "_model" not in vars(judge.encoder._inner._backend)
     assert judge.signature.endswith("|threshold:0.4")
     assert made(f"bi-encoder:{folders['text']}(threshold=0.5)").basis == judge.basis
     assert made(f"bi-encoder:{folders['text']}(dtype=int8)").basis != judge.basis

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +15,17 @@ from hypothesis import strategies as st
 from tests.judges.small import WordAnswers, WordPairs, WordVectors, tokens
 
 from trueground.judges import Judge, ask
-from trueground.judges.bi_encoder import VectorReader
-from trueground.judges.calibration import CalibrationFile
-from trueground.judges.cross_encoder import LogitReader
-from trueground.judges.encoding import made
-from trueground.judges.nli import MINICHECK, TRUE, AnswerReader, LabelReader
-from trueground.judges.windowed import LEAST_ROOM, WindowedJudge
+from trueground.judges.calibrated import FORMAT
+from trueground.judges.encoder import (
+    LEAST_ROOM,
+    MINICHECK,
+    TRUE,
+    BiEncoderJudge,
+    ClassifierJudge,
+    CrossEncoderJudge,
+    PromptedJudge,
+    WindowedJudge,
+)
 from trueground.plugins import PartSpec
 from trueground.studies.calibrate.study import calibrate
 from trueground.types import JudgeRequest, Status, Verdict
@@ -27,25 +35,31 @@ LONG = " ".join(f"Sentence number {n} speaks of thing {n * n}." for n in range(3
 SENTENCES = [f"The {what} is {how}." for what in ("sea", "sky", "dog") for how in ("big", "old")]
 
 
-def judges() -> dict[str, WindowedJudge]:
-    return {
-        "bi-encoder": WindowedJudge("bi-encoder", VectorReader(WordVectors()), 0.4),
-        "cross-encoder": WindowedJudge("cross-encoder", LogitReader(WordPairs()), 6.0),
-        "nli": WindowedJudge("nli", LabelReader(WordPairs(NLI_LABELS), "entailment"), 0.5),
-        "true": WindowedJudge("nli", AnswerReader(WordAnswers(), TRUE), 0.5),
-        "minicheck": WindowedJudge(
-            "minicheck", AnswerReader(WordAnswers(between="</s>"), MINICHECK), 0.5
-        ),
-        "hhem": WindowedJudge("hhem", LabelReader(WordPairs(), "label_0"), 0.5),
-    }
+def part(name: str = "x", **options: object) -> PartSpec:
+    return PartSpec("judge", name, options={name: str(value) for name, value in options.items()})
 
 
-KINDS = sorted(judges())
+MAKERS: dict[str, Callable[..., WindowedJudge]] = {
+    "bi-encoder": lambda **o: BiEncoderJudge(part("bi-encoder", **o), WordVectors(), 0.4),
+    "cross-encoder": lambda **o: CrossEncoderJudge(part("cross-encoder", **o), WordPairs(), 6.0),
+    "nli": lambda **o: ClassifierJudge(part("nli", **o), WordPairs(NLI_LABELS), "entailment"),
+    "true": lambda **o: PromptedJudge(part("nli", **o), WordAnswers(), TRUE),
+    "minicheck": lambda **o: PromptedJudge(
+        part("minicheck", **o), WordAnswers(between="</s>"), MINICHECK
+    ),
+    "hhem": lambda **o: ClassifierJudge(part("hhem", **o), WordPairs(), "label_0"),
+}
+KINDS = sorted(MAKERS)
 
 
 @pytest.fixture(params=KINDS)
-def judge(request: pytest.FixtureRequest) -> WindowedJudge:
-    return judges()[request.param]
+def kind(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def judge(kind: str) -> WindowedJudge:
+    return MAKERS[kind]()
 
 
 def one(judge: Judge, claim: str, *texts: str, variant: str = "") -> Verdict:
@@ -78,16 +92,14 @@ def test_thresholds_are_strict(judge: WindowedJudge) -> None:
     score = one(judge, "The sea is big.", "The sea is old.").score
     assert score is not None
     assert float(np.float32(score)) == score
-    reader = judge._reader
-    assert not one(
-        WindowedJudge("x", reader, score), "The sea is big.", "The sea is old."
-    ).supported
-    below = math.nextafter(score, -math.inf)
-    assert one(WindowedJudge("x", reader, below), "The sea is big.", "The sea is old.").supported
+    judge.threshold = score
+    assert not one(judge, "The sea is big.", "The sea is old.").supported
+    judge.threshold = math.nextafter(score, -math.inf)
+    assert one(judge, "The sea is big.", "The sea is old.").supported
 
 
 def test_a_claim_that_leaves_no_room_is_too_long(judge: WindowedJudge) -> None:
-    room = judge._reader.rooms(["a " * n for n in range(1, 70)])
+    room = judge.rooms(["a " * n for n in range(1, 70)])
     fits = sum(tokens_left >= LEAST_ROOM for tokens_left in room)
     verdict = one(judge, "a " * fits, "The sea is old.")
     assert verdict.status is Status.SCORED
@@ -97,18 +109,21 @@ def test_a_claim_that_leaves_no_room_is_too_long(judge: WindowedJudge) -> None:
     assert "64 tokens" in verdict.reasons[0]
 
 
-def test_probabilities(judge: WindowedJudge) -> None:
+def test_probabilities(kind: str, judge: WindowedJudge, tmp_path: Path) -> None:
     verdict = one(judge, "The sea is big.", "The sea is old.")
     if judge.name in ("bi-encoder", "cross-encoder"):
         assert verdict.probability is None
     else:
         assert verdict.probability == verdict.score
-    calibration = CalibrationFile(judge.name, judge.basis, 0.3, 2.0, -1.0, digest="abc")
-    again = WindowedJudge(judge.name, judge._reader, 0.3, calibration)
+    fields = {"format": FORMAT, "judge": judge.name, "signature": judge.basis, "threshold": 0.3}
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps(fields | {"slope": 2.0, "intercept": -1.0}))
+    again = MAKERS[kind](calibration=file)
     calibrated = one(again, "The sea is big.", "The sea is old.")
     assert verdict.score is not None
     assert calibrated.probability == pytest.approx(1 / (1 + math.exp(1 - 2 * verdict.score)))
-    assert again.signature == f"{judge.basis}|threshold:0.3|calibration:abc"
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+    assert again.signature == f"{judge.basis}|threshold:0.3|calibration:{digest}"
     assert one(again, "Sea", " ").probability == 0.0
 
 
@@ -133,7 +148,7 @@ def test_signatures_name_what_counts(judge: WindowedJudge) -> None:
     order=st.randoms(use_true_random=False),
 )
 def test_company_and_order_change_nothing(kind: str, asked: list[JudgeRequest], order) -> None:
-    judge = judges()[kind]
+    judge = MAKERS[kind]()
     together = judge.judge(asked)
     shuffled = asked.copy()
     order.shuffle(shuffled)
@@ -151,7 +166,7 @@ def test_nothing_is_read_twice(judge: WindowedJudge) -> None:
         for texts in ((LONG,), (LONG, SENTENCES[0]), (SENTENCES[0],), tuple(SENTENCES))
     ]
     ask(judge, requests * 2)
-    asked = judge._reader.encoder.asked
+    asked = judge.encoder.asked
     assert len(asked) == len(set(asked))
     if judge.name == "bi-encoder":
         windows = len(asked) - len(SENTENCES)
@@ -160,18 +175,19 @@ def test_nothing_is_read_twice(judge: WindowedJudge) -> None:
 
 def test_as_the_published_code_reads_them() -> None:
     late = "Thing 400 is in sentence 20."
-    for kind, judge in judges().items():
+    for kind, make in MAKERS.items():
+        judge = make()
         verdict = one(judge, late, LONG, variant="reference-code")
         assert verdict.text == 0
-        cut_off = judge._reader.joins or verdict.end < LONG.index("Sentence number 20")
+        cut_off = judge.joins or verdict.end < LONG.index("Sentence number 20")
         assert cut_off
         assert verdict.score < one(judge, late, LONG).score, kind
         both = one(
             judge, "The sea is old.", "The sky is big.", "The sea is old.", variant="reference-code"
         )
         # All texts as one, or any of them.
-        assert both.text == (None if judge._reader.joins else 1)
-        assert both.reasons[0].count("together") == judge._reader.joins
+        assert both.text == (None if judge.joins else 1)
+        assert both.reasons[0].count("together") == judge.joins
 
 
 def test_a_broken_model_supports_nothing() -> None:
@@ -179,15 +195,18 @@ def test_a_broken_model_supports_nothing() -> None:
         def scores(self, pairs):
             return np.full((len(pairs), len(self.labels)), np.inf, np.float32)
 
-    for reader in (LogitReader(Broken()), LabelReader(Broken(NLI_LABELS), "entailment")):
-        verdict = one(WindowedJudge("x", reader, 0.5), "The sea is big.", "The sea is old.")
+    for judge in (
+        CrossEncoderJudge(part(), Broken()),
+        ClassifierJudge(part(), Broken(NLI_LABELS), "entailment"),
+    ):
+        verdict = one(judge, "The sea is big.", "The sea is old.")
         assert verdict.supported is None
         assert verdict.status is Status.ERROR
 
 
 def test_places_are_filled_once_and_the_parts_kept_apart() -> None:
     encoder = WordAnswers(between="</s>")
-    judge = WindowedJudge("minicheck", AnswerReader(encoder, MINICHECK), 0.5)
+    judge = PromptedJudge(part("minicheck"), encoder, MINICHECK)
     one(judge, "Kings play TEXT.", "Nothing.</s>CLAIM")
     assert encoder.asked == [("predict: Nothing.</s>CLAIM", "Kings play TEXT.")]
 
@@ -201,7 +220,7 @@ def test_a_prompt_beyond_the_window_is_never_cut_off() -> None:
             swollen = ["swell" in "".join(prompt) for prompt in prompts]
             return [n + 40 * more for n, more in zip(lengths, swollen, strict=True)]
 
-    judge = WindowedJudge("nli", AnswerReader(Swelling(), TRUE), 0.5)
+    judge = PromptedJudge(part("nli"), Swelling(), TRUE)
     request = JudgeRequest("The sea is old.", ("The sea is old.", f"{LONG} They swell."))
     lost, kept = judge.judge([request, JudgeRequest("The sea is old.", request.texts[:1])])
     assert lost.status is Status.TOO_LONG
@@ -212,28 +231,30 @@ def test_a_prompt_beyond_the_window_is_never_cut_off() -> None:
 
 def test_pairs_are_in_the_order_that_each_model_learned() -> None:
     cross, classifier = WordPairs(), WordPairs(NLI_LABELS)
-    one(WindowedJudge("x", LogitReader(cross), 6.0), "claim", "text")
-    one(WindowedJudge("x", LabelReader(classifier, "entailment"), 0.5), "claim", "text")
+    one(CrossEncoderJudge(part(), cross, 6.0), "claim", "text")
+    one(ClassifierJudge(part(), classifier, "entailment"), "claim", "text")
     assert cross.asked == [("claim", "text")]
     assert classifier.asked == [("text", "claim")]
     answers = WordAnswers()
-    one(WindowedJudge("x", AnswerReader(answers, TRUE), 0.5), "claim", "text")
+    one(PromptedJudge(part(), answers, TRUE), "claim", "text")
     assert answers.asked == [("premise: text hypothesis: claim",)]
 
 
 def test_closing_closes_the_model(judge: WindowedJudge) -> None:
     judge.close()
-    assert judge._reader.encoder.closed == 1
+    assert judge.encoder.closed == 1
 
 
 def test_a_problem_of_the_cache_is_handed_on(judge: WindowedJudge) -> None:
     assert judge.problem is None
-    judge._reader.encoder.problem = "the disk is full"
+    judge.encoder.problem = "the disk is full"
     assert judge.problem == "the disk is full"
 
 
 @pytest.mark.parametrize("method", ["platt", "isotonic"])
-def test_from_labels_to_probabilities(judge: WindowedJudge, method: str, tmp_path: Path) -> None:
+def test_from_labels_to_probabilities(
+    kind: str, judge: WindowedJudge, method: str, tmp_path: Path
+) -> None:
     """Labels, `calibrate`, its file, and the judge with it, for every kind of small model."""
     texts = [f"Thing {n} is {word}." for n in range(30) for word in ("red", "old")]
     kinds = [n % 3 > 0 for n in range(len(texts))]
@@ -244,8 +265,7 @@ def test_from_labels_to_probabilities(judge: WindowedJudge, method: str, tmp_pat
     found = calibrate(rows, judge, method=method, resamples=1)
     path = tmp_path / "c.json"
     found.write(path)
-    given = PartSpec("judge", judge.name, options={"calibration": str(path)})
-    again = made(given, judge._reader, judge.threshold)
+    again = MAKERS[kind](calibration=path)
     assert again.threshold == found.threshold
     requests = [JudgeRequest(r["response"], tuple(r["contexts"])) for r in rows]
     supported, unsupported = [], []

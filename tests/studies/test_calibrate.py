@@ -16,8 +16,7 @@ from trueground.annotation.export import export
 from trueground.claims import RuleDecomposer
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
 from trueground.judges import LexicalJudge, get_judge
-from trueground.judges.calibrated import calibrated
-from trueground.judges.calibration import METHODS
+from trueground.judges.calibrated import METHODS, calibrated
 from trueground.reports.calibration import render
 from trueground.stats import isotonic
 from trueground.stats.held_out import folds

@@ -9,8 +9,13 @@ from typing import Any
 
 from trueground.errors import InputError, UsageError
 from trueground.judges import Judge, get_judge
-from trueground.judges.calibrated import basis_of, calibrated, with_option
-from trueground.judges.calibration import CalibrationFile, open_calibration
+from trueground.judges.calibrated import (
+    CalibrationFile,
+    basis_of,
+    calibrated,
+    open_calibration,
+    with_option,
+)
 from trueground.plugins import parse_part
 
 Calibrations = str | Path | Sequence[str | Path]

@@ -11,7 +11,7 @@ import msgspec
 from trueground.claims import Decomposed, Decomposer
 from trueground.claims.clean import fact_key
 from trueground.judges import Judge, ask
-from trueground.judges.once import each_once
+from trueground.judges.base import each_once
 from trueground.metrics.batch import Batch
 from trueground.metrics.citations.asked import Asked
 from trueground.metrics.citations.kinds import MAKERS

@@ -1,13 +1,25 @@
-"""What a judge is, and how requests reach it."""
+"""What a judge is, and how requests reach a part: equal ones once, failures one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
+from typing import Protocol, TypeVar, runtime_checkable
 
-from trueground.errors import ProtocolError
-from trueground.judges.once import each_once
+from trueground.errors import ProtocolError, fails_alone
+from trueground.net.redact import raised
 from trueground.types import JudgeRequest, Status, Verdict
+
+Q = TypeVar("Q", bound=Hashable)
+A = TypeVar("A")
+# The model of each kind of judge over a small model where none is named.
+MODELS = {
+    "bi-encoder": "sentence-transformers/all-MiniLM-L6-v2",
+    "cross-encoder": "cross-encoder/ms-marco-MiniLM-L-12-v2",
+    "nli": "google/t5_xxl_true_nli_mixture",
+    "minicheck": "lytang/MiniCheck-Flan-T5-Large",
+    "hhem": "vectara/hallucination_evaluation_model",
+}
 
 
 @runtime_checkable
@@ -53,14 +65,55 @@ def ask(
     judge gives another number of verdicts, or names a text that is not there.
     """
 
-    def lost(reason: str) -> Verdict:
+    def failed(reason: str) -> Verdict:
         return Verdict(status=Status.ERROR, reasons=(reason,))
 
     who = f"the judge {judge.name!r}"
-    verdicts, different = each_once(who, "verdicts", judge.judge, requests, lost, known)
+    verdicts, different = each_once(who, "verdicts", judge.judge, requests, failed, known)
     for request, verdict in different:
         if verdict.text is not None and not 0 <= verdict.text < len(request.texts):
-            raise ProtocolError(
-                f"the judge {judge.name!r} names text {verdict.text} of {len(request.texts)}"
-            )
+            raise ProtocolError(f"{who} names text {verdict.text} of {len(request.texts)}")
     return verdicts
+
+
+def each_once(
+    who: str,
+    what: str,
+    ask: Callable[[Sequence[Q]], Sequence[A]],
+    requests: Sequence[Q],
+    failed: Callable[[str], A],
+    known: dict[Q, A] | None = None,
+) -> tuple[list[A], list[tuple[Q, A]]]:
+    """The answer to each request, in their order, and every request asked now with its answer.
+
+    Equal requests share one answer, and those in `known`, which takes all others, are not asked
+    again. Where `ask`, a method of the part `who`, raises, the requests are halved until the one is
+    found that it fails on; this one's answer is `failed(reason)`. ProtocolError where it gives
+    another number of `what`.
+    """
+    known = {} if known is None else known
+    new = [request for request in dict.fromkeys(requests) if request not in known]
+
+    def answers(some: Sequence[Q]) -> Sequence[A]:
+        try:
+            results = ask(some)
+        except BaseException as error:
+            if not fails_alone(error):
+                raise
+            if len(some) == 1:
+                return [failed(f"{who} failed: {raised(error)}")]
+        else:
+            if len(results) != len(some):
+                raise ProtocolError(
+                    f"{who} gave {len(results)} {what} for {len(some)} requests; it must give one "
+                    "for each, in their order"
+                )
+            return results
+        middle = len(some) // 2
+        # What a language model has replied so far is paid for.
+        with getattr(getattr(ask, "__self__", None), "again", nullcontext)():
+            return [*answers(some[:middle]), *answers(some[middle:])]
+
+    if new:
+        known.update(zip(new, answers(new), strict=True))
+    return [known[request] for request in requests], [(one, known[one]) for one in new]

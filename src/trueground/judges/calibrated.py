@@ -1,35 +1,179 @@
-"""A judge whose verdicts are decided anew: by another threshold, or by a calibration."""
+"""A judge's threshold and probabilities from human labels, as `judge calibrate` writes them.
+
+A judge takes them as its own, or stands behind a CalibratedJudge that decides its verdicts anew.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
+import numpy as np
 
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import Judge
-from trueground.judges.calibration import CalibrationFile, read_calibration, threshold_of
 from trueground.plugins import PartSpec, parse_part
+from trueground.stats import isotonic, logistic
+from trueground.stats.thresholds import Floats
 from trueground.types import JudgeRequest, Status, Verdict
+
+FORMAT = "trueground-calibration-2"
+# What every version of the format begins with; version 1 is read too, and has Platt's curve only.
+FAMILY = "trueground-calibration-"
+FORMATS = (f"{FAMILY}1", FORMAT)
+METHODS = ("platt", "isotonic")
+_USELESS = (
+    "On the records that it was made from, what is supported scores no higher than what is not: "
+    "this judge is of no use there, or the labels are turned round"
+)
+
+
+class CalibrationFile(msgspec.Struct, frozen=True, dict=True):
+    """What a judge reads of the file that `judge calibrate` writes, of one of FORMATS.
+
+    With the method "platt" probability = 1 / (1 + exp(-(slope · score + intercept))), with
+    "isotonic" it is read from straight lines between `knots` (score, probability), and level beyond
+    them. A score above `threshold` means supported. `of` is "score", or "verdict" for a judge that
+    gives no scores: then True counts as 1 and False as 0, and verdicts stay as they are.
+
+    `signature` is the `basis` of the judge that gave the scores; `digest` names the file.
+    """
+
+    judge: str
+    signature: str
+    threshold: float
+    slope: float | None = None
+    intercept: float | None = None
+    n: int = 0
+    digest: str = ""
+    method: Literal["platt", "isotonic"] = "platt"
+    knots: list[tuple[float, float]] | None = None
+    of: Literal["score", "verdict"] = "score"
+
+    def probability(self, score: float) -> float:
+        """The probability that a claim of this score is supported."""
+        if self.method == "isotonic":
+            return float(isotonic.probabilities(np.array([score]), self._corners)[0])
+        slope, intercept = self.slope or 0.0, self.intercept or 0.0
+        return float(logistic.probabilities(np.array([score]), slope, intercept)[0])
+
+    @cached_property
+    def _corners(self) -> Floats:
+        return np.array(self.knots or [(0.0, 0.0)], np.float64)
+
+
+def read_calibration(path: str, judge: str, basis: str) -> CalibrationFile:
+    """The calibration in a file. InputError: it cannot be read, or is of another judge."""
+    calibration = open_calibration(path, judge)
+    place, again = f"calibration file {path}", _again(judge)
+    if calibration.judge != judge:
+        raise InputError(
+            f"{place}: it is of the judge {calibration.judge!r}, not {judge!r}; {again}"
+        )
+    if calibration.signature != basis:
+        raise InputError(
+            f"{place}: it was made with {calibration.signature!r}, and this judge is {basis!r}; "
+            f"the scores of one say nothing of the other; {again}"
+        )
+    return calibration
+
+
+def open_calibration(path: str, judge: str = "NAME") -> CalibrationFile:
+    """The calibration in a file, of whichever judge. InputError where it cannot be used.
+
+    `judge` is the one that errors tell to calibrate.
+    """
+    place, again = f"calibration file {path}", _again(judge)
+    try:
+        text = Path(path).expanduser().read_bytes()
+        fields = msgspec.json.decode(text, type=dict[str, object])
+    except OSError as error:
+        raise InputError(f"{place}: {error.strerror or error}; {again}") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InputError(f"{place}: it cannot be read as JSON ({error}); {again}") from error
+    if fields.get("format") not in FORMATS:
+        expected = " or ".join(map(repr, FORMATS))
+        raise InputError(f"{place}: format {fields.get('format')!r}; expected {expected}; {again}")
+    fields["digest"] = hashlib.sha256(text).hexdigest()[:16]
+    try:
+        calibration = msgspec.convert(fields, CalibrationFile)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{place}: {error}; {again}") from error
+    _check_numbers(calibration, place, again)
+    return calibration
+
+
+def _again(judge: str) -> str:
+    return f"make one with: trueground judge calibrate FILE --judge {judge}"
+
+
+def _check_numbers(calibration: CalibrationFile, place: str, again: str) -> None:
+    """InputError for numbers that are none, and for a curve that does not rise."""
+    if calibration.method == "isotonic":
+        knots = calibration.knots or []
+        numbers = [calibration.threshold, *(number for knot in knots for number in knot)]
+        known = all(map(math.isfinite, numbers)) and all(0 <= p <= 1 for _, p in knots)
+        if not knots or not known or any(a[0] >= b[0] or a[1] > b[1] for a, b in pairwise(knots)):
+            raise InputError(
+                f"{place}: the knots are not scores and probabilities that rise; {again}"
+            )
+        if knots[0][1] == knots[-1][1]:
+            raise InputError(f"{place}: the curve is level at {knots[0][1]:g}; {_USELESS}")
+        return
+    found = (calibration.threshold, calibration.slope, calibration.intercept)
+    if any(number is None or not math.isfinite(number) for number in found):
+        raise InputError(f"{place}: threshold, slope and intercept are {found}; {again}")
+    if calibration.slope is not None and calibration.slope <= 0:
+        raise InputError(f"{place}: slope {calibration.slope:g}; expected more than 0. {_USELESS}")
 
 
 def basis_of(judge: Judge) -> str:
-    """The part of a judge's signature that its scores depend on; threshold and calibration do not
-    belong to it."""
+    """The part of a judge's signature that its scores depend on: all but threshold and
+    calibration."""
     return str(getattr(judge, "basis", judge.signature))
 
 
-def rethresholded(inner: Judge, given: PartSpec) -> Decided:
+def sign(basis: str, threshold: float, calibration: CalibrationFile | None) -> str:
+    """The signature of a judge with this basis, threshold and calibration."""
+    digest = "" if calibration is None else f"|calibration:{calibration.digest}"
+    return f"{basis}|threshold:{threshold}{digest}"
+
+
+def threshold_of(
+    given: PartSpec, basis: str, default: float, probable: bool
+) -> tuple[float, CalibrationFile | None]:
+    """(threshold, calibration) of a judge: threshold=, else the calibration's, else the default.
+
+    `probable` where scores are probabilities. UsageError for a threshold that is no number, or that
+    all or none of the probabilities are above; InputError for a file that cannot be used.
+    """
+    calibration = None
+    if "calibration" in given.options:
+        calibration = read_calibration(given.options["calibration"], given.name, basis)
+    threshold = given.number("threshold", calibration.threshold if calibration else default)
+    if threshold is None:  # it has a default
+        raise UsageError(f"the judge {given.name} has no threshold")
+    if "threshold" in given.options and probable and not 0 <= threshold < 1:
+        raise given.refused("threshold", "a probability: 0 or more, and less than 1")
+    return threshold, calibration
+
+
+def rethresholded(inner: Judge, given: PartSpec) -> CalibratedJudge:
     """The judge with `threshold=` of its probability, or `calibration=`, from what was given.
 
     UsageError for a threshold that cannot be meant, InputError for a file that cannot be used.
     """
-    return Decided(inner, *threshold_of(given, basis_of(inner), inner.threshold, True))
+    return CalibratedJudge(inner, *threshold_of(given, basis_of(inner), inner.threshold, True))
 
 
-def calibrated(inner: Judge, path: str, *, keep_threshold: bool = False) -> Decided:
+def calibrated(inner: Judge, path: str, *, keep_threshold: bool = False) -> CalibratedJudge:
     """The judge with the calibration in a file, and its threshold unless the judge's own is kept.
 
     InputError: it cannot be read, is of another judge, or of scores where the judge has verdicts
@@ -39,68 +183,10 @@ def calibrated(inner: Judge, path: str, *, keep_threshold: bool = False) -> Deci
     if calibration.of == "score" and not getattr(inner, "scores", True):
         raise InputError(
             f"calibration file {path}: it is of scores, and the judge {inner.name!r} gives "
-            f"verdicts without; make one with: trueground judge calibrate FILE --judge {inner.name}"
+            f"verdicts without; {_again(inner.name)}"
         )
     threshold = inner.threshold if keep_threshold else calibration.threshold
-    return Decided(inner, threshold, calibration)
-
-
-class Decided:
-    """A judge with another threshold, or calibrated probabilities; the rest is the inner judge's.
-
-    The score is the inner judge's own score, or its probability where it gives no other. A
-    calibration of verdicts leaves verdicts as they are, and gives them probabilities.
-    """
-
-    def __init__(
-        self, inner: Judge, threshold: float, calibration: CalibrationFile | None = None
-    ) -> None:
-        self.name = inner.name
-        self.basis = basis_of(inner)
-        self.threshold = threshold
-        self.signature = f"{self.basis}|threshold:{threshold}"
-        if calibration is not None:
-            self.signature += f"|calibration:{calibration.digest}"
-        self._by_verdict = calibration is not None and calibration.of == "verdict"
-        self.scores = not self._by_verdict and bool(getattr(inner, "scores", True))
-        self._calibration = calibration
-        self._inner = inner
-
-    def __getattr__(self, name: str) -> Any:
-        """What else the inner judge has: `problem`, `prompts`, `spent`, `close` …"""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._inner, name)
-
-    def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
-        """Return the inner judge's verdicts, decided anew."""
-        verdicts = self._inner.judge(requests)
-        return [self._decided(r, v) for r, v in zip(requests, verdicts, strict=True)]
-
-    def _decided(self, request: JudgeRequest, verdict: Verdict) -> Verdict:
-        if verdict.status is not Status.SCORED:
-            return verdict
-        read = bool(request.claim.strip()) and any(text.strip() for text in request.texts)
-        if self._by_verdict and self._calibration is not None:
-            probability = self._calibration.probability(float(bool(verdict.supported)))
-            return msgspec.structs.replace(verdict, probability=probability if read else 0.0)
-        score = verdict.probability if verdict.score is None else verdict.score
-        if score is None or not read:
-            return verdict  # there is nothing to decide by
-        return self._by_score(verdict, score)
-
-    def _by_score(self, verdict: Verdict, score: float) -> Verdict:
-        supported = score > self.threshold
-        probability = verdict.probability
-        if self._calibration is not None:
-            probability = self._calibration.probability(score)
-        reasons = verdict.reasons
-        if supported != verdict.supported:
-            side = "above" if supported else "not above"
-            reasons = (*reasons, f"score {score:.2f}, {side} {self.threshold:g}")
-        return msgspec.structs.replace(
-            verdict, supported=supported, probability=probability, score=score, reasons=reasons
-        )
+    return CalibratedJudge(inner, threshold, calibration)
 
 
 def with_option(text: str, path: str) -> str:
@@ -115,3 +201,55 @@ def with_option(text: str, path: str) -> str:
             "leave that or --judge-calibration out"
         )
     return replace(given, options={**given.options, "calibration": path}).written
+
+
+class CalibratedJudge:
+    """A judge with another threshold, or calibrated probabilities; the rest is the inner judge's.
+
+    The score is the inner judge's own score, or its probability where it gives no other. A
+    calibration of verdicts leaves verdicts as they are, and gives them probabilities.
+    """
+
+    def __init__(
+        self, inner: Judge, threshold: float, calibration: CalibrationFile | None = None
+    ) -> None:
+        self.name = inner.name
+        self.basis = basis_of(inner)
+        self.threshold = threshold
+        self.signature = sign(self.basis, threshold, calibration)
+        by_verdict = calibration is not None and calibration.of == "verdict"
+        self.scores = not by_verdict and bool(getattr(inner, "scores", True))
+        self._calibration = calibration
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        """What else the inner judge has: `problem`, `prompts`, `spent`, `close` …"""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
+        """Return the inner judge's verdicts, decided anew."""
+        verdicts = self._inner.judge(requests)
+        return [self._decide(r, v) for r, v in zip(requests, verdicts, strict=True)]
+
+    def _decide(self, request: JudgeRequest, verdict: Verdict) -> Verdict:
+        if verdict.status is not Status.SCORED:
+            return verdict
+        calibration = self._calibration
+        read = bool(request.claim.strip()) and any(text.strip() for text in request.texts)
+        if calibration is not None and calibration.of == "verdict":
+            known = calibration.probability(float(bool(verdict.supported)))
+            return msgspec.structs.replace(verdict, probability=known if read else 0.0)
+        score = verdict.probability if verdict.score is None else verdict.score
+        if score is None or not read:
+            return verdict  # there is nothing to decide by
+        supported = score > self.threshold
+        probability = calibration.probability(score) if calibration else verdict.probability
+        reasons = verdict.reasons
+        if supported != verdict.supported:
+            side = "above" if supported else "not above"
+            reasons = (*reasons, f"score {score:.2f}, {side} {self.threshold:g}")
+        return msgspec.structs.replace(
+            verdict, supported=supported, probability=probability, score=score, reasons=reasons
+        )

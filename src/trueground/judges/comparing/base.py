@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from trueground.errors import ProtocolError
-from trueground.judges.once import each_once
+from trueground.judges.base import each_once
 from trueground.types import Comparison, ComparisonRequest, Status
 
 

@@ -9,7 +9,7 @@ from trueground.encoders import pair_scorer
 from trueground.encoders.base import Pair, PairScorer
 from trueground.encoders.options import encoder_options
 from trueground.judges.comparing.encoding import BROKEN, given_or, output_of, shares
-from trueground.judges.windowed import LEAST_ROOM
+from trueground.judges.encoder import LEAST_ROOM
 from trueground.judges.windows import RULE, Span, cut
 from trueground.plugins import PartSpec
 from trueground.types import Comparison, ComparisonRequest, Status

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from trueground.judges.once import each_once
+from trueground.judges.base import each_once
 from trueground.models.asker import Spent
 from trueground.models.prompts import PromptFile
 from trueground.types import Rating, RatingRequest, Status

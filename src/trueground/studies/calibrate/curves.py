@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError
-from trueground.judges.calibration import METHODS
+from trueground.judges.calibrated import METHODS
 from trueground.stats.held_out import Predicted, predicted
 from trueground.stats.logistic import brier, calibration_error, reliability
 from trueground.stats.thresholds import Floats, Mask

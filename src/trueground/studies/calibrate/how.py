@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from trueground.errors import InputError, UsageError, unknown_name
-from trueground.judges.calibration import METHODS
+from trueground.judges.calibrated import METHODS
 from trueground.stats import isotonic, logistic
 from trueground.stats.held_out import Choose
 from trueground.stats.thresholds import (

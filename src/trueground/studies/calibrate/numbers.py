@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground._version import __version__
-from trueground.judges.calibrated import basis_of
-from trueground.judges.calibration import FORMAT
+from trueground.judges.calibrated import FORMAT, basis_of
 from trueground.stats.held_out import HeldOut, folds, held_out
 from trueground.stats.human import Measured, measure_all
 from trueground.stats.share import lower_bound

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import OutputError
-from trueground.judges.calibration import FAMILY
+from trueground.judges.calibrated import FAMILY
 from trueground.runs.directory import write_json
 from trueground.runs.outfile import check_ours, check_out_file
 

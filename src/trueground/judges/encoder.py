@@ -1,0 +1,448 @@
+"""Judges over small models: every claim beside every window of its texts, each pair once.
+
+Judges differ in what their model reads and in what its number means; windows, pairs without
+repeats, the maximum, the threshold and what people are told are the same for all.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.encoders import EncoderOptions, pair_scorer, text_encoder, text_to_text
+from trueground.encoders.base import (
+    Floats,
+    Pair,
+    PairScorer,
+    PartsScorer,
+    TextEncoder,
+    TextToText,
+    Windowed,
+)
+from trueground.encoders.options import encoder_options
+from trueground.errors import UsageError
+from trueground.judges.base import MODELS
+from trueground.judges.calibrated import sign, threshold_of
+from trueground.judges.windows import RULE, Span, cut, heads
+from trueground.net.checkpoints import Wanted, fetch, local_folder, read_config, resolve
+from trueground.plugins import PartSpec
+from trueground.types import JudgeRequest, Status, Verdict
+
+REFERENCE_CODE = "reference-code"
+LEAST_ROOM = 16  # tokens; evidence in smaller pieces says nothing
+# Options of every part over a small model, judge or comparer.
+OPTIONS = (
+    "backend",
+    "batch_rows",
+    "device",
+    "dtype",
+    "file",
+    "revision",
+    "trust_remote_code",
+    "window",
+)
+BI_ENCODER_THRESHOLD = 0.4  # Truly-Ground, appendix A: the highest agreement with people
+CROSS_ENCODER_THRESHOLD = 6.0  # the same: of the raw logit, with the pair (fact, text)
+THRESHOLD = 0.5  # of a probability
+HHEM_REVISION = "hhem-1.0-open"
+# Documents in pieces of 500 words are what it was published with; claim and prompt come to that.
+MINICHECK_WINDOW = 768
+# The parts of a prompt around TEXT and CLAIM, as the models were trained: Honovich et al. 2022
+# (TRUE), Tang et al. 2024 (MiniCheck, with the token that ends a text between the two parts).
+TRUE = ("premise: TEXT hypothesis: CLAIM",)
+MINICHECK = ("predict: TEXT", "CLAIM")
+_PLACE = re.compile("TEXT|CLAIM")
+_ENTAILS = ("entailment", "entails", "entailed", "entail")
+_CONSISTENT = ("consistent", "supported", "factual")
+_SPACE = "\u2581"
+_STEP = 8  # tokens: rooms beside claims of nearly the same length are the same
+_ROWS = 4096
+
+
+class Place(NamedTuple):
+    """A window: its text, and where it stands in which text of the request, if in one."""
+
+    window: str
+    text: int | None
+    span: Span | None
+
+
+class WindowedJudge:
+    """A claim is supported where the best window of any text scores above the threshold.
+
+    `basis` is the signature without threshold and calibration: what scores depend on. `score_name`
+    is what the score is called for people; `probable` says that it is the probability of support,
+    `joins` that the published code reads all texts as one.
+    """
+
+    in_one_process = True
+    score_name = "probability of support"
+    probable = True
+    joins = False
+
+    def __init__(
+        self, given: PartSpec, encoder: Windowed, threshold: float = THRESHOLD, options: str = ""
+    ) -> None:
+        """`threshold` counts where none was given, and `options` change the score."""
+        self.name = given.name
+        self.basis = "|".join(filter(None, (f"{self.name}-1", RULE, encoder.signature, options)))
+        self.threshold, self._calibration = threshold_of(
+            given, self.basis, threshold, self.probable
+        )
+        self.signature = sign(self.basis, self.threshold, self._calibration)
+        self.encoder = encoder
+
+    def rooms(self, claims: Sequence[str]) -> list[int]:
+        """For each claim the tokens that its windows may have; 0 or less where it does not fit."""
+        free = self.encoder.window - self.encoder.specials
+        return _rooms_beside(free, self.encoder.lengths(claims))
+
+    def fitting(self, pairs: list[Pair]) -> list[Pair]:
+        """The (claim, window) that the model can read without losing a part of the claim.
+
+        All: two texts are counted apart and put side by side.
+        """
+        return pairs
+
+    def scores(self, pairs: Sequence[Pair]) -> Floats:
+        """One score for each (claim, window), shape (n,); all pairs are different, and fit."""
+        raise NotImplementedError
+
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
+        """Return one verdict for each request; equal windows beside equal claims are read once."""
+        claims = list(dict.fromkeys(r.claim for r in requests if r.claim.strip()))
+        rooms = dict(zip(claims, self.rooms(claims), strict=True)) if claims else {}
+        places = self._places(requests, [rooms.get(request.claim, 0) for request in requests])
+        pairs = [
+            [(request.claim, place.window) for place in own]
+            for request, own in zip(requests, places, strict=True)
+        ]
+        unique = list(dict.fromkeys(pair for own in pairs for pair in own))
+        read = self.fitting(unique) if unique else []
+        scores = dict(zip(read, self.scores(read).tolist(), strict=True)) if read else {}
+        return [
+            self._verdict(own, [scores[pair] for pair in asked])
+            if asked and all(pair in scores for pair in asked)
+            else self._verdict_unread(request, rooms)
+            for request, own, asked in zip(requests, places, pairs, strict=True)
+        ]
+
+    @property
+    def problem(self) -> str | None:
+        """Why results were no longer kept on disk; None where they were."""
+        return getattr(self.encoder, "problem", None)
+
+    def close(self) -> None:
+        """Give the model's memory back; a later request loads it again."""
+        self.encoder.close()
+
+    def _places(self, requests: Sequence[JudgeRequest], rooms: Sequence[int]) -> list[list[Place]]:
+        """The windows of each request; none where it cannot be read."""
+        asked = []
+        whole: list[tuple[str, int]] = []
+        cut_off: list[tuple[str, int]] = []
+        for request, room in zip(requests, rooms, strict=True):
+            own = [(number, text) for number, text in enumerate(request.texts) if text.strip()]
+            own = own if room >= LEAST_ROOM else []
+            published = request.variant == REFERENCE_CODE
+            if not (published and self.joins):
+                (cut_off if published else whole).extend((text, room) for _, text in own)
+            asked.append((own, room, published))
+        windows = cut(whole, self.encoder.lengths) if whole else {}
+        first = heads(cut_off, self.encoder.lengths) if cut_off else {}
+        places = []
+        for own, room, published in asked:
+            if published and self.joins:
+                # All texts as one, which the encoder cuts off at its window.
+                number = own[0][0] if len(own) == 1 else None
+                joined = "\n".join(text for _, text in own)
+                places.append([Place(joined, number, None)] if own else [])
+                continue
+            places.append(
+                [
+                    Place(text[slice(*span)], number, span)
+                    for number, text in own
+                    for span in ([first[text, room]] if published else windows[text, room])
+                ]
+            )
+        return places
+
+    def _verdict(self, places: Sequence[Place], scores: Sequence[float]) -> Verdict:
+        """The verdict of the best window, the first of equals."""
+        if not all(map(math.isfinite, scores)):
+            broken = ("the model gave no finite score: its weights or its arithmetic are broken",)
+            return Verdict(status=Status.ERROR, reasons=broken)
+        score = max(scores)
+        best = places[scores.index(score)]
+        supported = score > self.threshold
+        start, end = best.span or (None, None)
+        side = "above" if supported else "not above"
+        what = "this text" if best.text is not None else "the texts together"
+        reason = f"{self.score_name} {score:.2f} with {what}, {side} {self.threshold:g}"
+        probability = score if self.probable else None
+        if self._calibration is not None:
+            probability = self._calibration.probability(score)
+        return Verdict(
+            supported,
+            probability,
+            text=best.text,
+            start=start,
+            end=end,
+            reasons=(reason,),
+            score=score,
+        )
+
+    def _verdict_unread(self, request: JudgeRequest, rooms: dict[str, int]) -> Verdict:
+        """The verdict on a request with nothing to read, or with something that does not fit."""
+        probability = 0.0 if self.probable or self._calibration is not None else None
+        if not request.claim.strip():
+            return Verdict(False, probability, reasons=("the claim has no words",))
+        if not any(text.strip() for text in request.texts):
+            return Verdict(False, probability, reasons=("no context",))
+        window = self.encoder.window
+        reason = f"the claim is longer than the model's window of {window} tokens"
+        if rooms[request.claim] >= LEAST_ROOM:
+            reason = (
+                f"a passage and the claim together exceed the model's window of {window} tokens"
+            )
+        elif rooms[request.claim] > 0:
+            reason = (
+                f"the claim takes so much of the model's window of {window} tokens that fewer "
+                f"than {LEAST_ROOM} are left for evidence"
+            )
+        return Verdict(status=Status.TOO_LONG, reasons=(reason,))
+
+
+class BiEncoderJudge(WindowedJudge):
+    """Claims and windows each have a vector, computed once; the score is their cosine."""
+
+    score_name = "similarity"
+    probable = False
+    joins = True
+    encoder: TextEncoder
+
+    def rooms(self, claims: Sequence[str]) -> list[int]:
+        """A window stands by itself, and so does the claim."""
+        room = self.encoder.window - self.encoder.specials
+        return [room if length <= room else 0 for length in self.encoder.lengths(claims)]
+
+    def scores(self, pairs: Sequence[Pair]) -> Floats:
+        """Cosines, shape (n,)."""
+        rows: dict[str, int] = {}
+        for text in (text for pair in pairs for text in pair):
+            rows.setdefault(text, len(rows))
+        vectors = self.encoder.encode(list(rows))
+        places = np.array([(rows[claim], rows[window]) for claim, window in pairs])
+        scores = np.empty(len(pairs), np.float32)
+        for low in range(0, len(pairs), _ROWS):
+            left, right = vectors[places[low : low + _ROWS].T].astype(np.float64)
+            # Not a matrix product: its last digit depends on how many rows there are.
+            scores[low : low + _ROWS] = (left * right).sum(axis=1)
+        return scores
+
+
+class CrossEncoderJudge(WindowedJudge):
+    """The one raw logit of a ranking model for the pair (claim, window)."""
+
+    score_name = "relevance"
+    probable = False
+    joins = True
+    encoder: PairScorer
+
+    def scores(self, pairs: Sequence[Pair]) -> Floats:
+        """Raw logits, shape (n,)."""
+        return self.encoder.scores(pairs)[:, 0]
+
+
+class ClassifierJudge(WindowedJudge):
+    """The probability of one label for the pair (window, claim): premise first.
+
+    Softmax over the outputs, or the logistic function of a single one.
+    """
+
+    encoder: PairScorer
+
+    def __init__(self, given: PartSpec, encoder: PairScorer, label: str) -> None:
+        super().__init__(given, encoder, options=f"label:{label}")
+        self._column = encoder.labels.index(label)
+
+    def scores(self, pairs: Sequence[Pair]) -> Floats:
+        """Probabilities, shape (n,)."""
+        logits = self.encoder.scores([(window, claim) for claim, window in pairs])
+        if logits.shape[1] == 1:
+            logits = np.hstack([np.zeros_like(logits), logits])
+            return softmax_column(logits, 1).astype(np.float32)
+        return softmax_column(logits, self._column).astype(np.float32)
+
+
+class PromptedJudge(WindowedJudge):
+    """The probability that a sequence-to-sequence model answers a prompt with "1", not "0"."""
+
+    encoder: TextToText
+
+    def __init__(self, given: PartSpec, encoder: TextToText, prompt: tuple[str, ...]) -> None:
+        super().__init__(given, encoder)
+        self._prompt = prompt
+        self._words = ("0", "1")
+        try:
+            encoder.first_token((), self._words)
+        except UsageError:
+            # T5's vocabulary has "1" at the beginning of a word, but writes "0" as a space and a
+            # digit: the published models are read at the space. UsageError where that is not so.
+            self._words = (_SPACE, "1")
+            encoder.first_token((), self._words)
+
+    def rooms(self, claims: Sequence[str]) -> list[int]:
+        """What prompt and claim leave of the window."""
+        filled = [self._fill(claim, "") for claim in claims]
+        return _rooms_beside(self.encoder.window, self.encoder.prompt_lengths(filled))
+
+    def fitting(self, pairs: list[Pair]) -> list[Pair]:
+        """Those whose prompt fits: the claim stands at its end, where it would be cut off."""
+        lengths = self.encoder.prompt_lengths([self._fill(*pair) for pair in pairs])
+        window = self.encoder.window
+        return [pair for pair, n in zip(pairs, lengths, strict=True) if n <= window]
+
+    def scores(self, pairs: Sequence[Pair]) -> Floats:
+        """Probabilities, shape (n,)."""
+        logits = self.encoder.first_token([self._fill(*pair) for pair in pairs], self._words)
+        return softmax_column(logits, 1).astype(np.float32)
+
+    def _fill(self, claim: str, text: str) -> tuple[str, ...]:
+        values = {"TEXT": text, "CLAIM": claim}
+        return tuple(_PLACE.sub(lambda place: values[place[0]], part) for part in self._prompt)
+
+
+def bi_encoder(given: PartSpec) -> WindowedJudge:
+    """The judge `bi-encoder:MODEL(…)`."""
+    _check_options(given)
+    encoder = text_encoder(_model_of(given), encoder_options(given))
+    return BiEncoderJudge(given, encoder, BI_ENCODER_THRESHOLD)
+
+
+def cross_encoder(given: PartSpec) -> WindowedJudge:
+    """The judge `cross-encoder:MODEL(…)`. UsageError for a model with several outputs."""
+    _check_options(given)
+    model = _model_of(given)
+    encoder = pair_scorer(model, encoder_options(given))
+    if len(encoder.labels) != 1:
+        raise UsageError(
+            f"cross-encoder:{model} has {len(encoder.labels)} outputs ({', '.join(encoder.labels)}"
+            f"); expected one. For a classifier of entailment write nli:{model}"
+        )
+    return CrossEncoderJudge(given, encoder, CROSS_ENCODER_THRESHOLD)
+
+
+def nli(given: PartSpec) -> WindowedJudge:
+    """A model of entailment: a classifier with such a label, or a T5 that was trained as TRUE's."""
+    _check_options(given, "label")
+    model, options = _model_of(given), encoder_options(given)
+    # A sequence-to-sequence model, and no classifier built on one.
+    kinds = _read_config(model, options).get("architectures") or ()
+    if not any(str(kind).endswith("ForConditionalGeneration") for kind in kinds):
+        return _classifier(given, model, options, _ENTAILS)
+    if "label" in given.options:
+        raise given.refused("label", f"none: {model} answers with words")
+    return PromptedJudge(given, text_to_text(model, options), TRUE)
+
+
+def minicheck(given: PartSpec) -> WindowedJudge:
+    """MiniCheck's Flan-T5: trained on claims beside whole documents."""
+    _check_options(given)
+    options = encoder_options(given)
+    options = replace(options, window=options.window or MINICHECK_WINDOW)
+    return PromptedJudge(given, text_to_text(_model_of(given), options), MINICHECK)
+
+
+def hhem(given: PartSpec) -> WindowedJudge:
+    """Vectara's hallucination model: one output, or two of which one means consistent.
+
+    The default is its version 1.0. UsageError for 2.1: a prompt in one text, read by code of its
+    own, which is not run here.
+    """
+    _check_options(given, "label")
+    model, options = _model_of(given), encoder_options(given)
+    if model == MODELS["hhem"] and options.revision is None:
+        options = replace(options, revision=HHEM_REVISION)
+    if str(_read_config(model, options).get("model_type")).startswith("HHEMv2"):
+        raise UsageError(
+            f"hhem:{model} is version 2.1, which only runs by code that comes with its weights; "
+            f"that is not done here. Use revision={HHEM_REVISION}, or nli:MODEL with a model of "
+            "entailment"
+        )
+    return _classifier(given, model, options, _CONSISTENT)
+
+
+def find_output(
+    given: PartSpec,
+    scorer: PairScorer | PartsScorer,
+    wanted: Sequence[str],
+    default: str | None,
+    expected: str,
+    hint: str,
+) -> str:
+    """The label of the output that is meant: of `label=`, else the only one with a wanted name,
+    else `default`. UsageError where there is none; it ends with what is `expected` and a `hint`.
+    """
+    labels = scorer.labels
+    if "label" in given.options:
+        label = given.options["label"].lower()  # labels are read in lower case
+        if label not in labels:
+            raise given.refused("label", f"one of {', '.join(labels)}")
+        return label
+    matching = [label for label in labels if label in wanted]
+    if len(matching) == 1 or default is not None:
+        return matching[0] if len(matching) == 1 else str(default)
+    raise UsageError(
+        f"{given.name}:{scorer.name} has the outputs {', '.join(labels)}; expected {expected} "
+        f"named {' or '.join(wanted)}. {hint}"
+    )
+
+
+def softmax_column(logits: Floats, column: int) -> NDArray[np.float64]:
+    """Softmax over the columns of logits (n, outputs): the shares of one column, shape (n,)."""
+    numbers = logits.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # what is not finite stays so, and is told
+        powers = np.exp(numbers - numbers.max(axis=1, keepdims=True))
+    shares: NDArray[np.float64] = powers[:, column] / powers.sum(axis=1)
+    return shares
+
+
+def _classifier(
+    given: PartSpec, model: str, options: EncoderOptions, wanted: Sequence[str]
+) -> WindowedJudge:
+    scorer = pair_scorer(model, options)
+    single = len(scorer.labels) == 1
+    default = scorer.labels[0] if single and given.name == "hhem" else None
+    hint = "Say which one means support with label=NAME"
+    hint += f", or write cross-encoder:{scorer.name}" if single else ""
+    return ClassifierJudge(given, scorer, find_output(given, scorer, wanted, default, "one", hint))
+
+
+def _read_config(model: str, options: EncoderOptions) -> dict[str, Any]:
+    """The model's config.json. InputError where there is no such model."""
+    wanted = Wanted(model, what="an encoder", extra="onnx", revision=options.revision)
+    folder = local_folder(wanted) or fetch(wanted, resolve(wanted), ["config.json"])
+    return read_config(wanted, folder)
+
+
+def _check_options(given: PartSpec, *more: str) -> None:
+    given.check((*OPTIONS, "calibration", "threshold", *more))
+
+
+def _model_of(given: PartSpec) -> str:
+    return given.model or MODELS[given.name]
+
+
+def _rooms_beside(free: int, lengths: Sequence[int]) -> list[int]:
+    """What each of these lengths leaves of the free tokens, rounded down to steps.
+
+    A few tokens are kept back, because two texts side by side can take more than each alone.
+    """
+    return [free - (length // _STEP + 1) * _STEP for length in lengths]
