@@ -357,7 +357,7 @@ def test_sets_without_the_label_or_of_one_kind_are_told(tmp_path: Path) -> None:
         (rows(), {"threshold": 2.0}, UsageError, "threshold=2.0"),
         (rows(), {"resamples": 0}, UsageError, "resamples=0"),
         (rows(), {"worst": -1}, UsageError, "worst=-1"),
-        (rows(), {"fast": True}, UsageError, "unknown setting 'fast'"),
+        (rows(), {"fast": True}, TypeError, "unexpected keyword argument 'fast'"),
         (rows(), {"pairs": True, "ordinal": True}, UsageError, "ordinal is for labels"),
         (rows(), {"judge": "lexcial"}, UsageError, "Did you mean 'lexical'"),
         ([*rows(), {"id": "x"}], {}, BadRowsError, "response"),
@@ -432,11 +432,11 @@ def test_single_files(tmp_path: Path) -> None:
 def test_metrics_beyond_one_have_no_default_threshold() -> None:
     """A rating from 1 to 5 is held against labels by its best threshold."""
     from trueground.studies.labelled.rule import LabelRule
-    from trueground.studies.validate.numbers import Manner
+    from trueground.studies.validate.measures import MeasureSettings
 
-    manner = Manner(LabelRule("faithful"), resamples=20)
+    settings = MeasureSettings(LabelRule("faithful"), resamples=20)
     scores = {"fluency": np.array([1.0, 2, 4, 5, math.nan]), "f1": np.array([0, 0.2, 0.6, 1, 1])}
-    found = manner.measured(scores, np.array([0.0, 0, 1, 1, 1]), None)
+    found = settings.measure(scores, np.array([0.0, 0, 1, 1, 1]), None)
     assert found["fluency"].estimates["balanced_accuracy"].value is None
     assert found["fluency"].estimates["balanced_accuracy_best"].value == 1.0
     assert found["fluency"].reliability is None
@@ -566,10 +566,3 @@ def test_the_number_of_workers_is_that_of_threads_too(monkeypatch: pytest.Monkey
     monkeypatch.setattr(resampling, "ThreadPoolExecutor", no_pool)
     monkeypatch.setattr(resampling, "_WORTH_THREADS", 0)
     validate(many("a", 20), metrics="k_precision,support", workers=1, **FAST)
-
-
-def test_the_keywords_are_the_settings() -> None:
-    from trueground.studies.validate.settings import Given, Settings
-
-    given = {name: hint.__forward_arg__ for name, hint in Given.__annotations__.items()}
-    assert given == Settings.__annotations__

@@ -93,6 +93,11 @@ class LabelledSet:
         """Clusters among them; None where no record names a group."""
         return len(np.unique(self.clusters)) if self.grouped else None
 
+    @property
+    def grouping(self) -> Ints | None:
+        """The clusters; None where no record names a group."""
+        return self.clusters if self.grouped else None
+
 
 def named(source: Any) -> list[tuple[Any, str]]:
     """Each source and a name for it, unlike all others. UsageError: a path twice."""

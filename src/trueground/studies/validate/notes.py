@@ -1,91 +1,83 @@
-"""What to tell beside the numbers: metrics without scores, labels of one kind, shared groups."""
+"""What stands beside the numbers: notes on metrics and sets, and what papers print."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from trueground.errors import UsageError
+from trueground.benchmarks.published import PublishedNumber, PublishedTable, published
+from trueground.benchmarks.registry import all_benchmarks
+from trueground.errors import InputError, UsageError
 from trueground.metrics.registry import parse_spec
 from trueground.plugins import split_key
 from trueground.studies.labelled.rule import LabelRule
 from trueground.studies.labelled.sets import LabelledSet
-from trueground.studies.validate.scored import ScoredSet
+
+PaperRow = dict[str, Any]
+_RATES = {"false_negatives": "false_negative_rate", "false_positives": "false_positive_rate"}
 
 
-@dataclass
-class Unscored:
-    """Metrics without any score in a set.
+def lower_is_better(higher_is_better: Mapping[str, bool]) -> list[str]:
+    """A note on each metric of which less is better."""
+    return [
+        f"{key}: less is better, so it is turned round (1 − x) before it is measured"
+        for key, higher in higher_is_better.items()
+        if not higher
+    ]
 
-    Of metrics that were `named` every such set is told, of the default ones only those that have a
-    score in no set at all.
+
+def format_unscored(
+    unscored: Mapping[str, Sequence[tuple[str, str]]], sets: int, named: bool
+) -> list[str]:
+    """One note for all metrics without any score of which the same is to be said.
+
+    `unscored` has for each metric the sets in which it has no score, and why. Of metrics that were
+    `named` every such set is told, of the default ones only those that no set scores.
     """
-
-    named: bool
-    sets: int = 0
-    _found: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-
-    def check(self, one: ScoredSet) -> None:
-        """Find them in a set, with why."""
-        self.sets += 1
-        for key in one.scores:
-            reasons = one.unscored(key)
-            if sum(reasons.values()) == one.set.n:
-                self._found.setdefault(key, []).append((one.set.name, ", ".join(reasons)))
-
-    def notes(self) -> list[str]:
-        """One line for all metrics of which the same is to be told."""
-        lines: dict[tuple[str, str], list[str]] = {}
-        for key, found in self._found.items():
-            if self.named or len(found) == self.sets:
-                names = ", ".join(name for name, _ in found)
-                every = len(found) == self.sets > 3
-                where = f" of any of {self.sets} sets" if every else f" of {names}"
-                reasons = ", ".join(dict.fromkeys(reason for _, reason in found))
-                lines.setdefault((where, reasons), []).append(key)
-        return [
-            f"no score on any item{where} ({reasons}): {', '.join(keys)}{_next_step(reasons, keys)}"
-            for (where, reasons), keys in lines.items()
-        ]
+    lines: dict[tuple[str, str], list[str]] = {}
+    for key, without in unscored.items():
+        if named or len(without) == sets:
+            names = ", ".join(name for name, _ in without)
+            where = f" of any of {sets} sets" if len(without) == sets > 3 else f" of {names}"
+            reasons = ", ".join(dict.fromkeys(reason for _, reason in without))
+            lines.setdefault((where, reasons), []).append(key)
+    return [
+        f"no score on any item{where} ({reasons}): {', '.join(keys)}{_next_step(reasons, keys)}"
+        for (where, reasons), keys in lines.items()
+    ]
 
 
 def _next_step(reasons: str, keys: Sequence[str]) -> str:
     """What to do where fields are missing; nothing where it is something else."""
     if "missing_field" not in reasons:
         return ""
-    fields = dict.fromkeys(need for key in keys for need in _needs(key))
+    fields: dict[str, None] = {}
+    for key in keys:
+        try:
+            fields |= dict.fromkeys(parse_spec(split_key(key).spec).needs)
+        except UsageError:  # a metric of a run that is not known here
+            continue
     which = f" (needed: {', '.join(fields)})" if fields else ""
     return f"; fill in the missing fields{which}, name their columns with --map, or leave it out"
 
 
-def _needs(key: str) -> tuple[str, ...]:
-    """The record fields that a metric needs; none of a metric that is not known here."""
-    try:
-        return parse_spec(split_key(key).spec).needs
-    except UsageError:
-        return ()
-
-
-def one_grade(one: LabelledSet, rule: LabelRule) -> str | None:
-    """The note on a set whose grades all lie on one side of the limit; None for any other."""
+def one_kind(one: LabelledSet, rule: LabelRule) -> list[str]:
+    """The note on a set whose labels are all positive, or all negative; none for any other."""
     if one.positives not in (0, one.n):
-        return None
+        return []
+    if not rule.ordinal:
+        kind = "positive" if one.positives else "negative"
+        return [
+            f"{one.name}: all {one.n:,} labels are {kind}, so most measures are undefined there"
+        ]
     side = "above" if one.positives else "not above"
-    return (
+    return [
         f"{one.name}: labels run from {one.labels.min():g} to {one.labels.max():g}, and all "
         f"{one.n:,} are {side} --positive-above {rule.positive_above:g}, so what needs positives "
         "and negatives is undefined there; choose another limit with --positive-above"
-    )
-
-
-def one_kind(one: LabelledSet) -> str | None:
-    """The note on a set whose labels are all positive, or all negative; None for any other."""
-    if one.positives not in (0, one.n):
-        return None
-    kind = "positive" if one.positives else "negative"
-    return f"{one.name}: all {one.n:,} labels are {kind}, so most measures are undefined there"
+    ]
 
 
 def shared_groups(sets: Sequence[LabelledSet]) -> list[str]:
@@ -93,9 +85,8 @@ def shared_groups(sets: Sequence[LabelledSet]) -> list[str]:
     grouped = [one for one in sets if one.grouped]
     if len(grouped) < 2:
         return []
-    groups, counts = np.unique(
-        np.concatenate([np.unique(one.clusters) for one in grouped]), return_counts=True
-    )
+    of_sets = [np.unique(one.clusters) for one in grouped]
+    groups, counts = np.unique(np.concatenate(of_sets), return_counts=True)
     several = groups[counts > 1]
     if not len(several):
         return []
@@ -104,3 +95,86 @@ def shared_groups(sets: Sequence[LabelledSet]) -> list[str]:
         f"{len(several):,} groups stand in more than one set ({', '.join(names)}). Means over sets "
         "take the sets as independent, so their intervals may be too narrow"
     ]
+
+
+def published_tables(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tables that papers print of the label of a validation, row by row.
+
+    A row is a metric as the paper names it, with the paper's numbers by measure, and under `here`
+    the same numbers of the validation's metric `key` (None: it has none). Of several sets the
+    numbers here are means over sets; those by label are told of a single set alone.
+
+    InputError: no paper prints anything of this label.
+    """
+    printed = [(name, table) for name in all_benchmarks() for table in published(name)]
+    tables = [
+        {"benchmark": name, "id": one.id, "place": one.place, "source": one.source, "rows": rows}
+        for name, one in printed
+        if (rows := list(_paper_rows(one, raw)))
+    ]
+    if not tables:
+        known = {table.of_label for _, table in printed} - {""}
+        raise InputError(
+            f"no paper prints agreement with the label {raw['label']!r}; expected one of "
+            f"{', '.join(sorted(known))}. Leave --with-published out"
+        )
+    return tables
+
+
+def _paper_rows(table: PublishedTable, raw: Mapping[str, Any]) -> Iterator[PaperRow]:
+    for number in table.numbers:
+        if raw["label"] in (number.of_label, table.of_label):
+            yield _number_row(number, raw)
+    if table.of_label != raw["label"]:
+        return
+    for score in table.scores:
+        name = f"{score.metric} of {score.printed or score.model}"
+        yield _paper_row(None, name, None, {"value": score.value}, {})
+    for one in table.correlations:
+        key = _find_metric(raw, one.metric)
+        paper = {"spearman": one.spearman, "kendall": one.kendall}
+        yield _paper_row(key, one.printed or one.metric, one.judge, paper, _means(raw, key))
+    for each in table.distributions:
+        key = _find_metric(raw, each.metric)
+        paper = {"mean": each.mean, "median": each.median, "sd": each.sd}
+        name = f"{each.printed or each.metric}, label {each.label}"
+        yield _paper_row(key, name, each.judge, paper, _by_label(raw, key, each.label))
+
+
+def _number_row(number: PublishedNumber, raw: Mapping[str, Any]) -> PaperRow:
+    """A rate of errors stands beside ours; any other number by itself."""
+    *_, kind, metric = ("", *number.name.split("."))
+    if kind not in _RATES:
+        return _paper_row(None, number.name, None, {"value": number.value}, {})
+    key = _find_metric(raw, metric)
+    return _paper_row(key, metric, None, {_RATES[kind]: number.value}, _means(raw, key))
+
+
+def _paper_row(
+    key: str | None,
+    name: str,
+    judge: str | None,
+    paper: Mapping[str, float],
+    here: Mapping[str, float | None],
+) -> PaperRow:
+    own = {measure: here.get(measure) for measure in paper}
+    return {"metric": key, "name": name, "judge": judge, "paper": dict(paper), "here": own}
+
+
+def _find_metric(raw: Mapping[str, Any], metric: str) -> str | None:
+    """The validation's metric of that name: plain, or the first with options or another judge."""
+    near = [key for key in raw["mean"] if key.partition("@")[0].partition("(")[0] == metric]
+    return metric if metric in near else next(iter(near), None)
+
+
+def _means(raw: Mapping[str, Any], key: str | None) -> dict[str, float | None]:
+    return {} if key is None else {name: one["value"] for name, one in raw["mean"][key].items()}
+
+
+def _by_label(raw: Mapping[str, Any], key: str | None, label: int) -> dict[str, float | None]:
+    if key is None or len(raw["sets"]) != 1:
+        return {}
+    for one in raw["sets"][0]["metrics"][key]["by_label"]:
+        if one["label"] == label:
+            return {name: one[name]["value"] for name in ("mean", "median", "sd")}
+    return {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -14,23 +14,21 @@ from trueground.evaluate.stream import Stream
 from trueground.evaluate.work import Progress
 from trueground.stats.human import Preferences, mean_of_preferences, preferences
 from trueground.studies.labelled.sets import LabelledSet, LabelledSets
-from trueground.studies.validate.numbers import Manner, turn
-from trueground.studies.validate.people import preference_ceiling_of
+from trueground.studies.validate.measures import MeasureSettings, ceiling_of, turn
 from trueground.types import Record
 
-Floats = NDArray[np.float64]
 LABEL = "preference"
 OTHER = "response_b"
 NO_OTHER = "no_response_b"
 
 
-def lacks(record: Record) -> str | None:
+def why_no_pair(record: Record) -> str | None:
     """Why a record is no pair, if it is none."""
     return None if isinstance((record.meta or {}).get(OTHER), str) else NO_OTHER
 
 
 def check_pairs(sets: LabelledSets, stream: Stream | None) -> Stream:
-    """Who scores them. InputError: a finished run, which has scores of one response only."""
+    """The stream that scores them. InputError: a finished run has scores of one response only."""
     runs = [one.path for one in sets.sets if one.run is not None]
     if runs or stream is None:
         raise InputError(
@@ -43,74 +41,56 @@ def check_pairs(sets: LabelledSets, stream: Stream | None) -> Stream:
 def score_pairs(
     sets: LabelledSets,
     stream: Stream,
-    manner: Manner,
+    settings: MeasureSettings,
     workers: int | None,
     progress: Progress,
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The entry of each set, how far the metric prefers what people prefer; the means over sets."""
-    total, done = 2 * sets.n, 0
+    total, done, keys = 2 * sets.n, 0, stream.keys
     entries: list[dict[str, Any]] = []
-    found: dict[str, list[Preferences]] = {}
-    scored = stream.scored(_both(sets), total, workers)
+    over: dict[str, list[Preferences]] = {}
+    batches = stream.scored(_both_responses(sets), total, workers)
     for one in sets.sets:
-        parts: list[Floats] = []
+        parts: list[NDArray[np.float64]] = []
         while sum(map(len, parts)) < 2 * one.n:
-            part = next(scored)
-            parts.append(part.values[:, : len(stream.keys)])
-            done += part.n
+            batch = next(batches)
+            parts.append(batch.values[:, : len(keys)])
+            done += batch.n
             progress("score", done, total)
-        values = np.concatenate(parts)
-        measured = _measured(one, stream.keys, values[0::2], values[1::2], manner)
-        entries.append(_entry(one, measured, manner))
-        for key, told in measured.items():
-            found.setdefault(key, []).append(told)
-    means = {key: mean_of_preferences(told, manner.level) for key, told in found.items()}
-    raw = {key: {name: mean.raw() for name, mean in told.items()} for key, told in means.items()}
-    return entries, raw
+        values = np.concatenate(parts)  # rows: response A and response B of each record in turn
+        measured = {}
+        for i, key in enumerate(keys):
+            both = np.concatenate([values[0::2, i], values[1::2, i]])
+            if not np.isnan(both).all():
+                turned = turn(key, both)
+                measured[key] = preferences(
+                    turned[: one.n] - turned[one.n :], one.labels, one.grouping, **settings.draws
+                )
+                over.setdefault(key, []).append(measured[key])
+        entries.append(_entry(one, measured, settings))
+    means = {key: mean_of_preferences(each, settings.level) for key, each in over.items()}
+    return entries, {
+        key: {name: mean.raw() for name, mean in of_metric.items()}
+        for key, of_metric in means.items()
+    }
 
 
-def _both(sets: LabelledSets) -> Iterator[list[Record]]:
+def _both_responses(sets: LabelledSets) -> Iterator[list[Record]]:
     """Response A and response B of each record in turn."""
     for one in sets.sets:
         for batch in sets.batches(one):
-            pairs = [_two(record) for record, _ in batch]
-            if pairs:
-                yield [record for pair in pairs for record in pair]
+            both = []
+            for record, _ in batch:
+                other = (record.meta or {})[OTHER]
+                second = msgspec.structs.replace(record, response=other, response_facts=None)
+                both += [record, second]
+            if both:
+                yield both
 
 
-def _two(record: Record) -> tuple[Record, Record]:
-    response = (record.meta or {})[OTHER]
-    other = msgspec.structs.replace(record, response=response, response_facts=None)
-    return record, other
-
-
-def _measured(
-    one: LabelledSet, keys: Sequence[str], first: Floats, second: Floats, manner: Manner
-) -> dict[str, Preferences]:
-    """`first` and `second` (n, metrics) are the scores of the responses A and B."""
-    found = {}
-    for i, key in enumerate(keys):
-        both = np.concatenate([first[:, i], second[:, i]])
-        if np.isnan(both).all():
-            continue
-        turned = turn(key, both)
-        found[key] = preferences(
-            turned[: one.n] - turned[one.n :],
-            one.labels,
-            one.clusters if one.grouped else None,
-            resamples=manner.resamples,
-            seed=manner.seed,
-            level=manner.level,
-            workers=manner.workers,
-        )
-    return found
-
-
-def _entry(one: LabelledSet, found: dict[str, Preferences], manner: Manner) -> dict[str, Any]:
-    metrics = {
-        key: {name: estimate.raw() for name, estimate in told.estimates.items()}
-        for key, told in found.items()
-    }
+def _entry(
+    one: LabelledSet, measured: dict[str, Preferences], settings: MeasureSettings
+) -> dict[str, Any]:
     return {
         "set": one.name,
         "path": one.path,
@@ -121,7 +101,10 @@ def _entry(one: LabelledSet, found: dict[str, Preferences], manner: Manner) -> d
         "groups": one.groups,
         "annotators": len(one.votes.annotators) or 1,
         "unused": dict(sorted(one.unused.items())),
-        "metrics": metrics,
-        "scored": {key: {"n": t.n, "metric_ties": t.metric_ties} for key, t in found.items()},
-        "ceiling": preference_ceiling_of(one, manner),
+        "metrics": {
+            key: {name: estimate.raw() for name, estimate in of_metric.estimates.items()}
+            for key, of_metric in measured.items()
+        },
+        "scored": {key: {"n": m.n, "metric_ties": m.metric_ties} for key, m in measured.items()},
+        "ceiling": ceiling_of(one, settings, pairs=True),
     }

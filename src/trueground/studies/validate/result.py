@@ -1,20 +1,28 @@
-"""What a validation found, and the folder or file that it is written to."""
+"""The result of a validation, and the folder or file that it is written to."""
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from trueground.errors import OutputError, UsageError
+from trueground._version import __version__
+from trueground.errors import OutputError, RunInterrupted, UsageError
 from trueground.net.files import made, missing, remove_empty
 from trueground.runs.directory import MANIFEST, replacing, safe_name, write_error, write_json
 from trueground.runs.outfile import check_ours, check_out_file, check_page_file
+
+if TYPE_CHECKING:
+    from trueground.evaluate.parts import Parts
+    from trueground.studies.labelled.sets import LabelledSet
 
 FORMAT = "trueground-validation-1"
 VALIDATION = "validation.json"
@@ -49,81 +57,74 @@ class Validation:
 
         UsageError: an unknown set, metric or measure.
         """
-        if of is None:
-            found = self.raw["mean"]
-        else:
+        metrics = self.raw["mean"]
+        if of is not None:
             pairs = {one["set"]: one for one in self.raw["preferences"] or ()}
             sets = {one["name"]: one for one in self.raw["sets"]} | pairs
             if of not in sets:
                 raise UsageError(f"no set {of!r}; there are {', '.join(sets)}")
             entries = sets[of]["metrics"].items()
-            found = {key: entry.get("measures", entry) for key, entry in entries}
-        if metric not in found:
-            raise UsageError(f"no metric {metric!r} there; there are {', '.join(found)}")
+            metrics = {key: entry.get("measures", entry) for key, entry in entries}
+        if metric not in metrics:
+            raise UsageError(f"no metric {metric!r} there; there are {', '.join(metrics)}")
         measure = measure or ("sign_agreement" if self.raw["preferences"] else "auroc")
-        if measure not in self._measures:
-            raise UsageError(f"no measure {measure!r}; there are {', '.join(self._measures)}")
-        told = found[metric].get(measure)
-        return None if told is None else told["value"]
-
-    @property
-    def _measures(self) -> list[str]:
-        return list(dict.fromkeys(name for found in self.raw["mean"].values() for name in found))
+        known = dict.fromkeys(name for one in self.raw["mean"].values() for name in one)
+        if measure not in known:
+            raise UsageError(f"no measure {measure!r}; there are {', '.join(known)}")
+        estimate = metrics[metric].get(measure)
+        return None if estimate is None else estimate["value"]
 
     def to_json(self) -> bytes:
         """`raw` as indented JSON; the same bytes for the same input, options and seed."""
         return orjson.dumps(self.raw, option=orjson.OPT_INDENT_2) + b"\n"
 
 
-@dataclass
-class Out:
-    """Where a validation goes: a folder, a JSON file, or a page. Seen before any work is done.
+class ValidationOutput:
+    """Where a validation goes: a folder, a JSON file, or a page. Checked before any work is done.
 
-    OutputError: a folder that is not empty, another's file, a path that cannot be written.
+    UsageError: another kind of file. OutputError: a folder that is not empty, another's file, a
+    path that cannot be written.
     """
 
-    path: Path
-    overwrite: bool = False
-    folder: bool = field(init=False)
-    _made: list[Path] = field(init=False, default_factory=list)
-
-    def __post_init__(self) -> None:
-        suffix = self.path.suffix.lower()
-        self.folder = self.path.is_dir() or suffix not in (".json", ".html")
-        if self.folder:
-            if not self.path.is_dir() and _OTHER_FILE.fullmatch(suffix):
+    def __init__(self, path: Path, overwrite: bool = False) -> None:
+        self.path = path
+        suffix = path.suffix.lower()
+        self._folder = path.is_dir() or suffix not in (".json", ".html")
+        self._created: list[Path] = []
+        if self._folder:
+            if not path.is_dir() and _OTHER_FILE.fullmatch(suffix):
                 raise UsageError(
-                    f"--out {self.path}: {suffix} is no kind of file that is written; name a "
+                    f"--out {path}: {suffix} is no kind of file that is written; name a "
                     "folder, FILE.json or FILE.html"
                 )
-            self._check_folder()
-            return
-        if suffix == ".html":
-            check_page_file(self.path, FORMAT, self.overwrite)
-            return
-        check_out_file(self.path, VALIDATION)
-        check_ours(self.path, FORMAT, _KIND)
-        if self.path.exists() and not self.overwrite:
-            raise OutputError(
-                f"{self.path} exists; choose another --out, or pass --overwrite to replace it"
-            )
+            self._check_folder(overwrite)
+        elif suffix == ".html":
+            check_page_file(path, FORMAT, overwrite)
+        else:
+            check_out_file(path, VALIDATION)
+            check_ours(path, FORMAT, _KIND)
+            if path.exists() and not overwrite:
+                raise OutputError(
+                    f"{path} exists; choose another --out, or pass --overwrite to replace it"
+                )
 
-    def write(self, found: Validation, manifest: dict[str, Any]) -> None:
-        """Write what was found. In a folder the items are there already. Raises WriteError."""
-        if not self.folder:
-            if self.path.suffix.lower() == ".json":
-                write_json(self.path, found.raw)
-            else:
-                _write_page(self.path, found.raw)
-            return
-        self._move_items()
-        write_json(self.path / VALIDATION, found.raw)
-        _write_page(self.path / PAGE, found.raw)
-        write_json(self.path / MANIFEST, manifest)
+    def write(self, result: Validation, manifest: dict[str, Any]) -> None:
+        """Write the result. In a folder the items are there already. Raises WriteError."""
+        from trueground.reports.validation_page import write_validation
+
+        if self._folder:
+            self._move_items()
+            write_json(self.path / VALIDATION, result.raw)
+            write_validation(self.path / PAGE, result.raw)
+            write_json(self.path / MANIFEST, manifest)
+        elif self.path.suffix.lower() == ".json":
+            write_json(self.path, result.raw)
+        else:
+            write_validation(self.path, result.raw)
 
     def write_items(self, name: str, lines: Iterable[dict[str, Any]]) -> None:
         """The items of a set, one line each; only a folder has them. Raises WriteError."""
-        if not self.folder:
+        if not self._folder:
             return
         try:
             made(self.path / _UNFINISHED)
@@ -134,11 +135,10 @@ class Out:
                 file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
     def undo(self) -> None:
-        """Take away what was begun: unfinished items, and folders that were made and are empty."""
-        if not self.folder:
-            return
-        shutil.rmtree(self.path / _UNFINISHED, ignore_errors=True)
-        remove_empty(self._made)
+        """Remove what was begun: unfinished items, and folders that were created and are empty."""
+        if self._folder:
+            shutil.rmtree(self.path / _UNFINISHED, ignore_errors=True)
+            remove_empty(self._created)
 
     def _move_items(self) -> None:
         """The items of all sets take the place of those of an earlier validation."""
@@ -154,9 +154,9 @@ class Out:
         except OSError as error:
             raise write_error(items, error) from error
 
-    def _check_folder(self) -> None:
+    def _check_folder(self, overwrite: bool) -> None:
         try:
-            self._made = missing(self.path)
+            self._created = missing(self.path)
             self.path.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(self.path / _UNFINISHED, ignore_errors=True)
             names = {entry.name for entry in self.path.iterdir()}
@@ -165,7 +165,7 @@ class Out:
                 f"cannot use {self.path} as output folder: {error.strerror or error}; choose "
                 "another --out"
             ) from error
-        if names and not self.overwrite:
+        if names and not overwrite:
             raise OutputError(
                 f"{self.path} exists and is not empty; choose another --out, or pass --overwrite "
                 "to replace the validation in it"
@@ -178,7 +178,34 @@ class Out:
         check_ours(self.path / VALIDATION, FORMAT, _KIND)
 
 
-def _write_page(path: Path, raw: dict[str, Any]) -> None:
-    from trueground.reports.validation_page import write_validation
+@contextmanager
+def undo_on_failure(output: ValidationOutput | None, cache: bool) -> Iterator[None]:
+    """Whatever fails leaves nothing behind; Ctrl-C becomes RunInterrupted."""
+    try:
+        yield
+    except BaseException as error:
+        if output is not None:
+            output.undo()
+        if isinstance(error, KeyboardInterrupt):
+            kept = "; replies already paid for are kept in the cache" if cache else ""
+            raise RunInterrupted(f"interrupted; nothing was written{kept}") from None
+        raise
 
-    write_validation(path, raw)
+
+def make_manifest(
+    sets: Sequence[LabelledSet], parts: Parts, command: Sequence[str], start: str
+) -> dict[str, Any]:
+    """The manifest in the folder of a finished validation; `start` is a time (ISO 8601)."""
+    from trueground.evaluate.manifest import judging, shown_word
+
+    return {
+        "trueground": __version__,
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "kind": "validate",
+        "status": "finished",
+        "command": [shown_word(word) for word in command],
+        "input": [{"path": one.path, "sha256": one.sha256, "n": one.n} for one in sets],
+        "start": start,
+        "end": datetime.now(UTC).isoformat(),
+        **judging(parts.spent),
+    }

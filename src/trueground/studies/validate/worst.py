@@ -10,17 +10,16 @@ from numpy.typing import NDArray
 
 from trueground.studies.labelled.rule import Told
 from trueground.studies.labelled.sets import LabelledSets
-from trueground.studies.validate.scored import ScoredSet
+from trueground.studies.validate.scores import ScoredSet
 from trueground.types import Record
 
-Floats = NDArray[np.float64]
 _QUESTION, _RESPONSE, _CONTEXT = 400, 1_200, 800  # characters that are shown
 _REASONS = 6
 _PARTS = ("claims", "response", "facts", "references")
 
 
 def worst_rows(
-    scores: Floats,
+    scores: NDArray[np.float64],
     positive: NDArray[np.bool_],
     threshold: float | None,
     at_least: bool,
@@ -33,32 +32,33 @@ def worst_rows(
     """
     if threshold is None:
         return np.empty(0, np.int64)
-    scored = ~np.isnan(scores)
-    said = scores >= threshold if at_least else scores > threshold
-    wrong = np.flatnonzero(scored & (said != positive))
-    far = np.abs(scores[wrong] - threshold)
-    return wrong[np.argsort(-far, kind="stable")][:most]
+    verdicts = scores >= threshold if at_least else scores > threshold
+    wrong = np.flatnonzero(~np.isnan(scores) & (verdicts != positive))
+    distance = np.abs(scores[wrong] - threshold)
+    return wrong[np.argsort(-distance, kind="stable")][:most]
 
 
-def describe(
+def worst_items(
     sets: LabelledSets, one: ScoredSet, rows: Mapping[str, NDArray[np.int64]]
 ) -> dict[str, list[dict[str, Any]]]:
     """The items of these rows by metric, in their order, with texts and reasons."""
-    wanted = sorted({row for of in rows.values() for row in of.tolist()})
+    wanted = sorted({row for of_metric in rows.values() for row in of_metric.tolist()})
     if not wanted:
         return {metric: [] for metric in rows}
-    evidence = one.lines.read(wanted)
-    texts = _picked(sets, one, set(wanted))
+    evidence = one.read_evidence(wanted)
+    texts = _read_records(sets, one, set(wanted))
     return {
         metric: [
             _item(metric, float(one.scores[metric][row]), *texts[row], evidence[row])
-            for row in of.tolist()
+            for row in of_metric.tolist()
         ]
-        for metric, of in rows.items()
+        for metric, of_metric in rows.items()
     }
 
 
-def _picked(sets: LabelledSets, one: ScoredSet, wanted: set[int]) -> dict[int, tuple[Record, Told]]:
+def _read_records(
+    sets: LabelledSets, one: ScoredSet, wanted: set[int]
+) -> dict[int, tuple[Record, Told]]:
     found, row, last = {}, 0, max(wanted)
     for batch in sets.batches(one.set):
         for pair in batch:
@@ -71,41 +71,43 @@ def _picked(sets: LabelledSets, one: ScoredSet, wanted: set[int]) -> dict[int, t
 
 
 def _item(
-    metric: str, score: float, record: Record, told: Told, evidence: Mapping[str, Any]
+    metric: str, score: float, record: Record, label: Told, evidence: Mapping[str, Any]
 ) -> dict[str, Any]:
-    checked = _checked(metric, evidence)
+    parts = _judged_parts(metric, evidence)
     item: dict[str, Any] = {
         "id": record.id,
         "score": score,
-        "label": told.shown,
+        "label": label.shown,
         "question": _cut(record.question or "", _QUESTION),
         "response": _cut(record.response, _RESPONSE),
-        "context": _context(record, checked),
-        "reasons": _reasons(metric, checked, evidence),
+        "context": _context(record, parts),
+        "reasons": _reasons(metric, parts, evidence),
     }
-    if told.votes:
-        item["votes"] = dict(told.votes)
+    if label.votes:
+        item["votes"] = dict(label.votes)
     if record.references:
         item["references"] = [_cut(text, _QUESTION) for text in record.references[:3]]
     return item
 
 
-def _checked(metric: str, evidence: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What the judge said, the weakest first; nothing where no judge was asked."""
-    found = evidence.get(metric) or {}
-    found = evidence.get(found["see"], {}) if "see" in found else found
-    parts: list[Mapping[str, Any]] = next((found[name] for name in _PARTS if name in found), [])
-    return sorted(parts, key=lambda part: _or_one(part.get("probability")))
+def _judged_parts(metric: str, evidence: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The judge's verdicts, the weakest first; nothing where no judge was asked."""
+    of_metric = evidence.get(metric) or {}
+    if "see" in of_metric:
+        of_metric = evidence.get(of_metric["see"], {})
+    parts: list[Mapping[str, Any]] = next((of_metric[n] for n in _PARTS if n in of_metric), [])
+
+    def strength(part: Mapping[str, Any]) -> float:
+        probability = part.get("probability")
+        return 1.0 if probability is None else probability
+
+    return sorted(parts, key=strength)
 
 
-def _or_one(probability: float | None) -> float:
-    return 1.0 if probability is None else probability
-
-
-def _context(record: Record, checked: Sequence[Mapping[str, Any]]) -> str:
+def _context(record: Record, parts: Sequence[Mapping[str, Any]]) -> str:
     """The deciding window of the weakest claim; without one, how the first text begins."""
     texts = [passage.text for passage in record.contexts or ()]
-    for part in checked[:1]:
+    for part in parts[:1]:
         number, window = part.get("text_index"), part.get("window")
         if number is not None and window is not None and number < len(texts):
             return _cut(texts[number][window[0] : window[1]], _CONTEXT)
@@ -113,20 +115,20 @@ def _context(record: Record, checked: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _reasons(
-    metric: str, checked: Sequence[Mapping[str, Any]], evidence: Mapping[str, Any]
+    metric: str, parts: Sequence[Mapping[str, Any]], evidence: Mapping[str, Any]
 ) -> list[str]:
     """The judge's reasons, with the claim where there are several; else what the item tells."""
-    found = []
-    for part in checked:
+    reasons = []
+    for part in parts:
         claim = part.get("text")
-        start = f"“{_cut(claim, 160)}”: " if claim and len(checked) > 1 else ""
-        found += [f"{start}{reason}" for reason in part.get("reasons") or ()]
+        start = f"“{_cut(claim, 160)}”: " if claim and len(parts) > 1 else ""
+        reasons += [f"{start}{reason}" for reason in part.get("reasons") or ()]
     own = evidence.get(metric) or {}
-    if not found and "phrase" in own:
-        found.append(f"declines: “{own['phrase']}”")
-    if not found and own.get("reason"):
-        found.append(str(own["reason"]))
-    return found[:_REASONS]
+    if not reasons and "phrase" in own:
+        reasons.append(f"declines: “{own['phrase']}”")
+    if not reasons and own.get("reason"):
+        reasons.append(str(own["reason"]))
+    return reasons[:_REASONS]
 
 
 def _cut(text: str, most: int) -> str:

@@ -1,0 +1,380 @@
+"""Scores against labels: each set, all sets together, the best metric and the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground._version import __version__
+from trueground.errors import InputError
+from trueground.evaluate.stream import Stream
+from trueground.evaluate.work import Progress
+from trueground.metrics.registry import higher_is_better
+from trueground.stats.human import (
+    PAIRED,
+    Measured,
+    OverSets,
+    RunningMean,
+    ceiling,
+    measure_all,
+    paired_differences,
+    preference_ceiling,
+)
+from trueground.studies.labelled.rule import LabelRule
+from trueground.studies.labelled.sets import LabelledSet, LabelledSets
+from trueground.studies.validate.checks import RunMetrics
+from trueground.studies.validate.notes import format_unscored, one_kind, shared_groups
+from trueground.studies.validate.result import FORMAT, ValidationOutput
+from trueground.studies.validate.scores import ScoredSet, read_run, score_sets
+from trueground.studies.validate.worst import worst_items, worst_rows
+
+Floats = NDArray[np.float64]
+TurnedSet = tuple[LabelledSet, dict[str, Floats]]  # scores turned so that more is better
+Differences = dict[str, dict[str, dict[str, Any]]]  # measure → metric → difference
+_CALIBRATION = "calibration_error"
+
+
+@dataclass(frozen=True)
+class MeasureSettings:
+    """How everything is measured.
+
+    `verdict` tells on which side of the threshold a score at it lies. `workers` are threads for the
+    resamples; None: as many as there are cores.
+    """
+
+    rule: LabelRule
+    threshold: float = 0.5
+    resamples: int = 2_000
+    seed: int = 0
+    level: float = 0.95
+    worst: int = 10
+    verdict: Literal["above", "at-least"] = "above"
+    workers: int | None = None
+
+    @property
+    def positive_above(self) -> float:
+        """The limit for labels as the statistics get them: these are 1 or 0, or ordinal."""
+        return self.rule.positive_above if self.rule.ordinal else 0.5
+
+    @property
+    def draws(self) -> dict[str, Any]:
+        """The keywords of every function that draws resamples."""
+        return {
+            "resamples": self.resamples,
+            "seed": self.seed,
+            "level": self.level,
+            "workers": self.workers,
+        }
+
+    def measure(
+        self, scores: Mapping[str, Floats], labels: Floats, clusters: Any
+    ) -> dict[str, Measured]:
+        """Every measure of these scores, each (n,), turned so that more is better."""
+        shares = {key: is_share(values) for key, values in scores.items()}
+        return measure_all(
+            scores,
+            labels,
+            positive_above=self.positive_above,
+            ordinal=self.rule.ordinal,
+            clusters=clusters,
+            threshold={key: self.threshold if share else None for key, share in shares.items()},
+            probability=shares,
+            at_least=self.verdict == "at-least",
+            **self.draws,
+        )
+
+
+def turn(key: str, scores: Floats) -> Floats:
+    """The scores so that more is better: 1 − x of shares, −x of others, where less is better."""
+    if higher_is_better(key) is not False:
+        return scores
+    return 1.0 - scores if is_share(scores) else -scores
+
+
+def is_share(scores: Floats) -> bool:
+    """Whether all scores lie between 0 and 1, so that a threshold and a probability mean a thing.
+
+    `scores` has at least one that is not NaN.
+    """
+    return bool(np.nanmin(scores) >= 0.0 and np.nanmax(scores) <= 1.0)
+
+
+def start_raw(
+    settings: MeasureSettings, stream: Stream | None, from_runs: RunMetrics
+) -> dict[str, Any]:
+    """`Validation.raw` without its numbers, which are still empty: who measured what, and how."""
+    signatures = dict(from_runs.signatures)
+    judge, decomposer = from_runs.judge, from_runs.decomposer
+    if stream is not None:
+        signatures |= stream.signatures
+        judge = stream.judges[0] if stream.judges else judge
+        decomposer = stream.decomposer or decomposer
+    return {
+        "format": FORMAT,
+        "trueground": __version__,
+        "label": settings.rule.label,
+        "positive_above": settings.rule.positive_above,
+        "ordinal": settings.rule.ordinal,
+        "threshold": settings.threshold,
+        "verdict": settings.verdict,
+        "judge": judge,
+        "decomposer": decomposer,
+        "ci_level": settings.level,
+        "resamples": settings.resamples,
+        "seed": settings.seed,
+        "higher_is_better": {key: higher_is_better(key) is not False for key in signatures},
+        "signatures": signatures,
+        "sets": [],
+        "mean": {},
+        "pooled": {},
+        "differences": {},
+        "preferences": None,
+        "published": [],
+        "notes": [],
+    }
+
+
+def measure_sets(
+    raw: dict[str, Any],
+    sets: LabelledSets,
+    stream: Stream | None,
+    from_runs: RunMetrics,
+    settings: MeasureSettings,
+    named: bool,
+    output: ValidationOutput | None,
+    progress: Progress,
+) -> None:
+    """Fill in sets, means, pooled numbers and notes; `named`: the user named the metrics.
+
+    The items of each set are written to `output`. InputError where nothing has a score.
+    """
+    entries: dict[int, dict[str, Any]] = {}
+    turned: list[TurnedSet] = []
+    means: dict[str, OverSets] = {}
+    first: dict[str, Measured] = {}
+    unscored: dict[str, list[tuple[str, str]]] = {}
+    for one in _scored_sets(sets, stream, from_runs, settings, progress):
+        with closing(one):
+            of = one.set
+            for key in one.scores:
+                reasons = one.unscored(key)
+                if sum(reasons.values()) == of.n:
+                    unscored.setdefault(key, []).append((of.name, ", ".join(reasons)))
+            raw["notes"] += one_kind(of, settings.rule)
+            progress("measure", of.number - 1, len(sets.sets))
+            scores = {k: turn(k, v) for k, v in one.scores.items() if not np.isnan(v).all()}
+            measured = settings.measure(scores, of.labels, of.grouping)
+            for key, measures in measured.items():
+                means.setdefault(key, OverSets()).add(measures)
+            first = first if turned else measured
+            turned.append((of, scores))
+            metrics = {key: _metric_entry(one, key, m) for key, m in measured.items()}
+            rows = {key: _worst_rows(of, scores[key], m, settings) for key, m in measured.items()}
+            for key, items in worst_items(sets, one, rows).items():
+                metrics[key]["worst"] = items
+            if output is not None:
+                output.write_items(of.name, _item_lines(sets, one))
+            progress("measure", of.number, len(sets.sets))
+            entries[of.number] = _set_entry(of, metrics, ceiling_of(of, settings))
+    raw["sets"] = [entries[number] for number in sorted(entries)]
+    notes = format_unscored(unscored, len(entries), named)
+    if not any(entry["metrics"] for entry in raw["sets"]):
+        raise InputError("; ".join(notes))
+    raw["mean"] = {
+        key: {name: mean.raw() for name, mean in over.means(settings.level).items()}
+        for key, over in means.items()
+    }
+    raw["pooled"] = _pooled(turned, first, settings)
+    each, raw["differences"] = _differences(turned, raw["mean"], settings)
+    for number, entry in entries.items():
+        entry["differences"] = each[number]
+    raw["notes"] += [*shared_groups(sets.sets), *notes]
+
+
+def ceiling_of(
+    one: LabelledSet, settings: MeasureSettings, *, pairs: bool = False
+) -> dict[str, Any] | None:
+    """One annotator against the rest: each by name, and their mean; None for fewer than two.
+
+    Records that all of them together are tied on have no label, but count here: only a tie of the
+    rest leaves one out. Without them two annotators would always agree. Of pairs, the preferences
+    of each are held against the mean of the rest.
+    """
+    names = one.votes.annotators
+    if len(names) < 2:
+        return None
+    table, clusters = one.votes.table()
+    if pairs:
+        groups = clusters if one.grouped else None
+        raw = preference_ceiling(table, clusters=groups, **settings.draws).raw()
+    else:
+        raw = ceiling(
+            table,
+            positive_above=settings.rule.positive_above,
+            ordinal=settings.rule.ordinal,
+            clusters=clusters,
+            **settings.draws,
+        ).raw()
+    each = zip(names, raw["annotators"], strict=True)
+    return {**raw, "annotators": [{"annotator": name, **measures} for name, measures in each]}
+
+
+def _scored_sets(
+    sets: LabelledSets,
+    stream: Stream | None,
+    from_runs: RunMetrics,
+    settings: MeasureSettings,
+    progress: Progress,
+) -> Iterator[ScoredSet]:
+    for one in sets.sets:
+        if one.run is not None:
+            yield read_run(sets, one, one.run, from_runs.keys(one))
+    if stream is not None:
+        yield from score_sets(sets, stream, settings.workers, progress)
+
+
+def _metric_entry(one: ScoredSet, key: str, measured: Measured) -> dict[str, Any]:
+    raw = measured.raw()
+    by_grade = raw.pop("by_grade")
+    entry = {
+        "n": raw.pop("n"),
+        "coverage": measured.n / one.set.n,
+        "unscored": one.unscored(key),
+        "mean": float(np.nanmean(one.scores[key])),
+        **raw,
+    }
+    return {**entry, "by_grade": by_grade} if by_grade else entry
+
+
+def _set_entry(
+    one: LabelledSet, metrics: dict[str, Any], people: dict[str, Any] | None
+) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "path": one.path,
+        "sha256": one.sha256,
+        "n": one.n,
+        "positives": one.positives,
+        "people_mean": one.people_mean,
+        "groups": one.groups,
+        "unused": dict(sorted(one.unused.items())),
+        "models": one.models,
+        "metrics": metrics,
+        "ceiling": people,
+    }
+
+
+def _item_lines(sets: LabelledSets, one: ScoredSet) -> Iterator[dict[str, Any]]:
+    """Id, label and scores of each labelled record."""
+    columns = {key: values.tolist() for key, values in one.scores.items()}
+    row = 0
+    for batch in sets.batches(one.set):
+        for record, label in batch:
+            scores = {key: values[row] for key, values in columns.items()}  # NaN becomes null
+            line: dict[str, Any] = {"id": record.id, "label": label.shown, "scores": scores}
+            if label.votes:
+                line["votes"] = dict(label.votes)
+            yield line
+            row += 1
+
+
+def _worst_rows(
+    one: LabelledSet, scores: Floats, measured: Measured, settings: MeasureSettings
+) -> NDArray[np.int64]:
+    """By the default threshold, and whether a score at it is a yes; by the best one for a metric
+    that has no default, or where none of the grades, or all, are positive: then there is none.
+    """
+    limit, at_least = measured.threshold, settings.verdict == "at-least"
+    if measured.confusion is None or limit is None:
+        limit, at_least = measured.best_threshold, False
+    positive = one.labels > settings.positive_above
+    return worst_rows(scores, positive, limit, at_least, settings.worst)
+
+
+def _pooled(
+    sets: list[TurnedSet], first: dict[str, Measured], settings: MeasureSettings
+) -> dict[str, Any]:
+    """The calibration error over the records of all sets in which a metric is a share.
+
+    `first` are the measures of the first set, which are those of all where it is the only one.
+    """
+    if len(sets) == 1:
+        ((_, scores),) = sets
+        measured = {key: one for key, one in first.items() if is_share(scores[key])}
+    else:
+        measured = _measure_together(sets, settings)
+    return {
+        key: {
+            _CALIBRATION: one.estimates[_CALIBRATION].raw(),
+            "by_chance": one.chance and one.chance.raw(),
+        }
+        for key, one in measured.items()
+    }
+
+
+def _measure_together(sets: list[TurnedSet], settings: MeasureSettings) -> dict[str, Measured]:
+    """The calibration of all records of all sets as one."""
+    columns: dict[str, list[Floats]] = {}
+    for number, (_, turned) in enumerate(sets):
+        for key, scores in turned.items():
+            if is_share(scores):
+                empty = [np.full(other.n, np.nan) for other, _ in sets]
+                columns.setdefault(key, empty)[number] = scores
+    clusters = np.concatenate([one.clusters for one, _ in sets])
+    return measure_all(
+        {key: np.concatenate(parts) for key, parts in columns.items()},
+        np.concatenate([one.labels for one, _ in sets]),
+        positive_above=settings.positive_above,
+        clusters=clusters if any(one.grouped for one, _ in sets) else None,
+        threshold=None,
+        **settings.draws,
+    )
+
+
+def _differences(
+    sets: list[TurnedSet], mean: dict[str, Any], settings: MeasureSettings
+) -> tuple[dict[int, Differences], Differences]:
+    """Each metric less the one with the highest mean, by number of set and over all sets.
+
+    Only those with the most sets can be the highest: a mean over fewer is another number.
+    """
+    best = {name: key for name in PAIRED if (key := _best_metric(mean, name)) is not None}
+    each: dict[int, Differences] = {}
+    means: dict[tuple[str, str], RunningMean] = {}
+    for one, scores in sets:
+        differences = paired_differences(
+            scores,
+            one.labels,
+            {name: key for name, key in best.items() if key in scores},
+            positive_above=settings.positive_above,
+            ordinal=settings.rule.ordinal,
+            clusters=one.grouping,
+            **settings.draws,
+        )
+        each[one.number] = {
+            name: {
+                key: {"against": best[name], **estimate.raw()}
+                for key, (estimate, _) in of_measure.items()
+            }
+            for name, of_measure in differences.items()
+        }
+        for name, of_measure in differences.items():
+            for key, (estimate, draws) in of_measure.items():
+                means.setdefault((name, key), RunningMean()).add(estimate, draws)
+    over: Differences = {name: {} for name in best}
+    for (name, key), running in means.items():
+        over[name][key] = {"against": best[name], **running.mean(settings.level).raw()}
+    return each, over
+
+
+def _best_metric(mean: dict[str, Any], name: str) -> str | None:
+    """The metric with the highest mean over the most sets; None where none has the measure."""
+    have = {key: of[name] for key, of in mean.items() if of[name]["value"] is not None}
+    if not have:
+        return None
+    return max(have, key=lambda key: (have[key]["sets"], have[key]["value"]))
