@@ -13,7 +13,7 @@ SRC = Path(trueground.__file__).parent
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("types", "_version"),
     ("errors",),
-    ("plugins", "text"),
+    ("plugins", "text", "options"),
     ("metrics", "stats", "net"),
     ("records", "models", "encoders"),
     ("retrieval", "graph"),

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from trueground.evaluate.mapper import choose_workers, map_batches
 from trueground.evaluate.parts import Parts
 from trueground.evaluate.plan import Plan, make_plan
-from trueground.evaluate.score import make_job
 from trueground.evaluate.scorer import Scored
+from trueground.evaluate.scoring import make_job
 from trueground.evaluate.work import small_batches
 from trueground.metrics.base import Spec
 from trueground.types import Record

@@ -1,0 +1,55 @@
+"""Options that scoring, running and the studies share: who judges, and what columns mean."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from trueground.options import Option
+
+if TYPE_CHECKING:
+    from trueground.claims import Decomposer
+    from trueground.judges import Judge
+    from trueground.judges.rating import Rater
+
+
+def _parse_columns(texts: Sequence[str]) -> dict[str, str]:
+    from trueground.records import parse_mapping
+
+    return {field: column for text in texts for field, column in parse_mapping(text).items()}
+
+
+Judges = Annotated[
+    "str | Judge | Sequence[str | Judge]",
+    Option(
+        "Who checks claims: NAME, NAME:MODEL or NAME:MODEL(option=value). Repeatable; the first "
+        "gives the headlines. Default: lexical.",
+        "--judge",
+        type=list[str] | None,
+    ),
+]
+JudgeCalibrations = Annotated[
+    "str | Path | Sequence[str | Path] | None",
+    Option(
+        "FILE of `judge calibrate`: threshold and probabilities of the judge that it is of. "
+        "Repeatable, one a judge.",
+        "--judge-calibration",
+        type=list[Path] | None,
+    ),
+]
+DecomposerName = Annotated[
+    "str | Decomposer",
+    Option("Who splits answers into claims: rules, or llm:MODEL(option=value).", type=str),
+]
+RaterName = Annotated[
+    "str | Rater | None",
+    Option("Who rates fluency and the like: llm:MODEL(option=value).", type=str | None),
+]
+Columns = Annotated[
+    "Mapping[str, str] | None",
+    Option(
+        "Your column names: question=query,contexts=docs",
+        "--map",
+        type=list[str] | None,
+        parse=_parse_columns,
+    ),
+]

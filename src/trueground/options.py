@@ -1,0 +1,96 @@
+"""The options of public functions, each declared once, in the function's signature.
+
+A parameter is `name: Annotated[T, Option("help")] = default`. Python and type checkers read the
+type and the default; the command line reads them too, with the help, and adds what only a terminal
+needs (`cli/_options.py`); the API page prints the same. A parameter without an `Option` is no
+option of a command. Modules that hold such signatures import nothing heavy before they are called.
+"""
+
+# No `from __future__ import annotations` here and in modules with such signatures: the command line
+# reads the annotations as values, without the modules that heavy types come from.
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+UNSET: Any = object()
+# progress(phase, done, total); total is None if unknown. Phases: "check", "ask", "score", "report".
+Progress = Callable[[str, int, int | None], None]
+
+
+def no_progress(_phase: str, _done: int, _total: int | None) -> None:
+    """Say nothing."""
+
+
+class Option:
+    """What the command line needs to know of a parameter beside its type and its default.
+
+    `flags` are its names there, where they are others than the parameter's own. `type` is what a
+    command takes where the function takes more than text can say, `default` the command's default
+    where it differs, and `parse` makes the function's value of the command's. A flag "--no-X" of a
+    parameter that is true by default turns it off.
+    """
+
+    def __init__(
+        self,
+        help_text: str,
+        *flags: str,
+        type: Any = None,  # noqa: A002
+        default: Any = UNSET,
+        parse: Callable[[Any], Any] | None = None,
+        metavar: str | None = None,
+        min: float | None = None,  # noqa: A002
+        max: float | None = None,  # noqa: A002
+    ) -> None:
+        self.help = help_text
+        self.flags = flags
+        self.type = type
+        self.default = default
+        self.parse = parse
+        self.metavar = metavar
+        self.min = min
+        self.max = max
+
+    def __repr__(self) -> str:
+        return f"Option({self.help!r})"
+
+
+def check_whole_numbers(**values: tuple[int | None, int]) -> None:
+    """Each `name=(value, least)`: None, or a whole number of `least` or more. UsageError."""
+    for name, (value, least) in values.items():
+        if value is not None and (not isinstance(value, int) or value < least):
+            from trueground.errors import UsageError
+
+            raise UsageError(f"{name}={value!r}; it must be a whole number, {least} or more")
+
+
+OnBadRow = Annotated[Literal["stop", "skip"], Option("stop, or skip.", "--on-bad-row")]
+Seed = Annotated[int, Option("Seed of all that is drawn.", "--seed", min=0, max=2**63 - 1)]
+Resamples = Annotated[int, Option("Bootstrap samples.", "--resamples", min=1)]
+Level = Annotated[float, Option("Level of the intervals, between 0 and 1.", "--level")]
+Overwrite = Annotated[bool, Option("Replace --out.", "--overwrite")]
+Cache = Annotated[
+    bool, Option("Neither read nor write what is kept of earlier calls.", "--no-cache")
+]
+Workers = Annotated[int | None, Option("Processes. Default: by size.", min=1, default=None)]
+KeepRecords = Annotated[bool, Option("Do not keep the records with the run.", "--no-records")]
+By = Annotated[
+    str | Sequence[str],
+    Option("Break down by a field. Repeatable.", type=list[str] | None),
+]
+Label = Annotated[
+    str | None,
+    Option(
+        "Key of `human`; several annotators stand as LABEL:ANNOTATOR. Default: faithful, else "
+        "the only one.",
+        "--label",
+    ),
+]
+LabelFiles = Annotated[
+    Sequence[str | Path],
+    Option(
+        "Labels of `trueground annotate`, beside the records. Repeatable.",
+        "--labels",
+        type=list[Path] | None,
+    ),
+]
+PositiveAbove = Annotated[float, Option("A label above this is positive.", "--positive-above")]
