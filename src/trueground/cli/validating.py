@@ -121,7 +121,7 @@ def validate(
     """Measure how far metrics agree with human labels, set by set, each with an interval."""
     from trueground.cli.progress import progress_bar
     from trueground.records import parse_mapping
-    from trueground.studies.labelled.rule import parse_keep
+    from trueground.studies.labels import parse_keep
     from trueground.studies.validate.study import validate as validate_metrics
 
     with progress_bar(quiet or no_progress) as progress:

@@ -27,7 +27,7 @@ from trueground.runs.directory import RECORDS, replacing
 from trueground.runs.outfile import check_out_file
 from trueground.studies.error_counts import Line, check_draws, compute_by_label, count_categories
 from trueground.studies.finished import FinishedRun, hash_texts, open_run, read_records
-from trueground.studies.labelled.rule import TIED, LabelRule, Told
+from trueground.studies.labels import TIED, LabelRule, RecordLabel
 from trueground.studies.scores import Scores, read_scores
 from trueground.types import ComparisonRequest, Record, Status, Turn
 
@@ -181,7 +181,7 @@ def select_errors(
         )
         told = rule.read(Record(id=record.id, response="", human=record.human))
         by = None
-        if isinstance(told, Told):
+        if isinstance(told, RecordLabel):
             decided = True
             positive = rule.is_positive(told.value)
             by = f"human.{label}" if positive else None

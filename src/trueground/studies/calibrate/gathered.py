@@ -16,7 +16,7 @@ from trueground.evaluate.checks import decompose
 from trueground.judges import Judge, ask, get_judge
 from trueground.plugins import parse_part
 from trueground.studies.calibrate.judged import Judged
-from trueground.studies.labelled.sets import LabelledSet, LabelledSets
+from trueground.studies.labelled import LabelledSet, LabelledSets
 from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Verdict
 
 _POSITIVE = 0.5  # between labels as the statistics get them, 0 and 1
@@ -72,7 +72,7 @@ class Gathered:
     files: array[int] = field(default_factory=lambda: array("l"))
 
     def __post_init__(self) -> None:
-        self.unscored = [Counter(one.unused) for one in self.sets.given]
+        self.unscored = [Counter(one.unused) for one in self.sets.all_sets]
 
     def add(self, one: LabelledSet, first: int, verdicts: Sequence[Verdict]) -> None:
         """Keep what the verdicts on the labelled records of a set say, from the row `first` on.
@@ -112,13 +112,13 @@ class Gathered:
             scores, kept = np.array(self.verdicts, np.float64), ~kept
         for number in numbers[~kept].tolist():
             self.unscored[number][Status.NOT_APPLICABLE.value] += 1
-        grouped = any(one.grouped for one in self.sets.given)
+        grouped = any(one.grouped for one in self.sets.all_sets)
         return Judged(
             judge=judge,
             decomposer=decomposer,
             label=self.sets.rule.label,
             positive_above=self.sets.rule.positive_above,
-            files=self.sets.given,
+            files=self.sets.all_sets,
             told=self.sets.notes,
             unscored=self.unscored,
             by_verdict=by_verdict,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trueground.claims import Decomposer
 from trueground.judges import Judge
 from trueground.stats.thresholds import Floats, Mask
-from trueground.studies.labelled.opening import LabelledSet
+from trueground.studies.labelled import LabelledSet
 
 
 @dataclass(frozen=True)

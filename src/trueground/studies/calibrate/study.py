@@ -18,8 +18,8 @@ from trueground.studies.calibrate.gathered import Gathered, no_scores, uncalibra
 from trueground.studies.calibrate.how import How
 from trueground.studies.calibrate.numbers import conclude
 from trueground.studies.calibrate.result import Calibration
-from trueground.studies.labelled.merged import LabelFiles
-from trueground.studies.labelled.sets import LabelledSets
+from trueground.studies.labelled import LabelledSets
+from trueground.studies.labels import LabelFiles
 
 Progress = Callable[[str, int, int | None], None]
 

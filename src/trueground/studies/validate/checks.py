@@ -10,7 +10,7 @@ from trueground.metrics.base import Spec
 from trueground.metrics.registry import parse_specs, split_specs
 from trueground.plugins import split_key
 from trueground.studies.finished import FinishedRun
-from trueground.studies.labelled.sets import LabelledSet
+from trueground.studies.labelled import LabelledSet
 
 VERDICTS = ("above", "at-least")
 MetricNames = str | Sequence[str | Spec] | None

@@ -25,8 +25,8 @@ from trueground.stats.human import (
     paired_differences,
     preference_ceiling,
 )
-from trueground.studies.labelled.rule import LabelRule
-from trueground.studies.labelled.sets import LabelledSet, LabelledSets
+from trueground.studies.labelled import LabelledSet, LabelledSets
+from trueground.studies.labels import LabelRule
 from trueground.studies.validate.checks import RunMetrics
 from trueground.studies.validate.notes import format_unscored, one_kind, shared_groups
 from trueground.studies.validate.result import FORMAT, ValidationOutput

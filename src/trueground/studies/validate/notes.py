@@ -12,8 +12,8 @@ from trueground.benchmarks.registry import all_benchmarks
 from trueground.errors import InputError, UsageError
 from trueground.metrics.registry import parse_spec
 from trueground.plugins import split_key
-from trueground.studies.labelled.rule import LabelRule
-from trueground.studies.labelled.sets import LabelledSet
+from trueground.studies.labelled import LabelledSet
+from trueground.studies.labels import LabelRule
 
 PaperRow = dict[str, Any]
 _RATES = {"false_negatives": "false_negative_rate", "false_positives": "false_positive_rate"}

@@ -13,7 +13,7 @@ from trueground.errors import InputError
 from trueground.evaluate.stream import Stream
 from trueground.evaluate.work import Progress
 from trueground.stats.human import Preferences, mean_of_preferences, preferences
-from trueground.studies.labelled.sets import LabelledSet, LabelledSets
+from trueground.studies.labelled import LabelledSet, LabelledSets
 from trueground.studies.validate.measures import MeasureSettings, ceiling_of, turn
 from trueground.types import Record
 

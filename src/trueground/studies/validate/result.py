@@ -22,7 +22,7 @@ from trueground.runs.outfile import check_ours, check_out_file, check_page_file
 
 if TYPE_CHECKING:
     from trueground.evaluate.parts import Parts
-    from trueground.studies.labelled.sets import LabelledSet
+    from trueground.studies.labelled import LabelledSet
 
 FORMAT = "trueground-validation-1"
 VALIDATION = "validation.json"

@@ -20,7 +20,7 @@ from trueground.evaluate.work import Progress
 from trueground.metrics.column import STATUSES
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.studies.finished import FinishedRun
-from trueground.studies.labelled.sets import LabelledSet, LabelledSets
+from trueground.studies.labelled import LabelledSet, LabelledSets
 from trueground.studies.scores import read_scores
 from trueground.types import Record
 

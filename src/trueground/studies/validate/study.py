@@ -71,9 +71,8 @@ def validate(
 
     from trueground.evaluate.parts import make_parts
     from trueground.evaluate.stream import make_stream
-    from trueground.studies.labelled.merged import LabelFiles
-    from trueground.studies.labelled.rule import DEFAULT_LABEL
-    from trueground.studies.labelled.sets import LabelledSets
+    from trueground.studies.labelled import LabelledSets
+    from trueground.studies.labels import DEFAULT_LABEL, LabelFiles
     from trueground.studies.validate import pairs as of_pairs
     from trueground.studies.validate.checks import (
         RunMetrics,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.studies.labelled.rule import Told
-from trueground.studies.labelled.sets import LabelledSets
+from trueground.studies.labelled import LabelledSets
+from trueground.studies.labels import RecordLabel
 from trueground.studies.validate.scores import ScoredSet
 from trueground.types import Record
 
@@ -58,7 +58,7 @@ def worst_items(
 
 def _read_records(
     sets: LabelledSets, one: ScoredSet, wanted: set[int]
-) -> dict[int, tuple[Record, Told]]:
+) -> dict[int, tuple[Record, RecordLabel]]:
     found, row, last = {}, 0, max(wanted)
     for batch in sets.batches(one.set):
         for pair in batch:
@@ -71,7 +71,7 @@ def _read_records(
 
 
 def _item(
-    metric: str, score: float, record: Record, label: Told, evidence: Mapping[str, Any]
+    metric: str, score: float, record: Record, label: RecordLabel, evidence: Mapping[str, Any]
 ) -> dict[str, Any]:
     parts = _judged_parts(metric, evidence)
     item: dict[str, Any] = {

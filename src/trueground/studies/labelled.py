@@ -1,0 +1,355 @@
+"""Labelled sets of records: every row checked, and every label read, before any work."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.errors import InputError, UsageError, unknown_name
+from trueground.records import Check, RecordSource, open_records
+from trueground.runs.directory import RECORDS
+from trueground.studies.finished import FinishedRun, hash_texts, open_run
+from trueground.studies.labels import (
+    BY,
+    DEFAULT_LABEL,
+    NO_LABEL,
+    TIED,
+    LabelFiles,
+    LabelRule,
+    RecordLabel,
+    Votes,
+    why_dropped,
+)
+from trueground.types import Record
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_NOT_OF_USE = {NO_LABEL, TIED, "bad_row"}  # reasons that do not come from `use`
+
+
+@dataclass
+class AnnotatorVotes:
+    """The votes of each annotator: a row for each record that anybody voted on."""
+
+    _columns: dict[str, tuple[array[int], array[float]]] = field(default_factory=dict)
+    _clusters: array[int] = field(default_factory=lambda: array("q"))
+
+    @property
+    def annotators(self) -> list[str]:
+        """Who voted, sorted."""
+        return sorted(self._columns)
+
+    def add(self, votes: Votes, cluster: int) -> None:
+        """Count the votes on one record in, if there are any."""
+        if not votes:
+            return
+        for name, value in votes.items():
+            rows, values = self._columns.setdefault(name, (array("q"), array("d")))
+            rows.append(len(self._clusters))
+            values.append(value)
+        self._clusters.append(cluster)
+
+    def table(self) -> tuple[Floats, Ints]:
+        """Votes, shape (records, annotators), NaN where there is none; clusters, (records,)."""
+        table = np.full((len(self._clusters), len(self._columns)), np.nan)
+        for column, name in enumerate(self.annotators):
+            rows, values = self._columns[name]
+            table[np.array(rows, np.int64), column] = values
+        return table, np.array(self._clusters, np.int64)
+
+
+@dataclass
+class LabelledSet:
+    """One file of records, or a finished run (`run`), with the labels of those that have one.
+
+    `labels` are as the statistics get them, `clusters` equal within a group. `unused` counts
+    records without a label. `votes` are those of annotators, on tied records too: a record that
+    people are split on tells of them, though it has no label. So does `people_mean`, the mean over
+    records of what people say on average.
+    """
+
+    name: str
+    path: str
+    number: int
+    source: RecordSource
+    check: Check
+    run: FinishedRun | None
+    sha256: str | None
+    unused: Counter[str] = field(default_factory=Counter)
+    labels: Floats = field(default_factory=lambda: np.empty(0))
+    clusters: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    grouped: bool = False
+    models: int | None = None
+    votes: AnnotatorVotes = field(default_factory=AnnotatorVotes)
+    positives: int = 0
+    people_mean: float | None = None
+    fields: Counter[str] = field(default_factory=Counter)  # in how many labelled records each is
+
+    @property
+    def n(self) -> int:
+        """Records with a label."""
+        return len(self.labels)
+
+    @property
+    def grouping(self) -> Ints | None:
+        """The clusters; None where no record names a group."""
+        return self.clusters if self.grouped else None
+
+    @property
+    def groups(self) -> int | None:
+        """How many clusters there are; None where no record names a group."""
+        return len(np.unique(self.clusters)) if self.grouped else None
+
+
+class LabelledSets:
+    """Several sets under one label.
+
+    `use` tells of a record why it cannot serve, if so. `sets` are those with anything that can,
+    `all_sets` all of them. InputError: no such label, labels of one kind only, a bad row, a file or
+    run that cannot be read. UsageError: a file twice.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        label: str | None,
+        rule: Mapping[str, Any],
+        labels: LabelFiles | None = None,
+        default: str = DEFAULT_LABEL,
+        use: Callable[[Record], str | None] = lambda _record: None,
+        keep: Mapping[str, float] | None = None,
+        mapping: Mapping[str, str] | None = None,
+        on_bad_row: Literal["stop", "skip"] = "stop",
+        limit: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self._use = use
+        self._keep = keep or {}
+        self._files = labels
+        self.notes: list[str] = []
+        with ExitStack() as stack:
+            self.all_sets = []
+            for number, (one, name) in enumerate(_name_sources(source), 1):
+                run, path = None, one if isinstance(one, str) else "the records given"
+                columns = mapping
+                if isinstance(one, str) and one != "-" and Path(one).is_dir():
+                    run = _open_run_with_records(one)
+                    one, columns = str(run.path / RECORDS), None
+                opened = stack.enter_context(
+                    open_records(one, mapping=columns, on_bad_row=on_bad_row, limit=limit)
+                )
+                check = opened.check(progress)
+                if run is None:
+                    sha256 = check.files[0].sha256 if check.files else None
+                else:
+                    inputs = run.manifest.get("input") or [{}]
+                    sha256 = inputs[0].get("sha256") if len(inputs) == 1 else None
+                if labels is not None and labels.of_parts:
+                    run = None  # its scores are of whole responses: no more than its records
+                self.all_sets.append(LabelledSet(name, path, number, opened, check, run, sha256))
+            label = self._choose_label(label, default) if labels is None else labels.label
+            self.rule = LabelRule(label, **rule)
+            for each in self.all_sets:
+                self._read_labels(each)
+            self.sets = [one for one in self.all_sets if one.n]
+            self._check()
+            self._open = stack.pop_all()
+
+    @property
+    def n(self) -> int:
+        """Labelled records of all sets."""
+        return sum(one.n for one in self.sets)
+
+    def batches(self, of: LabelledSet) -> Iterator[list[tuple[Record, RecordLabel]]]:
+        """The labelled records of a set with their labels, in input order."""
+        for batch in self._records(of):
+            pairs = ((record, self._read(record)) for record in batch)
+            yield [(record, label) for record, label in pairs if isinstance(label, RecordLabel)]
+
+    def mask(self, of: LabelledSet) -> tuple[Ints, NDArray[np.bool_]]:
+        """Of every record of a set, shape (records,): the hash of its id, and whether it serves."""
+        ids, used = [np.empty(0, np.int64)], [np.empty(0, np.bool_)]
+        for batch in self._records(of):
+            ids.append(hash_texts(record.id for record in batch))
+            used.append(np.array([isinstance(self._read(r), RecordLabel) for r in batch], np.bool_))
+        return np.concatenate(ids), np.concatenate(used)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._open.close()
+
+    def _read(self, record: Record) -> RecordLabel | str:
+        label = self.rule.read(record)
+        if isinstance(label, str):
+            return label
+        return why_dropped(record, self._keep) or self._use(record) or label
+
+    def _records(self, of: LabelledSet) -> Iterator[list[Record]]:
+        """The records of a set with their labels, also where these stand in files beside them."""
+        for batch in of.source.batches():
+            if self._files is None:
+                yield batch
+            else:
+                yield [one for r in batch for one in self._files.labelled(r, of.number)]
+
+    def _choose_label(self, wanted: str | None, default: str) -> str:
+        """The label that is meant. InputError: there is none. UsageError: unknown, or unclear."""
+        where = ", ".join(one.path for one in self.all_sets)
+        names: Counter[str] = Counter()
+        for one in self.all_sets:
+            for batch in self._records(one):
+                for record in batch:
+                    names.update(name.partition(BY)[0] for name in record.human or ())
+        if not names:
+            raise InputError(
+                f'{where}: no record has a human label; expected a field such as "human": '
+                f'{{"{default}": 1}}, or a column of your own, named with --map '
+                f"human.{default}=COLUMN"
+            )
+        if wanted is not None and wanted not in names:
+            raise unknown_name("label", wanted, names)
+        if wanted is None and default not in names and len(names) > 1:
+            raise UsageError(
+                f"{where}: there are several human labels: {', '.join(sorted(names))}; choose one "
+                "with --label"
+            )
+        return wanted or (default if default in names else next(iter(names)))
+
+    def _read_labels(self, one: LabelledSet) -> None:
+        """Read the labels of a set once; nothing but numbers is kept of them."""
+        labels, clusters, people = array("d"), array("q"), array("d")
+        parts = self._files is not None and self._files.of_parts
+        models: set[str] = set()
+        for batch in self._records(one):
+            keys = hash_texts(_cluster_key(record, one.number) for record in batch).tolist()
+            for record, key in zip(batch, keys, strict=True):
+                label = self._read(record)
+                if isinstance(label, str):
+                    one.unused[label] += 1
+                    if label == TIED and not why_dropped(record, self._keep):
+                        votes = self.rule.votes(record)
+                        one.votes.add(votes, key)
+                        people.append(fmean(votes.values()))
+                    continue
+                one.votes.add(label.votes, key)
+                people.append(fmean(label.votes.values()) if label.votes else label.shown)
+                if parts:
+                    names = record.__struct_fields__
+                    one.fields.update(name for name in names if getattr(record, name) is not None)
+                labels.append(label.value)
+                clusters.append(key)
+                one.grouped |= record.group is not None
+                if record.model is not None:
+                    models.add(record.model)
+        one.labels, one.clusters = np.array(labels), np.array(clusters, np.int64)
+        one.positives = sum(map(self.rule.is_positive, labels))
+        one.models = len(models) or None
+        one.people_mean = float(np.mean(people)) if people else None
+        if not parts:
+            one.fields = Counter(one.check.fields)
+        if one.check.bad_total:
+            one.unused["bad_row"] = one.check.bad_total
+
+    def _check(self) -> None:
+        """Tell of sets without a label. InputError where nothing is left, or of one kind only."""
+        self.notes += [self._why_empty(one) for one in self.all_sets if not one.n]
+        if not self.sets:
+            raise InputError("; ".join(self.notes))
+        if self.rule.graded:
+            self._check_preferences()
+            return
+        n, positives = self.n, sum(one.positives for one in self.sets)
+        same = len(np.unique(np.concatenate([one.labels for one in self.sets]))) == 1
+        if positives in (0, n) and (same or not self.rule.ordinal):
+            unused = sum((one.unused for one in self.all_sets), Counter[str]())
+            rest = f"; {_format_counts(unused)}" if unused else ""
+            raise InputError(
+                f"label {self.rule.label!r}: {positives:,} of {n:,} labelled records are positive "
+                f"(above {self.rule.positive_above:g}){rest}; expected some of both kinds. "
+                "Another limit is set by --positive-above"
+            )
+
+    def _why_empty(self, one: LabelledSet) -> str:
+        """Why a set has nothing that can serve."""
+        if one.unused.keys() - _NOT_OF_USE == {"no_response_b"}:
+            labelled, counts = "", ""
+            if one.unused[NO_LABEL]:
+                labelled = f"that has the label {self.rule.label!r} "
+                counts = f" ({_format_counts(one.unused)})"
+            return (
+                f"{one.path}: no record {labelled}has `response_b`{counts}; --pairs compares "
+                "`response` with `response_b`; name your column with --map response_b=COLUMN"
+            )
+        usable = "" if one.unused.keys() <= _NOT_OF_USE else "that can be used "
+        return (
+            f"{one.name}: no record {usable}has the label {self.rule.label!r} "
+            f"({_format_counts(one.unused)})"
+        )
+
+    def _check_preferences(self) -> None:
+        """InputError where people prefer nothing: no metric can agree with that."""
+        if not any(one.labels.any() for one in self.sets):
+            where = ", ".join(one.path for one in self.sets)
+            raise InputError(
+                f"{where}: {self.n:,} of {self.n:,} preferences are 0 (neither is better); "
+                f"expected some that are not: {self.rule.label} above 0 where `response` is "
+                "better, below 0 where `response_b` is"
+            )
+
+
+def _name_sources(source: Any) -> list[tuple[Any, str]]:
+    """Each source and a name for it, unlike all others. UsageError: a path twice."""
+    several = isinstance(source, list | tuple) and source
+    paths = list(source) if several else [source]
+    if not all(isinstance(path, str | PathLike) for path in paths):
+        return [(source, "records")]
+    paths = [fspath(path) for path in paths]
+    if double := next((path for path in paths if paths.count(path) > 1), None):
+        raise UsageError(f"{double} is given twice; name each file once")
+    names = [_stem(path) for path in paths]
+    return [
+        (path, name if names.count(name) == 1 else path)
+        for path, name in zip(paths, names, strict=True)
+    ]
+
+
+def _stem(path: str) -> str:
+    if path == "-":
+        return "stdin"
+    name = Path(path.rstrip("/")).name
+    return name if Path(path).is_dir() else name.split(".")[0] or name
+
+
+def _open_run_with_records(path: str) -> FinishedRun:
+    run = open_run(Path(path))
+    if not run.has_records:
+        raise InputError(
+            f"{path}: this run kept no records, so there are no labels; name the file of "
+            "records instead, or run again without --no-records"
+        )
+    return run
+
+
+def _cluster_key(record: Record, number: int) -> str:
+    """Equal for records of one group, in whichever set; a record without group is alone.
+
+    `number` is that of its set.
+    """
+    return f"i{number}:{record.id}" if record.group is None else f"g{record.group}"
+
+
+def _format_counts(unused: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {why}" for why, count in sorted(unused.items()))
