@@ -2,24 +2,29 @@
 VENV := $(or $(TG_VENV),.venv)
 PYTHON ?= python3
 BIN := $(VENV)/bin
+# Tests run in as many processes as there are processors, at least 2; `make test WORKERS=4`.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(min(8, max(2, os.cpu_count() or 2)))")
+PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PINS := --constraint requirements/constraints.txt
 
 SHELL := /bin/bash
+# Tests start many processes: they must find what was compiled before.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-long test-hf validate bench bench-install docs lint bounds clean
 
 demo: $(VENV)/base.done  ## score the example answers and print where the page is
 	$(BIN)/trueground score examples/answers.jsonl --by model --out runs/demo --overwrite
 
-test: $(VENV)/test.done lint  ## lint, types, tests
-	$(BIN)/python -m pytest
+test: $(VENV)/test.done lint  ## lint, types, all tests that take no minutes and need no torch
+	$(PYTEST)
 
-test-long: $(VENV)/test.done  ## a kill at every write, doublings of all that is parsed: some minutes
-	$(BIN)/python -m pytest -m long
+test-long: $(VENV)/test.done  ## kills at every write, doublings of all that is parsed, simulations: some minutes
+	$(PYTEST) -m long
 
 test-hf: $(VENV)/hf.done  ## the tests that need torch or ONNX runtime: models on this machine
-	$(BIN)/python -m pytest tests/models tests/encoders tests/judges tests/metrics tests/retrieval \
+	$(PYTEST) tests/models tests/encoders tests/judges tests/metrics tests/retrieval \
 	  tests/benchmarks/test_truly_ground_distractors.py tests/benchmarks/test_instruct_qa_dry_run.py
 
 lint: $(VENV)/test.done

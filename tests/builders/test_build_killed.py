@@ -16,7 +16,7 @@ from tests.builders.scripted_server import ScriptedServer, all_text, scripted
 from tests.builders.test_build import done, start
 
 __all__ = ["home"]
-N, KILLS, CONNECTIONS = 40, 8, 4
+N, CONNECTIONS = 40, 4
 
 
 def command(folder: Path, server: ScriptedServer, out: str, *more: str) -> list[str]:
@@ -43,7 +43,10 @@ def repeated(server: ScriptedServer) -> int:
     return sum(n - 1 for n in asked.values())
 
 
-@pytest.mark.parametrize(("cache", "kills"), [([], 2), (["--no-cache"], KILLS)])
+@pytest.mark.parametrize(
+    ("cache", "kills"),
+    [([], 2), (["--no-cache"], 3), pytest.param(["--no-cache"], 8, marks=pytest.mark.long)],
+)
 def test_killed_while_asking(home: Path, cache: list[str], kills: int) -> None:
     dice = random.Random(7)
     with scripted(answering(bad=lambda text: "NUMBER 7" in text), delay=0.004) as server:

@@ -76,12 +76,12 @@ def test_one_object_is_found(name: str) -> None:
 @pytest.mark.parametrize("name", BAD)
 def test_everything_else_has_its_reason(name: str) -> None:
     reason, reply = BAD[name]
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(Unreadable) as met:
         read_object(reply, Kind)
     assert met.value.reason == reason
     assert 0 < len(met.value.detail) < 300
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize("depth", [300, 900, 3_000, 20_000])

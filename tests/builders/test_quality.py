@@ -133,9 +133,9 @@ def test_work_for_doubles_grows_with_the_questions() -> None:
     vocabulary = [f"w{number}" for number in range(12)]
     texts = [" ".join([*rng.sample(vocabulary, 6), str(number)]) for number in range(10_000)]
     texts += [" ".join(rng.choices(vocabulary, k=8)) for _ in range(10_000)]
-    begun = time.perf_counter()
+    begun = time.process_time()
     near(texts, [str(number) for number in range(20_000)])
-    assert time.perf_counter() - begun < 10
+    assert time.process_time() - begun < 10
 
 
 def test_judges() -> None:

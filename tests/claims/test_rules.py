@@ -157,9 +157,9 @@ def test_claims_stand_in_order_and_once(text: str) -> None:
 )  # fmt: skip
 def test_hostile_text_takes_linear_time(unit: str) -> None:
     text = "Mara was " + unit * 20_000
-    before = time.perf_counter()
+    before = time.process_time()
     RuleDecomposer().decompose([text])
-    assert time.perf_counter() - before < 5
+    assert time.process_time() - before < 5
 
 
 def test_spans_point_at_what_was_said() -> None:

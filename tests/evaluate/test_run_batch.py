@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -438,15 +439,22 @@ def test_killed_before_the_batch_is_noted(tmp_path: Path) -> None:
 
 
 @killed
-@pytest.mark.parametrize("seed", [1, 2])
-def test_killed_anywhere(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "kills"),
+    [
+        (1, (1, 3, 5)),
+        pytest.param(1, range(1, 7), marks=pytest.mark.long),
+        pytest.param(2, range(1, 7), marks=pytest.mark.long),
+    ],
+)
+def test_killed_anywhere(tmp_path: Path, seed: int, kills: Sequence[int]) -> None:
     """One part: the process dies between, before and in the middle of requests."""
     dice = random.Random(seed)
     data = write_questions(tmp_path / "q.jsonl", 40)
     batch = ("--batch", "--poll", "0.05")
     with BatchServer(mixed, answer=answer, delay=0.06) as server:
         words = command(data, server, tmp_path / "run", *batch, "--no-cache")
-        for kill in range(1, 7):
+        for kill in kills:
             process = subprocess.Popen(words, env=env(tmp_path))
             kill_when(process, server, kill)
             time.sleep(dice.uniform(0.0, 0.07))
@@ -463,7 +471,8 @@ def test_killed_anywhere(tmp_path: Path, seed: int) -> None:
 
 
 @killed
-def test_killed_among_many_parts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.long)])
+def test_killed_among_many_parts(tmp_path: Path, kills: int) -> None:
     """Parts of three: files uploaded, batches made or not, results half taken."""
     dice = random.Random(3)
     data = write_questions(tmp_path / "q20.jsonl", 20)
@@ -477,7 +486,7 @@ def test_killed_among_many_parts(tmp_path: Path) -> None:
         options = ("--batch", "--poll", "0.02", "--no-cache")
         words = command(data, server, tmp_path / "run", *options)
         words = [sys.executable, "-c", code, *words[3:]]
-        for _ in range(10):
+        for _ in range(kills):
             process = subprocess.Popen(words, env=env(tmp_path))
             kill_when(process, server, sum(server.requests.values()) + dice.randint(1, 12))
             time.sleep(dice.uniform(0.0, 0.02))

@@ -16,7 +16,7 @@ import pytest
 from tests.chaos import ChaosServer
 from tests.evaluate.questions_file import answer, number, write_questions
 
-N, KILLS, CONNECTIONS = 500, 30, 8
+N, CONNECTIONS = 500, 8
 FINAL = ("items.jsonl", "summary.json", "report.html")
 
 
@@ -48,12 +48,19 @@ def logged(run: Path) -> set[int]:
     return {int(json.loads(line)["id"][1:]) for line in lines if line.endswith(b"\n")}
 
 
-@pytest.mark.parametrize("cache", ["", "--no-cache"])
-def test_killed_thirty_times(tmp_path: Path, cache: str) -> None:
+@pytest.mark.parametrize(
+    ("cache", "kills"),
+    [
+        ("", 3),
+        ("--no-cache", 3),
+        pytest.param("", 5, marks=pytest.mark.long),
+        pytest.param("--no-cache", 30, marks=pytest.mark.long),
+    ],
+)
+def test_killed_while_asking(tmp_path: Path, cache: str, kills: int) -> None:
     dice = random.Random(11)
     data = write_questions(tmp_path / "q.jsonl", N)
     env = {**os.environ, "TRUEGROUND_HOME": str(tmp_path / "home")}
-    kills = KILLS if cache else 5
     with ChaosServer(answer=answer, delay=0.01) as server:
         killed = command(data, server, tmp_path / "killed", *([cache] if cache else []))
         known: set[int] = set()
@@ -76,13 +83,17 @@ def test_killed_thirty_times(tmp_path: Path, cache: str) -> None:
         assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
-def test_killed_while_scoring(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "waits",
+    [(0.0, 0.01, 0.06), pytest.param((0.0, 0.01, 0.03, 0.06, 0.1), marks=pytest.mark.long)],
+)
+def test_killed_while_scoring(tmp_path: Path, waits: tuple[float, ...]) -> None:
     """Every call is made; the process dies at several moments between the last call and the end."""
     data = write_questions(tmp_path / "q.jsonl", 200)
     env = {**os.environ, "TRUEGROUND_HOME": str(tmp_path / "home")}
     with ChaosServer(answer=answer) as server:
         words = command(data, server, tmp_path / "killed")
-        for wait in (0.0, 0.01, 0.03, 0.06, 0.1):
+        for wait in waits:
             process = subprocess.Popen(words, env=env)
             log = tmp_path / "killed/responses.jsonl"
             while process.poll() is None and not (

@@ -135,7 +135,7 @@ def test_a_reply_with_both_words_is_never_a_verdict(text: str) -> None:
 
 
 def test_long_replies_take_no_time() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for reply in (
         " " * 200_000,
         "the " * 50_000,
@@ -143,4 +143,4 @@ def test_long_replies_take_no_time() -> None:
         "*" * 200_000 + "True",
     ):
         read_verdict(reply)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

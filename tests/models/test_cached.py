@@ -118,9 +118,9 @@ def test_a_key_costs_microseconds() -> None:
     request = ChatRequest((Message("user", "word " * 400),), REQUEST.params)
     times = []
     for _ in range(2_000):
-        started = time.perf_counter()
+        started = time.process_time()
         request_key("model", request)
-        times.append(time.perf_counter() - started)
+        times.append(time.process_time() - started)
     # Stated: below 15 µs; the margin is for a machine that does other work too.
     assert statistics.median(times) < 30e-6
 

@@ -159,6 +159,7 @@ def peak_memory(path: Path) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", [".jsonl", ".json", ".csv"])
 def test_memory_does_not_grow_with_the_rows(ending: str, tmp_path: Path) -> None:
     peaks = []

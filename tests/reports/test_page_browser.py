@@ -417,6 +417,7 @@ def test_print_shows_the_list_without_controls(opened: Any) -> None:
     opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
+@pytest.mark.long
 def test_twenty_thousand_items_stay_quick(browser: Any, tmp_path: Path) -> None:
     page = write_page(sample_run(tmp_path / "run", 20_000))
     browser.get(page.as_uri())

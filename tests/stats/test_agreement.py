@@ -290,9 +290,9 @@ def test_ten_thousand_items_take_seconds() -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(1, 6, (10_000, 3)).astype(np.float64)
     labels[rng.random(labels.shape) < 0.1] = NONE
-    begun = time.perf_counter()
+    begun = time.process_time()
     for statistic in EVERY.values():
         found = bootstrap_agreement(labels, statistic)
         assert found
         assert found[0] < (statistic(labels) or 0.0) < found[1]
-    assert time.perf_counter() - begun < 20
+    assert time.process_time() - begun < 20

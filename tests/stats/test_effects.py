@@ -135,7 +135,7 @@ def test_the_interval_covers_the_truth() -> None:
 
 
 def test_the_odds_ratio_of_groups_is_that_of_as_many_items_as_vary_by_themselves() -> None:
-    """Copies tell no more; a true ratio of 2 is covered, where groups lean one way each."""
+    """Copies tell no more."""
     one_way, other = np.zeros(40), np.repeat([1.0, 0.0], [28, 12])
     alone = effects(one_way + (1 - other), other, binary=True).odds_ratio
     copies = [np.repeat(values, 5) for values in (one_way + (1 - other), other)]
@@ -144,6 +144,11 @@ def test_the_odds_ratio_of_groups_is_that_of_as_many_items_as_vary_by_themselves
     assert alone.ci is not None
     assert found is not None
     assert found.ci == pytest.approx(alone.ci, rel=0.1)
+
+
+@pytest.mark.long
+def test_the_odds_ratio_of_groups_holds_the_truth() -> None:
+    """A ratio of 2, where groups lean one way each."""
     random = np.random.default_rng(5)
     clusters = np.repeat(np.arange(40), 5)
     held = []
@@ -231,9 +236,9 @@ def test_a_column_does_not_depend_on_the_others() -> None:
 def test_many_items_with_many_sizes_take_a_moment() -> None:
     random = np.random.default_rng(6)
     a, b = random.random((2, 20_000))
-    start = time.monotonic()
+    start = time.process_time()
     found = effects(a, b)
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
     assert found.rank_biserial.value == pytest.approx(biserial(b - a))
     assert found.rank_biserial.ci is not None
     low, high = found.rank_biserial.ci

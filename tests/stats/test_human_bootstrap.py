@@ -151,6 +151,7 @@ def simulated(n: int, *, clusters: int = 0, resamples: int = 500) -> list[Measur
     return found
 
 
+@pytest.mark.long
 def test_coverage_of_independent_items() -> None:
     found = simulated(240)
     rho = (TRUE_AUROC - 0.5) * np.sqrt(12 * 0.4 * 0.6)
@@ -161,6 +162,7 @@ def test_coverage_of_independent_items() -> None:
     assert 0.93 <= np.mean([ci is not None and ci[0] <= SHIFT <= ci[1] for ci in means]) <= 0.97
 
 
+@pytest.mark.long
 def test_coverage_in_clusters() -> None:
     found = simulated(400, clusters=200)
     assert 0.93 <= covered(found, "auroc", TRUE_AUROC) <= 0.97

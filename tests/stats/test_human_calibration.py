@@ -68,6 +68,7 @@ def intervals(world: World, n: int, sets: int = 200) -> Floats:
     return np.array(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [60, 400])
 @pytest.mark.parametrize("world", [calibrated, pushed_out, too_high(0.05), too_high(0.3), too_sure])
 def test_the_interval_holds_the_truth(world: World, n: int) -> None:
@@ -86,6 +87,7 @@ def test_a_large_error_has_a_narrow_interval_that_leaves_zero() -> None:
     assert np.mean(found[:, 1] - found[:, 0]) < 0.1
 
 
+@pytest.mark.long
 def test_coverage_where_items_come_in_groups() -> None:
     random = np.random.default_rng(5)
     low = []

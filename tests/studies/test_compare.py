@@ -285,6 +285,7 @@ def test_listing_is_bounded_and_says_so(make: Make) -> None:
     assert none.pairs[0].metrics["exact_match"].changes_lost == ()
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_items_take_seconds(tmp_path: Path) -> None:
     for name in ("a", "b"):
         run = tmp_path / name
@@ -297,11 +298,11 @@ def test_a_hundred_thousand_items_take_seconds(tmp_path: Path) -> None:
             for i in range(100_000):
                 score = (i * shift % 10) / 10
                 out.write(f'{{"id":"i{i}","scores":{{"m":{score}}},"status":{{"m":"scored"}}}}\n')
-    start = time.monotonic()
+    start = time.process_time()
     (pair,) = compare([tmp_path / "a", tmp_path / "b"]).pairs
     assert pair.items == 100_000
     assert pair.metrics["m"].result.difference == pytest.approx(0, abs=1e-4)
-    assert time.monotonic() - start < 30
+    assert time.process_time() - start < 30
 
 
 def test_what_was_asked_otherwise_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

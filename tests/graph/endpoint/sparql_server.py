@@ -3,7 +3,8 @@
 with SparqlServer(store, lambda call: "500" if call == 1 else "ok") as server:
     EndpointGraph(server.url)
 
-`behave` gets the number of the call, from 1, and names one of BEHAVIOURS. `queries` holds what was
+`behave` gets the number of the call, from 1, and names one of BEHAVIOURS; it may be set anew.
+`queries` holds what was
 asked, `headers` and `times` (seconds) what came with it and when.
 """
 
@@ -114,7 +115,7 @@ class SparqlServer(LoopbackServer):
         serve: Callable[[str], str] = lambda query: query,
     ) -> None:
         super().__init__()
-        self._store, self._behave, self._serve_query = store, behave, serve
+        self._store, self.behave, self._serve_query = store, behave, serve
         self.queries: list[str] = []
         self.headers: list[dict[str, str]] = []
         self.times: list[float] = []
@@ -140,7 +141,7 @@ class SparqlServer(LoopbackServer):
         except SyntaxError as error:
             trace = f"SPARQL-QUERY: queryStr={query}\norg.x.MalformedQueryException: {error}\n at"
             return web.Response(status=400, text=trace)
-        response = await BEHAVIOURS[self._behave(len(self.queries))](request, query, body)
+        response = await BEHAVIOURS[self.behave(len(self.queries))](request, query, body)
         assert isinstance(response, web.StreamResponse)
         return response
 

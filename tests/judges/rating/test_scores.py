@@ -82,7 +82,7 @@ def test_no_score(reply: str) -> None:
 
 
 def test_long_replies_take_no_time() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for reply in (
         "(" * 200_000 + "4",
         "a " * 100_000 + ": 4",
@@ -90,7 +90,7 @@ def test_long_replies_take_no_time() -> None:
         "a " * 99 + "4",
     ):
         read_score(reply)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def token(word: str, **mass: float) -> TokenLogprob:

@@ -276,6 +276,7 @@ print(written - before, peak() - written)
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is counted in other units")
 def test_200_000_passages_of_120_megabytes_need_little_memory(tmp_path: Path) -> None:
     source = tmp_path / "psgs.tsv"
