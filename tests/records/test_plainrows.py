@@ -12,7 +12,8 @@ import pytest
 import zstandard
 
 from trueground.errors import InputError
-from trueground.records.plainrows import data_files, plain_rows
+from trueground.records.files import data_files
+from trueground.records.reading import plain_rows
 
 ROWS = [{"a": "x", "list": ["p", "q"]}, {"a": "ü", "list": []}]
 

@@ -12,7 +12,7 @@ import pytest
 from tests.records.record_files import read, write
 
 from trueground.errors import BadRowsError, InputError
-from trueground.records import duplicates, open_records
+from trueground.records import checks, open_records
 from trueground.types import Passage, Record
 
 
@@ -84,7 +84,7 @@ def test_ids_are_unique_over_all_files_and_missing_ids_count_on(tmp_path: Path) 
 def test_ids_that_only_share_a_hash_are_not_duplicates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(duplicates, "hash_id", lambda row_id: bytes([len(row_id) % 3] * 8))
+    monkeypatch.setattr(checks, "hash_id", lambda row_id: bytes([len(row_id) % 3] * 8))
     path = tmp_path / "a.jsonl"
     path.write_text("".join(answer(i) for i in range(300)))
     assert open_records(path).check().n == 300

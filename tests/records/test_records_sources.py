@@ -20,7 +20,7 @@ from tests.records.record_files import FULL, PLAIN, as_jsonl, as_parquet, read, 
 
 from trueground.errors import BadRowsError, InputError, UsageError
 from trueground.records import open_records
-from trueground.records.spool import shown
+from trueground.records.files import redact_urls
 from trueground.types import Passage, Record
 
 
@@ -223,8 +223,8 @@ def test_an_address_where_nobody_answers_is_not_said_to_lack_the_file(temporary:
 
 
 def test_passwords_and_tokens_are_not_shown() -> None:
-    assert shown("https://me:secret@host:1/a.jsonl?token=x#y") == "https://host:1/a.jsonl"
-    assert shown("folder/a?b.jsonl") == "folder/a?b.jsonl"
+    assert redact_urls("https://me:secret@host:1/a.jsonl?token=x#y") == "https://host:1/a.jsonl"
+    assert redact_urls("folder/a?b.jsonl") == "folder/a?b.jsonl"
     assert open_records(["ftp://me:secret@h/a", "b"]).name == "ftp://h/a, b"
 
 
@@ -275,4 +275,4 @@ def test_options_that_cannot_be_meant() -> None:
     ],
 )
 def test_urls_are_shown_without_their_secrets(text: str, expected: str) -> None:
-    assert shown(text) == expected
+    assert redact_urls(text) == expected

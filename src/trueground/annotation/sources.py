@@ -15,7 +15,7 @@ from trueground.annotation.given import Given, give, render
 from trueground.annotation.kinds import KINDS
 from trueground.annotation.lines import BOM, UNREADABLE, read_tasks
 from trueground.errors import InputError, UsageError
-from trueground.records.fields import field_text
+from trueground.records.columns import field_text
 from trueground.types import Record
 
 ANNOTATE = "annotate"  # the folder of tasks in that of a build

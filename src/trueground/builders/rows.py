@@ -8,11 +8,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from trueground.records.jsontext import decode_row
-from trueground.records.parts import Part, file_part
-from trueground.records.plainrows import data_files
+from trueground.records.files import data_files
 from trueground.records.problems import Problem
-from trueground.records.spool import Spool
+from trueground.records.reading import file_rows
 
 # Control characters but tab, line feed, form feed, carriage return and next line (0x85), and the
 # mark of a broken letter.
@@ -55,15 +53,9 @@ def source_rows(files: Sequence[Path], expected: str = "one JSON object") -> Ite
     `expected` says what a row is, for those that are none.
     """
     for file in files:
-        spool = Spool()
-        try:
-            part = file_part(str(file), spool, {}, None)
-            with closing(part.rows()) as rows:
-                for number, raw in rows:
-                    place = f"{part.name}, {part.unit} {number}"
-                    yield SourceRow(place, file, number, _decoded(part, place, raw, expected))
-        finally:
-            spool.close()
+        with closing(file_rows(file, expected)) as rows:
+            for place, number, row in rows:
+                yield SourceRow(place, file, number, _usable(place, row, expected))
 
 
 def fault(text: str) -> tuple[Kind, str] | None:
@@ -77,18 +69,10 @@ def fault(text: str) -> tuple[Kind, str] | None:
     return None if _WORD.search(text) else ("blank", "no letter or digit")
 
 
-def _decoded(part: Part, place: str, raw: Any, expected: str) -> dict[str, Any] | Unusable:
-    try:
-        if isinstance(raw, Problem):
-            raise raw
-        row = decode_row(raw, expected) if isinstance(raw, bytes) else raw
-        row = part.tidy(row) if part.tidy else row
-        row = part.cells(row) if part.cells else row
-    except Problem as problem:
-        kind: Kind = "binary" if problem.found.startswith(_BINARY) else "unreadable"
-        where = f"{place}, field {problem.field!r}" if problem.field else place
-        found = f"{where}: found {problem.found}; expected {problem.expected}"
-        return Unusable(kind, found, problem.row_id)
+def _usable(place: str, row: dict[str, Any] | Problem, expected: str) -> dict[str, Any] | Unusable:
+    if isinstance(row, Problem):
+        kind: Kind = "binary" if row.found.startswith(_BINARY) else "unreadable"
+        return Unusable(kind, row.message(place), row.row_id)
     if all(
         value is None or (isinstance(value, str) and not value.strip()) for value in row.values()
     ):

@@ -133,9 +133,11 @@ def _unusable(option: str, value: str) -> str | None:
     except UnicodeEncodeError:
         return f"is not valid UTF-8: {value[:60]!a}; write it as UTF-8 text"
     if option == "--out" and "://" in value:
-        from trueground.records.spool import shown
+        from trueground.records.files import redact_urls
 
-        return f"is the URL {shown(value)}; name a path on this machine, and copy it from there"
+        return (
+            f"is the URL {redact_urls(value)}; name a path on this machine, and copy it from there"
+        )
     return None
 
 

@@ -14,7 +14,7 @@ from trueground.errors import RunInterrupted, TruegroundError
 from trueground.evaluate.plan import Plan
 from trueground.models.asker import Spent
 from trueground.records import Check
-from trueground.records.spool import shown
+from trueground.records.files import redact_urls
 from trueground.runs.directory import ITEMS, MANIFEST, count_lines, write_json
 
 
@@ -86,7 +86,7 @@ def judged_before(manifest: Mapping[str, Any] | None) -> Spent:
 def shown_word(word: str) -> str:
     """A word of the command, without the password in a URL; also where it is `--option=URL`."""
     option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
-    return option + equals + shown(value)
+    return option + equals + redact_urls(value)
 
 
 def close_manifest(

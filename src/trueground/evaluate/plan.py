@@ -13,7 +13,7 @@ from trueground.evaluate.run_level import RunLevel
 from trueground.metrics.base import Spec, make_spec
 from trueground.metrics.registry import default_specs, get_metric, parse_specs
 from trueground.records import Check
-from trueground.records.fields import is_known
+from trueground.records.columns import is_known
 
 if TYPE_CHECKING:
     from trueground.models.prompts import PromptFile

@@ -6,7 +6,7 @@ import hashlib
 
 from trueground.errors import UsageError
 from trueground.records import Check
-from trueground.records.fields import field_text, is_known
+from trueground.records.columns import field_text, is_known
 from trueground.types import Answered, Record
 
 REPEAT = "repeat"  # in `meta`, where a question was asked several times: which time it was

@@ -17,7 +17,7 @@ from trueground.evaluate.questioned import REPEAT
 from trueground.models.base import ChatRequest, Params, writable
 from trueground.models.cached import prompt_sha256
 from trueground.net.redact import raised
-from trueground.records.shape import AT_MOST, LARGEST_RESPONSE
+from trueground.records.schema import AT_MOST, LARGEST_RESPONSE
 from trueground.runs.responses import Response, ResponseLog
 from trueground.types import Answered, Failure, Record, Status
 

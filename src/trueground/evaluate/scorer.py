@@ -23,7 +23,7 @@ from trueground.judges.comparing import compare
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import CODES, STATUSES, Column
 from trueground.metrics.evidence import BatchContext, no_ratings
-from trueground.records.fields import field_text
+from trueground.records.columns import field_text
 from trueground.types import (
     Answered,
     Comparison,

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from trueground.errors import GraphError, InputError
-from trueground.records.jsonfiles import read_array, read_lines
-from trueground.records.jsontext import decode
+from trueground.records.jsonl import decode, read_array, read_lines
 from trueground.records.problems import Problem, describe
 
 PAIR = "[question, [graph, …]]"

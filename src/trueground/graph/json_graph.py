@@ -15,8 +15,7 @@ from trueground.graph.folding import name_key
 from trueground.graph.items import Placed, begins_array, decoded, graphs_of_pair, items
 from trueground.graph.loading.streams import bare_name, reading
 from trueground.graph.rdf import TYPES, property_iri
-from trueground.records.clean import clean
-from trueground.records.problems import Problem, shorten
+from trueground.records.problems import Problem, clean, shorten
 from trueground.text.citations.triples import value_text
 from trueground.types import Graph
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trueground.records.mapping import parse_mapping
-    from trueground.records.source import Check, FileInfo, RecordSource, open_records
+    from trueground.records.checks import Check, FileInfo
+    from trueground.records.columns import parse_mapping
+    from trueground.records.reading import RecordSource, open_records
 
 __all__ = ["Check", "FileInfo", "RecordSource", "open_records", "parse_mapping"]
+_HOMES = {"Check": "checks", "FileInfo": "checks", "parse_mapping": "columns"}
 
 
 def __getattr__(name: str) -> Any:
@@ -19,8 +21,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    home = "mapping" if name == "parse_mapping" else "source"
-    return getattr(import_module(f"{__name__}.{home}"), name)
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'reading')}"), name)
 
 
 def __dir__() -> list[str]:

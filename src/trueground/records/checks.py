@@ -1,16 +1,24 @@
-"""What the first pass finds: counts, the first bad rows, and which files they came from."""
+"""What the first pass over the records gives: counts, the first bad rows, ids that repeat, files.
+
+Of each id 8 bytes are kept. Only hashes that repeat lead to a second look, at the ids themselves,
+so that two ids that merely share a hash are never called the same.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import sys
+from array import array
+from bisect import bisect_left
 from collections import Counter
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
-from trueground.errors import BadRow, InputError
-from trueground.records.fields import OWN_FIELDS
+from trueground.errors import BadRow
+from trueground.records.columns import OWN_FIELDS
 from trueground.types import Record
 
 BAD_ROWS_KEPT = 1000
@@ -52,24 +60,13 @@ class Check(msgspec.Struct):
     breakdowns: list[str] = []
 
 
-class FileStamp:
-    """Size and time of a file, to notice that it changed between two passes."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._stamp = self._now()
-
-    def require_same(self, name: str) -> None:
-        """InputError where the file is not what it was."""
-        if self._now() != self._stamp:
-            raise InputError(f"{name} changed after it was checked; start again")
-
-    def _now(self) -> tuple[int, int] | None:
-        try:
-            status = self._path.stat()
-        except OSError:
-            return None
-        return status.st_size, status.st_mtime_ns
+def file_stamp(path: Path) -> tuple[int, int] | None:
+    """Size and time of a file, to notice that it changed between two passes; None without one."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
 
 
 class Tally:
@@ -79,45 +76,86 @@ class Tally:
         self.n = 0
         self.bad_total = 0
         # Rows of one file give the same few sets of fields: counting sets is cheaper than fields.
-        self._given: Counter[tuple[bool, ...]] = Counter()
+        self._field_sets: Counter[tuple[bool, ...]] = Counter()
         self._meta: dict[str, None] = {}
         self._bad: list[tuple[int, BadRow]] = []
 
     def count(self, record: Record, step: int = 1) -> None:
         """Adds a good row; with step -1 takes it back."""
         self.n += step
-        given = [value is not None for value in _values(record)]
+        present = [value is not None for value in _values(record)]
         if record.contexts is not None and not any(p.text.strip() for p in record.contexts):
-            given[_CONTEXTS] = False
-        self._given[tuple(given)] += step
+            present[_CONTEXTS] = False
+        self._field_sets[tuple(present)] += step
         if record.meta and len(self._meta) < _META_KEPT:
             self._meta.update(dict.fromkeys(record.meta))
 
     def fields(self) -> dict[str, int]:
         """In how many good rows each field is given."""
         return {
-            field: sum(count for given, count in self._given.items() if given[i])
+            field: sum(count for present, count in self._field_sets.items() if present[i])
             for i, field in enumerate(_FIELDS)
         }
 
     def breakdowns(self) -> list[str]:
         """Fields by which the records can be broken down; of `meta` only the first level."""
         fields = self.fields()
-        own = [name for name in OWN_FIELDS if fields[name]]
-        return own + [f"meta.{key}" for key in self._meta]
+        return [n for n in OWN_FIELDS if fields[n]] + [f"meta.{key}" for key in self._meta]
 
     def reject(self, ordinal: int, row: BadRow) -> None:
         """Adds a bad row. Duplicates come after all others, so only sorting finds the first."""
         self.bad_total += 1
         self._bad.append((ordinal, row))
         if len(self._bad) > 2 * BAD_ROWS_KEPT:
-            self._keep_first()
+            self.bad_rows()
 
     def bad_rows(self) -> list[BadRow]:
-        """The first bad rows in input order."""
-        self._keep_first()
+        """The first bad rows in input order; the others are forgotten."""
+        self._bad.sort(key=itemgetter(0))
+        del self._bad[BAD_ROWS_KEPT:]
         return [row for _, row in self._bad]
 
-    def _keep_first(self) -> None:
-        self._bad.sort(key=lambda item: item[0])
-        del self._bad[BAD_ROWS_KEPT:]
+
+def hash_id(record_id: str) -> bytes:
+    """The 8-byte BLAKE2b digest of an id."""
+    return hashlib.blake2b(record_id.encode(), digest_size=8).digest()
+
+
+class SeenIds:
+    """The hashes of all ids of a pass."""
+
+    def __init__(self) -> None:
+        self._hashes = array("Q")
+
+    def add(self, record_id: str) -> None:
+        """Notes one id."""
+        self._hashes.frombytes(hash_id(record_id))
+
+    def repeated(self) -> RepeatedIds | None:
+        """The hashes that were noted more than once, or None; forgets all others."""
+        hashes = np.frombuffer(self._hashes, dtype=np.uint64)
+        hashes.sort()
+        twice = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+        del hashes
+        self._hashes = array("Q")
+        return RepeatedIds(array("Q", twice.tobytes())) if twice.size else None
+
+
+class RepeatedIds:
+    """Ids whose hash repeats; `first_place` tells true repeats from mere hash collisions.
+
+    Memory grows with the number of different ids that occur more than once.
+    """
+
+    def __init__(self, hashes: array[int]) -> None:
+        self._hashes = hashes
+        self._places: dict[str, str] = {}
+
+    def first_place(self, record_id: str, place: str) -> str | None:
+        """Where this very id stood before; None (and it is noted) where it did not."""
+        value = int.from_bytes(hash_id(record_id), sys.byteorder)
+        i = bisect_left(self._hashes, value)
+        if i == len(self._hashes) or self._hashes[i] != value:
+            return None
+        first = self._places.setdefault(record_id, place)
+        return None if first is place else first

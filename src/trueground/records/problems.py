@@ -1,11 +1,23 @@
-"""What is wrong with one row, in words: what was found, what was expected, how to fix it."""
+"""What a row may hold, and what is wrong with one: the value, in words, and where it stands.
+
+Refused anywhere in a row: NaN and infinities, NUL characters, lone surrogates.
+"""
 
 from __future__ import annotations
 
-import json
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from math import isfinite
+from pathlib import PurePath
 from typing import Any
+from uuid import UUID
+
+import msgspec
 
 from trueground.errors import BadRow
+
+_LARGEST_BITS = 10_000  # Python refuses to print integers of more than about 14,000 bits
+_MISSING_TYPES = {"NaTType", "NAType"}
 
 
 class Problem(Exception):  # noqa: N818 - becomes a BadRow, never reaches the user as an exception
@@ -23,6 +35,11 @@ class Problem(Exception):  # noqa: N818 - becomes a BadRow, never reaches the us
         self.expected = expected
         self.row_id = row_id
 
+    def message(self, place: str) -> str:
+        """The whole sentence: place, field, what was found and what was expected."""
+        where = f"{place}, field {self.field!r}" if self.field else place
+        return f"{where}: found {self.found}; expected {self.expected}"
+
 
 class PlacedRow(BadRow, frozen=True):
     """A bad row whose number counts `unit`s: lines of a text file, rows of anything else."""
@@ -31,6 +48,11 @@ class PlacedRow(BadRow, frozen=True):
 
     def __str__(self) -> str:
         return super().__str__().replace(f"{self.file}, row ", f"{self.file}, {self.unit} ", 1)
+
+
+def too_deep() -> Problem:
+    """The Problem of a row that exceeds the depth of recursion."""
+    return Problem(None, "lists or objects nested too deeply to read", "fewer levels")
 
 
 def shorten(text: str, limit: int = 60) -> str:
@@ -62,49 +84,75 @@ def describe(value: Any) -> str:
 
 def known_id(row: Any) -> str | None:
     """The id of a row that is otherwise wrong, where it has a proper one."""
-    found = row.get("id") if isinstance(row, dict) else getattr(row, "id", None)
-    return str(found) if isinstance(found, str | int) and not isinstance(found, bool) else None
+    value = row.get("id") if isinstance(row, dict) else getattr(row, "id", None)
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 
-def as_list(value: Any) -> str:
-    """The remedy for a lone value where a list belongs: how to write the list."""
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
-        return f"; write [{json.dumps(shorten(str(value), 30), ensure_ascii=False)}]"
-    return "; write [{…}]" if isinstance(value, dict) else ""
+def is_absent(value: Any) -> bool:
+    """Does a data-frame cell hold nothing: None, NaN, NaT or pandas' NA?"""
+    if value is None or type(value).__name__ in _MISSING_TYPES:
+        return True
+    return isinstance(value, float) and value != value
 
 
-def as_text(value: Any) -> str:
-    """The remedy for a number where a text belongs: how to write the text."""
-    if isinstance(value, bool):
-        return f'; write "{str(value).lower()}"'
-    if isinstance(value, int | float):
-        return f'; write "{shorten(str(value), 30) if abs(value) < 10**40 else "…"}"'
-    return ""
+def clean(value: Any, path: str = "") -> Any:
+    """The value as str, int, float, bool, None, list and dict; `path` is where it stands.
+
+    numpy scalars and arrays, dates, decimals and structs are converted; anything else is a Problem.
+    """
+    if isinstance(value, str):
+        return clean_text(value, path)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        if value.bit_length() > _LARGEST_BITS:
+            raise Problem(path, "a number of thousands of digits", "a number, or a str")
+        return int(value)
+    if isinstance(value, float):
+        if not isfinite(value):
+            found = "NaN" if value != value else f"{'-' if value < 0 else ''}Infinity"
+            raise Problem(path, found, "a finite number; leave the field out, or write null")
+        return float(value)
+    if isinstance(value, dict):
+        prefix = f"{path}." if path else ""
+        return {clean_text(str(k), path): clean(v, f"{prefix}{k}") for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(item, f"{path}[{i}]") for i, item in enumerate(value)]
+    return clean(_as_json(value, path), path)
 
 
-def as_value(value: Any) -> str:
-    """The remedy for a quoted number or truth value: write it without quotes."""
-    plain = value.strip().lower() if isinstance(value, str) else str(value)
-    if plain in {"true", "yes", "1"}:
-        return "; write true"
-    if plain in {"false", "no", "0"}:
-        return "; write false"
-    return ""
+def clean_text(text: str, path: str) -> str:
+    """The text itself; a NUL character or a lone surrogate is a Problem."""
+    if "\0" in text:
+        raise Problem(
+            path, f"a NUL character at character {text.index(chr(0)) + 1}", "text without NUL"
+        )
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            code = f"\\u{ord(text[error.start]):04x}"
+            raise Problem(
+                path,
+                f"a lone surrogate {code} at character {error.start + 1}",
+                "whole characters (a pair of surrogates was cut in two)",
+            ) from None
+    return str(text)
 
 
-def as_number(value: Any) -> str:
-    """The remedy for a quoted number."""
-    try:
-        return f"; write {shorten(str(float(value)))}" if isinstance(value, str) else ""
-    except ValueError:
-        return as_value(value)
-
-
-def as_label(value: Any) -> str:
-    """The remedy for a lone label where an object of labels belongs: its column, under a name."""
-    return "; --map human.NAME=COLUMN reads one label from a column, as in human.faithful=score"
-
-
-def no_remedy(value: Any) -> str:
-    """Nothing to suggest beyond what is expected."""
-    return ""
+def _as_json(value: Any, path: str) -> Any:
+    if isinstance(value, msgspec.Struct):
+        return {k: v for k, v in msgspec.structs.asdict(value).items() if v is not None}
+    if type(value).__name__ in _MISSING_TYPES:
+        return None
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, date | datetime | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, timedelta | UUID | PurePath):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace").replace("\0", "\\x00")
+    raise Problem(path, f"a Python {type(value).__name__}", "str, number, bool, list, dict or None")

@@ -10,30 +10,33 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError
-from trueground.records.archives import LARGEST_ROW, RowLines
-from trueground.records.clean import absent, clean
-from trueground.records.jsontext import decode
-from trueground.records.problems import Problem
+from trueground.records.files import LARGEST_ROW, too_large
+from trueground.records.jsonl import decode
+from trueground.records.problems import Problem, clean, is_absent
 
-Numbered = tuple[int, dict[str, Any] | Problem]
+NumberedRows = Generator[tuple[int, dict[str, Any] | Problem], None, None]
 _ROWS = 1024
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
+_TEXTS = 'a JSON list such as ["…"], in double quotes'
+_TRIPLES = 'a JSON list such as [["Q90", "country", "France"]]'
 _JSON_FIELDS = {
     "history": 'a JSON list such as ["…"]',
-    "contexts": 'a JSON list such as ["…"], in double quotes',
-    "references": 'a JSON list such as ["…"], in double quotes',
-    "gold_facts": 'a JSON list such as ["…"], in double quotes',
-    "response_facts": 'a JSON list such as ["…"], in double quotes',
+    "contexts": _TEXTS,
+    "references": _TEXTS,
+    "gold_facts": _TEXTS,
+    "response_facts": _TEXTS,
     "choices": 'a JSON list such as [{"label": "A", "text": "…"}]',
     "knowledge": 'a JSON list such as [{"qid": "Q90"}]',
-    "gold_knowledge": 'a JSON list such as [["Q90", "country", "France"]]',
-    "absent_knowledge": 'a JSON list such as [["Q90", "country", "France"]]',
+    "gold_knowledge": _TRIPLES,
+    "absent_knowledge": _TRIPLES,
     "human": 'a JSON object such as {"faithful": 1}',
     "meta": 'a JSON object such as {"topic": "…"}',
 }
+# A header of one column that holds `other` was separated by something else than was expected.
+_SEPARATORS = ((";", "a comma"), ("\t", "a comma, or call the file .tsv"), (",", "a tab"))
 
 
-def read_cells(row: dict[str, Any]) -> dict[str, Any]:
+def decode_cells(row: dict[str, Any]) -> dict[str, Any]:
     """The row with JSON text in list and object fields decoded, and `answerable` as a bool.
 
     Other text in such a field stays text: a lone context or reference.
@@ -53,7 +56,31 @@ def read_cells(row: dict[str, Any]) -> dict[str, Any]:
 
 def clean_cells(row: dict[str, Any]) -> dict[str, Any]:
     """The row without empty cells, every other one as plain values."""
-    return {name: clean(value, name) for name, value in row.items() if not absent(value)}
+    return {name: clean(value, name) for name, value in row.items() if not is_absent(value)}
+
+
+class BoundedLines:
+    """The lines of a CSV file for `csv.reader`; `size` is what its present row has taken so far.
+
+    Whoever has taken a row sets it to 0. InputError for a row beyond the limit.
+    """
+
+    def __init__(self, text: io.TextIOWrapper, name: str) -> None:
+        self.size = 0
+        self._read = text.readline
+        self._name = name
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._read(LARGEST_ROW + 1)
+        self.size += len(line)
+        if self.size > LARGEST_ROW:
+            raise too_large(self._name)
+        if not line:
+            raise StopIteration
+        return line
 
 
 def read_csv(
@@ -64,36 +91,29 @@ def read_csv(
     # Broken UTF-8 must reach us as a row, to be named with its place.
     text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
     try:
-        lines = RowLines(text, name)
+        lines = BoundedLines(text, name)
         rows = csv.reader(lines, delimiter=delimiter, strict=True)
-        header = _header(rows, name, delimiter)
-        for row in _csv_rows(rows, header, response):
+        header = _read_header(rows, name, delimiter)
+        number = 0
+        while True:
+            row: dict[str, str] | Problem
+            try:
+                cells = next(rows, None)
+                if cells is None:
+                    return
+                if not cells:
+                    continue
+                row = _csv_row(header, cells, response)
+            except csv.Error as error:
+                row = _csv_problem(error)
+            number += 1
+            yield number, row
             lines.size = 0
-            yield row
     finally:
         text.detach()  # the stream is closed by the one who opened it
 
 
-def _csv_rows(
-    rows: Iterator[list[str]], header: list[str], response: str
-) -> Iterator[tuple[int, dict[str, str] | Problem]]:
-    number = 0
-    while True:
-        try:
-            cells = next(rows, None)
-        except csv.Error as error:
-            number += 1
-            yield number, _csv_problem(error)
-            continue
-        if cells is None:
-            return
-        if not cells:
-            continue
-        number += 1
-        yield number, _csv_row(header, cells, response)
-
-
-def _header(rows: Iterator[list[str]], name: str, delimiter: str) -> list[str]:
+def _read_header(rows: Iterator[list[str]], name: str, delimiter: str) -> list[str]:
     try:
         header = [column.strip() for column in next(rows, [])]
     except csv.Error as error:
@@ -107,11 +127,7 @@ def _header(rows: Iterator[list[str]], name: str, delimiter: str) -> list[str]:
     twice = sorted(column for column, times in Counter(header).items() if times > 1)
     if twice:
         raise InputError(f"{name}: the header names {', '.join(map(repr, twice))} more than once")
-    for other, ending in (
-        (";", "a comma"),
-        ("\t", "a comma, or call the file .tsv"),
-        (",", "a tab"),
-    ):
+    for other, ending in _SEPARATORS:
         if len(header) == 1 and other != delimiter and other in header[0]:
             raise InputError(
                 f"{name}: the header is one column, {header[0]!r}; separate the columns by {ending}"
@@ -148,14 +164,11 @@ def _csv_row(header: list[str], cells: list[str], response: str) -> dict[str, st
             f"{len(header)}, one for each column of the header (is the file cut off, or a comma "
             "not in quotation marks?)",
         )
-    return {
-        column: cell
-        for column, cell in zip(header, cells, strict=True)
-        if cell or column == response
-    }
+    columns = zip(header, cells, strict=True)
+    return {column: cell for column, cell in columns if cell or column == response}
 
 
-def read_parquet(path: Path, name: str, limit: int | None) -> Generator[Numbered, None, None]:
+def read_parquet(path: Path, name: str, limit: int | None) -> NumberedRows:
     """(1-based row, its cells). Memory grows with the size of the file's row groups."""
     import polars as pl
 
@@ -172,7 +185,7 @@ def read_parquet(path: Path, name: str, limit: int | None) -> Generator[Numbered
         raise InputError(f"{name} is not a sound Parquet file: {error}") from error
 
 
-def read_frame(frame: Any) -> Generator[Numbered, None, None]:
+def read_frame(frame: Any) -> NumberedRows:
     """(1-based row, its cells) of a polars or a pandas data frame."""
     columns = [str(column) for column in frame.columns]
     if len(set(columns)) < len(columns):

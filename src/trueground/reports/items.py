@@ -14,8 +14,8 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.metrics.registry import higher_is_better
-from trueground.records.archives import opened
-from trueground.records.fields import field_text
+from trueground.records.columns import field_text
+from trueground.records.files import open_unpacked
 from trueground.reports.citations import TOLD, citation_view
 from trueground.reports.selection import Selection
 from trueground.reports.verdicts import CHECKED, views
@@ -86,7 +86,7 @@ def chosen_items(run_dir: Path, selection: Selection) -> Iterator[tuple[ReportIt
 
 def _record_lines(run_dir: Path) -> Iterator[bytes]:
     path = run_dir / RECORDS
-    with opened(path, ".zst", str(path)) as lines:
+    with open_unpacked(path, ".zst", str(path)) as lines:
         yield from lines
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError
-from trueground.records.plainrows import plain_rows
 from trueground.records.problems import Problem, describe
-from trueground.records.shape import to_record
+from trueground.records.reading import plain_rows
+from trueground.records.schema import to_record
 from trueground.retrieval.base import SearchQuery
 from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.gold import GoldPassage, find_gold, read_gold

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError
 from trueground.evaluate.questioned import BY_ID, question_of
-from trueground.records.archives import opened
+from trueground.records.files import open_unpacked
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, SUMMARY
 from trueground.types import Answered
 
@@ -178,7 +178,7 @@ def read_records(run: FinishedRun, kind: type[LineT]) -> Iterator[LineT]:
     InputError: lines that cannot be read.
     """
     path = run.path / RECORDS
-    with opened(path, ".zst", str(path)) as lines:
+    with open_unpacked(path, ".zst", str(path)) as lines:
         records = decode_lines(lines, kind, path)
         if run.questions is None:
             yield from records

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.records.archives import opened
+from trueground.records.files import open_unpacked
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.studies.finished import FinishedRun, decode_lines
 
@@ -39,7 +39,7 @@ def read_words(run: FinishedRun, rows: NDArray[np.int64]) -> dict[int, Words]:
     if not wanted:
         return {}
     path = run.path / (RECORDS if run.has_records else ITEMS)
-    with opened(path, ".zst" if run.has_records else "", str(path)) as lines:
+    with open_unpacked(path, ".zst" if run.has_records else "", str(path)) as lines:
         found = islice(_named(run, decode_lines(lines, Words, path)), max(wanted) + 1)
         return {row: words for row, words in enumerate(found) if row in wanted}
 

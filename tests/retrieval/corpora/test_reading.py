@@ -14,7 +14,7 @@ import zstandard
 from tests.retrieval.corpora.corpus_files import write_bz2, write_tsv
 
 from trueground.errors import InputError, UsageError
-from trueground.records.plainrows import data_files
+from trueground.records.files import data_files
 from trueground.retrieval.corpora.corpus import PassageEntry, read_corpus
 from trueground.retrieval.corpora.reading import CorpusReading, corpus_files, read_entries
 from trueground.retrieval.corpora.store import PassageStore

@@ -15,8 +15,9 @@ from typing import Any
 from trueground.benchmarks.datasets import all_local_files, is_fetched
 from trueground.benchmarks.faitheval.source import FaithEvalFields
 from trueground.errors import InputError, UsageError
-from trueground.records.plainrows import data_files, plain_rows
+from trueground.records.files import data_files
 from trueground.records.problems import describe
+from trueground.records.reading import plain_rows
 from trueground.text.normalize import FAITHEVAL
 from trueground.types import Choice
 

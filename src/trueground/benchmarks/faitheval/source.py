@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError, UsageError
-from trueground.records.plainrows import data_files, plain_rows
+from trueground.records.files import data_files
 from trueground.records.problems import describe
+from trueground.records.reading import plain_rows
 from trueground.types import Choice
 
 TASKS = ("unanswerable", "inconsistent", "counterfactual")

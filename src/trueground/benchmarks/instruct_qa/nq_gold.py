@@ -18,7 +18,7 @@ import orjson
 from trueground.benchmarks.instruct_qa.fields import QaFields
 from trueground.benchmarks.instruct_qa.items import Gold, QaQuestion
 from trueground.errors import InputError
-from trueground.records.plainrows import plain_rows
+from trueground.records.reading import plain_rows
 
 _HINT = '; a row is {"question": "…", "title": "…", "context": "…"}, as in DPR\'s file'
 

@@ -10,7 +10,7 @@ from trueground.benchmarks.instruct_qa.items import QaQuestion
 from trueground.benchmarks.instruct_qa.readers import Rows
 from trueground.errors import InputError
 from trueground.records.problems import Problem
-from trueground.records.shape import to_record
+from trueground.records.schema import to_record
 from trueground.retrieval.gold import read_gold
 from trueground.retrieval.questions import own_query
 from trueground.types import Record

@@ -17,7 +17,8 @@ from trueground.benchmarks.instruct_qa.readers import (
 )
 from trueground.benchmarks.instruct_qa.settings import QaSettings
 from trueground.errors import InputError, UsageError
-from trueground.records.plainrows import data_files, plain_rows
+from trueground.records.files import data_files
+from trueground.records.reading import plain_rows
 
 READERS: dict[str, Callable[[Rows], Iterator[QaQuestion]]] = {
     "questions": read_own,

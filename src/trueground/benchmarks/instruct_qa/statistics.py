@@ -17,7 +17,8 @@ from trueground.benchmarks.instruct_qa.items import QaQuestion
 from trueground.benchmarks.instruct_qa.source import DATASETS, READERS
 from trueground.benchmarks.published import published
 from trueground.errors import InputError, UsageError
-from trueground.records.plainrows import data_files, plain_rows
+from trueground.records.files import data_files
+from trueground.records.reading import plain_rows
 
 # By which fields a file shows whose it is; the first that fits.
 _SIGNS = (

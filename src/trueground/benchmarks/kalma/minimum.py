@@ -12,7 +12,7 @@ from trueground.benchmarks.kalma.rows import read_items, refused, wrong
 from trueground.benchmarks.kalma.source import GraphQuestion, question_key
 from trueground.errors import InputError
 from trueground.records.problems import Problem
-from trueground.records.shape import to_record
+from trueground.records.schema import to_record
 from trueground.text.citations.triples import pairs_of, plain_property, triple_key
 from trueground.types import Triple
 

@@ -13,9 +13,9 @@ from trueground.benchmarks.kalma.settings import NO_DEMONSTRATION
 from trueground.errors import InputError
 from trueground.models.base import Message
 from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
-from trueground.records.jsontext import decode_row
+from trueground.records.jsonl import decode_row
 from trueground.records.problems import Problem
-from trueground.records.shape import to_record
+from trueground.records.schema import to_record
 from trueground.text.citations.triples import flat
 from trueground.types import Graph
 

@@ -8,10 +8,9 @@ from typing import Any
 
 from trueground.errors import InputError
 from trueground.graph.items import begins_array, items
-from trueground.records.archives import opened
-from trueground.records.parts import PACKINGS
-from trueground.records.plainrows import plain_rows
+from trueground.records.files import PACKINGS, open_unpacked
 from trueground.records.problems import Problem, describe
+from trueground.records.reading import plain_rows
 
 
 def read_items(path: Path, expected: str) -> Iterator[tuple[str, Any]]:
@@ -26,7 +25,7 @@ def read_items(path: Path, expected: str) -> Iterator[tuple[str, Any]]:
     if bare.suffix.lower() != ".json" or not path.is_file():
         yield from plain_rows(path)
         return
-    with opened(path, packing, str(path)) as stream:
+    with open_unpacked(path, packing, str(path)) as stream:
         if not begins_array(stream):
             raise InputError(
                 f"{path} is no JSON array; expected {expected}, or JSON lines in a file that ends "

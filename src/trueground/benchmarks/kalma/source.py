@@ -11,9 +11,9 @@ from typing import Any
 from trueground.benchmarks.kalma.rows import FoundWords, read_items, refused, wrong
 from trueground.benchmarks.published_files import PublishedFiles
 from trueground.errors import InputError, UsageError
-from trueground.records.mapping import FIELDS
+from trueground.records.columns import FIELDS
 from trueground.records.problems import Problem
-from trueground.records.shape import to_record
+from trueground.records.schema import to_record
 from trueground.text.citations.triples import plain
 from trueground.types import Graph, Record, Triple
 

@@ -27,7 +27,7 @@ from trueground.benchmarks.truly_ground.source import (
     read_items,
 )
 from trueground.errors import InputError, UsageError
-from trueground.records.plainrows import data_files
+from trueground.records.files import data_files
 from trueground.retrieval.corpora.corpus import Corpus, read_corpus, read_published
 from trueground.retrieval.distractors import Gold, mine
 from trueground.retrieval.kinds import open_over

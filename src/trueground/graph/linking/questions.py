@@ -10,10 +10,9 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.graph.items import PAIR, begins_array, decoded, items
-from trueground.records.archives import opened
-from trueground.records.parts import PACKINGS
-from trueground.records.plainrows import data_files, plain_rows
+from trueground.records.files import PACKINGS, data_files, open_unpacked
 from trueground.records.problems import describe
+from trueground.records.reading import plain_rows
 
 _FIELDS = ("gold", "knowledge", "gold_knowledge")
 _EXPECTED = f"{PAIR} or an object with the field 'question'"
@@ -49,7 +48,7 @@ def _is_json(path: Path) -> bool:
     bare = path.with_suffix("") if path.suffix.lower() in PACKINGS else path
     if bare.suffix.lower() != ".json" or not path.is_file():
         return False
-    with opened(path, _packing(path), str(path)) as stream:
+    with open_unpacked(path, _packing(path), str(path)) as stream:
         return begins_array(stream)
 
 
@@ -58,7 +57,7 @@ def _packing(path: Path) -> str:
 
 
 def _items(path: Path) -> Iterator[tuple[str, Any]]:
-    with opened(path, _packing(path), str(path)) as stream:
+    with open_unpacked(path, _packing(path), str(path)) as stream:
         yield from items(stream, str(path), _EXPECTED)
 
 

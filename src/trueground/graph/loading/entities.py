@@ -13,7 +13,7 @@ import msgspec
 from trueground.errors import GraphError
 from trueground.graph.base import Progress, no_progress
 from trueground.graph.loading.streams import lines, reading
-from trueground.records.jsonfiles import read_array
+from trueground.records.jsonl import read_array
 from trueground.records.problems import Problem
 
 _ID = re.compile(rb'\{"type":"(?:item|property)","id":"([QP]\d{1,18})"')

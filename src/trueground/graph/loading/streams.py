@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from trueground.errors import GraphError, InputError
-from trueground.records.archives import opened, require_readable
+from trueground.records.files import open_unpacked, require_readable
 
 PACKINGS = (".gz", ".bz2", ".zst")
 LONGEST_LINE = 1 << 28
@@ -34,7 +34,7 @@ def reading(path: Path) -> Iterator[io.BufferedReader]:
             with _bzip2(path) as stream:
                 yield stream
         else:
-            with opened(path, packing, str(path)) as stream:
+            with open_unpacked(path, packing, str(path)) as stream:
                 yield stream
     except InputError as error:
         said = str(error)

@@ -15,9 +15,10 @@ import msgspec
 import orjson
 
 from trueground.errors import InputError
-from trueground.records.duplicates import SeenIds
-from trueground.records.plainrows import data_files, plain_rows, refuse_link
+from trueground.records.checks import SeenIds
+from trueground.records.files import data_files, refuse_link
 from trueground.records.problems import describe
+from trueground.records.reading import plain_rows
 from trueground.types import Passage
 
 # "Title: Lisztomania [https://en.wikipedia.org/wiki/Lisztomania]"

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError, UsageError
-from trueground.records.parts import KINDS, PACKINGS
-from trueground.records.plainrows import data_files, files_below, plain_rows
+from trueground.records.files import KINDS, PACKINGS, data_files, files_below
+from trueground.records.reading import plain_rows
 from trueground.retrieval.corpora.corpus import PassageEntry, row_entries
 from trueground.retrieval.corpora.documents import ENDINGS, read_document
 from trueground.retrieval.corpora.documents.cutting import cut

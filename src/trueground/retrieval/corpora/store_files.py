@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError
-from trueground.records.duplicates import hash_id
+from trueground.records.checks import hash_id
 from trueground.retrieval.corpora.corpus import StoredPassage
 
 LINES = "passages.jsonl"

@@ -10,7 +10,7 @@ from trueground.builders.grounding.documents.document import Raw
 from trueground.builders.grounding.documents.popularity import NoNumber, number
 from trueground.builders.grounding.documents.rows import BadField, name_in, targets_of
 from trueground.errors import InputError
-from trueground.records.plainrows import plain_rows
+from trueground.records.reading import plain_rows
 from trueground.retrieval.corpora.corpus import page_key
 
 _KEYS = ("path", "id", "title")

@@ -11,8 +11,7 @@ from trueground.builders.base import Dropped
 from trueground.builders.grounding.documents.document import Raw
 from trueground.builders.grounding.documents.files import read_file
 from trueground.builders.grounding.documents.rows import read_rows
-from trueground.records.parts import KINDS, PACKINGS
-from trueground.records.plainrows import data_files, leads_out
+from trueground.records.files import KINDS, PACKINGS, data_files, leads_out
 from trueground.retrieval.corpora.documents import ENDINGS
 
 REASONS = {

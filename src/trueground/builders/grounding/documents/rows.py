@@ -12,7 +12,7 @@ from trueground.builders.grounding.documents.links import text_links
 from trueground.builders.grounding.documents.tidying import Binary, tidied, tidy_title
 from trueground.builders.rows import SourceRow, Unusable, source_rows
 from trueground.errors import InputError
-from trueground.records.jsontext import decode
+from trueground.records.jsonl import decode
 from trueground.records.problems import Problem, describe
 
 _ROW = 'one JSON object such as {"title": "…", "text": "…"}'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trueground.records.parts import PACKINGS
+from trueground.records.files import PACKINGS
 
 
 def packing(path: Path) -> str:

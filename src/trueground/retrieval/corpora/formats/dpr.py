@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError
-from trueground.records.archives import LARGEST_ROW, RowLines, opened, require_readable
-from trueground.records.clean import clean_text
-from trueground.records.plainrows import plain_rows
-from trueground.records.problems import Problem, describe
+from trueground.records.files import LARGEST_ROW, open_unpacked, require_readable
+from trueground.records.problems import Problem, clean_text, describe
+from trueground.records.reading import plain_rows
+from trueground.records.tables import BoundedLines
 from trueground.retrieval.corpora.formats import inner_ending, packing
 
 _COLUMNS = ["id", "text", "title"]
@@ -24,7 +24,7 @@ def is_dpr(path: Path) -> bool:
     if inner_ending(path) != ".tsv":
         return False
     require_readable(path, str(path))
-    with opened(path, packing(path), str(path)) as stream:
+    with open_unpacked(path, packing(path), str(path)) as stream:
         return _header(stream.readline(1_000)) == _COLUMNS
 
 
@@ -36,7 +36,7 @@ def dpr_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST_ROW))
     name = str(path)
-    with opened(path, packing(path), name) as stream:
+    with open_unpacked(path, packing(path), name) as stream:
         # Broken UTF-8 must reach us as a row, to be named with its place.
         text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
         try:
@@ -49,7 +49,7 @@ def dpr_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _cells(text: io.TextIOWrapper, name: str) -> Iterator[list[str]]:
-    lines = RowLines(text, name)
+    lines = BoundedLines(text, name)
     rows = csv.reader(lines, delimiter="\t")
     try:
         for cells in rows:

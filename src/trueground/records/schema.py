@@ -1,7 +1,11 @@
-"""A row of plain values → a Record in canonical form, or the Problem that prevents it."""
+"""The schema of records: a row of plain values → a Record in canonical form, or the Problem in it.
+
+Each wrong value is told with its path, what was expected there, and how to write it.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from functools import partial
@@ -9,18 +13,9 @@ from typing import Any
 
 import msgspec
 
-from trueground.records.mapping import FIELDS
-from trueground.records.problems import (
-    Problem,
-    as_label,
-    as_list,
-    as_number,
-    as_text,
-    as_value,
-    describe,
-    no_remedy,
-)
-from trueground.types import Answered, Choice, Failure, Passage, Record, Triple, Turn
+from trueground.records.columns import FIELDS, unquote_remedy
+from trueground.records.problems import Problem, describe, shorten
+from trueground.types import Answered, Choice, Failure, Passage, Record, Turn
 
 LARGEST_RESPONSE = 10_000_000
 AT_MOST = f"an answer of at most {LARGEST_RESPONSE:,} characters"
@@ -76,21 +71,24 @@ def to_record(row: dict[str, Any], displaced: dict[str, Any] | None, ordinal: in
             del unknown["failure"]
             kind = partial(Answered, failure=failure)
         meta = (unknown | (displaced or {}) | (meta or {})) or None
+    contexts = [r.contexts] if isinstance(r.contexts, str) else r.contexts
     return kind(
         id=str(ordinal if r.id is None else r.id),
         response=r.response,
         question=r.question,
-        history=None if r.history is None else _turns(r.history),
-        contexts=None if r.contexts is None else _passages(r.contexts),
+        history=r.history and [Turn(t) if isinstance(t, str) else t for t in r.history],
+        contexts=contexts and [Passage(c) if isinstance(c, str) else c for c in contexts],
         references=[r.references] if isinstance(r.references, str) else r.references,
         gold_facts=r.gold_facts,
-        response_facts=None if r.response_facts is None else _facts(r.response_facts),
+        # FActScore's [sentence, [fact, …]] one after the other.
+        response_facts=r.response_facts
+        and [one for f in r.response_facts for one in ([f] if isinstance(f, str) else f[1])],
         choices=r.choices,
         answerable=r.answerable,
-        knowledge=None if r.knowledge is None else _graphs(r.knowledge),
-        gold_knowledge=None if r.gold_knowledge is None else _triples(r.gold_knowledge),
-        absent_knowledge=None if r.absent_knowledge is None else _triples(r.absent_knowledge),
-        human=None if r.human is None else _labels(r.human),
+        knowledge=r.knowledge and _check_graphs(r.knowledge),
+        gold_knowledge=r.gold_knowledge and [[str(p) for p in t] for t in r.gold_knowledge],
+        absent_knowledge=r.absent_knowledge and [[str(p) for p in t] for t in r.absent_knowledge],
+        human=r.human and {n: float(v) for n, v in r.human.items() if v is not None},
         model=r.model,
         group=r.group,
         meta=meta,
@@ -110,22 +108,7 @@ def _failure(value: Any) -> Failure | None:
         return None
 
 
-def _turns(history: list[str | Turn]) -> list[Turn]:
-    return [Turn(t) if isinstance(t, str) else t for t in history]
-
-
-def _passages(contexts: str | list[str | Passage]) -> list[Passage]:
-    if isinstance(contexts, str):
-        return [Passage(contexts)]
-    return [Passage(c) if isinstance(c, str) else c for c in contexts]
-
-
-def _facts(facts: list[str | tuple[str, list[str]]]) -> list[str]:
-    """As they are, or FActScore's [sentence, [fact, …]] one after the other."""
-    return [one for fact in facts for one in ([fact] if isinstance(fact, str) else fact[1])]
-
-
-def _graphs(knowledge: list[dict[str, _Property]]) -> list[dict[str, Any]]:
+def _check_graphs(knowledge: list[dict[str, _Property]]) -> list[dict[str, Any]]:
     for i, graph in enumerate(knowledge):
         if not isinstance(graph.get("qid"), str):
             found = describe(graph["qid"]) if "qid" in graph else f"no qid in {describe(graph)}"
@@ -133,53 +116,78 @@ def _graphs(knowledge: list[dict[str, _Property]]) -> list[dict[str, Any]]:
     return [{name: v for name, v in graph.items() if v is not None} for graph in knowledge]
 
 
-def _triples(triples: list[tuple[_Part, _Part, _Part]]) -> list[Triple]:
-    return [[str(part) for part in triple] for triple in triples]
-
-
-def _labels(human: dict[str, _Label]) -> dict[str, float]:
-    return {name: float(value) for name, value in human.items() if value is not None}
-
-
 class _Failure(Failure, frozen=True, forbid_unknown_fields=True):
     """A failure and nothing else."""
 
 
+def _list_remedy(value: Any) -> str:
+    """The remedy for a lone value where a list belongs: how to write the list."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return f"; write [{json.dumps(shorten(str(value), 30), ensure_ascii=False)}]"
+    return "; write [{…}]" if isinstance(value, dict) else ""
+
+
+def _text_remedy(value: Any) -> str:
+    """The remedy for a number where a text belongs: how to write the text."""
+    if isinstance(value, bool):
+        return f'; write "{str(value).lower()}"'
+    if isinstance(value, int | float):
+        return f'; write "{shorten(str(value), 30) if abs(value) < 10**40 else "…"}"'
+    return ""
+
+
+def _number_remedy(value: Any) -> str:
+    """The remedy for a quoted number."""
+    try:
+        return f"; write {shorten(str(float(value)))}" if isinstance(value, str) else ""
+    except ValueError:
+        return unquote_remedy(value)
+
+
+def _label_remedy(_value: Any) -> str:
+    """The remedy for a lone label where an object of labels belongs: its column, under a name."""
+    return "; --map human.NAME=COLUMN reads one label from a column, as in human.faithful=score"
+
+
+def _no_remedy(_value: Any) -> str:
+    return ""
+
+
 _TRIPLES = 'a list of [qid, property, value] lists such as ["Q90", "country", "France"]'
 _EXPECTED = {
-    "response": ('a str (the empty string "" is an answer, null is not)', as_text),
-    "id": ("a str or an int, unique over all files", as_text),
-    "question": ("a str", as_text),
-    "history": ('a list of str or of {"role": …, "content": …}', as_list),
-    "history[]": ('a str or {"role": …, "content": …}', as_text),
-    "history[].content": ("a str", as_text),
-    "history[].role": ('a str such as "user", or null', as_text),
-    "contexts": ('a list of str or of {"text": …}, or one str', as_list),
-    "contexts[]": ('a str or {"text": …}', as_text),
-    "contexts[].text": ("a str", as_text),
-    "contexts[].id": ("a str, an int or null", as_text),
-    "contexts[].title": ("a str or null", as_text),
-    "contexts[].source": ("a str or null", as_text),
-    "contexts[].gold": ("true, false or null", as_value),
-    "references": ("a list of str, or one str", as_list),
-    "gold_facts": ("a list of str", as_list),
-    "response_facts": ("a list of str, or of [sentence, [fact, …]]", as_list),
-    "response_facts[]": ("a str, or [sentence, [fact, …]]", as_text),
-    "response_facts[][]": ("[sentence, [fact, …]]", no_remedy),
-    "choices": ('a list of {"label": …, "text": …}', as_list),
-    "choices[]": ('{"label": …, "text": …}', as_text),
-    "answerable": ("true or false", as_value),
-    "knowledge": ('a list of graphs such as {"qid": "Q90", "country": "France"}', as_list),
-    "knowledge[]": ('a graph such as {"qid": "Q90", "country": "France"}', as_text),
-    "knowledge[].*": ("a str, a number, a bool or a list of these", as_text),
-    "gold_knowledge": (_TRIPLES, as_list),
-    "gold_knowledge[]": ("a list of three: [qid, property, value]", as_list),
-    "gold_knowledge[][]": ("a str or a number", as_text),
-    "human": ('an object of numbers such as {"faithful": 1}', as_label),
-    "human.*": ("a finite number, or true or false", as_number),
-    "model": ("a str", as_text),
-    "group": ("a str", as_text),
-    "meta": ("an object such as {…}", no_remedy),
+    "response": ('a str (the empty string "" is an answer, null is not)', _text_remedy),
+    "id": ("a str or an int, unique over all files", _text_remedy),
+    "question": ("a str", _text_remedy),
+    "history": ('a list of str or of {"role": …, "content": …}', _list_remedy),
+    "history[]": ('a str or {"role": …, "content": …}', _text_remedy),
+    "history[].content": ("a str", _text_remedy),
+    "history[].role": ('a str such as "user", or null', _text_remedy),
+    "contexts": ('a list of str or of {"text": …}, or one str', _list_remedy),
+    "contexts[]": ('a str or {"text": …}', _text_remedy),
+    "contexts[].text": ("a str", _text_remedy),
+    "contexts[].id": ("a str, an int or null", _text_remedy),
+    "contexts[].title": ("a str or null", _text_remedy),
+    "contexts[].source": ("a str or null", _text_remedy),
+    "contexts[].gold": ("true, false or null", unquote_remedy),
+    "references": ("a list of str, or one str", _list_remedy),
+    "gold_facts": ("a list of str", _list_remedy),
+    "response_facts": ("a list of str, or of [sentence, [fact, …]]", _list_remedy),
+    "response_facts[]": ("a str, or [sentence, [fact, …]]", _text_remedy),
+    "response_facts[][]": ("[sentence, [fact, …]]", _no_remedy),
+    "choices": ('a list of {"label": …, "text": …}', _list_remedy),
+    "choices[]": ('{"label": …, "text": …}', _text_remedy),
+    "answerable": ("true or false", unquote_remedy),
+    "knowledge": ('a list of graphs such as {"qid": "Q90", "country": "France"}', _list_remedy),
+    "knowledge[]": ('a graph such as {"qid": "Q90", "country": "France"}', _text_remedy),
+    "knowledge[].*": ("a str, a number, a bool or a list of these", _text_remedy),
+    "gold_knowledge": (_TRIPLES, _list_remedy),
+    "gold_knowledge[]": ("a list of three: [qid, property, value]", _list_remedy),
+    "gold_knowledge[][]": ("a str or a number", _text_remedy),
+    "human": ('an object of numbers such as {"faithful": 1}', _label_remedy),
+    "human.*": ("a finite number, or true or false", _number_remedy),
+    "model": ("a str", _text_remedy),
+    "group": ("a str", _text_remedy),
+    "meta": ("an object such as {…}", _no_remedy),
 }
 _ANY_MEMBER = {"human": _Label, "knowledge": _Property}
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|(\[\.\.\.\])")
@@ -205,7 +213,7 @@ def _explain(row: dict[str, Any], message: str) -> Problem:
         path = f"{path}.{missing[1]}" if path else missing[1]
         kind = f"{kind}.{missing[1]}" if kind else missing[1]
         value = None
-    expected, remedy = _EXPECTED.get(kind.replace("absent_", "gold_"), ("a str", as_text))
+    expected, remedy = _EXPECTED.get(kind.replace("absent_", "gold_"), ("a str", _text_remedy))
     hint = "; --map response=COLUMN names another column" if found.startswith("no ") else ""
     return Problem(path, found, expected + remedy(value) + (hint if path == "response" else ""))
 

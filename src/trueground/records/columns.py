@@ -1,0 +1,217 @@
+"""Columns by name: users' own names → the fields of a record, labels, and breakdown fields.
+
+`human.NAME` in a mapping is a label, `response_b` the second response of a pair, kept in `meta`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from math import isfinite
+from typing import Any
+
+import msgspec
+
+from trueground.errors import InputError, UsageError, unknown_name
+from trueground.records.problems import Problem, describe, shorten
+from trueground.types import Record
+
+FIELDS = frozenset(Record.__struct_fields__)
+OWN_FIELDS = ("model", "group", "answerable")
+_HUMAN = "human."
+_OTHER = "response_b"
+_ROWS_REMEMBERED = 1000
+_LABEL_EXPECTED = "a finite number, or true or false (an empty cell is no label)"
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_FLAGS = {"true": 1.0, "false": 0.0}
+
+
+def look_up(row: dict[str, Any], name: str) -> tuple[bool, Any]:
+    """Is the name there, and its value; a dotted name descends where no key is called so."""
+    if name in row:
+        return True, row[name]
+    head, dot, rest = name.partition(".")
+    while dot:
+        inner = row.get(head)
+        if isinstance(inner, dict):
+            present, value = look_up(inner, rest)
+            if present:
+                return True, value
+        more, dot, rest = rest.partition(".")
+        head = f"{head}.{more}"
+    return False, None
+
+
+def field_text(record: Record, field: str) -> str | None:
+    """A field of the record, or a key of `meta` (dots go deeper); None where it is absent.
+
+    Strings as they are, everything else as JSON.
+    """
+    if field in OWN_FIELDS:
+        value = getattr(record, field)
+    else:
+        value = look_up(record.meta or {}, field.removeprefix("meta."))[1]
+    return value if value is None or isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def is_known(field: str, breakdowns: Iterable[str]) -> bool:
+    """Whether a field, or the `meta` key that it goes into, is among these."""
+    known = set(breakdowns)
+    name = f"meta.{field.removeprefix('meta.')}"
+    return field in known or any(name == k or name.startswith(f"{k}.") for k in known)
+
+
+def parse_mapping(text: str) -> dict[str, str]:
+    """`"question=query,contexts=docs"` → `{"question": "query", "contexts": "docs"}`.
+
+    Beside the fields of a record there are `human.NAME`, a label, and `response_b`. UsageError: a
+    part without `=`, an empty side, a field that does not exist or stands twice.
+    """
+    mapping: dict[str, str] = {}
+    for part in text.split(","):
+        field, equals, column = (piece.strip() for piece in part.partition("="))
+        if not (equals and field and column):
+            raise UsageError(
+                f"cannot read {part.strip()!r} in the mapping {text!r}; write "
+                "FIELD=COLUMN,FIELD=COLUMN, for example question=query,contexts=docs"
+            )
+        if field in mapping:
+            raise UsageError(f"the mapping {text!r} names the field {field!r} twice")
+        mapping[field] = column
+    check_fields(mapping)
+    return mapping
+
+
+def check_fields(names: Iterable[str]) -> None:
+    """UsageError for a name that is no field of a record, no `human.NAME`, no `response_b`."""
+    for name in names:
+        if name == _HUMAN:
+            raise UsageError(
+                "the mapping names no label after 'human.'; write human.NAME=COLUMN, for example "
+                "human.faithful=score"
+            )
+        if name not in FIELDS and not _is_member(name):
+            raise unknown_name("field", name, FIELDS | {f"{_HUMAN}NAME", _OTHER})
+
+
+def _is_member(name: str) -> bool:
+    """Is this, in a mapping, no field but a member of one?"""
+    return name == _OTHER or name.startswith(_HUMAN)
+
+
+class ColumnMap:
+    """Renames the columns of each row and remembers which of them were ever seen."""
+
+    def __init__(self, mapping: Mapping[str, str]) -> None:
+        self.mapping = dict(mapping)
+        self._unseen = dict(mapping)
+        self._columns: dict[str, None] = {}
+        self._rows = 0
+
+    def apply(self, row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """(row under our names, fields that mapped columns displaced, members of fields).
+
+        The members are values of `human.NAME` and `response_b` as they stand in the columns; see
+        `place_members`.
+        """
+        self._remember(row)
+        mapped: dict[str, Any] = {}
+        for field, column in self.mapping.items():
+            present, value = look_up(row, column)
+            if present:
+                mapped[field] = value
+                self._unseen.pop(field, None)
+        consumed = set(self.mapping.values())
+        rest = {name: value for name, value in row.items() if name not in consumed}
+        members = {name: mapped.pop(name) for name in list(mapped) if _is_member(name)}
+        displaced = {name: rest.pop(name) for name in mapped if name in rest}
+        return rest | mapped, displaced, members
+
+    def place_members(self, row: dict[str, Any], members: Mapping[str, Any]) -> dict[str, Any]:
+        """Puts mapped members where they belong in the row; returns the labels they displace.
+
+        Problem: a label that is no number.
+        """
+        displaced: dict[str, Any] = {}
+        for name, value in members.items():
+            if name == _OTHER:
+                # What a row's own meta says wins over unknown fields, and the mapping over both.
+                if isinstance(row.get("meta") or {}, dict):
+                    row["meta"] = (row.get("meta") or {}) | {_OTHER: value}
+                continue
+            label = _read_label(value, name, self.mapping[name])
+            human = row.get("human")
+            if human is not None and not isinstance(human, dict):
+                continue  # the schema of records says what is wrong with it
+            human = dict(human or {})
+            old = human.pop(name.removeprefix(_HUMAN), None)
+            if old is not None and old != label:
+                displaced[name] = old
+            if label is not None:
+                human[name.removeprefix(_HUMAN)] = label
+            row["human"] = human or None
+        return displaced
+
+    def require_seen(self, file: str) -> None:
+        """InputError for the first mapped column that stood in no row."""
+        for field, column in self._unseen.items():
+            near = get_close_matches(column, self._columns, n=3, cutoff=0.6)
+            hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+            raise InputError(
+                f"{file}: no row has the column {column!r} that is mapped to {field!r}.{hint} "
+                f"Columns found: {', '.join(self._columns) or 'none'}."
+            )
+
+    def _remember(self, row: dict[str, Any]) -> None:
+        if self._rows >= _ROWS_REMEMBERED:
+            return
+        self._rows += 1
+        for name, value in row.items():
+            self._columns.setdefault(name)
+            if isinstance(value, dict):
+                for inner in value:
+                    self._columns.setdefault(f"{name}.{inner}")
+
+
+def _read_label(value: Any, name: str, column: str) -> float | None:
+    """A cell as a number, None where it is empty. Problem: anything else."""
+    number: float | None = None
+    if isinstance(value, str):
+        text = value.strip()
+        if not text:
+            return None
+        number = _FLAGS.get(text.lower())
+        if number is None and _NUMBER.fullmatch(text):
+            number = float(text)
+    elif value is None:
+        return None
+    elif isinstance(value, bool | int | float):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = None
+    if number is None or not isfinite(number):
+        found = f"{describe(value)} in the column {shorten(column)!r}"
+        raise Problem(name, found, f"{_LABEL_EXPECTED}; {_label_remedy(value, name, column)}")
+    return number
+
+
+def _label_remedy(value: Any, name: str, column: str) -> str:
+    if isinstance(value, dict):
+        key = shorten(str(next(iter(value), "KEY")), 30)
+        return f"name what is in it with a dot: --map {name}={shorten(column)}.{key}"
+    if isinstance(value, str):
+        if remedy := unquote_remedy(value):
+            return remedy.removeprefix("; ")
+        if _NUMBER.fullmatch(value.strip().replace(",", ".", 1)):
+            return f"write {shorten(value.strip().replace(',', '.', 1))}"
+    return "write 1 for yes and 0 for no, or leave the cell empty"
+
+
+def unquote_remedy(value: Any) -> str:
+    """The remedy for a quoted number or truth value: write it without quotes."""
+    plain = value.strip().lower() if isinstance(value, str) else str(value)
+    if plain in {"true", "yes", "1"}:
+        return "; write true"
+    return "; write false" if plain in {"false", "no", "0"} else ""

@@ -1,0 +1,341 @@
+"""Files as byte streams: unpacked on the way, copied where they can be read only once, listed.
+
+A damaged archive, a missing file or an unreadable folder is an InputError that names it.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+import weakref
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
+from typing import IO, Any
+
+from trueground.errors import InputError
+
+STDIN = "-"
+PACKINGS = (".gz", ".zst")
+# The endings of data files, and the format that each stands for.
+KINDS = {
+    ".jsonl": "lines",
+    ".ndjson": "lines",
+    ".json": "sniff",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+LARGEST_ROW = 1 << 26
+_BOM = b"\xef\xbb\xbf"
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+_LARGEST_WINDOW = 2**31
+_CHUNK = 1 << 16
+# Packed bytes that are unpacked at once: 4 of them can stand for 128 KiB.
+_PIECE = 1 << 10
+# Scheme; authority with what may stand before its last @; path. What follows is left out, up to
+# the next URL of a chain ("zip://a.csv::https://host/a.zip").
+_NEXT = r"(?!::[A-Za-z][A-Za-z0-9+.-]*://)"
+_URL = re.compile(
+    r"([A-Za-z][A-Za-z0-9+.-]*://)"
+    rf"((?:{_NEXT}[^/?#\s])*)((?:{_NEXT}[^?#\s])*)(?:[?#](?:{_NEXT}\S)*)?"
+)
+# Whether a link that leads out of a folder is followed.
+FollowLink = Callable[[Path], bool]
+
+
+def too_large(place: str) -> InputError:
+    """The error for a row that is larger than any row may be."""
+    return InputError(
+        f"{place}: one record of more than {LARGEST_ROW >> 20} MiB; a quotation mark or a line end "
+        "is probably missing there"
+    )
+
+
+@contextmanager
+def open_unpacked(path: Path, packing: str, name: str) -> Iterator[io.BufferedReader]:
+    """The file's bytes, decompressed when `packing` is `.gz` or `.zst`, without a UTF-8 mark.
+
+    Whatever goes wrong while opening or reading is an InputError that calls the file `name`, a line
+    beyond LARGEST_ROW too, unless a limit is given to `readline`.
+    """
+    import zstandard
+
+    try:
+        with path.open("rb", buffering=0) as raw:
+            unpacked: Any = raw
+            if packing == ".gz":
+                unpacked = gzip.GzipFile(fileobj=raw)
+            elif packing == ".zst":
+                unpacked = _ZstdFrames(raw)
+            with _BoundedReader(unpacked, name) as stream:
+                start = stream.peek(3)[:3]
+                if start[:2] in _UTF16_BOMS:
+                    raise InputError(f"{name} is UTF-16 text; save it as UTF-8")
+                if start == _BOM:
+                    stream.read(3)
+                yield stream
+    except EOFError as error:
+        raise InputError(f"{name} is cut off: the compressed data ends too early") from error
+    except (gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
+        kind = {".gz": "gzip", ".zst": "Zstandard"}[packing]
+        raise InputError(f"{name} is not a sound {kind} archive: {error}") from error
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror or error}") from error
+
+
+class _BoundedReader(io.BufferedReader):
+    """Its lines cannot fill the memory, whatever an archive unpacks to."""
+
+    def __init__(self, raw: Any, name: str) -> None:
+        super().__init__(raw, _CHUNK)
+        self._file = name
+
+    def readline(self, size: int | None = None, /) -> bytes:
+        if size is not None:
+            return super().readline(size)
+        line = super().readline(LARGEST_ROW + 1)
+        if len(line) > LARGEST_ROW:
+            raise too_large(self._file)
+        return line
+
+
+class _ZstdFrames(io.RawIOBase):
+    """All frames of a Zstandard file in turn; EOFError where the last one is cut off.
+
+    zstandard's own stream reader ends silently there, which would lose rows unnoticed.
+    """
+
+    def __init__(self, raw: io.FileIO) -> None:
+        import zstandard
+
+        self._raw = raw
+        self._packed = memoryview(b"")
+        self._plain = memoryview(b"")
+        self._decompressor = zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW)
+        self._frame: zstandard.ZstdDecompressionObj | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while not self._plain:
+            packed = self._packed or memoryview(self._raw.read(_CHUNK))
+            if not packed:
+                if self._frame is not None:
+                    raise EOFError
+                return 0
+            frame = self._frame = self._frame or self._decompressor.decompressobj()
+            used = min(_PIECE, len(packed))
+            self._plain = memoryview(frame.decompress(packed[:used]))
+            if frame.eof:
+                used -= len(frame.unused_data)
+                self._frame = None
+            self._packed = packed[used:]
+        n = min(len(buffer), len(self._plain))
+        buffer[:n] = self._plain[:n]
+        self._plain = self._plain[n:]
+        return n
+
+
+def require_readable(path: Path, name: str) -> None:
+    """InputError unless it exists, is no folder, is not empty, and may be read."""
+    try:
+        is_folder, size = path.is_dir(), path.stat().st_size
+    except FileNotFoundError:
+        raise InputError(f"{name} does not exist.{_similar_names(path)}") from None
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror}") from error
+    if is_folder:
+        inside = sorted(p.name for p in path.iterdir() if p.is_file())[:5]
+        hint = f", for example {', '.join(inside)}" if inside else "; it holds none"
+        raise InputError(f"{name} is a folder; name the files in it{hint}")
+    if path.is_file() and size == 0:
+        raise InputError(f"{name} is empty; it holds no records")
+
+
+def _similar_names(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f" The folder {str(folder)!r} does not exist either."
+    near = get_close_matches(path.name, [p.name for p in folder.iterdir()], n=3, cutoff=0.6)
+    return f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+
+
+def is_remote(name: str) -> bool:
+    """Is it a URL, to be opened by fsspec?"""
+    return "://" in name
+
+
+def redact_urls(text: str) -> str:
+    """The text as messages and manifests may show it: URLs without password, query, fragment."""
+    return _URL.sub(lambda url: f"{url[1]}{url[2].rpartition('@')[2]}{url[3]}", text)
+
+
+class LocalCopies:
+    """Temporary copies of what can be read only once; removed by `close`, at the latest at exit."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, Path] = {}
+        self._folder: Path | None = None
+        self.close: Callable[[], Any] = lambda: None
+
+    def fetch(self, name: str) -> Path:
+        """A local copy of standard input (`-`), of a pipe or of a URL. InputError."""
+
+        def copy(out: IO[bytes]) -> None:
+            if name == STDIN:
+                shutil.copyfileobj(sys.stdin.buffer, out)
+            elif is_remote(name):
+                _download(name, out)
+            else:
+                with open(name, "rb") as stream:
+                    shutil.copyfileobj(stream, out)
+
+        return self.write(name, copy)
+
+    def write(self, name: str, fill: Callable[[IO[bytes]], None]) -> Path:
+        """The file under this name; `fill` writes it, the first time only. InputError."""
+        if name in self._files:
+            return self._files[name]
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="trueground-"))
+            self.close = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        path = self._folder / str(len(self._files))
+        try:
+            with path.open("wb") as out:
+                fill(out)
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise InputError(
+                    f"no room in {self._folder.parent} for a copy of {redact_urls(name)}; "
+                    "set TMPDIR to a folder on a larger disk"
+                ) from error
+            raise InputError(f"{redact_urls(name)} cannot be read: {error}") from error
+        self._files[name] = path
+        return path
+
+
+def _download(url: str, out: IO[bytes]) -> None:
+    import fsspec
+
+    public = redact_urls(url)
+    try:
+        with fsspec.open(url, "rb") as stream:
+            shutil.copyfileobj(stream, out)
+    except ImportError as error:
+        raise InputError(f"{public} needs a package that is not installed: {error}") from error
+    except FileNotFoundError as error:
+        raise InputError(f"{public} {_missing_message(error)}") from error
+    except Exception as error:  # backends raise exceptions of their own making
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            raise
+        reason = str(error).replace(url, public)
+        raise InputError(f"{public} cannot be read: {type(error).__name__}: {reason}") from error
+
+
+def _missing_message(error: FileNotFoundError) -> str:
+    """Why nothing was found; fsspec says so of web addresses whatever has gone wrong."""
+    import aiohttp
+
+    from trueground.net.failures import NETWORK_ERRORS, network_error
+
+    cause = error.__cause__
+    if isinstance(cause, aiohttp.ClientResponseError):
+        missing = cause.status in (404, 410)
+        return "does not exist" if missing else f"cannot be read: HTTP {cause.status}"
+    if isinstance(cause, NETWORK_ERRORS):
+        return f"cannot be read: {network_error(cause, 0.0).reason}"
+    return "does not exist"
+
+
+def is_data_file(path: Path) -> bool:
+    """Whether the name ends as those of data files do, packed or not."""
+    bare = path.with_suffix("") if path.suffix.lower() in PACKINGS else path
+    return bare.suffix.lower() in KINDS
+
+
+def refuse_link(link: Path) -> bool:
+    """Follow no link that leads out of the folder. InputError for one to data or to a folder."""
+    if not (link.is_dir() or (link.is_file() and is_data_file(link))):
+        return False
+    raise InputError(
+        f"{link} is a link that leads out of the folder; put a copy of {os.path.realpath(link)} in "
+        "its place, or name that itself"
+    )
+
+
+def data_files(path: Path, follow: FollowLink = lambda link: not link.is_dir()) -> list[Path]:
+    """The file itself, or all data files in a folder and below it, in name order.
+
+    Hidden files and folders are left out, links as `files_below` says. InputError: no such path, a
+    pipe (they are read more than once), a folder that cannot be read, no data file in it.
+    """
+    try:
+        kind = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"{path} does not exist; name a data file or a folder of them") from None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if stat.S_ISREG(kind):
+        return [path]
+    if not stat.S_ISDIR(kind):
+        what = "a pipe" if stat.S_ISFIFO(kind) else "no regular file"
+        raise InputError(
+            f"{path} is {what}; data are read more than once: save them to a file, and name that"
+        )
+    files = sorted(f for f in files_below(path, follow) if f.is_file() and is_data_file(f))
+    if not files:
+        raise InputError(
+            f"{path} holds no data file; expected names that end in {', '.join(KINDS)}, each also "
+            f"with {' or '.join(PACKINGS)}"
+        )
+    return files
+
+
+def files_below(folder: Path, follow: FollowLink) -> Iterator[Path]:
+    """All files in a folder and below it that are not hidden; each folder is read once.
+
+    `follow` decides on each link that leads out of the folder. Links to folders within it are not
+    followed: what is there has names of its own. InputError.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise _unreadable(error.filename, error) from error
+
+    root, seen = Path(os.path.realpath(folder)), set[str]()
+    for place, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
+        here = os.path.realpath(place)
+        # Sorted, so that it is always the same way that leads to what two ways lead to.
+        folders[:] = [] if here in seen else sorted(n for n in folders if not n.startswith("."))
+        if here in seen:
+            continue
+        seen.add(here)
+        for name in tuple(folders):
+            link = Path(place, name)
+            if link.is_symlink() and not (leads_out(link, root) and follow(link)):
+                folders.remove(name)
+        for file in (Path(place, name) for name in names if not name.startswith(".")):
+            if not file.is_symlink() or not leads_out(file, root) or follow(file):
+                yield file
+
+
+def leads_out(link: Path, root: Path) -> bool:
+    """Whether what it leads to lies elsewhere than below `root`, which is no link itself."""
+    return not Path(os.path.realpath(link)).is_relative_to(root)
+
+
+def _unreadable(path: Path | str, error: OSError) -> InputError:
+    return InputError(
+        f"{path} cannot be read: {error.strerror or error}; fix that, or name another path"
+    )
