@@ -85,7 +85,7 @@ Label = Annotated[
         "--label",
     ),
 ]
-LabelFiles = Annotated[
+LabelPaths = Annotated[
     Sequence[str | Path],
     Option(
         "Labels of `trueground annotate`, beside the records. Repeatable.",

@@ -19,7 +19,7 @@ def _parse_columns(texts: Sequence[str]) -> dict[str, str]:
 
 
 Judges = Annotated[
-    "str | Judge | Sequence[str | Judge]",
+    "str | Judge | Sequence[str | Judge] | None",
     Option(
         "Who checks claims: NAME, NAME:MODEL or NAME:MODEL(option=value). Repeatable; the first "
         "gives the headlines. Default: lexical.",

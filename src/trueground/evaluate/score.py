@@ -101,7 +101,9 @@ def score(
     check_whole_numbers(
         workers=(workers, 1), seed=(seed, 0), resamples=(resamples, 1), limit=(limit, 1)
     )
-    parts = make_parts(judge, decomposer, rater, cache=cache, calibration=judge_calibration)
+    parts = make_parts(
+        judge or "lexical", decomposer, rater, cache=cache, calibration=judge_calibration
+    )
     plan_of = partial(
         make_plan,
         metrics=metrics,

@@ -4,50 +4,68 @@ Truly-Ground chose its thresholds so that the judge's verdicts correlate most wi
 (appendix B.2); that is the objective `correlation`.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from trueground.claims import Decomposer, get_decomposer
-from trueground.errors import RunInterrupted
-from trueground.judges import Judge
-from trueground.studies.calibrate.gathered import Gathered, no_scores, uncalibrated, unfit, weakest
-from trueground.studies.calibrate.how import How
-from trueground.studies.calibrate.numbers import conclude
-from trueground.studies.calibrate.result import Calibration
-from trueground.studies.labelled import LabelledSets
-from trueground.studies.labels import LabelFiles
+from trueground.evaluate.options import Columns
+from trueground.options import (
+    Cache,
+    Label,
+    LabelPaths,
+    Level,
+    OnBadRow,
+    Option,
+    PositiveAbove,
+    Progress,
+    Resamples,
+    Seed,
+    no_progress,
+)
 
-Progress = Callable[[str, int, int | None], None]
+if TYPE_CHECKING:
+    from trueground.claims import Decomposer
+    from trueground.judges import Judge
+    from trueground.studies.calibrate.result import Calibration
 
-
-def _silent(_phase: str, _done: int, _total: int | None) -> None:
-    """Say nothing."""
+_OBJECTIVES = Literal["balanced_accuracy", "f1", "accuracy", "matthews", "correlation", "kappa"]
 
 
 def calibrate(
     source: Any,
-    judge: str | Judge,
+    judge: "str | Judge",
     *,
-    label: str | None = None,
-    labels: Sequence[str | Path] = (),
-    positive_above: float = 0.5,
-    decomposer: str | Decomposer | None = None,
-    objective: str | None = None,
-    precision: float | None = None,
-    method: str = "platt",
-    mapping: Mapping[str, str] | None = None,
-    on_bad_row: Literal["stop", "skip"] = "stop",
-    limit: int | None = None,
-    seed: int = 0,
-    resamples: int = 2_000,
-    level: float = 0.95,
-    cache: bool = True,
-    progress: Progress = _silent,
-) -> Calibration:
+    label: Label = None,
+    labels: LabelPaths = (),
+    positive_above: PositiveAbove = 0.5,
+    decomposer: Annotated[
+        "str | Decomposer | None",
+        Option(
+            "Split answers; the weakest claim counts. Default: answers as a whole.", type=str | None
+        ),
+    ] = None,
+    objective: Annotated[
+        str | None,
+        Option(
+            "What the threshold is chosen for. Default: balanced_accuracy.", type=_OBJECTIVES | None
+        ),
+    ] = None,
+    precision: Annotated[
+        float | None, Option("Instead of --objective: the lowest threshold with this precision.")
+    ] = None,
+    method: Annotated[
+        str, Option("How probabilities are fitted.", type=Literal["platt", "isotonic"])
+    ] = "platt",
+    mapping: Columns = None,
+    on_bad_row: OnBadRow = "stop",
+    limit: Annotated[int | None, Option("Only the first N records of each file.", min=1)] = None,
+    seed: Seed = 0,
+    resamples: Resamples = 2_000,
+    level: Level = 0.95,
+    cache: Cache = True,
+    progress: Progress = no_progress,
+) -> "Calibration":
     """Judge labelled answers; choose the threshold, and fit probabilities, that suit the labels.
 
     `source` is what `score` takes; of several files each is also reported by itself. The judge is
@@ -66,6 +84,19 @@ def calibrate(
     equal, a precision out of reach, too few records for a method. UnreachableError: the judge.
     RunInterrupted on Ctrl-C.
     """
+    from trueground.claims import get_decomposer
+    from trueground.studies.calibrate.gathered import (
+        Gathered,
+        no_scores,
+        uncalibrated,
+        unfit,
+        weakest,
+    )
+    from trueground.studies.calibrate.how import How
+    from trueground.studies.calibrate.numbers import conclude
+    from trueground.studies.labelled import LabelledSets
+    from trueground.studies.labels import LabelFiles
+
     how = How(objective, precision, method, seed, resamples, level)
     asked = uncalibrated(judge, cache)
     files = LabelFiles([Path(path) for path in labels], label, claims=True) if labels else None
@@ -108,11 +139,13 @@ def calibrate(
 
 
 @contextmanager
-def _interruptible(judge: Judge, cache: bool) -> Iterator[None]:
+def _interruptible(judge: "Judge", cache: bool) -> Iterator[None]:
     """Ctrl-C is told in words: what is lost, and what is not."""
     try:
         yield
     except KeyboardInterrupt:
+        from trueground.errors import RunInterrupted
+
         kept = ""
         if hasattr(judge, "spent"):
             kept = "; replies already paid for are kept in the cache"

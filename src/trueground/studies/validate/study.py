@@ -1,53 +1,99 @@
 """How far metrics agree with people: labelled sets in, every measure of agreement out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from trueground.evaluate.work import Progress, no_progress
+from trueground.evaluate.options import Columns, JudgeCalibrations, Judges, RaterName
+from trueground.options import (
+    Cache,
+    Label,
+    LabelPaths,
+    Level,
+    OnBadRow,
+    Option,
+    Overwrite,
+    PositiveAbove,
+    Progress,
+    Resamples,
+    Seed,
+    Workers,
+    no_progress,
+)
 
 if TYPE_CHECKING:
     from trueground.claims import Decomposer
-    from trueground.evaluate.calibrating import Calibrations
-    from trueground.evaluate.parts import JudgeName
-    from trueground.judges.rating import Rater
     from trueground.metrics.base import Spec
     from trueground.studies.validate.result import Validation
+
+
+def _parse_keep(texts: Sequence[str]) -> dict[str, float]:
+    from trueground.studies.labels import parse_keep
+
+    return parse_keep(texts)
 
 
 def validate(
     source: Any,
     *,
-    out: str | Path | None = None,
-    label: str | None = None,
-    metrics: str | Sequence[str | Spec] | None = None,
-    judge: JudgeName | Sequence[JudgeName] | None = None,
-    decomposer: str | Decomposer | None = None,
-    rater: str | Rater | None = None,
-    cache: bool = True,
-    judge_calibration: Calibrations | None = None,
-    positive_above: float = 0.5,
-    ordinal: bool = False,
-    threshold: float = 0.5,
-    verdict: Literal["above", "at-least"] | None = None,
-    with_published: bool = False,
-    pairs: bool = False,
-    labels: Sequence[str | Path] = (),
-    keep: Mapping[str, float] | None = None,
-    worst: int = 10,
-    mapping: Mapping[str, str] | None = None,
-    on_bad_row: Literal["stop", "skip"] = "stop",
-    limit: int | None = None,
-    seed: int = 0,
-    resamples: int = 2_000,
-    level: float = 0.95,
-    workers: int | None = 1,
-    overwrite: bool = False,
+    label: Label = None,
+    labels: LabelPaths = (),
+    metrics: Annotated[
+        "str | Sequence[str | Spec] | None",
+        Option(
+            "Names, comma-separated. Default: all whose fields are there. Repeatable.",
+            type=list[str] | None,
+        ),
+    ] = None,
+    judge: Judges = None,
+    decomposer: Annotated[
+        "str | Decomposer | None",
+        Option("Who splits answers into claims. Default: rules.", type=str | None),
+    ] = None,
+    judge_calibration: JudgeCalibrations = None,
+    rater: RaterName = None,
+    cache: Cache = True,
+    positive_above: PositiveAbove = 0.5,
+    ordinal: Annotated[bool, Option("Labels are grades; correlate with them as they are.")] = False,
+    threshold: Annotated[
+        float, Option("Where the verdict turns from no to yes; see --verdict.", min=0.0, max=1.0)
+    ] = 0.5,
+    verdict: Annotated[
+        Literal["above", "at-least"] | None,
+        Option(
+            "Which scores are the verdict yes. Default: above; with --with-published at-least, as "
+            "in the papers' tables."
+        ),
+    ] = None,
+    with_published: Annotated[
+        bool, Option("Show what papers print of this label beside yours.")
+    ] = False,
+    keep: Annotated[
+        Mapping[str, float] | None,
+        Option(
+            "Only records with this other label, as in relevant=1. Repeatable.",
+            type=list[str] | None,
+            parse=_parse_keep,
+            metavar="LABEL=VALUE",
+        ),
+    ] = None,
+    pairs: Annotated[bool, Option("`response` against `response_b`, human.preference.")] = False,
+    worst: Annotated[int, Option("Disagreements to read, per metric and set.", min=0)] = 10,
+    mapping: Columns = None,
+    on_bad_row: OnBadRow = "stop",
+    limit: Annotated[int | None, Option("Only the first N records of each set.", min=1)] = None,
+    seed: Seed = 0,
+    resamples: Resamples = 2_000,
+    level: Level = 0.95,
+    workers: Workers = 1,
+    out: Annotated[
+        str | Path | None,
+        Option("Folder for numbers, page and items; or a .json or .html file.", type=Path | None),
+    ] = None,
+    overwrite: Overwrite = False,
     progress: Progress = no_progress,
     command: Sequence[str] = (),
-) -> Validation:
+) -> "Validation":
     """How far metrics agree with human labels.
 
     `source` is what `score` takes, or the directory of a finished run with its records (then
