@@ -20,7 +20,7 @@ from tests.evaluate.questions_file import answer, number, write_questions
 
 import trueground as tg
 from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
-from trueground.evaluate.batch_files import Limits, custom_id
+from trueground.evaluate.batches import custom_id
 from trueground.models.base import Params
 
 TASK = "faitheval/unanswerable"
@@ -202,7 +202,7 @@ def test_a_batch_whose_reply_is_lost_is_found(tmp_path: Path) -> None:
 def test_a_silent_endpoint_is_looked_at_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trueground.evaluate.batch_parts._LONGEST_WAIT", 0.03)
+    monkeypatch.setattr("trueground.evaluate.batches._LONGEST_WAIT", 0.03)
     once = {"max_attempts": 1}
     with BatchServer(answer=answer, breaks=["get"]) as server:
         ask(tmp_path, server, n=5, model_options=once)
@@ -292,7 +292,7 @@ def test_several_replies_to_one_call_are_none(tmp_path: Path) -> None:
 def test_another_batch_than_the_one_asked_for_is_not_collected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trueground.evaluate.batch_parts._GROWTH", 1.0)  # of the wait between looks
+    monkeypatch.setattr("trueground.evaluate.batches._GROWTH", 1.0)  # of the wait between looks
     with BatchServer(answer=answer) as server:
         ask(tmp_path, server, n=4)
         server.shapes["get"] = server._shown(server.batches[0])  # whatever is asked for
@@ -393,7 +393,7 @@ def test_an_unreadable_state_is_told(tmp_path: Path) -> None:
 
 
 def test_many_calls_go_in_many_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trueground.evaluate.batching.LIMITS", Limits(3))
+    monkeypatch.setattr("trueground.evaluate.batches.MAX_REQUESTS", 3)
     with BatchServer(mixed, answer=answer) as server:
         ask(tmp_path, server)
         assert [len(lines) for lines in server.lines] == [3] * 6 + [2]
@@ -478,8 +478,8 @@ def test_killed_among_many_parts(tmp_path: Path, kills: int) -> None:
     data = write_questions(tmp_path / "q20.jsonl", 20)
     with BatchServer(mixed, answer=answer, delay=0.02) as server:
         code = (
-            "from trueground.evaluate import batch_files, batching\n"
-            "batching.LIMITS = batch_files.Limits(3)\n"
+            "from trueground.evaluate import batches\n"
+            "batches.MAX_REQUESTS = 3\n"
             "from trueground.cli import main\n"
             "main()"
         )

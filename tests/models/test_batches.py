@@ -13,7 +13,8 @@ import pytest
 from tests.batch_server import BatchServer
 from tests.chaos import KEY
 
-from trueground.evaluate.batch_files import Limits, write_files
+from trueground.evaluate import batches
+from trueground.evaluate.batches import write_files
 from trueground.models.base import UNREACHABLE, ChatRequest, Message, Params
 from trueground.models.batch_lines import read_line
 from trueground.models.batches import BatchApi, BatchModel, EndpointBatch
@@ -140,13 +141,15 @@ def test_no_secret_comes_through() -> None:
         assert KEY not in str(read_line(line, (KEY,)))
 
 
-def test_files_are_filled_to_the_limit(tmp_path: Path) -> None:
+def test_files_are_filled_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "calls"
     lines = [orjson.dumps({"url": URL, "n": "x" * n}) + b"\n" for n in (1, 1, 1, 500, 1, 1)]
 
-    def sizes(limits: Limits) -> list[int]:
+    def sizes(requests: int = 50_000, size: int = 190_000_000) -> list[int]:
+        monkeypatch.setattr(batches, "MAX_REQUESTS", requests)
+        monkeypatch.setattr(batches, "MAX_BYTES", size)
         found, whole = [], b""
-        for written in write_files(iter(lines), path, limits):
+        for written in write_files(iter(lines), path):
             content = path.read_bytes()
             whole += content
             assert written.sha256 == sha256(content).hexdigest()
@@ -156,11 +159,11 @@ def test_files_are_filled_to_the_limit(tmp_path: Path) -> None:
         assert whole == b"".join(lines)
         return found
 
-    assert sizes(Limits()) == [6]
-    assert sizes(Limits(requests=4)) == [4, 2]
-    assert sizes(Limits(requests=3)) == [3, 3]
-    assert sizes(Limits(bytes=200)) == [3, 1, 2]  # a call beyond the limit has its own
-    assert list(write_files(iter([]), path, Limits())) == []
+    assert sizes() == [6]
+    assert sizes(requests=4) == [4, 2]
+    assert sizes(requests=3) == [3, 3]
+    assert sizes(size=200) == [3, 1, 2]  # a call beyond the limit has its own
+    assert list(write_files(iter([]), path)) == []
 
 
 def test_a_batch_from_end_to_end(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from tests.benchmarks.faitheval_files import UNANSWERABLE, data_folder, jsonl
 from trueground.benchmarks.base import Sources
 from trueground.benchmarks.registry import get_benchmark
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
-from trueground.evaluate.estimate import estimate
-from trueground.evaluate.run_settings import RunSettings
+from trueground.evaluate.questions import RunSettings
+from trueground.evaluate.session import estimate_run
 from trueground.models.base import UNREACHABLE, ChatRequest, Reply
 from trueground.models.fake import FakeModel
 from trueground.models.pricing import Price
@@ -115,7 +115,7 @@ def test_a_dry_run_knows_its_own_run_only(tmp_path: Path) -> None:
     (mine,) = pairs(data, FakeModel("unknown", name="a"))
     (other,) = pairs(data, FakeModel("unknown", name="z"))
     sweep([mine], tmp_path / "run", RunSettings())
-    found = estimate(mine.task, mine.model, tmp_path / "run", RunSettings())
+    found = estimate_run(mine.task, mine.model, tmp_path / "run", RunSettings())
     assert (found.items, found.answered, found.calls) == (len(UNANSWERABLE), 2, 0)
     with pytest.raises(OutputError, match="model"):
-        estimate(other.task, other.model, tmp_path / "run", RunSettings())
+        estimate_run(other.task, other.model, tmp_path / "run", RunSettings())

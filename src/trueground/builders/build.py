@@ -33,7 +33,7 @@ from trueground.builders.stages.accounts import Flowed, read_source
 from trueground.builders.stages.flow import flow
 from trueground.builders.stages.patience import Patience
 from trueground.errors import RunInterrupted
-from trueground.evaluate.run import in_own_loop
+from trueground.evaluate.run import run_in_own_loop
 from trueground.models.asker import Spent
 from trueground.models.base import ChatModel
 from trueground.net.cache import ResponseCache, default_path
@@ -113,7 +113,7 @@ def _built(
         with sheet.told():
             write_stage(folder, 1, plan.source.name, items)
             work = _flowed(prepared, folder, items, scored, settings, sheet.write)
-            kept, accounts = in_own_loop(work)
+            kept, accounts = run_in_own_loop(work)
             accounts = [first, *accounts]
             dataset = plan.finish(kept)
             said = notices(prepared.builder, plan, prepared.names)  # finishing may add some

@@ -15,9 +15,9 @@ from trueground.benchmarks.base import Benchmark, Sources
 from trueground.cli.options import Format
 from trueground.cli.progress import progress_bar
 from trueground.cli.run_given import check_numbers, models_of, settings_of
-from trueground.evaluate.estimate import Estimate, estimate
 from trueground.evaluate.parts import make_parts
-from trueground.evaluate.run_settings import RunSettings, run_plan
+from trueground.evaluate.questions import RunSettings, make_run_plan
+from trueground.evaluate.session import Estimate, estimate_run
 from trueground.reports.prompts import render_prompts
 from trueground.reports.terminal import render_estimates, render_run, render_runs
 from trueground.studies.sweep import Finished, Pair, draw, pairs_of, place, studies_of, sweep
@@ -104,7 +104,7 @@ def _start(
 def _tell_unused(pairs: Sequence[Pair], settings: RunSettings) -> None:
     """Say before any call what was given and is of no use in any of the runs."""
     if settings.parts.calibrations:
-        found = [run_plan(pair.task, settings).unused for pair in pairs]
+        found = [make_run_plan(pair.task, settings).unused for pair in pairs]
         if found and all(found):
             typer.echo(f"trueground: {found[0]}", err=True)
 
@@ -134,7 +134,7 @@ def _show_estimates(pairs: Sequence[Pair], out: Path, settings: RunSettings, how
         (
             pair.model.name,
             f"{pair.task.benchmark}/{pair.label}",
-            estimate(pair.task, pair.model, out / pair.where, settings),
+            estimate_run(pair.task, pair.model, out / pair.where, settings),
         )
         for pair in pairs
     ]

@@ -12,7 +12,7 @@ import orjson
 
 from trueground.errors import UsageError
 from trueground.evaluate.parts import Parts
-from trueground.evaluate.run_settings import RunSettings
+from trueground.evaluate.questions import RunSettings
 from trueground.models.base import ChatModel, Params
 from trueground.models.options import ModelOptions, check_variable
 from trueground.models.pricing import read_prices

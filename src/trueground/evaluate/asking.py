@@ -59,9 +59,10 @@ class Asking:
         self._time_is_over = False
         self._calls = Calls(model)
         # Keys of calls under way: who asks the same waits for the reply and pays nothing.
-        self._flying: dict[str, asyncio.Event] = {}
-        self._replies_by_id: Callable[[str], Reply | None] | None = getattr(
-            model, "reply_for", None
+        self._in_flight: dict[str, asyncio.Event] = {}
+        # A model that is a file of replies has them by the ids of the items.
+        self._reply_for: Callable[[str], Reply | None] = getattr(
+            model, "reply_for", lambda _id: None
         )
 
     async def ask_all(self, calls: Iterator[Call]) -> None:
@@ -86,21 +87,23 @@ class Asking:
     async def _work(self, calls: Iterator[Call]) -> None:
         for call in calls:
             slot = self.slot(call)
-            while slot.key in self._flying:
-                await self._flying[slot.key].wait()
-            if self._known(call) or self.kept(slot):
-                await asyncio.sleep(0)  # many in a row must not keep all else from going on
-            elif self._ends is not None and time.monotonic() >= self._ends:
-                self._time_is_over = True
-                return
-            else:
+            while slot.key in self._in_flight:
+                await self._in_flight[slot.key].wait()
+            if (reply := self._reply_for(call.id)) is not None:
+                self._write(slot, reply, None, cached=False)
+            elif not self.take_cached(slot):
+                if self._ends is not None and time.monotonic() >= self._ends:
+                    self._time_is_over = True
+                    return
                 await self._ask(call.request, slot)
+                continue
+            await asyncio.sleep(0)  # many in a row must not keep all else from going on
 
     async def _ask(self, request: ChatRequest, slot: Slot) -> None:
         """Make the call and keep its reply: in the log, then in the cache."""
         arrived = asyncio.Event()
         if slot.key is not None:
-            self._flying[slot.key] = arrived
+            self._in_flight[slot.key] = arrived
         left = None if self._ends is None else self._ends + _GRACE_S - time.monotonic()
         start = time.perf_counter()
         with self._calls.under_way():
@@ -114,7 +117,7 @@ class Asking:
                 raise
             finally:
                 if slot.key is not None:
-                    del self._flying[slot.key]
+                    del self._in_flight[slot.key]
                 arrived.set()
         await self._calls.check_reached(reply, _ADVICE, more=True)
 
@@ -133,29 +136,22 @@ class Asking:
         return Slot(call.id, call.prompt, key)
 
     def take(self, slot: Slot, reply: Reply, latency_s: float) -> None:
-        """Keep a reply that was called for now."""
+        """Log and cache a reply that was called for now."""
         reply = tidy(reply)
-        self._note(slot, reply, latency_s, cached=False)
+        self._write(slot, reply, latency_s, cached=False)
         if self._cache is not None and slot.key is not None:
             remember(self._cache, slot.key, self._model.name, reply)
 
-    def kept(self, slot: Slot) -> bool:
-        """Take the reply from the cache, where it is there."""
+    def take_cached(self, slot: Slot) -> bool:
+        """Log the reply that the cache has, if any."""
         if self._cache is None or slot.key is None:
             return False
         reply = recall(self._cache, slot.key)
         if reply is not None:
-            self._note(slot, reply, None, cached=True)
+            self._write(slot, reply, None, cached=True)
         return reply is not None
 
-    def _known(self, call: Call) -> bool:
-        """Take the reply from a file of replies, where the model is one and has it by its id."""
-        reply = self._replies_by_id(call.id) if self._replies_by_id else None
-        if reply is not None:
-            self._note(Slot(call.id, call.prompt, None), reply, None, cached=False)
-        return reply is not None
-
-    def _note(self, slot: Slot, reply: Reply, latency_s: float | None, *, cached: bool) -> None:
+    def _write(self, slot: Slot, reply: Reply, latency_s: float | None, *, cached: bool) -> None:
         self._log.append(Response.of(slot.id, slot.prompt, reply, latency_s, cached))
         self._tick()
 

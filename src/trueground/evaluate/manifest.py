@@ -15,7 +15,7 @@ from trueground.evaluate.plan import Plan
 from trueground.models.asker import Spent
 from trueground.records import Check
 from trueground.records.files import redact_urls
-from trueground.runs.directory import ITEMS, MANIFEST, count_lines, write_json
+from trueground.runs.directory import MANIFEST, write_json
 
 
 def make_manifest(
@@ -87,19 +87,6 @@ def shown_word(word: str) -> str:
     """A word of the command, without the password in a URL; also where it is `--option=URL`."""
     option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
     return option + equals + redact_urls(value)
-
-
-def close_manifest(
-    out: Path, manifest: dict[str, Any], done: int, error: BaseException | None
-) -> None:
-    """Write the end into the manifest; Ctrl-C becomes RunInterrupted."""
-    # An interrupt can come between writing a batch and counting it: the file itself is asked.
-    manifest["scored"] = done if error is None else count_lines(out / ITEMS)
-    end_manifest(out, manifest, error)
-    if isinstance(error, KeyboardInterrupt):
-        raise RunInterrupted(
-            f"interrupted; {manifest['scored']} of {manifest['n']} items are in {out / ITEMS}"
-        ) from None
 
 
 def end_manifest(out: Path, manifest: dict[str, Any], error: BaseException | None) -> None:

@@ -1,9 +1,9 @@
-"""The calls of a task, and the records that its answers make."""
+"""What a benchmark run asks: its settings, the calls of a task, and the records of its answers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
@@ -11,19 +11,63 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueground.benchmarks.base import Question, Task
-from trueground.errors import InputError, fails_alone
+from trueground.errors import InputError, UsageError, fails_alone
 from trueground.evaluate.asking import Call
-from trueground.evaluate.questioned import REPEAT
+from trueground.evaluate.parts import Parts, make_parts
+from trueground.evaluate.plan import Plan, check_breakdowns, make_plan
+from trueground.evaluate.questioned import BY_ID, REPEAT
 from trueground.models.base import ChatRequest, Params, writable
 from trueground.models.cached import prompt_sha256
+from trueground.models.pricing import Prices
 from trueground.net.redact import raised
+from trueground.options import Progress, no_progress
+from trueground.records import Check
+from trueground.records.checks import Tally
 from trueground.records.schema import AT_MOST, LARGEST_RESPONSE
 from trueground.runs.responses import Response, ResponseLog
 from trueground.types import Answered, Failure, Record, Status
 
 _BATCH = 1024
-_REASONS = 20  # different reasons of failures that the manifest tells
+_REASONS = 20  # different reasons of failures that the manifest names
 _OTHER = "(other reasons)"
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How to ask and score; the fields are options of `trueground run`.
+
+    `params` are the user's own and win over those of the task's scheme. `seed` is that of the
+    intervals. `also` are metrics beside the task's own. `parts` are who splits, judges and rates;
+    who makes them also closes them. `time_limit` is in seconds and for this session only.
+    `poll_seconds` is how soon the batches are looked at again, for the first time; it grows to a
+    minute.
+    """
+
+    params: Params = field(default_factory=Params)
+    limit: int | None = None
+    repeats: int = 1
+    by: Sequence[str] = ()
+    also: Sequence[str] = ()
+    seed: int = 0
+    resamples: int = 2_000
+    parts: Parts = field(default_factory=make_parts)
+    cache: bool = True
+    retry_failed: bool = False
+    batch: bool = False
+    poll_seconds: float = 5.0
+    prices: Prices | None = None
+    time_limit: float | None = None
+    keep_records: bool = True
+    progress: Progress = no_progress
+    command: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for name, least in (("repeats", 1), ("limit", 1), ("seed", 0), ("resamples", 1)):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise UsageError(f"{name}={value!r}; it must be a whole number, {least} or more")
+        if not 0 < self.poll_seconds < float("inf"):
+            raise UsageError(f"poll_seconds={self.poll_seconds!r}; it must be above 0")
 
 
 class Drawn(NamedTuple):
@@ -34,14 +78,15 @@ class Drawn(NamedTuple):
     draw: int
 
 
-@dataclass(frozen=True)
 class Questionnaire:
     """What is asked in a run: a task's questions, how many of them, how often, and how."""
 
-    task: Task
-    params: Params
-    limit: int | None = None
-    repeats: int = 1
+    def __init__(self, task: Task, settings: RunSettings) -> None:
+        self.task = task
+        self.limit, self.repeats = settings.limit, settings.repeats
+        own = msgspec.structs.asdict(settings.params)
+        own = {k: v for k, v in own.items() if v not in (None, ()) and (k != "extra" or v)}
+        self.params = msgspec.structs.replace(task.params, **own)
 
     def drawn(self) -> Iterator[Drawn]:
         """Every answer wanted, in input order. Raises InputError for a row that is no question."""
@@ -63,6 +108,38 @@ class Questionnaire:
             yield Call(id_, request, prompt_sha256(question.messages))
 
 
+def make_run_plan(task: Task, settings: RunSettings) -> Plan:
+    """The task's metrics under these settings; repeated runs are also summed up one by one."""
+    repeats = [f"meta.{REPEAT}"] if settings.repeats > 1 else []
+    return make_plan(
+        (),
+        [*task.metrics, *settings.also],
+        settings.parts,
+        by=tuple(dict.fromkeys((*task.by, *settings.by, *repeats))),
+        seed=settings.seed,
+        resamples=settings.resamples,
+        keep_records=settings.keep_records,
+        repeats_of=BY_ID if settings.repeats > 1 else None,
+    )
+
+
+def check_questions(task: Task, settings: RunSettings) -> Check:
+    """Read every question once: how many answers are wanted, and what stands in the records.
+
+    Raises InputError for a row that is no question, UsageError for a breakdown that is not there.
+    """
+    tally, progress = Tally(), settings.progress
+    for drawn in Questionnaire(task, settings).drawn():
+        tally.count(drawn.question.record)
+        if tally.n % 1024 == 0:
+            progress("check", tally.n, None)
+    progress("check", tally.n, tally.n)
+    check = Check(tally.n, [], 0, tally.fields(), False, list(task.files), tally.breakdowns())
+    own = [name for name in make_run_plan(task, settings).by if name != f"meta.{REPEAT}"]
+    check_breakdowns(own, check)
+    return check
+
+
 @dataclass
 class Outcome:
     """What became of the items, over all sessions of a run; the counts add up to the items."""
@@ -73,10 +150,11 @@ class Outcome:
     reasons: Counter[str] = field(default_factory=Counter)
 
     def add(self, response: Response | None) -> None:
-        """Count one item."""
-        self.counts["answered" if response and not response.status else _word(response)] += 1
+        """Count one item; None was not asked."""
         if response is None:
+            self.counts[Status.ERROR.value] += 1
             return
+        self.counts[response.status.value if response.status else "answered"] += 1
         self.refusals += response.refusal
         if response.model:
             self.answered_by[response.model] += 1
@@ -85,7 +163,7 @@ class Outcome:
             self.reasons[response.error if known else _OTHER] += 1
 
     def as_json(self) -> dict[str, Any]:
-        """The part of the manifest that tells of the calls."""
+        """The part of the manifest about the answers."""
         return {
             "outcomes": {
                 name: self.counts[name] for name in ("answered", "truncated", "too_long", "error")
@@ -100,26 +178,21 @@ class Outcome:
 class AnsweredQuestions:
     """The records of a run: its questions with the replies in the log, in input order."""
 
-    asked: Questionnaire
+    questionnaire: Questionnaire
     log: ResponseLog
     model: str
     outcome: Outcome
 
     def batches(self) -> Iterator[list[Record]]:
         """Records with their responses; those that have none carry the reason."""
-        batch: list[Record] = []
-        for drawn in self.asked.drawn():
-            batch.append(self._record(drawn))
-            if len(batch) == _BATCH:
-                yield batch
-                batch = []
-        if batch:
+        records = map(self._record, self.questionnaire.drawn())
+        while batch := list(islice(records, _BATCH)):
             yield batch
 
     def _record(self, drawn: Drawn) -> Record:
         response = self.log.get(drawn.id)
-        messages = drawn.question.messages
-        if response is not None and response.prompt_sha256 != prompt_sha256(messages):
+        prompt = prompt_sha256(drawn.question.messages)
+        if response is not None and response.prompt_sha256 != prompt:
             raise InputError(
                 f"the question of {drawn.id!r} is not the one that was answered: the data changed "
                 "while the run went on. Put back what they were, or choose another --out"
@@ -127,36 +200,29 @@ class AnsweredQuestions:
         self.outcome.add(response)
         record = msgspec.structs.asdict(drawn.question.record)
         text, failure = self._answer(response)
-        changed: dict[str, Any] = {
-            "id": drawn.id,
-            "response": text,
-            "model": self.model,
-        }
-        if self.asked.repeats > 1:
-            changed["group"] = record["group"] or record["id"]
-            changed["meta"] = {**(record["meta"] or {}), REPEAT: str(drawn.draw + 1)}
-        return Answered(**(record | changed), failure=failure)
+        record |= {"id": drawn.id, "response": text, "model": self.model, "failure": failure}
+        if self.questionnaire.repeats > 1:
+            record["group"] = record["group"] or drawn.question.record.id
+            record["meta"] = {**(record["meta"] or {}), REPEAT: str(drawn.draw + 1)}
+        return Answered(**record)
 
     def _answer(self, response: Response | None) -> tuple[str, Failure | None]:
         """What is scored of a reply, or why nothing is."""
         text = writable((response.response if response else None) or "")
-        failure = _failure(response)
+        failure = _failure_of(response)
         if len(text) > LARGEST_RESPONSE:
-            found = f"the reply has {len(text):,} characters; expected {AT_MOST}"
-            return "", failure or Failure(Status.ERROR, found)
+            reason = f"the reply has {len(text):,} characters; expected {AT_MOST}"
+            return "", failure or Failure(Status.ERROR, reason)
         try:
-            return self.asked.task.trim(text) if self.asked.task.trim else text, failure
+            trim = self.questionnaire.task.trim
+            return trim(text) if trim else text, failure
         except BaseException as error:
             if not fails_alone(error):
                 raise
             return text, Failure(Status.ERROR, f"the reply cannot be read: {raised(error)}")
 
 
-def _word(response: Response | None) -> str:
-    return response.status.value if response and response.status else Status.ERROR.value
-
-
-def _failure(response: Response | None) -> Failure | None:
+def _failure_of(response: Response | None) -> Failure | None:
     """Why an item cannot be scored; None where it can."""
     if response is None:
         return Failure(Status.ERROR, "the model was not asked")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,8 +15,8 @@ from trueground.benchmarks.registry import get_benchmark
 from trueground.errors import RunInterrupted, UsageError
 from trueground.evaluate.calibrating import Calibrations
 from trueground.evaluate.parts import JudgeName, make_parts
+from trueground.evaluate.questions import RunSettings
 from trueground.evaluate.result import Result
-from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.session import Session
 from trueground.models.base import ChatModel
 from trueground.models.options import ModelOptions
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from trueground.judges.rating import Rater
 
 T = TypeVar("T")
+_Run = tuple[Task, ChatModel, Path, RunSettings]
 
 
 def run(
@@ -56,13 +57,10 @@ def run(
 
     Raises UsageError, InputError, OutputError, UnreachableError, RunInterrupted and WriteError.
     """
-    cache = settings.get("cache", True)
-    judge = _judge(benchmark, options) if judge is None else judge
-    made = make_parts(judge, decomposer, rater, cache=cache, calibration=judge_calibration)
-    with closing(made) as parts:
-        settings["parts"] = parts
-        task, chat, own = _named(benchmark, model, options, data, prompt, model_options, settings)
-        return run_task(task, chat, _place(out, task), own)
+    judging = (judge, decomposer, rater, judge_calibration)
+    asking = (options or {}, data, prompt, model_options)
+    with _prepared(benchmark, model, out, asking, judging, settings) as prepared:
+        return run_task(*prepared)
 
 
 async def arun(
@@ -81,50 +79,56 @@ async def arun(
     **settings: Any,
 ) -> Result:
     """`run` for callers that own an event loop: calls are made in it, scoring in a thread."""
-    cache = settings.get("cache", True)
-    judge = _judge(benchmark, options) if judge is None else judge
-    made = make_parts(judge, decomposer, rater, cache=cache, calibration=judge_calibration)
-    with closing(made) as parts:
-        settings["parts"] = parts
-        task, chat, own = _named(benchmark, model, options, data, prompt, model_options, settings)
-        return await arun_task(task, chat, _place(out, task), own)
+    judging = (judge, decomposer, rater, judge_calibration)
+    asking = (options or {}, data, prompt, model_options)
+    with _prepared(benchmark, model, out, asking, judging, settings) as prepared:
+        return await arun_task(*prepared)
 
 
-def _judge(benchmark: str, options: Mapping[str, Value] | None) -> str:
-    """The judge of a run in which the user names none."""
-    return get_benchmark(benchmark.partition("/")[0]).judge(options or {})
-
-
-def _place(out: str | Path | None, task: Task) -> Path:
-    return free_path(f"{task.benchmark}-{task.name}") if out is None else Path(out)
-
-
-def _named(
+@contextmanager
+def _prepared(
     benchmark: str,
     model: str | ChatModel,
-    options: Mapping[str, Value] | None,
-    data: str | Path | None,
-    prompt: str | Path | None,
-    model_options: ModelOptions | None,
+    out: str | Path | None,
+    asking: tuple[Mapping[str, Value], str | Path | None, str | Path | None, ModelOptions | None],
+    judging: tuple[
+        JudgeName | Sequence[JudgeName] | None,
+        str | Decomposer,
+        str | Rater | None,
+        Calibrations | None,
+    ],
     settings: Mapping[str, Any],
-) -> tuple[Task, ChatModel, RunSettings]:
+) -> Iterator[_Run]:
     """The parts behind the names. Raises UsageError, InputError."""
-    unknown = settings.keys() - RunSettings.__dataclass_fields__.keys()
-    if unknown:
-        known = ", ".join(RunSettings.__dataclass_fields__)
-        raise UsageError(f"unknown setting {min(unknown)!r}; settings are: {known}")
-    name, slash, task = benchmark.partition("/")
-    found = get_benchmark(name)
-    if not slash or task not in found.tasks:
-        tasks = ", ".join(f"{name}/{known}" for known in found.tasks)
-        raise UsageError(f"{benchmark!r} names no single task; tasks are: {tasks}")
-    name_of = model if isinstance(model, str) else None
-    paths = (Path(data) if data else None, Path(prompt) if prompt else None)
-    own = RunSettings(**settings)
-    sources = Sources(*paths, name_of, limit=own.limit, cache=own.cache)
-    prepared = found.prepare(task, options or {}, sources)
-    chat = make_model(model, model_options or ModelOptions()) if isinstance(model, str) else model
-    return prepared, chat, own
+    options, data, prompt, model_options = asking
+    judge, decomposer, rater, calibration = judging
+    name, slash, task_name = benchmark.partition("/")
+    if judge is None:
+        judge = get_benchmark(name).judge(options)
+    cache = settings.get("cache", True)
+    parts = make_parts(judge, decomposer, rater, cache=cache, calibration=calibration)
+    with closing(parts):
+        unknown = settings.keys() - RunSettings.__dataclass_fields__.keys()
+        if unknown:
+            known = ", ".join(RunSettings.__dataclass_fields__)
+            raise UsageError(f"unknown setting {min(unknown)!r}; settings are: {known}")
+        found = get_benchmark(name)
+        if not slash or task_name not in found.tasks:
+            tasks = ", ".join(f"{name}/{known}" for known in found.tasks)
+            raise UsageError(f"{benchmark!r} names no single task; tasks are: {tasks}")
+        own = RunSettings(**{**settings, "parts": parts})
+        sources = Sources(
+            Path(data) if data else None,
+            Path(prompt) if prompt else None,
+            model if isinstance(model, str) else None,
+            limit=own.limit,
+            cache=own.cache,
+        )
+        task = found.prepare(task_name, options, sources)
+        if isinstance(model, str):
+            model = make_model(model, model_options or ModelOptions())
+        path = free_path(f"{task.benchmark}-{task.name}") if out is None else Path(out)
+        yield task, model, path, own
 
 
 def run_task(
@@ -132,11 +136,11 @@ def run_task(
 ) -> Result:
     """Ask and score, for callers that own no event loop (one that runs already does no harm).
 
-    `check` is what `check_questions` found, where that has been done.
+    `check` is what `check_questions` returned, where that has been done.
     """
     with Session(task, model, out, settings, check) as session:
         try:
-            in_own_loop(_asked(session, model))
+            run_in_own_loop(_ask(session, model))
             return session.score()
         except KeyboardInterrupt:
             there = "; batches go on at the endpoint" if settings.batch else ""
@@ -149,7 +153,7 @@ def run_task(
 async def arun_task(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> Result:
     """The same for callers that own an event loop: calls are made in it, scoring in a thread."""
     with await asyncio.to_thread(Session, task, model, out, settings) as session:
-        await _asked(session, model)
+        await _ask(session, model)
         scoring = asyncio.ensure_future(asyncio.to_thread(session.score))
         try:
             return await asyncio.shield(scoring)
@@ -159,14 +163,14 @@ async def arun_task(task: Task, model: ChatModel, out: Path, settings: RunSettin
             raise
 
 
-async def _asked(session: Session, model: ChatModel) -> None:
+async def _ask(session: Session, model: ChatModel) -> None:
     try:
         await session.ask()
     finally:
         await model.close()
 
 
-def in_own_loop(work: Coroutine[Any, Any, T]) -> T:
+def run_in_own_loop(work: Coroutine[Any, Any, T]) -> T:
     """The result of the work, in an event loop of its own: beside one that runs, in a thread.
 
     Ctrl-C cancels the work in either case.

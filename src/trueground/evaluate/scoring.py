@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from trueground.errors import UsageError
-from trueground.evaluate.manifest import close_manifest, judging, make_manifest
+from trueground.errors import RunInterrupted, UsageError
+from trueground.evaluate.manifest import judging, make_manifest
 from trueground.evaluate.mapper import Job
 from trueground.evaluate.plan import Plan, check_breakdowns
 from trueground.evaluate.result import Result, Summary
@@ -15,7 +15,7 @@ from trueground.evaluate.work import Work
 from trueground.metrics.registry import METRICS
 from trueground.plugins import known_everywhere
 from trueground.records import Check
-from trueground.runs.directory import ITEMS, MANIFEST, RunDirectory, write_json
+from trueground.runs.directory import ITEMS, RunDirectory, count_lines
 
 
 def score_in_memory(work: Work) -> Result:
@@ -30,20 +30,20 @@ def score_to_disk(
     """Write the run directory. Raises OutputError, WriteError."""
     with RunDirectory(out, overwrite=overwrite, unique=unique) as run:
         manifest = make_manifest(work.plan, work.check, command)
-        write_json(run.path / MANIFEST, manifest)
+
+        def latest(error: BaseException | None) -> dict[str, Any]:
+            """What judging cost, whether it was kept for the next time, and what is written."""
+            spent = judging(work.plan.parts.spent) | {"cache_problem": work.plan.parts.problem}
+            # An interrupt can come between writing a batch and counting it: the file tells.
+            return spent if error is None else {**spent, "scored": count_lines(run.path / ITEMS)}
+
         try:
-            summary = work.to_disk(run)
-        except BaseException as error:
-            close_manifest(run.path, manifest | _spent(work.plan), work.values.n, error)
-            raise
-        manifest |= _spent(work.plan)
-        close_manifest(run.path, manifest, work.values.n, None)
-        return Result(Summary(summary), run.path, run.path / ITEMS, work.plan.note)
-
-
-def _spent(plan: Plan) -> dict[str, Any]:
-    """What judging cost, and whether it was kept for the next time."""
-    return judging(plan.parts.spent) | {"cache_problem": plan.parts.problem}
+            return work.to_run(run, manifest, latest)
+        except KeyboardInterrupt:
+            done = count_lines(run.path / ITEMS)
+            raise RunInterrupted(
+                f"interrupted; {done} of {work.check.n} items are in {run.path / ITEMS}"
+            ) from None
 
 
 def make_job(plan: Plan) -> Job | None:

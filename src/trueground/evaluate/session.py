@@ -4,47 +4,107 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import msgspec
+import orjson
 
 from trueground.benchmarks.base import Task
-from trueground.errors import UnreachableError
+from trueground.errors import OutputError, UnreachableError
 from trueground.evaluate.asking import Asking, Call
-from trueground.evaluate.identity import check_same, identity
 from trueground.evaluate.manifest import end_manifest, judged_before, judging, make_manifest
-from trueground.evaluate.plan import check_breakdowns
-from trueground.evaluate.questioned import REPEAT
-from trueground.evaluate.questions import AnsweredQuestions, Outcome
-from trueground.evaluate.result import Result, Summary
-from trueground.evaluate.run_settings import RunSettings, questionnaire, run_plan
+from trueground.evaluate.plan import Plan
+from trueground.evaluate.questions import (
+    AnsweredQuestions,
+    Outcome,
+    Questionnaire,
+    RunSettings,
+    check_questions,
+    make_run_plan,
+)
+from trueground.evaluate.result import Result
 from trueground.evaluate.values import Values
 from trueground.evaluate.work import Work
 from trueground.models.base import ChatModel
+from trueground.models.cached import request_key
+from trueground.models.estimate import estimate_tokens
 from trueground.models.pricing import price_of
-from trueground.net.cache import ResponseCache, default_path
+from trueground.net.cache import ResponseCache, default_path, known_keys
 from trueground.records import Check
-from trueground.records.checks import Tally
-from trueground.runs.directory import BATCHES, ITEMS, MANIFEST, RESPONSES, RunDirectory, write_json
-from trueground.runs.responses import ResponseLog
+from trueground.runs.directory import (
+    BATCHES,
+    MANIFEST,
+    RESPONSES,
+    RunDirectory,
+    read_manifest,
+    write_json,
+)
+from trueground.runs.responses import ResponseLog, answered_before
+
+# Where no limit is set, an answer is taken to be this long. FaithEval asks for a few words.
+_USUAL_TOKENS_OUT = 64
 
 
-def check_questions(task: Task, settings: RunSettings) -> Check:
-    """Read every question once: how many answers are wanted, and what stands in the records.
-
-    Raises InputError for a row that is no question, UsageError for a breakdown that is not there.
+def identify_run(task: Task, settings: RunSettings, signature: str) -> dict[str, Any]:
+    """What makes two runs the same run, as it stands in the manifest: all that fixes the questions,
+    the answers and the scores. `signature` is the model's; the endpoint is no part of it.
     """
-    tally, progress = Tally(), settings.progress
-    for drawn in questionnaire(task, settings).drawn():
-        tally.count(drawn.question.record)
-        if tally.n % 1024 == 0:
-            progress("check", tally.n, None)
-    progress("check", tally.n, tally.n)
-    check = Check(tally.n, [], 0, tally.fields(), False, list(task.files), tally.breakdowns())
-    own = [field for field in run_plan(task, settings).by if field != f"meta.{REPEAT}"]
-    check_breakdowns(own, check)
-    return check
+    return _identity(Questionnaire(task, settings), make_run_plan(task, settings), signature)
+
+
+def _identity(questionnaire: Questionnaire, plan: Plan, signature: str) -> dict[str, Any]:
+    task = questionnaire.task
+    identity = {
+        "benchmark": f"{task.benchmark}/{task.name}",
+        "options": dict(task.options),
+        "data": sorted(file.sha256 for file in task.files),
+        "prompts": {prompt.id: prompt.sha256 for prompt in task.prompts},
+        "model": signature,
+        "params": msgspec.to_builtins(questionnaire.params),
+        "limit": questionnaire.limit,
+        "repeats": questionnaire.repeats,
+        "metrics": plan.signatures,
+        "by": list(plan.by),
+        "seed": plan.seed,
+        "resamples": plan.resamples,
+    }
+    # As it comes back from a manifest: a tuple is a list there.
+    found: dict[str, Any] = orjson.loads(orjson.dumps(identity))
+    return found
+
+
+def check_same(run: Path, identity: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The manifest of an earlier session of this very run; None where there was none.
+
+    Raises OutputError where the folder holds another run, and says in what they differ.
+    """
+    manifest = read_manifest(run)
+    if manifest is None:
+        return None
+    there = manifest.get("identity")
+    if there is None:
+        raise OutputError(
+            f"{run} holds a scored file, not the answers of a model; choose another --out"
+        )
+    differ = [name for name in identity if there.get(name) != identity[name]]
+    if differ:
+        lines = [
+            f"  {name}: {_shorten(there.get(name))} there, {_shorten(identity[name])} now"
+            for name in differ
+        ]
+        raise OutputError(
+            f"{run} holds another run, which this command would not continue. They differ in\n"
+            + "\n".join(lines)
+            + "\nChoose another --out, or give the command that began the run."
+        )
+    return manifest
+
+
+def _shorten(value: Any) -> str:
+    text = orjson.dumps(value).decode()
+    return text if len(text) <= 200 else text[:199] + "…"
 
 
 class Session:
@@ -64,38 +124,38 @@ class Session:
         another run in it, UsageError for a model without batches where it is to use them.
         """
         if settings.batch:
-            from trueground.evaluate.batching import check_batches
+            from trueground.evaluate.batches import check_batches
 
             check_batches(model)
-        self._task = task
         self._model = model
         self._settings = settings
-        self._plan = run_plan(task, settings)
-        self._asked = questionnaire(task, settings)
+        self._plan = make_run_plan(task, settings)
+        self._questionnaire = Questionnaire(task, settings)
         self._price = None if settings.prices is None else price_of(model.name, settings.prices)
         self._done = 0
         self._check = check_questions(task, settings) if check is None else check
-        self.n = self._check.n
         with ExitStack() as stack:
             self._directory = stack.enter_context(RunDirectory(out, resume=True))
-            own = identity(self._asked, self._plan, model.signature)
-            earlier = check_same(out, own)
+            identity = _identity(self._questionnaire, self._plan, model.signature)
+            earlier = check_same(out, identity)
             if not settings.batch and (out / BATCHES).exists():
-                from trueground.evaluate.batch_parts import check_none_under_way
+                from trueground.evaluate.batches import check_none_under_way
 
                 check_none_under_way(out)
             # Several runs may share their judges: what they spent before is not this run's.
-            self._judged = judged_before(earlier)
-            self._spent = settings.parts.spent
+            self._judged_before = judged_before(earlier)
+            self._spent_before = settings.parts.spent
             self._finished = earlier is not None and earlier.get("status") == "finished"
             self._broken_off = earlier is not None and not self._finished
             # First what can be refused: a run that has ended must not look broken afterwards.
             self._log = stack.enter_context(ResponseLog(out / RESPONSES))
-            self._manifest = self._begin(own, earlier)
+            self._manifest = self._begin(identity, earlier)
             self._open = stack.pop_all()
 
-    def _begin(self, own: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> dict[str, Any]:
-        task = self._task
+    def _begin(
+        self, identity: Mapping[str, Any], earlier: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
+        questionnaire, task = self._questionnaire, self._questionnaire.task
         manifest = make_manifest(self._plan, self._check, self._settings.command, "run")
         manifest |= {
             # What a finished run has on disk is whole until it is scored anew.
@@ -110,16 +170,16 @@ class Session:
                 "notices": list(task.notices),
             },
             "model": {"name": self._model.name, "signature": self._model.signature},
-            "params": msgspec.to_builtins(self._asked.params),
+            "params": msgspec.to_builtins(questionnaire.params),
             "prompts": [{"id": p.id, "sha256": p.sha256} for p in task.prompts],
             "judging_prompts": manifest["prompts"],
-            "limit": self._asked.limit,
-            "repeats": self._asked.repeats,
+            "limit": questionnaire.limit,
+            "repeats": questionnaire.repeats,
             "cost": None,
             **Outcome().as_json(),
             **self._log.paid.as_json(),
-            "judging": judging(judged_before(earlier)) if self._spent else None,
-            "identity": dict(own),
+            "judging": judging(self._judged_before) if self._spent_before else None,
+            "identity": dict(identity),
         }
         write_json(self._directory.path / MANIFEST, manifest)
         return manifest
@@ -130,41 +190,43 @@ class Session:
         A finished run stays finished where nobody is reached: it has what is to be had, and the
         rest counts as failed once more. Unless that is just what is to be asked for again.
         """
-        with self._told(self._finished), self._cache() as cache:
-            asking = Asking(self._model, self._log, cache, self._tick, self._settings.time_limit)
+        settings = self._settings
+        with self._early_end_noted(), self._opened_cache() as cache:
+            asking = Asking(self._model, self._log, cache, self._tick, settings.time_limit)
             try:
-                if self._settings.batch:
-                    await self._through_batches(asking)
+                if settings.batch:
+                    from trueground.evaluate.batches import BatchAsking
+
+                    batches = BatchAsking(
+                        self._model,
+                        asking,
+                        self._directory.path,
+                        poll_seconds=settings.poll_seconds,
+                        time_limit=settings.time_limit,
+                        progress=lambda done: settings.progress(
+                            "ask", self._done + done, self._check.n
+                        ),
+                    )
+                    await batches.ask_all(self._waiting(asking), self._questionnaire.calls)
                 else:
                     await asking.ask_all(self._waiting(asking))
             except UnreachableError:
-                if not self._finished or self._settings.retry_failed:
+                if not self._finished or settings.retry_failed:
                     raise
             self._manifest["cache_problem"] = cache.problem if cache else None
 
-    async def _through_batches(self, asking: Asking) -> None:
-        from trueground.evaluate.batching import Batching
-
-        def look(done: int) -> None:
-            self._settings.progress("ask", self._done + done, self.n)
-
-        batching = Batching(self._model, asking, self._directory.path, self._settings, look)
-        await batching.ask_all(self._waiting(asking), self._asked.calls)
-
     def score(self) -> Result:
         """Score all answers; writes items, summary and page. Raises WriteError."""
-        plan, settings = self._plan, self._settings
+        plan = self._plan
         outcome = Outcome()
-        self._manifest["status"] = "running"
-        write_json(self._directory.path / MANIFEST, self._manifest)
-        source = AnsweredQuestions(self._asked, self._log, self._model.name, outcome)
-        with self._told(), Values(plan.width, plan.by, plan.abstained_at) as values:
-            work = Work(plan, source, self._check, values, progress=settings.progress)
-            summary = work.to_disk(self._directory)
-            self._manifest |= self._so_far(outcome) | {"scored": values.n}
-        end_manifest(self._directory.path, self._manifest, None)
-        path = self._directory.path
-        return Result(Summary(summary), path, path / ITEMS, plan.note)
+        source = AnsweredQuestions(self._questionnaire, self._log, self._model.name, outcome)
+        with Values(plan.width, plan.by, plan.abstained_at) as values:
+            work = Work(plan, source, self._check, values, progress=self._settings.progress)
+            return work.to_run(
+                self._directory,
+                self._manifest,
+                lambda error: self._latest(None if error else outcome),
+            )
 
     def close(self) -> None:
         """Let go of the folder."""
@@ -178,7 +240,7 @@ class Session:
 
     def _waiting(self, asking: Asking) -> Iterator[Call]:
         """The calls that are still to be made, one by one."""
-        for call in self._asked.calls():
+        for call in self._questionnaire.calls():
             if self._log.has(call.id, call.prompt, retry_failed=self._settings.retry_failed):
                 if self._broken_off:
                     asking.restore(call)
@@ -188,38 +250,88 @@ class Session:
 
     def _tick(self) -> None:
         self._done += 1
-        self._settings.progress("ask", self._done, self.n)
+        self._settings.progress("ask", self._done, self._check.n)
 
     @contextmanager
-    def _told(self, whole: bool = False) -> Iterator[None]:
-        """However the work inside ends too early, the manifest tells it; a `whole` run stays so."""
+    def _early_end_noted(self) -> Iterator[None]:
+        """However asking ends too early, the manifest tells it; a finished run stays finished."""
         try:
             yield
         except BaseException as error:
-            outcome = Outcome()
-            for response in self._log:
-                outcome.add(response)
-            self._manifest |= self._so_far(outcome)
-            end_manifest(self._directory.path, self._manifest, None if whole else error)
+            self._manifest |= self._latest()
+            end_manifest(self._directory.path, self._manifest, None if self._finished else error)
             raise
 
-    def _cache(self) -> AbstractContextManager[ResponseCache | None]:
+    def _opened_cache(self) -> AbstractContextManager[ResponseCache | None]:
         if self._settings.cache and self._model.cacheable:
             return ResponseCache(default_path())
         return nullcontext()
 
-    def _so_far(self, outcome: Outcome) -> dict[str, Any]:
-        """What the manifest tells of the answers and of what they cost."""
-        paid, price = self._log.paid, self._price
-        cost = None
+    def _latest(self, outcome: Outcome | None = None) -> dict[str, Any]:
+        """What the manifest tells of the answers (None: those in the log) and of their cost."""
+        if outcome is None:
+            outcome = Outcome()
+            for response in self._log:
+                outcome.add(response)
+        paid, price, parts = self._log.paid, self._price, self._settings.parts
+        latest: dict[str, Any] = {"cost": None}
         if price is not None:
             usd = price.cost(paid.tokens_in, paid.tokens_out, paid.tokens_cached)
-            cost = {"usd": usd, **msgspec.to_builtins(price)}
-        told: dict[str, Any] = {"cost": cost}
-        spent = self._settings.parts.spent
-        if spent is not None and self._spent is not None:
-            told["judging"] = judging(self._judged + (spent - self._spent))
-        problem = self._settings.parts.problem
-        if problem and not self._manifest.get("cache_problem"):
-            told["cache_problem"] = problem
-        return outcome.as_json() | paid.as_json() | told
+            latest["cost"] = {"usd": usd, **msgspec.to_builtins(price)}
+        if (spent := parts.spent) is not None and self._spent_before is not None:
+            latest["judging"] = judging(self._judged_before + (spent - self._spent_before))
+        if parts.problem and not self._manifest.get("cache_problem"):
+            latest["cache_problem"] = parts.problem
+        return outcome.as_json() | paid.as_json() | latest
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Calls and tokens of one run. `tokens_out` and `usd` are upper bounds where `bounded`."""
+
+    items: int
+    answered: int
+    cached: int
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    bounded: bool
+    usd: float | None
+    judged: bool  # language models judge or rate too, which is not counted
+
+
+def estimate_run(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> Estimate:
+    """Count the calls that `out` and the cache do not spare, and estimate their tokens.
+
+    Tokens of the input are a quarter of its characters: a rule of thumb for English. Reads only.
+    Raises OutputError where `out` holds another run.
+    """
+    check_same(out, identify_run(task, settings, model.signature))
+    is_answered = answered_before(out / RESPONSES, retry_failed=settings.retry_failed)
+    use_cache = settings.cache and model.cacheable
+    questionnaire = Questionnaire(task, settings)
+    items = answered = cached = tokens_in = 0
+    with known_keys(default_path() if use_cache else None) as is_cached:
+        for call in questionnaire.calls():
+            items += 1
+            if is_answered(call.id, call.prompt):
+                answered += 1
+            elif is_cached(request_key(model.signature, call.request)):
+                cached += 1
+            else:
+                tokens_in += estimate_tokens(call.request.messages)
+    calls = items - answered - cached
+    limit = questionnaire.params.max_tokens
+    tokens_out = calls * (limit or _USUAL_TOKENS_OUT)
+    prices = settings.prices
+    return Estimate(
+        items,
+        answered,
+        cached,
+        calls,
+        tokens_in,
+        tokens_out,
+        bounded=limit is not None,
+        usd=None if prices is None else price_of(model.name, prices).cost(tokens_in, tokens_out),
+        judged=settings.parts.spent is not None,
+    )

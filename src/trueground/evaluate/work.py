@@ -6,15 +6,25 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from trueground.evaluate.manifest import end_manifest
 from trueground.evaluate.mapper import Job, choose_workers, map_batches
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.repeated import told
+from trueground.evaluate.result import Result, Summary
 from trueground.evaluate.scorer import Scored
 from trueground.evaluate.summary import summarise
 from trueground.evaluate.values import Values
 from trueground.records import Check
 from trueground.reports.page import write_page
-from trueground.runs.directory import REPEATS, SUMMARY, RunDirectory, replacing, write_json
+from trueground.runs.directory import (
+    ITEMS,
+    MANIFEST,
+    REPEATS,
+    SUMMARY,
+    RunDirectory,
+    replacing,
+    write_json,
+)
 from trueground.types import Record
 
 _SMALL = 64
@@ -77,6 +87,26 @@ class Work:
         self.progress("report", 0, None)
         write_page(run.path)
         return summary
+
+    def to_run(
+        self,
+        run: RunDirectory,
+        manifest: dict[str, Any],
+        latest: Callable[[BaseException | None], dict[str, Any]],
+    ) -> Result:
+        """Score into a run directory; the manifest tells that it goes on, and how it ended.
+
+        `latest` gives what else the manifest tells at the end, of which the error is known by then.
+        """
+        manifest["status"] = "running"
+        write_json(run.path / MANIFEST, manifest)
+        try:
+            summary = self.to_disk(run)
+        except BaseException as error:
+            end_manifest(run.path, manifest | latest(error), error)
+            raise
+        end_manifest(run.path, manifest | latest(None) | {"scored": self.values.n}, None)
+        return Result(Summary(summary), run.path, run.path / ITEMS, self.plan.note)
 
     def _repeated(self, summary: dict[str, Any]) -> Iterator[bytes] | None:
         """Tell the summary of repeated answers; the lines of repeats.jsonl, None without any."""

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Self
 import orjson
 import zstandard
 
-from trueground.errors import OutputError, TruegroundError, WriteError
+from trueground.errors import InputError, OutputError, TruegroundError, WriteError
 from trueground.net.files import missing, opened, opened_new, part_of, remove_empty, whole
 from trueground.net.locks import LOCK, locked
 
@@ -56,6 +56,18 @@ def write_json(path: Path, value: Any) -> None:
     """Replace a JSON file as a whole. Raises WriteError."""
     with replacing(path) as out:
         out.write(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def read_manifest(run: Path) -> dict[str, Any] | None:
+    """The manifest of a run directory; None where there is none. Raises InputError."""
+    path = run / MANIFEST
+    try:
+        manifest = orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({error}); choose another --out") from None
+    return manifest if isinstance(manifest, dict) else None
 
 
 @contextmanager

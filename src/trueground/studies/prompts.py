@@ -13,10 +13,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from trueground.evaluate.identity import read_manifest
 from trueground.metrics.registry import metric_of_key
 from trueground.models.prompts import PromptFile
 from trueground.reports.leaderboard.prompt_names import prompt_names
+from trueground.runs.directory import read_manifest
 from trueground.stats.bootstrap import Floats, intervals
 from trueground.stats.paired import Paired, holm, paired
 from trueground.stats.per_question import VERDICT_AT

@@ -17,17 +17,16 @@ from trueground.errors import (
     UnreachableError,
     UsageError,
 )
-from trueground.evaluate.batching import check_batches
-from trueground.evaluate.identity import check_same, identity, read_manifest
+from trueground.evaluate.batches import check_batches
+from trueground.evaluate.questions import RunSettings, check_questions
 from trueground.evaluate.result import Result
 from trueground.evaluate.run import run_task
-from trueground.evaluate.run_settings import RunSettings, questionnaire, run_plan
-from trueground.evaluate.session import check_questions
+from trueground.evaluate.session import check_same, identify_run
 from trueground.models.base import ChatModel
 from trueground.models.pricing import price_of
 from trueground.records import Check
 from trueground.reports.leaderboard.page import write_leaderboard
-from trueground.runs.directory import check_resumable, free_path, safe_name
+from trueground.runs.directory import check_resumable, free_path, read_manifest, safe_name
 from trueground.studies.variants import Variant, folders
 
 
@@ -158,12 +157,8 @@ def _ours(out: Path, pairs: Sequence[Pair], settings: RunSettings) -> tuple[int,
     """How many of the runs have begun in the folder, and how many have ended."""
     begun = finished = 0
     for pair in pairs:
-        own = identity(
-            questionnaire(pair.task, settings),
-            run_plan(pair.task, settings),
-            pair.model.signature,
-        )
-        manifest = check_same(out / pair.where, own)
+        identity = identify_run(pair.task, settings, pair.model.signature)
+        manifest = check_same(out / pair.where, identity)
         if manifest is None:
             continue
         begun += 1
