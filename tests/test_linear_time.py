@@ -18,8 +18,7 @@ from trueground.builders.grounding.documents.links import text_links, wiki_links
 from trueground.claims import get_decomposer
 from trueground.errors import TruegroundError
 from trueground.judges import get_judge
-from trueground.judges.rating.scores import read_score
-from trueground.judges.replies import read_verdict
+from trueground.judges.replies import read_score, read_verdict
 from trueground.models.thinking import split_thinking
 from trueground.retrieval.corpora.documents import read_document
 from trueground.retrieval.corpora.documents.cutting import cut

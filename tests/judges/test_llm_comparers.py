@@ -13,8 +13,7 @@ from tests.judges.rule_endpoint import shown
 
 from trueground.errors import InputError, UnreachableError, UsageError
 from trueground.judges.comparing import Comparer, asks_a_language_model, compare, make_comparer
-from trueground.judges.comparing.error_category import CATEGORIES, read_category
-from trueground.judges.comparing.language_model import LanguageModelComparer
+from trueground.judges.comparing.llm import CATEGORIES, LLMComparer, read_category
 from trueground.plugins import parse_part
 from trueground.types import Comparison, ComparisonRequest, Status
 
@@ -51,11 +50,11 @@ def comparing(
     behave: Callable[[str, int], str] = lambda text, call: "ok",
     options: str = "",
     cache: bool = True,
-) -> Iterator[tuple[LanguageModelComparer, ChaosServer]]:
+) -> Iterator[tuple[LLMComparer, ChaosServer]]:
     with ChaosServer(behave, answer=answer) as server:
         url = f"base_url={server.base_url},max_attempts=1,timeout=1"
         rater = parse_part("rater", f"llm:m({url}{options})")
-        made = cast(LanguageModelComparer, make_comparer(name, rater, cache=cache))
+        made = cast(LLMComparer, make_comparer(name, rater, cache=cache))
         with closing(made):
             yield made, server
 

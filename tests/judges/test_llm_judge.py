@@ -15,7 +15,7 @@ from trueground.claims.llm import LLMDecomposer
 from trueground.errors import InputError, UnreachableError, UsageError
 from trueground.judges import get_judge
 from trueground.judges.llm import LLMJudge
-from trueground.judges.rating.rater import LLMRater
+from trueground.judges.rating import LLMRater
 from trueground.plugins import parse_part
 from trueground.types import JudgeRequest, Status, Verdict
 

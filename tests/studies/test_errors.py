@@ -13,7 +13,7 @@ from tests.judges.rule_endpoint import shown
 
 import trueground as tg
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
-from trueground.judges.comparing.error_category import CATEGORIES
+from trueground.judges.comparing.llm import CATEGORIES
 from trueground.studies.error_counts import Line, count_categories, figure_3, format_errors
 from trueground.studies.errors import GROUPS, NAME, read_errors, sort_errors
 from trueground.types import Status

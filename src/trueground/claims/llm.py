@@ -18,7 +18,7 @@ from trueground.claims.clean import clean, is_one_word
 from trueground.claims.demonstrations import NONE, Demonstration, Demonstrations, one_line
 from trueground.claims.phrases import is_chatter, skip_boilerplate
 from trueground.errors import UsageError
-from trueground.models.asker import OPTIONS, Asker, Asks, model_of, params_of
+from trueground.models.asker import Asks, describe_failure
 from trueground.models.base import ChatRequest, Reply
 from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
@@ -27,7 +27,6 @@ from trueground.records.problems import shorten
 from trueground.text.sentences import sentences
 from trueground.types import Failure, Status
 
-_OWN = ("demos", "examples", "prompt", "temperature", "max_tokens")
 EXAMPLES = 8
 # Far more than the facts of a sentence; models that think before they answer need it.
 MAX_TOKENS = 1024
@@ -48,15 +47,13 @@ class LLMDecomposer(Asks):
     name = "llm"
 
     def __init__(self, given: PartSpec) -> None:
-        given.check((*OPTIONS, *_OWN))
+        super().__init__(given, ("demos", "examples", "prompt"), MAX_TOKENS)
         self._prompt = _prompt(given)
         self._examples = given.whole("examples", EXAMPLES, 0) if self._prompt.has("examples") else 0
         self._demos = None
         if self._examples:
             path = given.options.get("demos")
             self._demos = Demonstrations(Path(path) if path is not None else None)
-        self._params = params_of(given, MAX_TOKENS)
-        self._asker = Asker(model_of(given), cache=given.cache)
 
     @property
     def prompts(self) -> tuple[PromptFile, ...]:
@@ -66,13 +63,9 @@ class LLMDecomposer(Asks):
     @property
     def signature(self) -> str:
         """Model, prompt and demonstrations by id and hash, and the options that change claims."""
-        prompt, cold = self._prompt.file, self._params.temperature
-        demos = f"/{self._demos.signature}" if self._demos else ""
-        return (
-            f"llm-2/{self._asker.model.signature}/{prompt.id}:{prompt.sha256[:12]}"
-            f"/examples={self._examples}{demos}"
-            f"/temperature={'none' if cold is None else f'{cold:g}'}"
-            f"/max_tokens={self._params.max_tokens}"
+        demos = (self._demos.signature,) if self._demos else ()
+        return self._sign(
+            "llm-2", self._prompt.file.signature, f"examples={self._examples}", *demos
         )
 
     def decompose(self, texts: Sequence[str]) -> list[Decomposed]:
@@ -173,12 +166,8 @@ def _prompt(given: PartSpec) -> Prompt:
 
 
 def _read(reply: Reply) -> list[str] | Failure:
-    if reply.status is Status.TRUNCATED:
-        return Failure(reply.status, "the model's reply was cut off at the token limit")
-    if reply.status is Status.TOO_LONG:
-        return Failure(reply.status, f"the sentence is too long for the model: {reply.error}")
     if reply.status is not None:
-        return Failure(reply.status, f"the call failed: {reply.error}")
+        return Failure(reply.status, describe_failure(reply, "the sentence"))
     facts = read_facts(reply.text)
     if facts is not None:
         return facts

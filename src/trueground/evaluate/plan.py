@@ -122,7 +122,7 @@ class Plan:
     @cached_property
     def rubrics(self) -> dict[str, PromptFile]:
         """Key → the rubric that a rater is asked with. Raises UsageError and InputError."""
-        from trueground.judges.rating.rubrics import rubric_for
+        from trueground.judges.rating import rubric_for
 
         return {
             spec.key: rubric_for(*spec.metric.rubric(spec.options)).file

@@ -201,7 +201,7 @@ def _gathering(plan: Plan) -> Gather:
     compared: defaultdict[str, dict[ComparisonRequest, Comparison]] = defaultdict(dict)
 
     def rating(requests: Sequence[RatingRequest]) -> list[Rating]:
-        from trueground.judges.rating.base import rate
+        from trueground.judges.rating import rate
 
         return no_ratings(requests) if parts.rater is None else rate(parts.rater, requests, ratings)
 

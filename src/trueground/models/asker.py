@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import threading
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import wait
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -28,6 +28,8 @@ from trueground.types import Status
 T = TypeVar("T")
 # What may stand in the parentheses of `llm:MODEL(…)`; a part's own options come beside them.
 OPTIONS = ("base_url", "api_key_env", "max_connections", "rpm", "tpm", "timeout", "max_attempts")
+# One word is enough, but models that think before they answer do so within the limit too.
+MAX_TOKENS = 512
 _SHOWN = 2_000  # characters of a reply in which nothing could be read
 _LOOK_S = 0.05
 _ENDING_S = 5.0  # for calls to be broken off
@@ -86,12 +88,6 @@ def model_of(given: PartSpec) -> ChatModel:
         max_attempts=given.whole("max_attempts", default.max_attempts),
     )
     return make_model(given.model, options)
-
-
-def params_of(given: PartSpec, max_tokens: int) -> Params:
-    """Temperature 0 and a limit, unless options say otherwise; `none` leaves a temperature out."""
-    cold = None if given.options.get("temperature") == "none" else given.number("temperature", 0, 0)
-    return Params(temperature=cold, max_tokens=given.whole("max_tokens", max_tokens))
 
 
 def shortened(reply: str, most: int = _SHOWN) -> str:
@@ -263,11 +259,40 @@ class Asker:
         return future.result()
 
 
+def describe_failure(reply: Reply, shown: str) -> str:
+    """Why a reply with a status cannot be used; `shown` is what was too long for the model."""
+    if reply.status is Status.TRUNCATED:
+        return "the model's reply was cut off at the token limit"
+    if reply.status is Status.TOO_LONG:
+        return f"{shown} is too long for the model: {reply.error}"
+    return f"the call failed: {reply.error}"
+
+
 class Asks:
-    """A judge, rater or decomposer that asks a language model: what evaluations read of it."""
+    """A judge, rater, comparer or decomposer `NAME:MODEL(option=value)` that asks a chat model."""
 
     in_one_process = True
-    _asker: Asker
+
+    def __init__(
+        self, given: PartSpec, options: Iterable[str] = (), max_tokens: int = MAX_TOKENS
+    ) -> None:
+        """`options` are known beside OPTIONS, temperature and max_tokens. Raises UsageError.
+
+        Temperature is 0 unless it is given, and left to the model with `none`.
+        """
+        given.check((*OPTIONS, "temperature", "max_tokens", *options))
+        none = given.options.get("temperature") == "none"
+        self._params = Params(
+            temperature=None if none else given.number("temperature", 0, 0),
+            max_tokens=given.whole("max_tokens", max_tokens),
+        )
+        self._asker = Asker(model_of(given), cache=given.cache)
+
+    def _sign(self, version: str, *parts: str) -> str:
+        """The signature: version, model, `parts`, and the options that can change a reply."""
+        cold, limit = self._params.temperature, self._params.max_tokens
+        sampling = f"temperature={'none' if cold is None else f'{cold:g}'}", f"max_tokens={limit}"
+        return "/".join((version, self._asker.model.signature, *parts, *sampling))
 
     @property
     def spent(self) -> Spent:

@@ -32,6 +32,11 @@ class PromptFile:
     id: str
     sha256: str
 
+    @property
+    def signature(self) -> str:
+        """The id and the first digits of the hash, as signatures of parts name it."""
+        return f"{self.id}:{self.sha256[:12]}"
+
 
 @dataclass(frozen=True)
 class Prompt:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trueground.benchmarks.published import published
 from trueground.errors import UsageError
-from trueground.judges.comparing.error_category import CATEGORIES
+from trueground.judges.comparing.llm import CATEGORIES
 from trueground.reports.terminal import number, table
 from trueground.stats.bootstrap import Floats, intervals
 from trueground.studies.finished import NO_HASH

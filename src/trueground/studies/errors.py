@@ -20,7 +20,7 @@ import orjson
 
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
 from trueground.judges.comparing import Comparer, compare, make_comparer
-from trueground.judges.comparing.error_category import CATEGORIES, VALUE
+from trueground.judges.comparing.llm import CATEGORIES, CATEGORY
 from trueground.metrics.registry import higher_is_better
 from trueground.plugins import PartSpec, parse_part
 from trueground.runs.directory import RECORDS, replacing
@@ -308,7 +308,7 @@ def _fill_in(comparer: Comparer, lines: Sequence[Line]) -> None:
         for line in lines
     ]
     for line, found in zip(lines, compare(comparer, requests), strict=True):
-        line.proposed = (found.detail or {}).get(VALUE)
+        line.proposed = (found.detail or {}).get(CATEGORY)
         line.by = f"llm:{comparer.signature}"
         line.status, line.reply, line.reason = found.status, found.reply, found.reason
 

@@ -87,8 +87,8 @@ def test_bertscore_of_a_bert_is_kept_on_disk(models: Path) -> None:
         (found,) = comparer.compare([request])
     assert list(found.values.values()) == pytest.approx(expected, abs=2e-6)
     with closing(make_comparer(written)) as comparer:
-        states = comparer._matcher  # type: ignore[attr-defined]
-        states.values = None  # would be called for what is not on disk
+        encoder = comparer._encoder  # type: ignore[attr-defined]
+        encoder.states = None  # would be called for what is not on disk
         assert comparer.compare([request]) == [found]
 
 

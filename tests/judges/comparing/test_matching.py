@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from trueground.encoders.base import TokenStates
-from trueground.judges.comparing import matching
+from trueground.judges.comparing import bertscore
 from trueground.judges.comparing.bertscore import BertScore
 from trueground.types import ComparisonRequest
 
@@ -96,7 +96,7 @@ def test_little_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = Words(24)
     plain = values(encoder, *requests)
     assert encoder.most > 600
-    monkeypatch.setattr(matching, "_HELD", 120)
+    monkeypatch.setattr(bertscore, "_HELD", 120)
     encoder = Words(24)
     assert values(encoder, *requests) == plain
     assert encoder.most <= 120

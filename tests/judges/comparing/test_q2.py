@@ -18,7 +18,7 @@ from trueground.encoders.options import EncoderOptions
 from trueground.encoders.whole import AnswerFinder, QuestionWriter, Span
 from trueground.errors import InputError, UsageError
 from trueground.judges.comparing import make_comparer
-from trueground.judges.comparing.q2.comparer import Q2
+from trueground.judges.comparing.q2 import Q2
 from trueground.types import ComparisonRequest, Status
 
 LABELS = ("contradiction", "neutral", "entailment")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trueground.judges.comparing.q2.candidates import candidates, is_personal
+from trueground.judges.comparing.q2 import candidates, is_personal
 
 
 @pytest.mark.parametrize(

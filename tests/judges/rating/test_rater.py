@@ -13,8 +13,7 @@ from tests.chaos import KEY, Call, ChaosServer, as_json, error
 from tests.judges.rule_endpoint import shown
 
 from trueground.errors import InputError, UnreachableError, UsageError
-from trueground.judges.rating import LLMRater, Rater, make_rater
-from trueground.judges.rating.rubrics import NAMES, rubric_for
+from trueground.judges.rating import NAMES, LLMRater, Rater, make_rater, rubric_for
 from trueground.models.asker import Asker
 from trueground.models.base import ChatRequest, Message, Params, Reply, TokenLogprob
 from trueground.models.fake import FakeModel

@@ -7,7 +7,7 @@ from math import log
 
 import pytest
 
-from trueground.judges.rating.scores import expectation, read_score
+from trueground.judges.replies import expected_score, read_score
 from trueground.models.base import TokenLogprob
 
 PLAIN = [
@@ -102,7 +102,7 @@ def token(word: str, **mass: float) -> TokenLogprob:
 def expected(reply: str, *tokens: TokenLogprob) -> float | None:
     score = read_score(reply)
     assert score is not None
-    return expectation(reply, score, list(tokens))
+    return expected_score(reply, score, list(tokens))
 
 
 def test_the_mean_under_the_tokens_of_the_scale() -> None:

@@ -7,85 +7,97 @@ BEM, Q², a language model's yes or no). Metrics in `metrics/compared.py` and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Protocol, runtime_checkable
 
-from trueground.errors import UsageError
-from trueground.judges.comparing.base import Comparer, compare
+from trueground.errors import ProtocolError, UsageError
+from trueground.judges.base import each_once
 from trueground.plugins import PartSpec, make, parse_part
+from trueground.types import Comparison, ComparisonRequest, Status
 
 __all__ = ["Comparer", "asks_a_language_model", "compare", "comparers", "make_comparer"]
 
 
-def _bertscore(given: PartSpec | None = None) -> Comparer:
-    """Tokens matched with tokens by the states of a language model's layer."""
-    from trueground.judges.comparing.bertscore import bertscore
+@runtime_checkable
+class Comparer(Protocol):
+    """Compares responses with their references or contexts, by a model.
 
-    return bertscore(given)
+    `signature` names the model and everything that can change a value. `values` are the names of
+    the values that a scored comparison has. Nothing heavy is loaded before the first request. A
+    comparer that asks a language model also has `prompts` and `spent`, one whose results are kept
+    on disk has `problem`, and all have `close()`, as judges do.
+    """
 
+    @property
+    def name(self) -> str: ...
 
-def _bem(given: PartSpec | None = None) -> Comparer:
-    """A classifier of answers: is the response equivalent to a reference, given the question?"""
-    from trueground.judges.comparing.bem import bem
+    @property
+    def values(self) -> tuple[str, ...]: ...
 
-    return bem(given)
+    @property
+    def signature(self) -> str: ...
 
+    def compare(self, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
+        """Return one comparison for each request, in their order."""
+        ...
 
-def _faith_critic(given: PartSpec | None = None) -> Comparer:
-    """A classifier of dialogues: does the response say what its contexts do not hold?"""
-    from trueground.judges.comparing.critic import faith_critic
-
-    return faith_critic(given)
-
-
-def _q2(given: PartSpec) -> Comparer:
-    """Questions about the response, answered from the response and from the contexts."""
-    from trueground.judges.comparing.q2.comparer import Q2
-
-    return Q2(given)
-
-
-def _llm_correctness(given: PartSpec) -> Comparer:
-    """Does the response say all that some reference says? A language model's yes or no."""
-    from trueground.judges.comparing.llm_correctness import LLMCorrectness
-
-    return LLMCorrectness(given)
+    def close(self) -> None:
+        """Give memory and connections back; asking again opens them anew."""
+        ...
 
 
-def _llm_faithfulness(given: PartSpec) -> Comparer:
-    """Does all of the response stand in the contexts? A language model's yes or no."""
-    from trueground.judges.comparing.llm_faithfulness import LLMFaithfulness
+def compare(
+    comparer: Comparer,
+    requests: Sequence[ComparisonRequest],
+    known: dict[ComparisonRequest, Comparison] | None = None,
+) -> list[Comparison]:
+    """Ask every different request once; one comparison for each request, in their order.
 
-    return LLMFaithfulness(given)
+    Those in `known`, which takes the others, are not asked again. A request on which the comparer
+    fails has the status `error`. Raises ProtocolError where the comparer gives another number of
+    comparisons, or a scored one with other values than it declares.
+    """
+
+    def failed(reason: str) -> Comparison:
+        return Comparison(status=Status.ERROR, reason=reason)
+
+    who = f"the comparer {comparer.name!r}"
+    results, different = each_once(who, "comparisons", comparer.compare, requests, failed, known)
+    for _, result in different:
+        expected = set(comparer.values) if result.status is Status.SCORED else set()
+        if set(result.values) != expected:
+            raise ProtocolError(
+                f"{who} gave the values {sorted(result.values)} with the status {result.status}; "
+                f"it must give {sorted(expected)}"
+            )
+    return results
 
 
-def _llm_abstention(given: PartSpec) -> Comparer:
-    """Does the response decline to answer? A language model's yes or no."""
-    from trueground.judges.comparing.llm_abstention import LLMAbstention
+def _lazy(module: str, name: str) -> Callable[..., Comparer]:
+    """The factory of that name in a module beside this, imported when a comparer is made."""
 
-    return LLMAbstention(given)
+    def factory(given: PartSpec) -> Comparer:
+        make_it: Callable[..., Comparer] = getattr(import_module(f"{__name__}.{module}"), name)
+        return make_it(given)
 
-
-def _error_category(given: PartSpec) -> Comparer:
-    """Why does a correct response share few words with its references? A language model's word."""
-    from trueground.judges.comparing.error_category import ErrorCategory
-
-    return ErrorCategory(given)
+    return factory
 
 
-comparers: dict[str, Callable[..., Comparer]] = {
-    "bertscore": _bertscore,
-    "bem": _bem,
-    "faith-critic": _faith_critic,
-    "q2": _q2,
-}
 # Those that ask the language model that `--rater` names.
-_ON_LANGUAGE_MODELS: dict[str, Callable[..., Comparer]] = {
-    "llm-correctness": _llm_correctness,
-    "llm-faithfulness": _llm_faithfulness,
-    "llm-abstention": _llm_abstention,
-    "error-category": _error_category,
+_ON_LANGUAGE_MODELS = {
+    "llm-correctness": _lazy("llm", "LLMCorrectness"),
+    "llm-faithfulness": _lazy("llm", "LLMComparer"),
+    "llm-abstention": _lazy("llm", "LLMComparer"),
+    "error-category": _lazy("llm", "ErrorCategory"),
 }
-comparers |= _ON_LANGUAGE_MODELS
+comparers: dict[str, Callable[..., Comparer]] = {
+    "bertscore": _lazy("bertscore", "bertscore"),
+    "bem": _lazy("classifiers", "bem"),
+    "faith-critic": _lazy("classifiers", "faith_critic"),
+    "q2": _lazy("q2", "Q2"),
+    **_ON_LANGUAGE_MODELS,
+}
 
 
 def asks_a_language_model(written: str) -> bool:

@@ -1,7 +1,9 @@
-"""Q²: questions about a response, answered from the response and from the knowledge.
+"""Q²: does the knowledge answer the questions that a response answers, and alike?
 
-Source: Honovich et al. 2021; Adlakha et al. 2023, section 5.1. The original's textual entailment
-needs a library that is no longer kept up; here it is any classifier of `transformers`.
+Source: Honovich et al. 2021; Adlakha et al. 2023, section 5.1. The original takes what can be asked
+for (names, values, noun phrases) from a parser's named entities and noun chunks; here it comes from
+the word rules of `claims`, which need no model. Its textual entailment needs a library that is no
+longer kept up; here it is any classifier of `transformers`.
 """
 
 from __future__ import annotations
@@ -9,16 +11,18 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from trueground.claims.verbs import is_finite
+from trueground.claims.view import View, Word, among, is_adverb
 from trueground.encoders import pair_scorer
 from trueground.encoders.options import EncoderOptions, encoder_options
 from trueground.encoders.whole import AnswerFinder, QuestionWriter
 from trueground.errors import UsageError
-from trueground.judges.comparing.q2.candidates import candidates, is_personal
 from trueground.judges.windows import cut
 from trueground.plugins import PartSpec
+from trueground.text.sentences import sentences
 from trueground.types import Comparison, ComparisonRequest, Status
 
 MODELS = {
@@ -30,16 +34,11 @@ _LABELS = {"entailment": 1.0, "neutral": None, "contradiction": 0.0}
 _ARTICLES = re.compile(r"\b(a|an|the|in|our)\b")
 _NO_MARKS = str.maketrans("", "", string.punctuation)
 _LEAST_ROOM = 32  # tokens of knowledge beside a question
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """A question of the response, and what the knowledge answers (None: nothing)."""
-
-    question: str
-    candidate: str
-    answer: str | None
-    f1: float
+# Small words that stand inside a name: "Bank of England", "Vasco da Gama".
+_INSIDE = frozenset(
+    ("of", "the", "de", "da", "di", "la", "le", "du", "von", "van", "der", "and", "for")
+)
+_PERSONAL = frozenset(("i", "you", "me", "my", "your", "mine", "yours"))
 
 
 class Q2:
@@ -85,30 +84,18 @@ class Q2:
         knowledge = " ".join(request.texts)
         if not request.response.strip():
             return Comparison(status=Status.NO_CLAIMS, reason="the response is blank")
-        asked = [
-            found
-            for candidate in candidates(request.response)
-            if (found := self._asked(candidate, request.response, knowledge)) is not None
-        ]
-        if not asked:
-            return self._whole(request.response, knowledge)
-        nli = [self._agreement(one) for one in asked]
-        detail = {
-            "questions": [
-                {
-                    "question": one.question,
-                    "response": one.candidate,
-                    "knowledge": one.answer,
-                    "f1": one.f1,
-                    "nli": value,
-                }
-                for one, value in zip(asked, nli, strict=True)
-            ]
+        asked = (self._ask(c, request.response, knowledge) for c in candidates(request.response))
+        questions = [one for one in asked if one is not None]
+        if not questions:
+            return self._compare_whole(request.response, knowledge)
+        for one in questions:
+            one["nli"] = self._agreement(one)
+        means = {
+            value: sum(one[value] for one in questions) / len(questions) for value in self.values
         }
-        mean = sum(one.f1 for one in asked) / len(asked)
-        return Comparison({"f1": mean, "nli": sum(nli) / len(nli)}, detail=detail)
+        return Comparison(means, detail={"questions": questions})
 
-    def _asked(self, candidate: str, response: str, knowledge: str) -> _Asked | None:
+    def _ask(self, candidate: str, response: str, knowledge: str) -> dict[str, Any] | None:
         """The first question that the response answers with this span; None where there is none."""
         for question in self._writer.write(candidate, response):
             if not question or is_personal(question) or not self._can_ask(question):
@@ -117,7 +104,8 @@ class Q2:
             if own is None or _clean(own) != _clean(candidate):
                 continue
             answer = self._answer(question, knowledge)
-            return _Asked(question, candidate, answer, _overlap(candidate, answer or ""))
+            f1 = _overlap(candidate, answer or "")
+            return {"question": question, "response": candidate, "knowledge": answer, "f1": f1}
         return None
 
     def _can_ask(self, question: str) -> bool:
@@ -128,21 +116,24 @@ class Q2:
         """The surest answer of any window; None where none holds one."""
         (room,) = self._finder.rooms([question])
         spans = cut([(text, room)], self._finder.lengths)[(text, room)]
-        found = [self._finder.find(question, text[start:end]) for start, end in spans]
-        some = [one for one in found if one.text is not None]
+        answers = [self._finder.find(question, text[start:end]) for start, end in spans]
+        some = [one for one in answers if one.text is not None]
         # A span that ends before it begins is no answer, however sure, where there is another.
         return max(some, key=lambda one: (bool(one.text), one.score)).text if some else None
 
-    def _agreement(self, asked: _Asked) -> float:
-        if asked.f1 == 1 or not asked.answer:
-            return asked.f1
-        told = self._entailment.of(
-            f"{asked.question} {asked.answer}.", f"{asked.question} {asked.candidate}."
+    def _agreement(self, one: dict[str, Any]) -> float:
+        """1 where the knowledge's answer entails the response's, 0 where it contradicts it."""
+        f1: float = one["f1"]
+        if f1 == 1 or not one["knowledge"]:
+            return f1
+        premise, hypothesis = (
+            f"{one['question']} {one[side]}." for side in ("knowledge", "response")
         )
-        value = None if told is None else _LABELS[told]
-        return asked.f1 if value is None else value
+        label = self._entailment.of(premise, hypothesis)
+        value = None if label is None else _LABELS[label]
+        return f1 if value is None else value
 
-    def _whole(self, response: str, knowledge: str) -> Comparison:
+    def _compare_whole(self, response: str, knowledge: str) -> Comparison:
         label = self._entailment.best(knowledge, response)
         if label is None:
             why = "no question could be asked, and the entailment model cannot read the response"
@@ -185,8 +176,8 @@ class _Entailment:
         if room < _LEAST_ROOM:
             return None
         spans = cut([(premise, room)], self._scorer.lengths)[(premise, room)]
-        found = [self._label(premise[start:end], hypothesis) for start, end in spans]
-        return max(found, key=lambda one: one[1])[0] if found else None
+        labels = [self._label(premise[start:end], hypothesis) for start, end in spans]
+        return max(labels, key=lambda one: one[1])[0] if labels else None
 
     def _label(self, premise: str, hypothesis: str) -> tuple[str, float]:
         """The likeliest label, and the logit of entailment above the others' best."""
@@ -206,3 +197,87 @@ def _overlap(candidate: str, answer: str) -> float:
     ours, theirs = _clean(candidate).split(), _clean(answer).split()
     common = sum((Counter(ours) & Counter(theirs)).values())
     return 2 * common / (len(ours) + len(theirs)) if common else 0.0
+
+
+def candidates(response: str) -> list[str]:
+    """Names and values first, then noun phrases, each once (case makes no difference)."""
+    named: list[str] = []
+    nouns: list[str] = []
+    for start, end in sentences(response):
+        view = View(response[start:end])
+        names = list(_names(view.words))
+        inside = {at for first, last in names for at in range(first, last)}
+        named += [view.of(*span).strip() for span in names]
+        for span in _phrases(view.words):
+            # More than a determiner beside the words that are candidates already.
+            words = (at for at in range(*span) if not among(view.words[at].lower, "determiner"))
+            if not inside.issuperset(words):
+                nouns.append(view.of(*span).strip())
+    unique: dict[str, str] = {}
+    for text in (*named, *nouns):
+        unique.setdefault(text.lower(), text)
+    return [text for key, text in unique.items() if key not in _PERSONAL]
+
+
+def is_personal(question: str) -> bool:
+    """Whether a question is about the speaker or the listener: "What is your name?"."""
+    return any(word.lower in _PERSONAL for word in View(question).words)
+
+
+def _names(words: Sequence[Word]) -> Iterator[tuple[int, int]]:
+    """Runs of names and values; a capital at the beginning of a sentence says nothing by itself."""
+    at = 0
+    while at < len(words):
+        if not _is_named(words, at):
+            at += 1
+            continue
+        last = at + 1
+        while last < len(words) and not words[last].gap:
+            inside = words[last].lower in _INSIDE
+            after = last + 1 < len(words) and not words[last + 1].gap
+            if _is_named(words, last):
+                last += 1
+            elif inside and after and words[last + 1].name and words[at].name:
+                last += 2
+            else:
+                break
+        yield at, last
+        at = last
+
+
+def _is_named(words: Sequence[Word], at: int) -> bool:
+    word = words[at]
+    if not word.name or word.value:
+        return word.value
+    opens = at == 0 and (is_finite(word.lower) or is_adverb(word.lower))
+    return not (opens or _is_small(word.lower))
+
+
+def _phrases(words: Sequence[Word]) -> Iterator[tuple[int, int]]:
+    """Runs of words that are neither small words, verbs nor adverbs, with their determiner."""
+    at = 0
+    while at < len(words):
+        last = at
+        while last < len(words) and _is_nominal(words[last]):
+            if last > at and words[last].gap:
+                break
+            last += 1
+        if last == at:
+            at += 1
+            continue
+        first = at
+        if at and not words[at].gap and among(words[at - 1].lower, "determiner"):
+            first = at - 1
+        yield first, last
+        at = last
+
+
+def _is_nominal(word: Word) -> bool:
+    if word.name or word.value:
+        return not _is_small(word.lower)
+    return not (_is_small(word.lower) or word.verb or word.doubt or is_adverb(word.lower))
+
+
+def _is_small(word: str) -> bool:
+    lists = ("determiner", "preposition", "pronoun", "stop", "auxiliary", "object", "joint")
+    return any(among(word, kind) for kind in lists)

@@ -1,0 +1,195 @@
+"""Comparers over classifiers: BEM and FaithCritic, each the share of one output of a small model.
+
+BEM (Bulian et al. 2022) is the probability that two answers to a question are equivalent,
+FaithCritic (Dziri et al. 2022) the probability that a response is hallucinated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from trueground.encoders import pair_scorer, parts_scorer
+from trueground.encoders.base import PairScorer, PartsScorer
+from trueground.encoders.options import encoder_options
+from trueground.errors import MissingExtraError
+from trueground.judges.encoder import LEAST_ROOM, OPTIONS, find_output, softmax_column
+from trueground.judges.windows import RULE, Span, cut
+from trueground.plugins import PartSpec
+from trueground.types import Comparison, ComparisonRequest, Status
+
+# The published model is one of TensorFlow; this is its conversion.
+BEM_MODEL = "kortukov/answer-equivalence-bem"
+FAITH_CRITIC_MODEL = "McGill-NLP/roberta-large-faithcritic"
+BROKEN = "the model gave no finite numbers: its weights or its arithmetic are broken"
+_EQUIVALENT = ("equivalent", "equivalence")
+_HALLUCINATED = ("hallucination", "hallucinated", "unfaithful")
+
+
+def check_options(
+    given: PartSpec, *more: str, runs: Sequence[str] = ("torch", "onnxruntime")
+) -> None:
+    """UsageError for an option that is not known; MissingExtraError where nothing is installed
+    that runs the model: the extra that runs every one.
+    """
+    given.check((*OPTIONS, *more))
+    if not any(map(find_spec, runs)):
+        raise MissingExtraError(f"the comparer {given.name}", "hf")
+
+
+def bem(given: PartSpec) -> Bem:
+    """The comparer `bem:MODEL(label=NAME,…)`."""
+    check_options(given, "label")
+    scorer = parts_scorer(given.model or BEM_MODEL, encoder_options(given))
+    return Bem("bem-1", scorer, _find_label(given, scorer, _EQUIVALENT))
+
+
+def faith_critic(given: PartSpec) -> FaithCritic:
+    """The comparer `faith-critic:MODEL(label=NAME,…)`."""
+    check_options(given, "label")
+    scorer = pair_scorer(given.model or FAITH_CRITIC_MODEL, encoder_options(given))
+    label = _find_label(given, scorer, _HALLUCINATED)
+    return FaithCritic(f"faith-critic-1|{RULE}", scorer, label)
+
+
+def _find_label(given: PartSpec, scorer: PairScorer | PartsScorer, wanted: Sequence[str]) -> str:
+    """The output that is meant; of two without names (LABEL_0, LABEL_1) it is the second."""
+    default = "label_1" if tuple(scorer.labels) == ("label_0", "label_1") else None
+    hint = "Say which one is meant with label=NAME"
+    return find_output(given, scorer, wanted, default, "two, or one", hint)
+
+
+class _Classifier:
+    """A comparer whose only value is the softmax of one output."""
+
+    name: str
+    values: tuple[str, ...]
+    _scorer: PairScorer | PartsScorer
+
+    def __init__(self, version: str, scorer: PairScorer | PartsScorer, label: str) -> None:
+        self.signature = f"{version}|{scorer.signature}|label:{label}"
+        self._scorer = scorer
+        self._column = scorer.labels.index(label)
+
+    @property
+    def problem(self) -> str | None:
+        """Why results were no longer kept on disk; None where they were."""
+        return getattr(self._scorer, "problem", None)
+
+    def close(self) -> None:
+        """Give the model's memory back; a later request loads it again."""
+        self._scorer.close()
+
+    def _count(self, texts: Iterable[str]) -> dict[str, int]:
+        """Tokens of each different text."""
+        unique = list(dict.fromkeys(texts))
+        return dict(zip(unique, self._scorer.lengths(unique), strict=True)) if unique else {}
+
+    def _shares(self, inputs: Iterable[Any]) -> dict[Any, float]:
+        """The share of the output for each different input of the model."""
+        unique = list(dict.fromkeys(inputs))
+        if not unique:
+            return {}
+        shares = softmax_column(self._scorer.scores(unique), self._column)
+        return dict(zip(unique, shares.tolist(), strict=True))
+
+
+class Bem(_Classifier):
+    """The largest probability over the texts of a request, its references.
+
+    The model reads [CLS] response [SEP] reference [SEP] question [SEP]. A blank response is 0, and
+    blank references are left out. What exceeds the window is `too_long`: nothing is cut off.
+    """
+
+    name = "bem"
+    values = ("bem",)
+    _scorer: PartsScorer
+
+    def compare(self, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
+        """One comparison for each request; equal triples are read once."""
+        triples = [
+            [(r.response, text, r.question) for text in r.texts if text.strip()] for r in requests
+        ]
+        asked = [
+            own if request.response.strip() else []
+            for request, own in zip(requests, triples, strict=True)
+        ]
+        tokens = self._count(text for own in asked for triple in own for text in triple)
+        # One special token more stands between reference and question.
+        room = self._scorer.window - self._scorer.specials - 1
+        fits = [all(sum(tokens[t] for t in triple) <= room for triple in own) for own in asked]
+        # Where one reference does not fit, the others are not the maximum.
+        known = self._shares(t for own, fit in zip(asked, fits, strict=True) if fit for t in own)
+        results = []
+        for own, read, fit in zip(triples, asked, fits, strict=True):
+            if not own:
+                reason = "there is no reference that is not blank"
+                results.append(Comparison(status=Status.NOT_APPLICABLE, reason=reason))
+            elif not read:
+                results.append(Comparison({"bem": 0.0}))
+            elif not fit:
+                reason = "response, reference and question together exceed the model's window of "
+                reason += f"{self._scorer.window} tokens"
+                results.append(Comparison(status=Status.TOO_LONG, reason=reason))
+            elif not all(math.isfinite(known[triple]) for triple in read):
+                results.append(Comparison(status=Status.ERROR, reason=BROKEN))
+            else:
+                results.append(Comparison({"bem": max(known[triple] for triple in read)}))
+        return results
+
+
+class FaithCritic(_Classifier):
+    """The model reads the pair (knowledge, response); a request's texts together are knowledge.
+
+    Knowledge beyond the window is read in windows on sentence boundaries, and the window with which
+    the response is least hallucinated counts.
+    """
+
+    name = "faith-critic"
+    values = ("hallucination",)
+    _scorer: PairScorer
+
+    def compare(self, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
+        """One comparison for each request; equal pairs are read once."""
+        free = self._scorer.window - self._scorer.specials
+        tokens = self._count(r.response for r in requests if r.response.strip())
+        wanted = [
+            (" ".join(t for t in r.texts if t.strip()), free - tokens.get(r.response, free))
+            for r in requests
+        ]
+        windows = cut((w for w in wanted if w[1] > 0), self._scorer.lengths)
+        spans = [windows.get(w, []) for w in wanted]
+        pairs = [
+            # Pieces of knowledge that are too small say nothing.
+            []
+            if len(own) > 1 and room < LEAST_ROOM
+            else [(knowledge[start:end], request.response) for start, end in own]
+            for request, (knowledge, room), own in zip(requests, wanted, spans, strict=True)
+        ]
+        known = self._shares(pair for own in pairs for pair in own)
+        return [
+            self._compare(request, wanted[i][0], spans[i], [known[pair] for pair in pairs[i]])
+            for i, request in enumerate(requests)
+        ]
+
+    def _compare(
+        self, request: ComparisonRequest, knowledge: str, spans: list[Span], shares: list[float]
+    ) -> Comparison:
+        if not knowledge:
+            return Comparison(status=Status.MISSING_FIELD, reason="there is no context")
+        if not request.response.strip():
+            return Comparison(status=Status.NO_CLAIMS, reason="the response has no words")
+        if not shares:
+            return Comparison(
+                status=Status.TOO_LONG,
+                reason=f"the response takes so much of the model's window of "
+                f"{self._scorer.window} tokens that fewer than {LEAST_ROOM} are left for knowledge",
+            )
+        if not all(map(math.isfinite, shares)):
+            return Comparison(status=Status.ERROR, reason=BROKEN)
+        least = min(shares)
+        start, end = spans[shares.index(least)]
+        detail = {"windows": len(shares), "start": start, "end": end} if len(shares) > 1 else None
+        return Comparison({"hallucination": least}, detail=detail)
