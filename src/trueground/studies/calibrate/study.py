@@ -85,57 +85,43 @@ def calibrate(
     RunInterrupted on Ctrl-C.
     """
     from trueground.claims import get_decomposer
-    from trueground.studies.calibrate.gathered import (
-        Gathered,
+    from trueground.studies.calibrate.judging import (
+        has_scores,
+        judge_records,
+        make_uncalibrated,
         no_scores,
-        uncalibrated,
-        unfit,
-        weakest,
+        why_unfit,
     )
-    from trueground.studies.calibrate.how import How
-    from trueground.studies.calibrate.numbers import conclude
+    from trueground.studies.calibrate.statistics import CalibrationSettings, compute_calibration
     from trueground.studies.labelled import LabelledSets
     from trueground.studies.labels import LabelFiles
 
-    how = How(objective, precision, method, seed, resamples, level)
-    asked = uncalibrated(judge, cache)
+    settings = CalibrationSettings(objective, precision, method, seed, resamples, level)
+    bare = make_uncalibrated(judge, cache)
     files = LabelFiles([Path(path) for path in labels], label, claims=True) if labels else None
-    scoreless = not getattr(asked, "scores", True)
-    if scoreless and how.chooses:
-        raise no_scores(asked)
+    if settings.chooses and not has_scores(bare):
+        raise no_scores(bare)
     splitter = (
         get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
     )
     with (
-        _interruptible(asked, cache),
-        _closing(asked, judge),
+        _interruptible(bare, cache),
+        _closing(bare, judge),
         _closing(splitter, decomposer),
         LabelledSets(
             source,
             label=label,
             rule={"positive_above": positive_above},
             labels=files,
-            use=unfit,
+            use=why_unfit,
             mapping=mapping,
             on_bad_row=on_bad_row,
             limit=limit,
             progress=lambda rows: progress("check", rows, None),
         ) as sets,
     ):
-        gathered = Gathered(sets, scoreless)
-        for one in sets.sets:
-            row = 0
-            for batch in sets.batches(one):
-                records = [record for record, _ in batch]
-                # The first by itself: a judge without scores is found out at the price of one.
-                first = 0 if gathered.asked else 1
-                for part in filter(None, (records[:first], records[first:])):
-                    gathered.add(one, row, weakest(part, asked, splitter))
-                    row += len(part)
-                    if how.chooses:
-                        gathered.check_scores(asked)
-                    progress("score", gathered.asked, sets.n)
-        return conclude(gathered.judged(asked, splitter), how)
+        judged = judge_records(sets, bare, splitter, settings.chooses, progress)
+        return compute_calibration(judged, settings)
 
 
 @contextmanager
@@ -154,6 +140,6 @@ def _interruptible(judge: "Judge", cache: bool) -> Iterator[None]:
         raise RunInterrupted(f"interrupted; nothing was written{kept}") from None
 
 
-def _closing(part: Any, given: object) -> Any:
-    """Close what was made here; what the caller made is the caller's."""
-    return closing(part) if part is not given and hasattr(part, "close") else nullcontext()
+def _closing(part: Any, passed: object) -> Any:
+    """Close what was created here; what the caller passed is the caller's to close."""
+    return closing(part) if part is not passed and hasattr(part, "close") else nullcontext()

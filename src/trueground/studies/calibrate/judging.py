@@ -1,0 +1,195 @@
+"""What a judge says of labelled records, as numbers."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.claims import Decomposer
+from trueground.errors import InputError, UsageError
+from trueground.evaluate.checks import decompose
+from trueground.judges import Judge, ask, get_judge
+from trueground.plugins import parse_part
+from trueground.stats.thresholds import Floats, Mask
+from trueground.studies.labelled import LabelledSets
+from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Verdict
+
+_POSITIVE = 0.5  # between labels as the statistics get them, 0 and 1
+
+
+@dataclass(frozen=True)
+class JudgedRecords:
+    """Scores and labels of all judged records of some sets, each of shape (n,).
+
+    `by_verdict` says that scores are verdicts, 1 for True and 0 for False, because the judge has no
+    others. `unscored` counts for each of `sets.all_sets` the records without a number, by status.
+    `probabilities` is NaN where the judge gave none; `clusters` is None where no record has a
+    group; `file_numbers` counts from 0 in the order of `sets.all_sets`.
+    """
+
+    judge: Judge
+    decomposer: Decomposer | None
+    sets: LabelledSets
+    unscored: Sequence[Counter[str]]
+    by_verdict: bool
+    scores: Floats
+    probabilities: Floats
+    labels: Mask
+    clusters: NDArray[np.int64] | None
+    file_numbers: NDArray[np.int64]
+
+
+def make_uncalibrated(judge: str | Judge, cache: bool) -> Judge:
+    """The judge of that name. UsageError: the name has a calibration already.
+
+    With one, its threshold would pass for the judge's own. A judge that is handed over is taken as
+    it is.
+    """
+    if not isinstance(judge, str):
+        return judge
+    spec = parse_part("judge", judge)
+    if "calibration" in spec.options:
+        raise UsageError(
+            f"the judge {spec.name!r} has a calibration already "
+            f"(calibration={spec.options['calibration']}); a new one is chosen here, beside the "
+            "judge's own threshold: leave that option out"
+        )
+    return get_judge(judge, cache=cache)
+
+
+def has_scores(judge: Judge) -> bool:
+    """Whether a judge's verdicts may have scores; False where it says that they have none."""
+    return bool(getattr(judge, "scores", True))
+
+
+def why_unfit(record: Record) -> str | None:
+    """Why no judge can be asked about a record, if so."""
+    if not _texts(record):
+        return Status.MISSING_FIELD.value
+    return None if record.response.strip() else Status.NO_CLAIMS.value
+
+
+def judge_records(
+    sets: LabelledSets,
+    judge: Judge,
+    decomposer: Decomposer | None,
+    needs_scores: bool,
+    progress: Callable[[str, int, int | None], None],
+) -> JudgedRecords:
+    """Ask the judge about all labelled records; nothing but their numbers is kept.
+
+    InputError where no record has a verdict. With `needs_scores` UsageError where there are
+    verdicts, and none has a score.
+    """
+    scoreless, any_score, done = not has_scores(judge), False, 0
+    unscored = [Counter(one.unused) for one in sets.all_sets]
+    scores, probabilities = array("d"), array("d")
+    verdicts, positive = bytearray(), bytearray()
+    clusters, files = array("q"), array("q")
+    for one in sets.sets:
+        row, file = 0, one.number - 1
+        for batch in sets.batches(one):
+            records = [record for record, _ in batch]
+            # The first by itself: a judge without scores is found out at the price of one.
+            first = 0 if done else 1
+            for part in filter(None, (records[:first], records[first:])):
+                for place, verdict in enumerate(_weakest_verdicts(part, judge, decomposer), row):
+                    if verdict.status is not Status.SCORED:
+                        unscored[file][verdict.status.value] += 1
+                        continue
+                    score = None if scoreless else _score(verdict)
+                    probability = None if scoreless else verdict.probability
+                    any_score |= score is not None
+                    scores.append(math.nan if score is None else score)
+                    probabilities.append(math.nan if probability is None else probability)
+                    verdicts.append(bool(verdict.supported))
+                    positive.append(bool(one.labels[place] > _POSITIVE))
+                    clusters.append(int(one.clusters[place]))
+                    files.append(file)
+                row += len(part)
+                done += len(part)
+                if needs_scores and scores and not any_score:
+                    raise no_scores(judge)
+                progress("score", done, sets.n)
+    if not scores:
+        counts = sum(unscored, Counter[str]()).items()
+        reasons = ", ".join(f"{count:,} {status}" for status, count in counts)
+        raise InputError(f"the judge {judge.name!r} could score no record: {reasons}")
+    values, numbers = np.array(scores), np.array(files, np.int64)
+    used = ~np.isnan(values)
+    if by_verdict := not used.any():
+        values, used = np.array(verdicts, np.float64), ~used
+    for number in numbers[~used].tolist():
+        unscored[number][Status.NOT_APPLICABLE.value] += 1
+    grouped = any(one.grouped for one in sets.all_sets)
+    return JudgedRecords(
+        judge,
+        decomposer,
+        sets,
+        unscored,
+        by_verdict,
+        values[used],
+        np.array(probabilities)[used],
+        np.frombuffer(bytes(positive), np.bool_)[used],
+        np.array(clusters, np.int64)[used] if grouped else None,
+        numbers[used],
+    )
+
+
+def no_scores(judge: Judge) -> UsageError:
+    """The error for a threshold that is to be chosen without scores."""
+    return UsageError(
+        f"the judge {judge.name!r} gives verdicts without a score or a probability, so there is no "
+        "threshold to choose; leave --objective and --precision out, and its True and False get "
+        "probabilities, or take another judge (`trueground list judges`)"
+    )
+
+
+def _weakest_verdicts(
+    records: Sequence[Record], judge: Judge, decomposer: Decomposer | None
+) -> list[Verdict]:
+    """For each record the verdict on its weakest claim, or on the whole response."""
+    responses = [record.response for record in records]
+    claims: Sequence[Sequence[Claim] | Failure]
+    if decomposer is None:
+        claims = [[Claim(text, 0, len(text))] for text in responses]
+    else:
+        claims = decompose(decomposer, responses)
+    requests = [
+        JudgeRequest(claim.text, _texts(record))
+        for record, own in zip(records, claims, strict=True)
+        if not isinstance(own, Failure)
+        for claim in own
+    ]
+    verdicts = iter(ask(judge, requests))
+    return [
+        Verdict(status=own.status)
+        if isinstance(own, Failure)
+        else min(islice(verdicts, len(own)), key=_rank, default=Verdict(status=Status.NO_CLAIMS))
+        for own in claims
+    ]
+
+
+def _rank(verdict: Verdict) -> tuple[int, float]:
+    """First what is not scored, then what has no score (unsupported first), then by the score."""
+    if verdict.status is not Status.SCORED:
+        return (0, 0.0)
+    score = _score(verdict)
+    return (1, float(bool(verdict.supported))) if score is None else (2, score)
+
+
+def _score(verdict: Verdict) -> float | None:
+    """The judge's own number; a judge that has none compares its probability."""
+    return verdict.probability if verdict.score is None else verdict.score
+
+
+def _texts(record: Record) -> tuple[str, ...]:
+    """The context texts that are not blank."""
+    return tuple(p.text for p in record.contexts or () if p.text.strip())

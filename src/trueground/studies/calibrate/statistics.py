@@ -1,0 +1,404 @@
+"""The statistics of a calibration, from scores and labels alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground._version import __version__
+from trueground.errors import InputError, UsageError, unknown_name
+from trueground.judges.calibrated import FORMAT, METHODS, basis_of
+from trueground.stats import isotonic, logistic
+from trueground.stats.held_out import Choose, HeldOut, Predicted, folds, held_out, predicted
+from trueground.stats.human import Measured, measure_all
+from trueground.stats.share import lower_bound
+from trueground.stats.thresholds import (
+    MEASURES,
+    OBJECTIVES,
+    Floats,
+    Mask,
+    auroc,
+    best_threshold,
+    check_labelled,
+    curve,
+    measure_of,
+    measures_at,
+    threshold_for_precision,
+)
+from trueground.studies.calibrate.judging import JudgedRecords
+from trueground.studies.calibrate.result import Calibration, format_notes, why_no_bound
+
+FOLDS = 5
+VERDICT = 0.5  # between False and True
+_POINTS = 200
+# Fewer of a kind than this, and the steps of an isotonic curve follow single records.
+_LEAST_OF_A_KIND = 20
+
+
+@dataclass(frozen=True)
+class CalibrationSettings:
+    """What the threshold is chosen for, and which curve is fitted. UsageError.
+
+    With a `precision` that is wanted there is no objective.
+    """
+
+    objective: str | None
+    precision: float | None
+    method: str
+    seed: int
+    resamples: int
+    level: float
+
+    def __post_init__(self) -> None:
+        if self.objective is not None and self.objective not in OBJECTIVES:
+            raise unknown_name("objective", self.objective, OBJECTIVES)
+        if self.method not in METHODS:
+            raise unknown_name("method", self.method, METHODS)
+        if self.precision is not None and self.objective is not None:
+            raise UsageError(
+                f"objective={self.objective} and precision={self.precision:g}: the threshold is "
+                "chosen for one of them; leave the other out"
+            )
+        if self.precision is not None and not 0 < self.precision <= 1:
+            raise UsageError(
+                f"precision={self.precision:g}; expected a number above 0, and at most 1"
+            )
+        if self.resamples < 1 or self.seed < 0 or not 0 < self.level < 1:
+            raise UsageError(
+                f"resamples={self.resamples}, seed={self.seed}, level={self.level}; expected 1 or "
+                "more, 0 or more, and a number between 0 and 1"
+            )
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the user wants a threshold of some kind."""
+        return self.objective is not None or self.precision is not None
+
+    @property
+    def chosen_for(self) -> str:
+        """What the threshold is chosen for: one of OBJECTIVES, or "precision"."""
+        return self.objective or ("balanced_accuracy" if self.precision is None else "precision")
+
+    @property
+    def choose(self) -> Choose:
+        """Scores and labels → threshold. It raises InputError where there is none."""
+        if self.precision is not None:
+            return partial(threshold_for_precision, wanted=self.precision)
+        return partial(best_threshold, objective=self.chosen_for)
+
+
+@dataclass(frozen=True)
+class FittedCurve:
+    """Scores → probabilities; `fields` is what of the curve stands in the file."""
+
+    read: Callable[[Floats], Floats]
+    fields: dict[str, object]
+
+
+def fit_curve(method: str, scores: Floats, labels: Mask) -> FittedCurve:
+    """The curve of one of METHODS. InputError: labels of one kind."""
+    if method == "isotonic":
+        knots = isotonic.fit(scores, labels)
+        fields = {"slope": None, "intercept": None, "knots": knots.tolist()}
+        return FittedCurve(partial(isotonic.probabilities, knots=knots), fields)
+    slope, intercept = logistic.fit(scores, labels)
+    return FittedCurve(
+        partial(logistic.probabilities, slope=slope, intercept=intercept),
+        {"slope": slope, "intercept": intercept, "knots": None},
+    )
+
+
+def compute_calibration(j: JudgedRecords, settings: CalibrationSettings) -> Calibration:
+    """The statistics. InputError: the scored records are of one kind, or all score alike, a
+    precision that no threshold reaches, too few records for the method."""
+    default = VERDICT if j.by_verdict else j.judge.threshold
+    chosen = _choose_threshold(j, settings)
+    at_default, at_chosen = _measure_at(j, (default, chosen), settings)
+    if not j.by_verdict:  # two scores only: no curve can follow them too closely
+        _check_enough(settings.method, j.labels)
+    fitted = fit_curve(settings.method, j.scores, j.labels)
+    parts = folds(len(j.scores), j.clusters, parts=FOLDS, seed=settings.seed)
+    held = HeldOut(reason="the judge's verdicts are taken as they are")
+    if not j.by_verdict:
+        held = held_out(j.scores, j.labels, parts, settings.choose)
+    area = at_default.estimates["auroc"]
+    raw: dict[str, Any] = {
+        "format": FORMAT,
+        "judge": j.judge.name,
+        "signature": basis_of(j.judge),
+        "of": "verdict" if j.by_verdict else "score",
+        "threshold": chosen,
+        "method": settings.method,
+        **fitted.fields,
+        "objective": None if j.by_verdict else settings.chosen_for,
+        "precision": _precision(j, settings, chosen, held),
+        "label": j.sets.rule.label,
+        "positive_above": j.sets.rule.positive_above,
+        "decomposer": None if j.decomposer is None else j.decomposer.signature,
+        "n": len(j.scores),
+        "positives": int(j.labels.sum()),
+        "groups": None if j.clusters is None else len(np.unique(j.clusters)),
+        "unscored": dict(sorted(sum(j.unscored, Counter[str]()).items())),
+        "auroc": {
+            "value": auroc(j.scores, j.labels),
+            "ci": _interval(at_default, "auroc"),
+            "reason": area.why,
+        },
+        "default": _threshold_entry(j, default, at_default),
+        "chosen": {
+            **_threshold_entry(j, chosen, at_chosen),
+            "cross_validated": {
+                "folds": int(parts.max()) + 1,
+                "thresholds": held.thresholds,
+                **(
+                    dict.fromkeys(MEASURES)
+                    if held.applied is None
+                    else measures_at(j.scores, j.labels, held.applied)
+                ),
+                "reason": held.reason,
+            },
+        },
+        **_curve_entries(j, settings.method, fitted, parts),
+        "files": _file_entries(j, default, chosen, settings, held.reason),
+        "curve": _threshold_curve(j, default, chosen),
+        "ci_level": settings.level,
+        "resamples": settings.resamples,
+        "seed": settings.seed,
+        "trueground": __version__,
+    }
+    measure = measure_of(settings.chosen_for)
+    return Calibration({**raw, "notes": [*j.sets.notes, *format_notes(raw, measure)]})
+
+
+def _choose_threshold(j: JudgedRecords, settings: CalibrationSettings) -> float:
+    if not j.by_verdict:
+        return settings.choose(j.scores, j.labels)
+    check_labelled(j.scores, j.labels)
+    if j.scores.min() == j.scores.max():
+        raise InputError(
+            f"all {len(j.scores)} verdicts are {bool(j.scores[0])}: they tell nothing apart"
+        )
+    return VERDICT
+
+
+def _check_enough(method: str, labels: Mask) -> None:
+    """InputError where an isotonic curve would follow single records."""
+    fewest = int(min(labels.sum(), (~labels).sum()))
+    if method == "isotonic" and fewest < _LEAST_OF_A_KIND:
+        raise InputError(
+            f"method=isotonic with {fewest} records of the rarer kind; expected "
+            f"{_LEAST_OF_A_KIND} or more of each; label more, or take method=platt"
+        )
+
+
+def _measure_at(
+    j: JudgedRecords, thresholds: tuple[float, float], settings: CalibrationSettings
+) -> list[Measured]:
+    """At each threshold, which stays fixed, by the resamples that `validate` draws too."""
+    names = [str(i) for i in range(len(thresholds))]
+    measured = measure_all(
+        dict.fromkeys(names, j.scores),
+        j.labels.astype(np.float64),
+        clusters=j.clusters,
+        threshold=dict(zip(names, thresholds, strict=True)),
+        probability=False,
+        resamples=settings.resamples,
+        seed=settings.seed,
+        level=settings.level,
+    )
+    return [measured[name] for name in names]
+
+
+def _threshold_entry(j: JudgedRecords, threshold: float, measured: Measured) -> dict[str, Any]:
+    return {
+        "threshold": threshold,
+        **measures_at(j.scores, j.labels, threshold),
+        "balanced_accuracy_ci": _interval(measured, "balanced_accuracy"),
+    }
+
+
+def _interval(measured: Measured, name: str) -> list[float] | None:
+    ci = measured.estimates[name].ci
+    return None if ci is None else list(ci)
+
+
+def _precision(
+    j: JudgedRecords, settings: CalibrationSettings, chosen: float, held: HeldOut
+) -> dict[str, Any] | None:
+    """The wanted precision, and what it is at least: here, and on items held out."""
+    if settings.precision is None:
+        return None
+
+    def above(threshold: float | Floats) -> dict[str, Any]:
+        """Precision of what lies above, its lower bound, the items and their groups."""
+        over = j.scores > threshold
+        hits, clusters = j.labels[over], None if j.clusters is None else j.clusters[over]
+        groups = None if clusters is None else len(np.unique(clusters))
+        lower = lower_bound(hits, clusters, level=settings.level)
+        return {
+            "value": float(hits.mean()) if len(hits) else None,
+            "lower": lower,
+            "lower_reason": why_no_bound(len(hits), groups) if lower is None else None,
+            "n": len(hits),
+            "groups": groups,
+        }
+
+    empty = {"value": None, "lower": None, "n": None, "groups": None, "lower_reason": held.reason}
+    cross_validated = empty if held.applied is None else above(held.applied)
+    return {
+        "wanted": settings.precision,
+        **above(chosen),
+        "cross_validated": {**cross_validated, "reason": held.reason},
+    }
+
+
+def _threshold_curve(
+    j: JudgedRecords, default: float, chosen: float
+) -> list[dict[str, float | None]]:
+    """At most 200 cuts, evenly among all, the ends and the two thresholds' among them."""
+    cuts = curve(j.scores, j.labels)
+    number = len(cuts.thresholds)
+    evenly = np.linspace(0, number - 1, min(number, _POINTS - 2)).round().astype(int)
+    two = np.searchsorted(cuts.scores, [default, chosen], side="right")
+    rows = np.unique(np.concatenate((evenly, two)))
+    columns = {"threshold": cuts.thresholds, **cuts.measures()}
+    values = {name: columns[name][rows].tolist() for name in ("threshold", *MEASURES)}
+    return [
+        {name: None if np.isnan(value) else value for name, value in zip(values, row, strict=True)}
+        for row in zip(*values.values(), strict=True)
+    ]
+
+
+def _predict(j: JudgedRecords, method: str, parts: NDArray[np.int64]) -> Predicted:
+    """Probabilities of each part by the curve of the others."""
+
+    def fit(scores: Floats, labels: Mask) -> Callable[[Floats], Floats]:
+        return fit_curve(method, scores, labels).read
+
+    return predicted(j.scores, j.labels, parts, fit)
+
+
+def _curve_entries(
+    j: JudgedRecords, method: str, fitted: FittedCurve, parts: NDArray[np.int64]
+) -> dict[str, Any]:
+    """How far probabilities can be believed: the judge's own, and those of each method.
+
+    The judge's own are there where it gives one for every record.
+    """
+    own = None if np.isnan(j.probabilities).any() else j.probabilities
+    held = {name: _predict(j, name, parts) for name in METHODS}
+    mine = held[method].probabilities
+
+    def errors(probabilities: Floats | None) -> dict[str, float | None]:
+        if probabilities is None:
+            return {"calibration_error": None, "brier": None}
+        return {
+            "calibration_error": logistic.calibration_error(probabilities, j.labels),
+            "brier": logistic.brier(probabilities, j.labels),
+        }
+
+    def bins(probabilities: Floats | None) -> list[dict[str, float | int]] | None:
+        return None if probabilities is None else logistic.reliability(probabilities, j.labels)
+
+    return {
+        "calibration_error": {
+            "before": errors(own)["calibration_error"],
+            "after": logistic.calibration_error(fitted.read(j.scores), j.labels),
+            "cross_validated": errors(mine)["calibration_error"],
+        },
+        "methods": {
+            name: {
+                **errors(fit_curve(name, j.scores, j.labels).read(j.scores)),
+                "cross_validated": {**errors(by.probabilities), "reason": by.reason},
+            }
+            for name, by in held.items()
+        },
+        "other_method": _other_method(j, method, held),
+        "own": None if own is None else errors(own),
+        "reliability": {"own": bins(own), "cross_validated": bins(mine)},
+    }
+
+
+def _other_method(
+    j: JudgedRecords, method: str, held: dict[str, Predicted]
+) -> dict[str, Any] | None:
+    """How much worse the kept method's Brier score is than the other's, cross-validated."""
+    name = next(name for name in METHODS if name != method)
+    mine, other = held[method].probabilities, held[name].probabilities
+    if mine is None or other is None:
+        return None
+    worse = (mine - j.labels) ** 2 - (other - j.labels) ** 2
+    own = np.arange(len(worse)) if j.clusters is None else j.clusters
+    _, place = np.unique(own, return_inverse=True)
+    sums = np.bincount(place, worse - worse.mean())
+    return {
+        "name": name,
+        "brier_difference": float(worse.mean()),
+        "standard_error": float(np.sqrt((sums**2).sum()) / len(worse)),
+    }
+
+
+def _file_entries(
+    j: JudgedRecords,
+    default: float,
+    chosen: float,
+    settings: CalibrationSettings,
+    reason: str | None,
+) -> list[dict[str, Any]]:
+    """Each file by itself: its numbers; of several also by threshold and curve of the others.
+
+    `reason` is why there is nothing held out where the judge has verdicts only.
+    """
+    files = j.sets.all_sets
+    several = len(files) > 1
+    others, by_others = HeldOut(reason=reason), Predicted()
+    if several:
+        if not j.by_verdict:
+            others = held_out(j.scores, j.labels, j.file_numbers, settings.choose)
+        by_others = _predict(j, settings.method, j.file_numbers)
+    entries = []
+    for number, file in enumerate(files):
+        mine = j.file_numbers == number
+        scores, labels = j.scores[mine], j.labels[mine]
+        entry: dict[str, Any] = {
+            "path": file.path,
+            "sha256": file.sha256,
+            "n": len(scores),
+            "positives": int(labels.sum()),
+            "unscored": dict(sorted(j.unscored[number].items())),
+            "auroc": None,
+            "reason": None,
+            "default": _balanced_accuracy(scores, labels, default),
+            "chosen": _balanced_accuracy(scores, labels, chosen),
+        }
+        try:
+            entry["auroc"] = auroc(scores, labels)
+        except InputError as error:
+            entry["reason"] = str(error)
+        if several:
+            # A last file without records is no part.
+            has_one = number < len(others.thresholds)
+            threshold = others.thresholds[number] if has_one else None
+            probabilities = by_others.probabilities
+            entry["left_out"] = {
+                "threshold": threshold,
+                "balanced_accuracy": _balanced_accuracy(scores, labels, threshold),
+                "reason": others.reason,
+                "calibration_error": None
+                if probabilities is None
+                else logistic.calibration_error(probabilities[mine], labels),
+            }
+        entries.append(entry)
+    return entries
+
+
+def _balanced_accuracy(scores: Floats, labels: Mask, threshold: float | None) -> float | None:
+    if threshold is None:
+        return None
+    return measures_at(scores, labels, threshold)["balanced_accuracy"]
