@@ -14,9 +14,8 @@ from scipy.stats import binomtest, rankdata, ttest_rel
 from statsmodels.stats.proportion import proportion_effectsize
 
 from trueground.stats.bootstrap import resampled_counts, resampled_means
-from trueground.stats.effects import Effect, Effects, effects_of
-from trueground.stats.rank_biserial import MOST_SIZES
-from trueground.stats.share import clopper_pearson
+from trueground.stats.effects import MOST_SIZES, Effect, Effects, effects_of
+from trueground.stats.proportions import clopper_pearson
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 SCORES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=60)

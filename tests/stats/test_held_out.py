@@ -7,9 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from trueground.stats import isotonic
-from trueground.stats.held_out import folds, held_out, predicted
-from trueground.stats.thresholds import best_threshold, measures_at
+from trueground.stats import calibration
+from trueground.stats.thresholds import best_threshold, folds, held_out, measures_at, predicted
 
 
 def drawn(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -67,14 +66,16 @@ def test_probabilities_come_from_a_curve_of_the_others() -> None:
     parts = folds(60)
 
     def fit(some: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        return partial(isotonic.probabilities, knots=isotonic.fit(some, labels))
+        return partial(
+            calibration.isotonic_probabilities, knots=calibration.fit_isotonic(some, labels)
+        )
 
     found = predicted(scores, truth, parts, fit).probabilities
     assert found is not None
     for part in range(5):
         inside = parts == part
-        knots = isotonic.fit(scores[~inside], truth[~inside])
-        assert (found[inside] == isotonic.probabilities(scores[inside], knots)).all()
+        knots = calibration.fit_isotonic(scores[~inside], truth[~inside])
+        assert (found[inside] == calibration.isotonic_probabilities(scores[inside], knots)).all()
     alone = predicted(scores, truth, np.zeros(60, np.int64), fit)
     assert (alone.probabilities, alone.reason is None) == (None, False)
     three = predicted(scores[:3], np.array([False, False, True]), folds(3), fit)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from trueground.stats.calibration import calibration_error
 from trueground.stats.human import OverSets, measure
-from trueground.stats.logistic import calibration_error
 
 Floats = np.ndarray
 # Scores and how likely each is right, given the generator and the number of items.

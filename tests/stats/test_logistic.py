@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from trueground.errors import InputError
-from trueground.stats.logistic import (
+from trueground.stats.calibration import (
     brier,
     calibration_error,
-    fit,
-    probabilities,
+    fit_logistic,
+    logistic_probabilities,
     reliability,
 )
 
@@ -35,16 +35,16 @@ def test_the_fit_is_the_minimum_that_a_search_finds() -> None:
         nearest = min(around, key=loss)
         reach = reach if (nearest != best).any() else reach / 2
         best = nearest
-    slope, intercept = fit(scores, truth)
+    slope, intercept = fit_logistic(scores, truth)
     assert slope == pytest.approx(best[0], rel=1e-4)
     assert intercept == pytest.approx(best[1] - 40 * best[0], rel=1e-4)
 
 
 def test_separable_scores_have_a_finite_slope() -> None:
     scores = np.array([0.0, 0.1, 0.9, 1.0] * 5)
-    slope, intercept = fit(scores, scores > 0.5)
+    slope, intercept = fit_logistic(scores, scores > 0.5)
     assert 0 < slope < 100
-    p = probabilities(scores, slope, intercept)
+    p = logistic_probabilities(scores, slope, intercept)
     # The targets are 11/12 and 1/12; two weights fit them nearly, and their mean exactly.
     assert p[scores > 0.5].mean() == pytest.approx(11 / 12, abs=0.01)
     assert p[scores < 0.5].mean() == pytest.approx(1 / 12, abs=0.01)
@@ -55,30 +55,30 @@ def test_the_same_curve_in_other_units() -> None:
     random = np.random.default_rng(1)
     scores = random.random(100)
     truth = random.random(100) < scores
-    slope, intercept = fit(scores, truth)
-    other, shifted = fit(1e6 * scores - 3e5, truth)
+    slope, intercept = fit_logistic(scores, truth)
+    other, shifted = fit_logistic(1e6 * scores - 3e5, truth)
     assert other * 1e6 == pytest.approx(slope)
     assert shifted - 3e5 * other == pytest.approx(intercept)
 
 
 def test_scores_that_go_against_the_labels_have_a_negative_slope() -> None:
-    assert fit(np.array([1.0, 2.0, 3.0, 4.0]), np.array([True, True, False, False]))[0] < 0
+    assert fit_logistic(np.array([1.0, 2.0, 3.0, 4.0]), np.array([True, True, False, False]))[0] < 0
 
 
 def test_equal_scores_give_the_share_of_positives() -> None:
     truth = np.array([True, False, False, False])
-    slope, intercept = fit(np.full(4, 7.0), truth)
+    slope, intercept = fit_logistic(np.full(4, 7.0), truth)
     assert slope == 0
     assert 1 / (1 + math.exp(-intercept)) == pytest.approx((2 / 3 + 3 * 0.2) / 4)
 
 
 def test_labels_of_one_kind_have_no_curve() -> None:
     with pytest.raises(InputError, match="0 of 2 labels are positive"):
-        fit(np.array([1.0, 2.0]), np.array([False, False]))
+        fit_logistic(np.array([1.0, 2.0]), np.array([False, False]))
 
 
 def test_probabilities_far_out_do_not_overflow() -> None:
-    found = probabilities(np.array([-1e6, 0.0, 1e6]), 1.0, 0.0)
+    found = logistic_probabilities(np.array([-1e6, 0.0, 1e6]), 1.0, 0.0)
     assert found.tolist() == [0.0, 0.5, 1.0]
 
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from trueground.stats.correlation import rank_differences
 from trueground.stats.paired import McNemar, holm, mcnemar, paired
-from trueground.stats.ranks import rank_differences
 
 # scipy.stats.binomtest(b, b + c).pvalue and statsmodels' mcnemar(exact=True), which agree.
 KNOWN = [

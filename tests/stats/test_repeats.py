@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from trueground.stats.bootstrap import intervals
-from trueground.stats.per_question import per_question
-from trueground.stats.repeats import Noise, noise
+from trueground.stats.repeats import Noise, noise, per_question
 
 NAN = float("nan")
 

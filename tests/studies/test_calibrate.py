@@ -18,11 +18,16 @@ from trueground.errors import InputError, OutputError, UnreachableError, UsageEr
 from trueground.judges import LexicalJudge, get_judge
 from trueground.judges.calibrated import METHODS, calibrated
 from trueground.reports.calibration import render
-from trueground.stats import isotonic
-from trueground.stats.held_out import folds
-from trueground.stats.logistic import brier, calibration_error, fit, reliability
-from trueground.stats.share import lower_bound
-from trueground.stats.thresholds import auroc, best_threshold, measures_at, threshold_for_precision
+from trueground.stats import calibration
+from trueground.stats.calibration import brier, calibration_error, fit_logistic, reliability
+from trueground.stats.proportions import lower_bound
+from trueground.stats.thresholds import (
+    auroc,
+    best_threshold,
+    folds,
+    measures_at,
+    threshold_for_precision,
+)
 from trueground.studies.calibrate.study import calibrate
 from trueground.testing import FakeJudge
 from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
@@ -92,7 +97,7 @@ def test_the_numbers_are_those_of_scores_and_labels() -> None:
     found = calibrate(rows, Scripted(), resamples=50)
     assert found.auroc == auroc(scores, truth)
     assert found.threshold == best_threshold(scores, truth)
-    assert (found.slope, found.intercept) == fit(scores, truth)
+    assert (found.slope, found.intercept) == fit_logistic(scores, truth)
     raw = found.raw
     assert (raw["format"], raw["judge"]) == ("trueground-calibration-2", "scripted")
     assert raw["signature"] == "scripted-1"
@@ -502,13 +507,15 @@ def test_both_methods_are_told_and_the_kept_one_is_that_which_was_asked_for() ->
     parts = folds(400)
     platt, isotonic_ = (calibrate(rows, Scripted(), method=m, resamples=1) for m in METHODS)
     assert platt.raw["methods"] == isotonic_.raw["methods"]
-    assert isotonic_.knots == [tuple(knot) for knot in isotonic.fit(scores, truth).tolist()]
+    assert isotonic_.knots == [
+        tuple(knot) for knot in calibration.fit_isotonic(scores, truth).tolist()
+    ]
     assert (isotonic_.slope, isotonic_.intercept, platt.knots) == (None, None, None)
     held = np.empty(400)
     for part in range(5):
         inside = parts == part
-        knots = isotonic.fit(scores[~inside], truth[~inside])
-        held[inside] = isotonic.probabilities(scores[inside], knots)
+        knots = calibration.fit_isotonic(scores[~inside], truth[~inside])
+        held[inside] = calibration.isotonic_probabilities(scores[inside], knots)
     told = isotonic_.raw["methods"]["isotonic"]
     assert told["cross_validated"]["calibration_error"] == calibration_error(held, truth)
     assert told["cross_validated"]["brier"] == brier(held, truth)
@@ -617,9 +624,11 @@ def test_each_file_has_the_calibration_error_of_the_others_curve(tmp_path: Path)
     paths = [str(write(tmp_path / f"{i}.jsonl", drawn(20 + i, 60))) for i in range(3)]
     found = calibrate(paths, Scripted(), method="isotonic", resamples=1).raw
     others = [columns(drawn(20 + i, 60)) for i in (1, 2)]
-    knots = isotonic.fit(*(np.concatenate(column) for column in zip(*others, strict=True)))
+    knots = calibration.fit_isotonic(
+        *(np.concatenate(column) for column in zip(*others, strict=True))
+    )
     mine, truth = columns(drawn(20, 60))
-    expected = calibration_error(isotonic.probabilities(mine, knots), truth)
+    expected = calibration_error(calibration.isotonic_probabilities(mine, knots), truth)
     assert found["files"][0]["left_out"]["calibration_error"] == expected
 
 

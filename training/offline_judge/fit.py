@@ -19,7 +19,7 @@ from training.offline_judge.sets import folds, permissive
 from training.offline_judge.sources import sources
 from trueground.judges.lexical.features import NAMES
 from trueground.judges.lexical.model import FILE, LexicalWeights
-from trueground.stats.logistic import calibration_error
+from trueground.stats.calibration import calibration_error
 from trueground.stats.thresholds import auroc
 
 PENALTY = 0.03  # on the squares of the weights of standardised features

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.questioned import NO_ANSWER
 from trueground.evaluate.values import Values
-from trueground.stats.per_question import VERDICT_AT, PerQuestion, per_question
-from trueground.stats.repeats import noise
+from trueground.stats.repeats import VERDICT_AT, PerQuestion, noise, per_question
 
 _LINES = 4_096  # of a piece
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.evaluate.scorer import Scored
-from trueground.stats.bootstrap import Table
+from trueground.stats.bootstrap import NumberTable
 
 _MOST_VALUES = 1_000
 OTHER = "(other)"
@@ -38,7 +38,7 @@ class Rows:
                 self._file.write(waiting.tobytes())
             self._blocks.clear()
 
-    def rows(self) -> Table:
+    def rows(self) -> NumberTable:
         """All rows so far, shape (rows, width); those in a file are read when asked for."""
         if self._file is not None:
             self._file.flush()
@@ -135,12 +135,12 @@ class Values:
         return np.array(codes, np.int32)
 
     @property
-    def scores(self) -> Table:
+    def scores(self) -> NumberTable:
         """Values of all items, shape (n, metrics); NaN where there is none."""
         return self._scores.rows()
 
     @property
-    def status(self) -> Table:
+    def status(self) -> NumberTable:
         """Status codes of all items, shape (n, metrics)."""
         return self._status.rows()
 

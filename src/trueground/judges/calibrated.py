@@ -20,8 +20,8 @@ import numpy as np
 from trueground.errors import InputError, UsageError
 from trueground.judges.base import Judge
 from trueground.plugins import PartSpec, parse_part
-from trueground.stats import isotonic, logistic
-from trueground.stats.thresholds import Floats
+from trueground.stats import calibration
+from trueground.stats.bootstrap import Floats
 from trueground.types import JudgeRequest, Status, Verdict
 
 FORMAT = "trueground-calibration-2"
@@ -60,9 +60,9 @@ class CalibrationFile(msgspec.Struct, frozen=True, dict=True):
     def probability(self, score: float) -> float:
         """The probability that a claim of this score is supported."""
         if self.method == "isotonic":
-            return float(isotonic.probabilities(np.array([score]), self._corners)[0])
+            return float(calibration.isotonic_probabilities(np.array([score]), self._corners)[0])
         slope, intercept = self.slope or 0.0, self.intercept or 0.0
-        return float(logistic.probabilities(np.array([score]), slope, intercept)[0])
+        return float(calibration.logistic_probabilities(np.array([score]), slope, intercept)[0])
 
     @cached_property
     def _corners(self) -> Floats:

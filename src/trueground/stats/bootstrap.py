@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 Interval = tuple[float, float]
 
 
-class Table(Protocol):
-    """What is asked of a table of numbers (items, metrics), in memory or on disk."""
+class NumberTable(Protocol):
+    """The interface of a table of numbers (items, metrics), in memory or on disk."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -40,12 +42,16 @@ EXACT_UP_TO = 2_000
 _BLOCK = 256
 _TABLE_BITS = 16
 _STRIDE = 1_000_003
+_NOISE = 1e-12
+
+ALIKE = "no interval: every resample gives the same"
+UNDEFINED = "no interval: too few items to resample"
 
 
 def intervals(
-    values: Table,
-    clusters: NDArray[np.int64] | None = None,
-    rows: NDArray[np.int64] | None = None,
+    values: NumberTable,
+    clusters: Ints | None = None,
+    rows: Ints | None = None,
     *,
     resamples: int = 2_000,
     seed: int = 0,
@@ -62,9 +68,9 @@ def intervals(
 
 
 def resampled_means(
-    values: Table,
-    clusters: NDArray[np.int64] | None = None,
-    rows: NDArray[np.int64] | None = None,
+    values: NumberTable,
+    clusters: Ints | None = None,
+    rows: Ints | None = None,
     *,
     resamples: int = 2_000,
     seed: int = 0,
@@ -89,9 +95,9 @@ def resampled_means(
 
 
 def resampled_counts(
-    rows: NDArray[np.int64],
+    rows: Ints,
     width: int,
-    clusters: NDArray[np.int64] | None = None,
+    clusters: Ints | None = None,
     *,
     resamples: int = 2_000,
     seed: int = 0,
@@ -109,7 +115,7 @@ def resampled_counts(
     kinds, holders = rows[known], np.broadcast_to(units[:, None], rows.shape)[known]
     order = np.lexsort((kinds, holders // _BLOCK))  # by block, and by kind within a block
     kinds, holders = kinds[order], holders[order]
-    found = np.zeros((width, resamples), np.float32)
+    counts = np.zeros((width, resamples), np.float32)
     weights = _weights(size, resamples, seed)
     for low in range(0, size, _BLOCK):
         w = next(weights)
@@ -118,8 +124,8 @@ def resampled_counts(
             own = slice(part, min(part + _BLOCK, end))
             starts = np.flatnonzero(np.diff(kinds[own], prepend=-1))
             sums = np.add.reduceat(w[holders[own] - low], starts)
-            found[kinds[own][starts]] += sums
-    return found
+            counts[kinds[own][starts]] += sums
+    return counts
 
 
 def stratum_seed(seed: int, number: int) -> int:
@@ -129,31 +135,48 @@ def stratum_seed(seed: int, number: int) -> int:
 
 def percentiles(means: Floats, level: float) -> Interval | None:
     """The interval of resampled means; None where there are none."""
-    some = ~np.isnan(means)
-    if not some.any():
+    known = ~np.isnan(means)
+    if not known.any():
         return None
     tail = 100 * (1 - level) / 2
-    low, high = np.percentile(means[some], [tail, 100 - tail])
+    low, high = np.percentile(means[known], [tail, 100 - tail])
     return float(low), float(high)
 
 
-def _units(
-    values: Table, clusters: NDArray[np.int64] | None, rows: NDArray[np.int64] | None
-) -> tuple[int, Iterator[tuple[Floats, Floats]]]:
-    """Number of units, and their sums and counts of scored values, a block of units at a time.
+def drawn_interval(draws: Floats, level: float) -> tuple[Interval | None, str | None]:
+    """The percentile interval of `draws` (resamples,), else None and the reason.
 
-    Only a block of values is in memory at once, whatever the file behind them holds.
+    None where all resamples give one value: an interval of no width would claim certainty, and
+    where so many have no value (more than one tail holds) that the others are a choice among them.
     """
+    known = draws[np.isfinite(draws)]
+    if len(draws) - len(known) > len(draws) * (1 - level) / 2:
+        return None, UNDEFINED
+    if all_alike(known):
+        return None, ALIKE
+    return percentiles(known, level), None
+
+
+def all_alike(draws: Floats) -> bool:
+    """Whether all numbers among these are equal up to rounding; False where there is none."""
+    known = draws[np.isfinite(draws)]
+    return bool(len(known)) and bool(np.ptp(known) <= _NOISE * max(1.0, float(abs(known[0]))))
+
+
+def _units(
+    values: NumberTable, clusters: Ints | None, rows: Ints | None
+) -> tuple[int, Iterator[tuple[Floats, Floats]]]:
+    """Number of units, their sums and counts of scored values: one block at a time is in memory."""
     if clusters is None:
         count = len(values) if rows is None else len(rows)
         cuts = [*range(0, count, _BLOCK), count]
         order, starts = rows, None
     else:
         rows = np.arange(len(values)) if rows is None else rows
-        mine = np.asarray(clusters[rows])
-        by_cluster = np.argsort(mine, kind="stable")
+        own = np.asarray(clusters[rows])
+        by_cluster = np.argsort(own, kind="stable")
         order = rows[by_cluster]
-        starts = np.flatnonzero(np.diff(mine[by_cluster], prepend=mine[by_cluster[:1]] - 1))
+        starts = np.flatnonzero(np.diff(own[by_cluster], prepend=own[by_cluster[:1]] - 1))
         count = len(starts)
         starts = np.append(starts, len(order))
         cuts = [*starts[:-1:_BLOCK].tolist(), len(order)]
@@ -175,8 +198,8 @@ def _shared_product(w: Floats, counts: Floats) -> Floats:
     """counts.T @ w, where columns that are the same (most often all of them) are done once."""
     first: dict[bytes, int] = {}
     codes = [first.setdefault(column.tobytes(), len(first)) for column in counts.T]
-    chosen = [codes.index(code) for code in range(len(first))]
-    return (counts[:, chosen].T @ w)[codes]
+    firsts = [codes.index(code) for code in range(len(first))]
+    return (counts[:, firsts].T @ w)[codes]
 
 
 def _weights(units: int, resamples: int, seed: int) -> Iterator[Floats]:
@@ -187,12 +210,12 @@ def _weights(units: int, resamples: int, seed: int) -> Iterator[Floats]:
             yield exact[low : low + _BLOCK]
         return
     table = _poisson_table()
-    room = np.empty((_BLOCK, resamples))  # one block of weights, used again for each
+    buffer = np.empty((_BLOCK, resamples))  # one block of weights, reused
     for number, low in enumerate(range(0, units, _BLOCK)):
         size = min(_BLOCK, units - low)
         raw = np.random.SFC64([seed, number]).random_raw(-(-size * resamples // 4))
         draws = raw.view(np.uint16)[: size * resamples].reshape(size, resamples)
-        yield np.take(table, draws, out=room[:size], mode="clip")
+        yield np.take(table, draws, out=buffer[:size], mode="clip")
 
 
 def _multinomial(units: int, resamples: int, seed: int) -> Floats:

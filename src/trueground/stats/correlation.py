@@ -1,16 +1,17 @@
-"""Pearson, Spearman and Kendall correlation of pairs; bootstrap intervals over the pairs."""
+"""Pearson, Spearman and Kendall correlation of pairs with bootstrap intervals; ranks side by side.
+
+Kendall's τ, which no command takes, is scipy's. The others are not: loading scipy.stats takes
+longer than these take to run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trueground.stats.bootstrap import percentiles
-
-Floats = NDArray[np.float64]
+from trueground.stats.bootstrap import Floats, Interval, percentiles
 
 LEAST = 3  # two points always lie on a line
 
@@ -24,16 +25,33 @@ class Correlation:
     """
 
     value: float | None
-    ci: tuple[float, float] | None
+    ci: Interval | None
     ci_level: float
     n: int
     why: str | None = None
 
 
+@dataclass(frozen=True)
+class RankDifference:
+    """One row: `difference` is `rank_a` − `rank_b`, so that a positive number is a rise in b.
+
+    The ranks and the difference are None for a name that lacks one of the two scores.
+    """
+
+    name: str
+    score_a: float | None
+    score_b: float | None
+    rank_a: int | None
+    rank_b: int | None
+    difference: int | None
+
+
 def average_ranks(values: Sequence[float] | Floats) -> Floats:
     """Ranks from 1 in rising order, shape (n,); equal values share the mean of their places."""
-    ranks: Floats = _ranks(np.asarray(values, np.float64)[None, :])[0]
-    return ranks
+    _, place, counts = np.unique(
+        np.asarray(values, np.float64), return_inverse=True, return_counts=True
+    )
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place], np.float64)
 
 
 def pearson(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> float | None:
@@ -41,9 +59,7 @@ def pearson(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> float |
 
     Raises ValueError where they are not equally long.
     """
-    a, b = np.asarray(x, np.float64), np.asarray(y, np.float64)
-    if len(a) != len(b):
-        raise ValueError(f"{len(a)} and {len(b)} numbers are no pairs")
+    a, b = _pairs(x, y)
     if len(a) < 2:
         return None
     value = float(_pearson(a[None, :], b[None, :])[0])
@@ -56,26 +72,17 @@ def spearman(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> float 
 
 
 def kendall(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> float | None:
-    """Kendall's τ-b: concordant less discordant pairs, over those that do not tie.
+    """Kendall's τ-b (1945); None where either sample is constant.
 
-    (C - D) / √((n₀ - n₁)(n₀ - n₂)) with n₀ = n(n - 1)/2 and n₁, n₂ the pairs that tie in x and in y
-    (Kendall 1945). None where either sample is constant. Raises ValueError where the samples are
-    not equally long. Takes n · log² n steps.
+    Raises ValueError where the samples are not equally long.
     """
-    a, b = np.asarray(x, np.float64), np.asarray(y, np.float64)
-    if len(a) != len(b):
-        raise ValueError(f"{len(a)} and {len(b)} numbers are no pairs")
-    order = np.lexsort((b, a))  # by x, and by y within equal x: such pairs are no inversions
-    a, b = a[order], b[order]
-    pairs = len(a) * (len(a) - 1) // 2
-    in_a, in_b = _tied(a), _tied(np.sort(b))
-    if in_a == pairs or in_b == pairs:
+    from scipy.stats import kendalltau
+
+    a, b = _pairs(x, y)
+    if len(a) < 2:
         return None
-    both = _tied(a * 0, (a[1:] != a[:-1]) | (b[1:] != b[:-1]))
-    # Pairs that tie in neither are concordant or, where y is inverted, discordant.
-    difference = pairs - in_a - in_b + both - 2 * _inversions(b)
-    value = difference / np.sqrt(float(pairs - in_a) * float(pairs - in_b))
-    return float(np.clip(value, -1.0, 1.0))
+    value = float(kendalltau(a, b, method="asymptotic").statistic)
+    return None if np.isnan(value) else value
 
 
 def correlation(
@@ -104,44 +111,50 @@ def correlation(
         return Correlation(None, None, level, n, f"the {side} score is the same for all")
     draws = np.random.Generator(np.random.PCG64(seed)).integers(0, n, (resamples, n))
     drawn = a[draws], b[draws]
-    found = _pearson(*(map(_ranks, drawn) if ranked else drawn))
-    return Correlation(value, percentiles(found, level), level, n)
+    if ranked:
+        drawn = _rank_rows(drawn[0]), _rank_rows(drawn[1])
+    return Correlation(value, percentiles(_pearson(*drawn), level), level, n)
 
 
-def _tied(ordered: Floats, changes: NDArray[np.bool_] | None = None) -> int:
-    """Pairs of equal values; `changes` (n - 1,) says where a new value begins."""
-    if changes is None:
-        changes = ordered[1:] != ordered[:-1]
-    runs = np.diff(np.flatnonzero(np.concatenate(([True], changes, [True]))))
-    return int((runs * (runs - 1) // 2).sum())
+def rank_differences(
+    scores_a: Mapping[str, float], scores_b: Mapping[str, float]
+) -> list[RankDifference]:
+    """Rank under a, rank under b, and their difference, as in FaithEval's Tables 6 to 8.
+
+    Higher scores rank better, from 1. Equal scores share the better rank and the ranks after them
+    are left free (1, 2, 2, 4). Only names that have both scores are ranked, so that a difference
+    never comes from a name that is absent on one side. Rows stand in the order of rank a, equal
+    ones by name; names with one score follow, by name.
+    """
+    both = scores_a.keys() & scores_b.keys()
+    a, b = _ranks_from_top(scores_a, both), _ranks_from_top(scores_b, both)
+    ranked = [
+        RankDifference(name, scores_a[name], scores_b[name], a[name], b[name], a[name] - b[name])
+        for name in sorted(both, key=lambda name: (a[name], name))
+    ]
+    rest = [
+        RankDifference(name, scores_a.get(name), scores_b.get(name), None, None, None)
+        for name in sorted((scores_a.keys() | scores_b.keys()) - both)
+    ]
+    return ranked + rest
 
 
-def _inversions(values: Floats) -> int:
-    """Pairs of which the first is greater, counted while the values are merged in order."""
-    merged, found, width = values.copy(), 0, 1
-    while width < len(merged):
-        for start in range(0, len(merged) - width, 2 * width):
-            left = merged[start : start + width]
-            right = merged[start + width : start + 2 * width]
-            found += len(left) * len(right) - int(np.searchsorted(left, right, "right").sum())
-            merged[start : start + 2 * width] = np.sort(merged[start : start + 2 * width])
-        width *= 2
-    return found
+def _ranks_from_top(scores: Mapping[str, float], names: set[str]) -> dict[str, int]:
+    ranks: dict[float, int] = {}
+    for place, name in enumerate(sorted(names, key=lambda name: -scores[name]), start=1):
+        ranks.setdefault(scores[name], place)
+    return {name: ranks[scores[name]] for name in names}
 
 
-def _ranks(rows: Floats) -> Floats:
-    """Average ranks within each row, shape (rows, n)."""
-    order = np.argsort(rows, axis=1, kind="stable")
-    ordered = np.take_along_axis(rows, order, axis=1)
-    places = np.arange(1, rows.shape[1] + 1)
-    starts = np.diff(ordered, axis=1, prepend=np.nan) != 0
-    ends = np.diff(ordered, axis=1, append=np.nan) != 0
-    first = np.maximum.accumulate(np.where(starts, places, 0), axis=1)
-    after = np.where(ends, places, places[-1] if len(places) else 0)[:, ::-1]
-    last = np.minimum.accumulate(after, axis=1)[:, ::-1]
-    ranks = np.empty(rows.shape)
-    np.put_along_axis(ranks, order, (first + last) / 2, axis=1)
-    return ranks
+def _pairs(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> tuple[Floats, Floats]:
+    a, b = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if len(a) != len(b):
+        raise ValueError(f"{len(a)} and {len(b)} numbers are no pairs")
+    return a, b
+
+
+def _rank_rows(rows: Floats) -> Floats:
+    return np.array([average_ranks(row) for row in rows]).reshape(rows.shape)
 
 
 def _pearson(a: Floats, b: Floats) -> Floats:

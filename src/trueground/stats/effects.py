@@ -1,29 +1,36 @@
 """How large a paired difference is, without a unit, and the interval of each such size.
 
 Every size is of b against a. Intervals are percentile bootstraps over items or clusters
-(`stats.drawn` says where there is none); that of the odds ratio is exact, on the share c / (b + c),
-with clusters on the number of items that would vary as much by themselves (`stats.share`).
+(`bootstrap.drawn_interval` says where there is none); that of the odds ratio is exact, on the share
+c / (b + c), with clusters on the number of items that would vary as much by themselves.
+
+Ranking every resample anew for the rank-biserial correlation would take a sort for each. Instead it
+is counted how often each size of difference is drawn, and ranks come from running sums. Where there
+are more than `MOST_SIZES` different sizes, those that are close in rank are taken as equal.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trueground.stats.bootstrap import Floats, resampled_means
-from trueground.stats.differences import differences
-from trueground.stats.drawn import drawn_interval
-from trueground.stats.rank_biserial import drawn_rank_biserial
-from trueground.stats.share import share_interval
-from trueground.stats.signed_rank import signed_rank
+from trueground.stats.bootstrap import (
+    Floats,
+    Ints,
+    drawn_interval,
+    resampled_counts,
+    resampled_means,
+)
+from trueground.stats.correlation import average_ranks
+from trueground.stats.paired import differences, signed_rank
+from trueground.stats.proportions import share_interval
 
-_AT_ONCE = 12  # metrics that share their draws: about 100 MB of counts
-_NO_ITEMS = "no item is scored in both"
-Clusters = NDArray[np.int64] | None
+MOST_SIZES = 512
+_COLUMNS = 250  # resamples that are ranked together
+_METRICS = 12  # metrics that share their draws: about 100 MB of counts
 
 
 @dataclass(frozen=True)
@@ -60,106 +67,78 @@ class Effects:
 def effects_of(
     a: Floats,
     b: Floats,
-    clusters: Clusters = None,
+    clusters: Ints | None = None,
     *,
     binary: Sequence[bool],
     resamples: int = 2_000,
     seed: int = 0,
     level: float = 0.95,
 ) -> list[Effects]:
-    """The same of each column, both of shape (n, metrics); `binary` tells which hold 0 and 1."""
-    found: list[Effects] = []
-    for low in range(0, a.shape[1], _AT_ONCE):
-        part = slice(low, low + _AT_ONCE)
-        found += _together(a[:, part], b[:, part], clusters, binary[part], resamples, seed, level)
-    return found
-
-
-def _together(
-    a: Floats,
-    b: Floats,
-    clusters: Clusters,
-    binary: Sequence[bool],
-    resamples: int,
-    seed: int,
-    level: float,
-) -> list[Effects]:
+    """The effects of each column, both of shape (n, metrics); `binary` tells which hold 0 and 1."""
     if not len(a):
-        none = Effect(None, None, _NO_ITEMS)
+        none = Effect(None, None, "no item is scored in both")
         return [Effects(none, none, none, *([none if flag else None] * 2)) for flag in binary]
-    d = differences(a, b)
-    shift = d - d.mean(axis=0)  # squares of the shifted differences lose no digits
-    higher, lower = (d > 0).astype(np.float64), (d < 0).astype(np.float64)
-    table = np.concatenate([d, shift, shift**2, higher, lower, a, b], axis=1)
-    means = resampled_means(table, clusters, resamples=resamples, seed=seed)
-    draws = means.reshape(7, len(binary), resamples)
-    ranks = drawn_rank_biserial(d, clusters, resamples, seed)
-    return [
-        _effects(a[:, i], b[:, i], d[:, i], draws[:, i], ranks[i], clusters, flag, level)
-        for i, flag in enumerate(binary)
-    ]
+    results: list[Effects] = []
+    for low in range(0, a.shape[1], _METRICS):
+        part = slice(low, low + _METRICS)
+        x, y = a[:, part], b[:, part]
+        d = differences(x, y)
+        shift = d - d.mean(axis=0)  # squares of the shifted differences lose no digits
+        higher, lower = (d > 0).astype(np.float64), (d < 0).astype(np.float64)
+        table = np.concatenate([d, shift, shift**2, higher, lower, x, y], axis=1)
+        means = resampled_means(table, clusters, resamples=resamples, seed=seed)
+        draws = means.reshape(7, d.shape[1], resamples)
+        ranks = _resampled_rank_biserial(d, clusters, resamples, seed)
+        results += [
+            Effects(
+                cohen_dz=_cohen_dz(d[:, i], draws[:, i], level),
+                rank_biserial=_rank_biserial(d[:, i], ranks[i], level),
+                superiority=_superiority(d[:, i], draws[:, i], level),
+                cohen_h=_cohen_h(x[:, i], y[:, i], draws[:, i], level) if flag else None,
+                odds_ratio=_odds_ratio(d[:, i], clusters, level) if flag else None,
+            )
+            for i, flag in enumerate(binary[part])
+        ]
+    return results
 
 
-def _effects(
-    a: Floats,
-    b: Floats,
-    d: Floats,
-    draws: Floats,
-    ranks: Floats,
-    clusters: Clusters,
-    binary: bool,
-    level: float,
-) -> Effects:
-    """Of one metric; `draws` (7, resamples) are means of the columns of the table."""
-
-    def drawn(value: float, of: Callable[[Floats], Floats]) -> Effect:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = of(draws)
-        return Effect(value, *drawn_interval(found, level))
-
-    higher, lower = int((d > 0).sum()), int((d < 0).sum())
-    share = ((higher - lower) / len(d) + 1) / 2
-    h = odds = None
-    if binary:
-        h = drawn(_h(a.mean(), b.mean()), lambda m: _h_of(m[5], m[6]))
-        odds = _odds_ratio(d, clusters, level)
-    return Effects(
-        _cohen_dz(d, drawn),
-        _rank_biserial(d, ranks, level),
-        drawn(share, lambda m: (m[3] - m[4] + 1) / 2),
-        h,
-        odds,
-    )
-
-
-def _cohen_dz(d: Floats, drawn: Callable[[float, Callable[[Floats], Floats]], Effect]) -> Effect:
+def _cohen_dz(d: Floats, draws: Floats, level: float) -> Effect:
     n = len(d)
     if n < 2:
         return Effect(None, None, "fewer than two items")
-    sd = float(d.std(ddof=1))
     if (d == d[0]).all():
         return Effect(None, None, "the difference is the same for every item")
-    shrink = math.sqrt((n - 1) / n)
-
-    def of(m: Floats) -> Floats:
-        variance = m[2] - m[1] ** 2
-        # What is left of a resample that drew one value only is noise.
-        sure = np.where(variance > 1e-12 * sd**2, variance, np.nan)
-        return np.asarray(m[0] / np.sqrt(sure) * shrink, np.float64)
-
-    return drawn(float(d.mean()) / sd, of)
+    sd = float(d.std(ddof=1))
+    variance = draws[2] - draws[1] ** 2
+    # What is left of a resample that drew one value only is noise.
+    sure = np.where(variance > 1e-12 * sd**2, variance, np.nan)
+    resampled = np.asarray(draws[0] / np.sqrt(sure) * math.sqrt((n - 1) / n), np.float64)
+    return Effect(float(d.mean()) / sd, *drawn_interval(resampled, level))
 
 
-def _h(a: float, b: float) -> float:
-    return 2 * math.asin(math.sqrt(min(b, 1.0))) - 2 * math.asin(math.sqrt(min(a, 1.0)))
+def _rank_biserial(d: Floats, draws: Floats, level: float) -> Effect:
+    ranks = signed_rank(d)
+    if not ranks.n:
+        return Effect(None, None, "no item differs")
+    value = (ranks.plus - ranks.minus) / (ranks.plus + ranks.minus)
+    return Effect(value, *drawn_interval(draws, level))
 
 
-def _h_of(a: Floats, b: Floats) -> Floats:
-    angle_a, angle_b = (np.arcsin(np.sqrt(np.clip(x, 0, 1))) for x in (a, b))
-    return np.asarray(2 * angle_b - 2 * angle_a, np.float64)
+def _superiority(d: Floats, draws: Floats, level: float) -> Effect:
+    share = (int((d > 0).sum() - (d < 0).sum()) / len(d) + 1) / 2
+    return Effect(share, *drawn_interval((draws[3] - draws[4] + 1) / 2, level))
 
 
-def _odds_ratio(d: Floats, clusters: Clusters, level: float) -> Effect:
+def _cohen_h(a: Floats, b: Floats, draws: Floats, level: float) -> Effect:
+    def h(p_a: Floats, p_b: Floats) -> Floats:
+        angle_a, angle_b = (np.arcsin(np.sqrt(np.clip(p, 0, 1))) for p in (p_a, p_b))
+        return np.asarray(2 * angle_b - 2 * angle_a, np.float64)
+
+    value = float(h(np.asarray(a.mean()), np.asarray(b.mean())))
+    return Effect(value, *drawn_interval(h(draws[5], draws[6]), level))
+
+
+def _odds_ratio(d: Floats, clusters: Ints | None, level: float) -> Effect:
     """c / b; its interval is that of c / (b + c), which lies between 0 and 1, turned into odds."""
     changed = d != 0
     c, b = int((d > 0).sum()), int((d < 0).sum())
@@ -178,9 +157,39 @@ def _odds(share: float) -> float | None:
     return None if share >= 1 else share / (1 - share)
 
 
-def _rank_biserial(d: Floats, drawn: Floats, level: float) -> Effect:
-    found = signed_rank(d)
-    if not found.n:
-        return Effect(None, None, "no item differs")
-    value = (found.plus - found.minus) / (found.plus + found.minus)
-    return Effect(value, *drawn_interval(drawn, level))
+def _resampled_rank_biserial(d: Floats, clusters: Ints | None, resamples: int, seed: int) -> Floats:
+    """The correlation in each resample, shape (metrics, resamples); NaN where no item differs.
+
+    `d` (items, metrics) are rounded differences. NaN throughout with one item (cluster). An item
+    drawn w times stands for w equal items: with t items of a size, and C of smaller ones, their
+    rank is C + (t + 1) / 2.
+    """
+    drawn = np.full((d.shape[1], resamples), np.nan)
+    if len(d if clusters is None else np.unique(clusters)) < 2:
+        return drawn
+    sizes, size = zip(*(_sizes(np.abs(column)) for column in d.T), strict=True)
+    # The rows of the count, for each metric: sizes of positive differences, then of negative ones.
+    starts = np.concatenate([[0], 2 * np.cumsum(sizes)])
+    kinds = np.stack(size, axis=1) + starts[:-1] + np.where(d > 0, 0, sizes)
+    counts = resampled_counts(
+        np.where(d == 0, -1, kinds), int(starts[-1]), clusters, resamples=resamples, seed=seed
+    )
+    for i, (start, many) in enumerate(zip(starts[:-1], sizes, strict=True)):
+        for low in range(0, resamples, _COLUMNS):
+            part = counts[start : start + 2 * many, low : low + _COLUMNS].astype(np.float64)
+            plus, minus = part[:many], part[many:]
+            both = plus + minus
+            rank = np.cumsum(both, axis=0) - both + (both + 1) / 2
+            total = (both * rank).sum(axis=0)
+            signed = ((plus - minus) * rank).sum(axis=0)
+            np.divide(signed, total, out=drawn[i, low : low + _COLUMNS], where=total > 0)
+    return drawn
+
+
+def _sizes(absolute: Floats) -> tuple[int, Ints]:
+    """How many different sizes there are, at most MOST_SIZES, and which each item has."""
+    distinct, place = np.unique(absolute, return_inverse=True)
+    if len(distinct) > MOST_SIZES:
+        ranks = average_ranks(absolute)
+        return MOST_SIZES, ((ranks - 0.5) * MOST_SIZES / len(absolute)).astype(np.int64)
+    return len(distinct), place.astype(np.int64)

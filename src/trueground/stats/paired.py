@@ -1,10 +1,19 @@
 """The same items scored twice: the difference of the means, its interval and its p value.
 
-Every difference is b − a, over the items that are scored in both, without the noise of last digits
-(`stats.differences`). Three tools stand behind it: the percentile bootstrap of `stats.bootstrap` on
-the column of differences; the sign-flip test of `stats.sign_flip`, where a cluster is one unit; and
-for values 0 and 1 without clusters McNemar's exact test (McNemar 1947), which is that same test
-with every flip counted.
+Every difference is b − a, over the items that are scored in both, rounded so that the noise of last
+digits makes none. The tests:
+
+- sign-flip (Fisher 1935): if a and b were alike, each unit's difference might as well have the
+  other sign. A unit is an item, or a cluster of items that change sign together. Where the units
+  that differ are few, every pattern of signs is counted and p is exact; else p comes from random
+  patterns and is never below 1 / (patterns + 1).
+- McNemar's exact test (1947), for values 0 and 1 without clusters: the same, every flip counted.
+- Wilcoxon's signed-rank test (1945): differences of 0 are left out (Wilcoxon's own rule,
+  `zero_method="wilcox"` of scipy), the sizes of the others are ranked, equal sizes sharing the mean
+  of their ranks, and each rank takes the sign of its difference. With clusters, whose ranks change
+  sign together, it is the statistic of Rosner, Glynn and Lee (2006, "The Wilcoxon signed rank test
+  for paired comparisons of clustered data"), which weights a cluster by its items. scipy counts
+  patterns with ties for 13 items at most, and knows no clusters.
 """
 
 from __future__ import annotations
@@ -14,16 +23,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trueground.stats.bootstrap import Floats, Interval, percentiles, resampled_means
-from trueground.stats.differences import differences
-from trueground.stats.drawn import ALIKE, all_alike
-from trueground.stats.sign_flip import SignFlip, flips_for, sign_flip
+from trueground.stats.bootstrap import (
+    ALIKE,
+    Floats,
+    Interval,
+    Ints,
+    all_alike,
+    percentiles,
+    resampled_means,
+)
+from trueground.stats.correlation import average_ranks
 
 MCNEMAR = "mcnemar"
 SIGN_FLIP = "sign-flip"  # random patterns of signs
 SIGN_FLIP_EXACT = "sign-flip-exact"  # all of them
+DECIMALS = 12  # 0.3 − 0.2 and 0.2 − 0.1 are a tie, and so are 0.3 and 0.1 + 0.2
+MOST_LISTED = 65_536  # so many patterns are always counted one by one
+MOST_FLIPS = 1_000_000
+MOST_EXACT = 50  # units of which the signed-rank test counts all patterns
+MOST_SUMS = 65_536  # different sums of ranks, for this
+_WORK = 400_000_000  # units × random patterns: some seconds
+_PATTERNS = 2_000  # patterns in a block
+_UNITS = 256  # units in a block
+_FINE = 20  # Holm's p must be able to reach a twentieth of alpha
 
 
 @dataclass(frozen=True)
@@ -61,10 +84,49 @@ class Paired:
     why: str | None = None
 
 
+@dataclass(frozen=True)
+class SignFlip:
+    """A two-sided p value. `patterns` of signs were counted: all there are (`exact`), or random."""
+
+    p: float
+    patterns: int
+    exact: bool
+
+
+@dataclass(frozen=True)
+class SignedRank:
+    """`plus` and `minus` are the sums of ranks of positive and negative differences.
+
+    `n` differences are not 0, `zeros` are. `units` is the number of items, or of clusters, that
+    change sign. `method` is "exact" or "normal"; `p` is two-sided, 1 where no difference is left.
+    """
+
+    plus: float
+    minus: float
+    n: int
+    zeros: int
+    units: int
+    method: str
+    p: float
+
+
+def differences(a: Floats, b: Floats) -> Floats:
+    """b − a to DECIMALS decimals, of arrays of one shape; NaN stays NaN.
+
+    All that tests, counts, names or sizes differences takes these, so that all agree on what a
+    difference is.
+    """
+    return _without_noise(b - a)
+
+
+def _without_noise(values: Floats) -> Floats:
+    return np.asarray(np.round(values, DECIMALS), np.float64)
+
+
 def paired(
     a: Floats,
     b: Floats,
-    clusters: NDArray[np.int64] | None = None,
+    clusters: Ints | None = None,
     *,
     resamples: int = 2_000,
     seed: int = 0,
@@ -78,49 +140,46 @@ def paired(
     sign patterns: there are more where p is to be adjusted for many `tests` at 1 − `level`.
     """
     d = differences(a, b)
+    metrics = range(d.shape[1])
     means = resampled_means(d, clusters, resamples=resamples, seed=seed)
-    binary = [_is_binary(a[:, i]) and _is_binary(b[:, i]) for i in range(a.shape[1])]
-    flipped = [i for i in range(a.shape[1]) if clusters is not None or not binary[i]]
+    binary = [_is_binary(a[:, i]) and _is_binary(b[:, i]) for i in metrics]
+    flipped = [i for i in metrics if clusters is not None or not binary[i]]
     units = len(d) if clusters is None else len(np.unique(clusters))
     flips = flips_for(tests, units, resamples=resamples, alpha=1 - level)
     tested = sign_flip(d[:, flipped], clusters, flips=flips, seed=seed)
-    found = dict(zip(flipped, tested, strict=True))
-    return [
-        _paired(a[:, i], b[:, i], d[:, i], _interval(means[i], level), binary[i], found.get(i))
-        for i in range(a.shape[1])
-    ]
-
-
-def _interval(means: Floats, level: float) -> tuple[Interval | None, str | None]:
-    """None where the items differ by one number: nothing tells how others would."""
-    return (None, ALIKE) if all_alike(means) else (percentiles(means, level), None)
-
-
-def _paired(
-    a: Floats,
-    b: Floats,
-    difference: Floats,
-    interval: tuple[Interval | None, str | None],
-    binary: bool,
-    flipped: SignFlip | None,
-) -> Paired:
-    both = ~np.isnan(difference)
-    n = int(both.sum())
-    if not n:
-        return Paired(0, None, None, None, None, None, None, 0, 0, 0, None)
-    higher, lower = int((difference > 0).sum()), int((difference < 0).sum())
-    table = McNemar(lower, higher, mcnemar(lower, higher)) if binary else None
-    p, test, patterns = None, None, None
-    if flipped is not None:
-        p, patterns = flipped.p, flipped.patterns
-        test = SIGN_FLIP_EXACT if flipped.exact else SIGN_FLIP
-    elif table is not None:
-        p, test = table.p, MCNEMAR
-    means = float(a[both].mean()), float(b[both].mean())
-    shift = float(difference[both].mean())
-    ci, why = interval
-    counts = (higher, lower, n - higher - lower)
-    return Paired(n, *means, shift, ci, p, test, *counts, table, patterns, why)
+    by_flips = dict(zip(flipped, tested, strict=True))
+    results = []
+    for i in metrics:
+        both = ~np.isnan(d[:, i])
+        n = int(both.sum())
+        if not n:
+            results.append(Paired(0, None, None, None, None, None, None, 0, 0, 0, None))
+            continue
+        higher, lower = int((d[:, i] > 0).sum()), int((d[:, i] < 0).sum())
+        table = McNemar(lower, higher, mcnemar(lower, higher)) if binary[i] else None
+        flip = by_flips.get(i)
+        p, test = (table.p, MCNEMAR) if table else (None, None)
+        if flip:
+            p, test = flip.p, SIGN_FLIP_EXACT if flip.exact else SIGN_FLIP
+        alike = all_alike(means[i])  # then nothing tells how other items would differ
+        results.append(
+            Paired(
+                n=n,
+                mean_a=float(a[both, i].mean()),
+                mean_b=float(b[both, i].mean()),
+                difference=float(d[both, i].mean()),
+                ci=None if alike else percentiles(means[i], level),
+                p=p,
+                test=test,
+                higher=higher,
+                lower=lower,
+                tied=n - higher - lower,
+                mcnemar=table,
+                patterns=flip.patterns if flip else None,
+                why=ALIKE if alike else None,
+            )
+        )
+    return results
 
 
 def _is_binary(values: Floats) -> bool:
@@ -130,32 +189,135 @@ def _is_binary(values: Floats) -> bool:
 def mcnemar(b: int, c: int) -> float:
     """Two-sided exact p value: 2 · P(X ≤ min(b, c)) for X ~ Binomial(b + c, 1/2), at most 1.
 
-    Beyond a thousand items the lower tail is its largest term times the series
-    1 + k/(n−k+1) + k(k−1)/((n−k+1)(n−k+2)) + …, with a relative error below 1e-7 for n of millions
-    (that of `lgamma`); a p value below 1e-308 is 0.
+    A p value below 1e-308 is 0. Raises ValueError for negative counts.
     """
+    from scipy.special import betainc
+
     if min(b, c) < 0:
         raise ValueError(f"counts are {b} and {c}; expected 0 or more")
-    if b == c:
-        return 1.0
-    n, k = b + c, min(b, c)
-    if n <= 1_000:
-        return min(1.0, float(sum(math.comb(n, i) for i in range(k + 1)) / 2 ** (n - 1)))
-    log_term = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2)
-    total = ratio = 1.0
-    while k > 0 and ratio > total * 1e-17:
-        ratio *= k / (n - k + 1)
-        total += ratio
-        k -= 1
-    return min(1.0, 2 * math.exp(log_term + math.log(total)))
+    return 1.0 if b == c else min(1.0, 2 * float(betainc(max(b, c), min(b, c) + 1, 0.5)))
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's (1979) adjusted p values, in the order given; None is no test and does not count."""
-    known = [i for i, p in enumerate(p_values) if p is not None]
+    """Holm's (1979) adjusted p values, in the order of the input; None is no test, not counted."""
+    known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     largest = 0.0
-    for place, i in enumerate(sorted(known, key=lambda i: p_values[i] or 0.0)):
-        largest = max(largest, min(1.0, (len(known) - place) * (p_values[i] or 0.0)))
+    for place, (p, i) in enumerate(known):
+        largest = max(largest, min(1.0, (len(known) - place) * p))
         adjusted[i] = largest
     return adjusted
+
+
+def flips_for(tests: int, units: int, *, resamples: int, alpha: float) -> int:
+    """How many random patterns let one of `tests` reach `alpha` after Holm's adjustment.
+
+    At least `resamples`. More than those are bounded: MOST_FLIPS, and fewer for many units.
+    """
+    wanted = math.ceil(_FINE * tests / alpha)
+    return max(resamples, min(wanted, MOST_FLIPS, _WORK // max(units, 1)))
+
+
+def sign_flip(
+    differences: Floats, clusters: Ints | None = None, *, flips: int = 2_000, seed: int = 0
+) -> list[SignFlip | None]:
+    """Test each column of `differences`, shape (items, metrics); NaN is left out.
+
+    p is the share of sign patterns whose sum lies as far from 0 as the observed sum; among random
+    ones the observed one is counted as well. All patterns are counted where they are at most
+    `flips` or MOST_LISTED. A column without any number has None.
+    """
+    if not differences.shape[1]:
+        return []
+    known = np.asarray((~np.isnan(differences)).any(axis=0))
+    sums = np.nan_to_num(differences, nan=0.0)
+    if clusters is not None:
+        _, codes = np.unique(clusters, return_inverse=True)
+        sums = np.stack([np.bincount(codes, weights=column) for column in sums.T], axis=1)
+        sums = _without_noise(sums)
+    changed = (sums != 0).sum(axis=0)
+    listed = np.asarray(changed <= math.log2(max(flips, MOST_LISTED)))
+    drawn = np.flatnonzero(known & ~listed)
+    random = dict(zip(drawn.tolist(), _flip_randomly(sums[:, drawn], flips, seed), strict=True))
+    return [
+        (random.get(i) or _flip_all(sums[:, i])) if known[i] else None for i in range(sums.shape[1])
+    ]
+
+
+def _flip_all(sums: Floats) -> SignFlip:
+    """All patterns of the units that differ; flipping the others changes nothing."""
+    positive = np.zeros(1)  # for each choice of units that keep their sign, their sum
+    for value in sums[sums != 0]:
+        positive = np.concatenate([positive, positive + value])
+    observed = positive[-1]
+    far = np.abs(2 * positive - observed) >= abs(observed) - _slack(sums)
+    return SignFlip(float(far.mean()), len(positive), True)
+
+
+def _flip_randomly(sums: Floats, flips: int, seed: int) -> list[SignFlip]:
+    """A block of units and of patterns at a time: memory does not grow with units × flips."""
+    if not sums.shape[1]:
+        return []
+    observed = sums.sum(axis=0)
+    least = (np.abs(observed) - _slack(sums))[:, None]
+    far = np.zeros(sums.shape[1], np.int64)
+    for part, start in enumerate(range(0, flips, _PATTERNS)):
+        width = min(_PATTERNS, flips - start)
+        total = np.zeros((sums.shape[1], width))
+        for number, low in enumerate(range(0, len(sums), _UNITS)):
+            block = sums[low : low + _UNITS]
+            size = len(block) * width
+            raw = np.random.SFC64([seed, number, part]).random_raw(-(-size // 64))
+            bits = np.unpackbits(raw.view(np.uint8), count=size)
+            total += block.T @ bits.reshape(len(block), width).astype(np.float64)
+        far += (np.abs(2 * total - observed[:, None]) >= least).sum(axis=1)
+    return [SignFlip((1 + int(count)) / (flips + 1), flips, False) for count in far]
+
+
+def _slack(sums: Floats) -> Floats:
+    """Sums of the same numbers in another order may differ in their last digits; they are ties."""
+    return np.asarray(1e-12 * np.abs(sums).sum(axis=0), np.float64)
+
+
+def signed_rank(differences: Floats, clusters: Ints | None = None) -> SignedRank:
+    """Wilcoxon's test of `differences` (n,), finite; `clusters` (n,) has equal numbers for one.
+
+    The null hypothesis is that the differences lie symmetrically about 0. That is more than a mean
+    of 0: a small p may come from skew as well.
+
+    Up to MOST_EXACT units every pattern of signs is counted, with ties too, where no more than
+    MOST_SUMS different sums can come out. Beyond that the sum is taken as normal, with the variance
+    of the observed ranks (so that ties are accounted for), without continuity correction.
+    """
+    rounded = _without_noise(differences)
+    known = rounded != 0
+    left = rounded[known]
+    ranks = average_ranks(np.abs(left))
+    sums = np.where(left > 0, ranks, -ranks)
+    plus, minus = float(ranks[left > 0].sum()), float(ranks[left < 0].sum())
+    if clusters is not None:
+        _, codes = np.unique(clusters[known], return_inverse=True)
+        sums = np.bincount(codes, weights=sums).astype(np.float64)
+    weights = np.rint(2 * np.abs(sums)).astype(np.int64)  # ranks are halves at the least
+    weights = weights[weights > 0]
+    observed, size = abs(round(2 * float(sums.sum()))), len(weights)
+    method, p = "exact", 1.0
+    if size > MOST_EXACT or min(2.0**size, float(weights.sum()) + 1) > MOST_SUMS:
+        z = observed / math.sqrt(float((weights.astype(np.float64) ** 2).sum()))
+        method, p = "normal", math.erfc(z / math.sqrt(2))
+    elif size:
+        p = _share_of_patterns(weights, observed)
+    return SignedRank(plus, minus, len(left), int((~known).sum()), len(sums), method, p)
+
+
+def _share_of_patterns(weights: Ints, observed: int) -> float:
+    """The share of sign patterns whose sum lies at least as far from 0 as `observed`.
+
+    Counts are whole numbers below 2**50, which floats hold exactly.
+    """
+    values, counts = np.zeros(1, np.int64), np.ones(1, np.float64)
+    for weight in weights:
+        both = np.concatenate([values - weight, values + weight])
+        values, place = np.unique(both, return_inverse=True)
+        counts = np.asarray(np.bincount(place, weights=np.tile(counts, 2)), np.float64)
+    return float(counts[np.abs(values) >= observed].sum() / counts.sum())

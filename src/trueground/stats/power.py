@@ -1,6 +1,6 @@
 """How small a difference a number of paired items can show, and how many items a difference needs.
 
-Plain planning formulas, for a two-sided test at `alpha` that shall find a true difference with
+Plain planning formulas, for a two-sided test at `alpha` that finds a true difference with
 probability `power`. Means: δ = (t₁₋α⸝₂ + t_power) · SE with SE = s · √(design effect / n), s the
 standard deviation of the differences (Cohen 1988, section 2.3; quantiles of Student's t with
 units − 1 degrees of freedom). McNemar: n = (z₁₋α⸝₂ √ψ + z_power √(ψ − δ²))² / δ², ψ the share of
@@ -13,17 +13,15 @@ All take what was observed (s, ψ, cluster sizes) as what the next items will be
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trueground.stats.quantiles import normal_quantile, t_quantile
+from trueground.stats.bootstrap import Floats, Ints
 
-Floats = NDArray[np.float64]
 VARIANCE, DISCORDANT = "variance", "discordant"
-_STEPS = 200
 _NOISE = 1e-12  # differences of scores vary by so much in their last digits alone
 
 
@@ -31,7 +29,7 @@ _NOISE = 1e-12  # differences of scores vary by so much in their last digits alo
 class Needed:
     """`items` to see `difference`; with clusters also `groups` of the size seen. None with `why`.
 
-    `observed` says that the difference is the one that was found.
+    `observed` says that the difference is the one in these items.
     """
 
     difference: float
@@ -46,7 +44,7 @@ class Planning:
     """What these items can show. `method` is "variance" or "discordant" (McNemar).
 
     `detectable` is the smallest true difference, either way, that `n` items find with the power
-    asked for; None with `why`. `sd` is the standard deviation of the differences, `discordant` the
+    wanted; None with `why`. `sd` is the standard deviation of the differences, `discordant` the
     share of items that differ (for 0/1 values), `design_effect` 1 without clusters.
     """
 
@@ -62,7 +60,7 @@ class Planning:
 
 def plan(
     differences: Floats,
-    clusters: NDArray[np.int64] | None = None,
+    clusters: Ints | None = None,
     *,
     discordant: bool = False,
     wanted: Sequence[float] = (0.02,),
@@ -72,7 +70,7 @@ def plan(
     """Plan from observed paired differences, shape (n,), finite.
 
     `discordant`: by the share of differences that are not 0, for McNemar's test of values 0 and 1
-    without clusters. `wanted` are differences above 0; the one found is added where it is not 0.
+    without clusters. `wanted` are differences above 0; the observed one is added where it is not 0.
     `clusters` (n,) holds equal numbers for items that belong together.
     """
     n = len(differences)
@@ -81,37 +79,29 @@ def plan(
     targets = [(d, False) for d in wanted] + [(mean, True)] * (mean > 1e-12)
     share = float((differences != 0).mean()) if n and discordant else None
     method = DISCORDANT if discordant else VARIANCE
-    reason = _unknown(differences, units, clusters)
-    if reason:
-        blank = tuple(Needed(d, None, None, seen, reason) for d, seen in targets)
+    if reason := _why_unknown(differences, units, clusters):
+        blank = tuple(Needed(d, None, None, observed, reason) for d, observed in targets)
         return Planning(method, n, None, share, None, None, blank, reason)
     sd, effect = float(differences.std(ddof=1)), design_effect(differences, clusters)
-    why = None
+    why, needed = None, []
     if share is not None:
-        found = detectable_discordant(n, share, alpha, power)
-        needed = [_discordant(d, seen, share, alpha, power) for d, seen in targets]
-        why = None if found else f"{n} items are too few for any difference of two shares"
+        smallest = detectable_discordant(n, share, alpha, power)
+        why = None if smallest else f"{n} items are too few for any difference of two shares"
+        for d, observed in targets:
+            items = items_discordant(d, share, alpha, power) if d <= 1 else None
+            too_much = "two shares differ by 1 at the most" if d > 1 else None
+            needed.append(Needed(d, items, None, observed, too_much))
     else:
-        found = detectable(n, units, sd, effect, alpha, power)
+        smallest = detectable(n, units, sd, effect, alpha, power)
         size = n / units
-        counts = [items_needed(d, size, sd, effect, alpha, power) for d, _ in targets]
-        needed = [
-            Needed(d, count, None if clusters is None else math.ceil(count / size), seen)
-            for (d, seen), count in zip(targets, counts, strict=True)
-        ]
-    return Planning(method, n, sd, share, effect, found, tuple(needed), why)
+        for d, observed in targets:
+            items = items_needed(d, size, sd, effect, alpha, power)
+            groups = None if clusters is None else math.ceil(items / size)
+            needed.append(Needed(d, items, groups, observed))
+    return Planning(method, n, sd, share, effect, smallest, tuple(needed), why)
 
 
-def _discordant(
-    difference: float, observed: bool, share: float, alpha: float, power: float
-) -> Needed:
-    if difference > 1:
-        return Needed(difference, None, None, observed, "two shares differ by 1 at the most")
-    items = items_discordant(difference, share, alpha, power)
-    return Needed(difference, items, None, observed)
-
-
-def _unknown(differences: Floats, units: int, clusters: NDArray[np.int64] | None) -> str | None:
+def _why_unknown(differences: Floats, units: int, clusters: Ints | None) -> str | None:
     """Why nothing can be planned from these differences."""
     if units < 2:
         return f"fewer than two {'items' if clusters is None else 'groups'}"
@@ -122,7 +112,7 @@ def _unknown(differences: Floats, units: int, clusters: NDArray[np.int64] | None
     return None
 
 
-def design_effect(differences: Floats, clusters: NDArray[np.int64] | None) -> float:
+def design_effect(differences: Floats, clusters: Ints | None) -> float:
     """Variance of the mean with clusters over that of as many independent items.
 
     From the sums of the clusters' deviations, times G / (G − 1) for G clusters. Below 1 where the
@@ -133,15 +123,15 @@ def design_effect(differences: Floats, clusters: NDArray[np.int64] | None) -> fl
     _, codes = np.unique(clusters, return_inverse=True)
     sums = np.bincount(codes, weights=differences - differences.mean())
     groups, n = len(sums), len(differences)
-    mine = float((sums**2).sum()) * groups / (groups - 1) / n**2
-    return mine / (float(differences.var(ddof=1)) / n)
+    clustered = float((sums**2).sum()) * groups / (groups - 1) / n**2
+    return clustered / (float(differences.var(ddof=1)) / n)
 
 
 def detectable(
     n: int, units: int, sd: float, effect: float, alpha: float = 0.05, power: float = 0.8
 ) -> float:
     """The smallest true mean difference that `n` items in `units` units find."""
-    return _quantiles(units - 1, alpha, power) * sd * math.sqrt(effect / n)
+    return _t_quantiles(units - 1, alpha, power) * sd * math.sqrt(effect / n)
 
 
 def items_needed(
@@ -154,11 +144,17 @@ def items_needed(
 ) -> int:
     """Items that find a true mean difference above 0; `per_unit` of them make a unit, 1 or more."""
 
-    def found(items: int) -> bool:
+    def enough(items: int) -> bool:
         units = max(items / per_unit, 2.0)
-        return _quantiles(units - 1, alpha, power) * sd * math.sqrt(effect / items) <= difference
+        return _t_quantiles(units - 1, alpha, power) * sd * math.sqrt(effect / items) <= difference
 
-    return _first(found, 2)
+    low = high = 2
+    while not enough(high):
+        low, high = high + 1, 2 * high
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+    return high
 
 
 def items_discordant(
@@ -168,7 +164,7 @@ def items_discordant(
 
     A difference above the share of items that differ takes all of them to differ one way.
     """
-    return math.ceil(_exact_items(difference, discordant, alpha, power))
+    return math.ceil(_items_discordant(difference, discordant, alpha, power))
 
 
 def detectable_discordant(
@@ -176,35 +172,23 @@ def detectable_discordant(
 ) -> float | None:
     """The smallest difference of two shares that McNemar's test of `n` items finds; None: none."""
     low, high = 0.0, 1.0
-    if _exact_items(high, discordant, alpha, power) > n:
+    if _items_discordant(high, discordant, alpha, power) > n:
         return None
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        if _exact_items(middle, discordant, alpha, power) > n:
+    while low < (middle := (low + high) / 2) < high:
+        if _items_discordant(middle, discordant, alpha, power) > n:
             low = middle
         else:
             high = middle
     return high
 
 
-def _exact_items(difference: float, discordant: float, alpha: float, power: float) -> float:
+def _items_discordant(difference: float, discordant: float, alpha: float, power: float) -> float:
     share = max(discordant, difference)
-    z, z_power = normal_quantile(1 - alpha / 2), normal_quantile(power)
+    z, z_power = NormalDist().inv_cdf(1 - alpha / 2), NormalDist().inv_cdf(power)
     return ((z * math.sqrt(share) + z_power * math.sqrt(share - difference**2)) / difference) ** 2
 
 
-def _first(enough: Callable[[int], bool], low: int) -> int:
-    """The least number from `low` on that is enough; more is enough too."""
-    high = low
-    while not enough(high):
-        low, high = high + 1, 2 * high
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
-    return high
+def _t_quantiles(df: float, alpha: float, power: float) -> float:
+    from scipy.special import stdtrit
 
-
-def _quantiles(df: float, alpha: float, power: float) -> float:
-    return t_quantile(df, 1 - alpha / 2) + t_quantile(df, power)
+    return float(stdtrit(df, 1 - alpha / 2) + stdtrit(df, power))

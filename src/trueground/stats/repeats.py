@@ -16,21 +16,67 @@ from its normal limit.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.stats.bootstrap import Floats, Interval, percentiles, resampled_means
-from trueground.stats.per_question import PerQuestion
+from trueground.stats.bootstrap import (
+    Floats,
+    Interval,
+    Ints,
+    Mask,
+    NumberTable,
+    percentiles,
+    resampled_means,
+)
 
+VERDICT_AT = 0.5  # a value above it is a yes
+_ROWS = 65_536
 _SECOND_STAGE = 2  # beside the seed, so that these draws are not those of the first stage
 
 
 @dataclass(frozen=True)
-class Errors:
+class PerQuestion:
+    """The answers to each question summed up, arrays of shape (questions, metrics).
+
+    `scored` counts the answers with a value, `asked` (questions,) all answers. `means` is NaN
+    without a value, `variances` (of a sample) below two. `above` counts values above 0.5. `low` and
+    `high` (metrics,) are the ends of all values, `whole` (metrics,) tells whether all are 0 or 1.
+    """
+
+    asked: Ints
+    scored: Ints
+    means: Floats
+    variances: Floats
+    above: Ints
+    low: Floats
+    high: Floats
+    whole: Mask
+
+    @property
+    def flips(self) -> Floats:
+        """1 where answers lie on both sides of 0.5, 0 where not, NaN below two values."""
+        both = (self.above > 0) & (self.above < self.scored)
+        return np.where(self.scored > 1, both.astype(np.float64), np.nan)
+
+    @property
+    def differ(self) -> Floats:
+        """The share of pairs of answers that lie on two sides of 0.5; NaN below two values."""
+        pairs = self.scored * (self.scored - 1) / 2
+        apart = (self.above * (self.scored - self.above)).astype(np.float64)
+        return np.divide(apart, pairs, out=np.full_like(apart, np.nan), where=pairs > 0)
+
+    @property
+    def has_verdicts(self) -> Mask:
+        """The metrics (metrics,) whose values all lie in 0 to 1: 0.5 means something there."""
+        return (self.low >= 0) & (self.high <= 1)
+
+
+@dataclass(frozen=True)
+class StandardErrors:
     """Standard errors of the mean: as asked (`now`), with one answer to each question (`one`), with
     endlessly many (`endless`), and the model's part of it alone (`noise`)."""
 
@@ -41,7 +87,7 @@ class Errors:
 
 
 @dataclass(frozen=True)
-class Spread:
+class AnswerSpread:
     """Standard deviations over the answers to one question, over the questions with several."""
 
     mean: float
@@ -86,21 +132,66 @@ class Noise:
     ci_noise: Interval | None
     between: float | None
     within: float | None
-    errors: Errors | None
+    errors: StandardErrors | None
     share: float | None
-    sd: Spread | None
+    sd: AnswerSpread | None
     flips: Flips | None
+
+
+def per_question(
+    values: NumberTable, questions: Ints, count: int, columns: Sequence[int]
+) -> PerQuestion:
+    """Gather the answers to each question.
+
+    `values` has shape (items, metrics), NaN where an item is not scored; `questions` (items,) holds
+    the number of each item's question, below `count`; `columns` are the metrics to read. Reads the
+    values twice, in blocks: a sum of squares alone would lose digits.
+    """
+    columns = list(columns)
+    shape = (count, len(columns))
+    scored, above = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    sums, squares = np.zeros(shape), np.zeros(shape)
+    low, high = np.full(len(columns), np.inf), np.full(len(columns), -np.inf)
+    whole = np.ones(len(columns), np.bool_)
+    for codes, block in _blocks(values, questions, columns):
+        known = ~np.isnan(block)
+        scored += _sums(codes, known, count).astype(np.int64)
+        above += _sums(codes, block > VERDICT_AT, count).astype(np.int64)
+        sums += _sums(codes, np.where(known, block, 0.0), count)
+        low = np.fmin(low, np.fmin.reduce(block, axis=0, initial=np.inf))
+        high = np.fmax(high, np.fmax.reduce(block, axis=0, initial=-np.inf))
+        whole &= ((block == 0) | (block == 1) | ~known).all(axis=0)
+    means = np.divide(sums, scored, out=np.full(shape, np.nan), where=scored > 0)
+    for codes, block in _blocks(values, questions, columns):
+        squares += _sums(codes, np.nan_to_num((block - means[codes]) ** 2), count)
+    variances = np.divide(squares, scored - 1, out=np.full(shape, np.nan), where=scored > 1)
+    asked = np.bincount(questions, minlength=count)
+    return PerQuestion(asked, scored, means, variances, above, low, high, whole)
+
+
+def _blocks(
+    values: NumberTable, questions: Ints, columns: list[int]
+) -> Iterator[tuple[Ints, Floats]]:
+    for start in range(0, len(values), _ROWS):
+        part = slice(start, start + _ROWS)
+        yield questions[part], np.asarray(values[part])[:, columns]
+
+
+def _sums(codes: Ints, block: NDArray[np.generic], count: int) -> Floats:
+    """Sums of each column over the rows of each question, shape (questions, metrics)."""
+    columns = [np.bincount(codes, weights=column, minlength=count) for column in block.T]
+    return np.stack(columns, axis=1) if columns else np.zeros((count, 0))
 
 
 def noise(
     answers: PerQuestion,
-    clusters: NDArray[np.int64] | None = None,
+    clusters: Ints | None = None,
     *,
     resamples: int = 2_000,
     seed: int = 0,
     level: float = 0.95,
 ) -> list[Noise]:
-    """Everything told of repeated answers, one for each metric.
+    """The noise of repeated answers, for each metric.
 
     `clusters` (questions,) holds equal numbers for questions that are resampled together.
     """
@@ -112,71 +203,69 @@ def noise(
     draws = resampled_means(table, clusters, resamples=resamples, seed=seed)
     both, added, flipped, differ = draws.reshape(4, metrics, resamples)
     normal = np.random.Generator(np.random.SFC64([seed, _SECOND_STAGE, 0])).normal(size=resamples)
-    found = []
+    results = []
     for i in range(metrics):
         scored = int((answers.scored[:, i] > 0).sum())
         one = both[i] + np.sqrt(added[i] / max(scored, 1)) * normal
         one = np.clip(one, answers.low[i], answers.high[i])  # where every drawn mean lies
         intervals = [percentiles(drawn, level) for drawn in (both[i], one, flipped[i], differ[i])]
-        found.append(_noise(answers, i, clusters, intervals, level))
-    return found
+        results.append(_noise(answers, i, clusters, intervals, level))
+    return results
 
 
 def _noise(
     answers: PerQuestion,
     i: int,
-    clusters: NDArray[np.int64] | None,
+    clusters: Ints | None,
     intervals: Sequence[Interval | None],
     level: float,
 ) -> Noise:
-    scored, means = answers.scored[:, i], answers.means[:, i]
+    scored, means, variances = answers.scored[:, i], answers.means[:, i], answers.variances[:, i]
     known, several = scored > 0, scored > 1
     counts = (int(known.sum()), int(several.sum()), int((known & (scored < answers.asked)).sum()))
     if not counts[0]:
         return Noise(*counts, *(None,) * 10)
     mean = float(means[known].mean())
     both, one, flipped, differ = intervals
-    within = _within(scored[several], answers.variances[several, i])
-    if within is None:
+    if not counts[1]:
         return Noise(*counts, mean, both, *(None,) * 8)
+    freedom = scored[several] - 1
+    within = float((freedom * variances[several]).sum() / freedom.sum())  # pooled over questions
     errors = _errors(scored, means, known, within, clusters)
-    between = None
+    between = ci_noise = share = None
     if counts[0] > 1:
         raw = float(means[known].var(ddof=1)) - within * float((1 / scored[known]).mean())
         between = max(0.0, raw)
-    again = NormalDist().inv_cdf((1 + level) / 2) * errors.noise if errors else None
-    share = min(1.0, (errors.noise / errors.now) ** 2) if errors and errors.now > 0 else None
-    sds = np.sqrt(answers.variances[several, i])
+    if errors:
+        half = NormalDist().inv_cdf((1 + level) / 2) * errors.noise
+        ci_noise = (
+            max(mean - half, float(answers.low[i])),
+            min(mean + half, float(answers.high[i])),
+        )
+        share = min(1.0, (errors.noise / errors.now) ** 2) if errors.now > 0 else None
+    sds = np.sqrt(variances[several])
     return Noise(
         *counts,
-        mean,
-        both,
-        one,
-        None
-        if again is None
-        else (max(mean - again, float(answers.low[i])), min(mean + again, float(answers.high[i]))),
-        between,
-        within,
-        errors,
-        share,
-        Spread(float(sds.mean()), float(np.median(sds)), float(sds.max())),
-        _flips(answers, i, flipped, differ) if answers.has_verdicts[i] else None,
+        mean=mean,
+        ci=both,
+        ci_one=one,
+        ci_noise=ci_noise,
+        between=between,
+        within=within,
+        errors=errors,
+        share=share,
+        sd=AnswerSpread(float(sds.mean()), float(np.median(sds)), float(sds.max())),
+        flips=_flips(answers, i, flipped, differ) if answers.has_verdicts[i] else None,
     )
 
 
-def _within(scored: NDArray[np.int64], variances: Floats) -> float | None:
-    """The variance within questions, pooled over those with several answers."""
-    freedom = scored - 1
-    return float((freedom * variances).sum() / freedom.sum()) if len(scored) else None
-
-
 def _errors(
-    scored: NDArray[np.int64],
+    scored: Ints,
     means: Floats,
-    known: NDArray[np.bool_],
+    known: Mask,
     within: float,
-    clusters: NDArray[np.int64] | None,
-) -> Errors | None:
+    clusters: Ints | None,
+) -> StandardErrors | None:
     """None below two questions (clusters). The variance of a mean of clusters is that of their sums
     of deviations (Cameron & Miller 2015, section II.A); without clusters it is s² / Q."""
     count = int(known.sum())
@@ -188,16 +277,16 @@ def _errors(
     now = float((off**2).sum()) / count**2 * len(off) / (len(off) - 1)
     own = within * float((1 / scored[known]).sum()) / count**2
     endless = max(0.0, now - own)
-    return Errors(*map(math.sqrt, (now, endless + within / count, endless, own)))
+    return StandardErrors(*map(math.sqrt, (now, endless + within / count, endless, own)))
 
 
 def _flips(
     answers: PerQuestion, i: int, ci: Interval | None, differ_ci: Interval | None
 ) -> Flips | None:
     flips, differ = answers.flips[:, i], answers.differ[:, i]
-    told = ~np.isnan(flips)
-    if not told.any():
+    known = ~np.isnan(flips)
+    if not known.any():
         return None
-    flipped, questions = int(flips[told].sum()), int(told.sum())
-    share = float(differ[told].mean())
+    flipped, questions = int(flips[known].sum()), int(known.sum())
+    share = float(differ[known].mean())
     return Flips(flipped, questions, flipped / questions, ci, share, differ_ci)

@@ -1,20 +1,25 @@
-"""Scores against 0/1 labels: AUROC, every threshold there is, and the best one.
+"""Scores against 0/1 labels: AUROC, every threshold there is, the best, and how far to trust it.
 
 A score counts as positive where it is strictly greater than the threshold. Between two neighbouring
-scores all thresholds are alike, so n distinct scores allow n + 1 different cuts.
+scores all thresholds are alike, so n distinct scores allow n + 1 different cuts. What is chosen or
+fitted on all parts of the items but one can be judged by that part: see `held_out`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError, unknown_name
+from trueground.stats.bootstrap import Floats, Ints, Mask
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+Choose = Callable[[Floats, Mask], float]
+Fit = Callable[[Floats, Mask], Callable[[Floats], Floats]]
+T = TypeVar("T")
 
 # What a threshold may be chosen for. Between a 0/1 verdict and a 0/1 label Pearson's correlation,
 # the point-biserial one and Matthews' coefficient are one number.
@@ -34,7 +39,7 @@ _ALIKE = 1e-12
 
 
 @dataclass(frozen=True)
-class Curve:
+class ThresholdCurve:
     """Every cut through the scores, from "all are positive" to "none is".
 
     `thresholds`, `true_positive` and `false_positive` have the shape (distinct scores + 1,).
@@ -50,6 +55,27 @@ class Curve:
     def measures(self) -> dict[str, Floats]:
         """Each of MEASURES at each cut; see `measures`."""
         return measures(self.true_positive, self.false_positive, self.positives, self.negatives)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Each part of the items judged by the threshold that is best on the others.
+
+    `thresholds` has one number for each part, `applied` (n,) one for each item; without them
+    `reason` says why.
+    """
+
+    thresholds: tuple[float, ...] = ()
+    applied: Floats | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Probabilities (n,) of items that the curve was not fitted on; without them a `reason`."""
+
+    probabilities: Floats | None = None
+    reason: str | None = None
 
 
 def check_labelled(scores: Floats, labels: Mask) -> None:
@@ -85,7 +111,7 @@ def _counts_at(place: NDArray[np.intp], labels: Mask) -> tuple[Floats, Floats]:
     return both[size:], both[:size]
 
 
-def curve(scores: Floats, labels: Mask) -> Curve:
+def curve(scores: Floats, labels: Mask) -> ThresholdCurve:
     """All cuts; thresholds lie midway between neighbouring scores.
 
     The first threshold lies below all scores by half the mean gap (they are all positive), the
@@ -97,7 +123,7 @@ def curve(scores: Floats, labels: Mask) -> Curve:
     gap = (distinct[-1] - distinct[0]) / (len(distinct) - 1) if len(distinct) > 1 else 1.0
     first = min(distinct[0] - gap / 2, np.nextafter(distinct[0], -np.inf))
     between = midway(distinct[:-1], distinct[1:])
-    return Curve(
+    return ThresholdCurve(
         np.concatenate(([first], between, distinct[-1:])),
         positive.sum() - np.concatenate(([0.0], np.cumsum(positive))),
         negative.sum() - np.concatenate(([0.0], np.cumsum(negative))),
@@ -146,8 +172,8 @@ def measures_at(scores: Floats, labels: Mask, threshold: float | Floats) -> dict
     """
     above = scores > threshold
     tp, fp = float((above & labels).sum()), float((above & ~labels).sum())
-    found = measures(np.array(tp), np.array(fp), float(labels.sum()), float((~labels).sum()))
-    return {name: None if np.isnan(value) else float(value) for name, value in found.items()}
+    values = measures(np.array(tp), np.array(fp), float(labels.sum()), float((~labels).sum()))
+    return {name: None if np.isnan(value) else float(value) for name, value in values.items()}
 
 
 def best_threshold(scores: Floats, labels: Mask, objective: str = "balanced_accuracy") -> float:
@@ -190,18 +216,69 @@ def threshold_for_precision(scores: Floats, labels: Mask, wanted: float) -> floa
         raise UsageError(f"precision={wanted:g}; expected a number above 0, and at most 1")
     cuts = curve(scores, labels)
     _check_different(cuts.scores, len(scores))
-    found = cuts.measures()
-    reached = found["precision"][:-1] >= wanted - _ALIKE  # the last cut has nothing above it
+    values = cuts.measures()
+    reached = values["precision"][:-1] >= wanted - _ALIKE  # the last cut has nothing above it
     if reached.any():
         return float(cuts.thresholds[int(np.argmax(reached))])
-    best = int(np.nanargmax(found["precision"]))
+    best = int(np.nanargmax(values["precision"]))
     above = int(cuts.true_positive[best] + cuts.false_positive[best])
     raise InputError(
         f"no threshold reaches a precision of {wanted:g}: the best is "
-        f"{_down(found['precision'][best])}, at {cuts.thresholds[best]:.4g}, where "
-        f"{above:,} of {len(scores):,} scores lie above it (recall {found['recall'][best]:.3f}); "
+        f"{_round_down(values['precision'][best])}, at {cuts.thresholds[best]:.4g}, where "
+        f"{above:,} of {len(scores):,} scores lie above it (recall {values['recall'][best]:.3f}); "
         "ask for less, or take another judge"
     )
+
+
+def folds(n: int, clusters: Ints | None = None, *, parts: int = 5, seed: int = 0) -> Ints:
+    """A part for each item, shape (n,): clusters stay whole, shuffled by the seed, dealt in turn.
+
+    With fewer clusters than parts each cluster is a part.
+    """
+    _, units = np.unique(np.arange(n) if clusters is None else clusters, return_inverse=True)
+    size = int(units.max()) + 1 if n else 0
+    order = np.random.Generator(np.random.SFC64(seed)).permutation(size)
+    return np.asarray(order[units] % parts, np.int64)
+
+
+def held_out(scores: Floats, labels: Mask, parts: Ints, choose: Choose = best_threshold) -> HeldOut:
+    """Choose a threshold on all parts but one, for each part; `parts` (n,) counts from 0.
+
+    All arrays of shape (n,). Where the items outside a part allow no choice, there is a reason.
+    """
+    chosen, reason = _without_each(scores, labels, parts, choose, "choose")
+    return HeldOut(reason=reason) if reason else HeldOut(tuple(chosen), np.array(chosen)[parts])
+
+
+def predicted(scores: Floats, labels: Mask, parts: Ints, fit: Fit) -> Predicted:
+    """Fit a curve on all parts but one, and read the part's probabilities from it, for each part.
+
+    All arrays of shape (n,). Where the items outside a part allow no curve, there is a reason.
+    """
+    curves, reason = _without_each(scores, labels, parts, fit, "fit")
+    if reason:
+        return Predicted(reason=reason)
+    probabilities = np.empty(len(scores))
+    for part, curve in enumerate(curves):
+        probabilities[parts == part] = curve(scores[parts == part])
+    return Predicted(probabilities)
+
+
+def _without_each(
+    scores: Floats, labels: Mask, parts: Ints, choose: Callable[[Floats, Mask], T], verb: str
+) -> tuple[list[T], str | None]:
+    """What is chosen without each part, or a reason why it cannot be."""
+    number = int(parts.max(initial=-1)) + 1
+    if number < 2:
+        return [], f"there is one part only, so nothing is left to {verb} on"
+    chosen = []
+    for part in range(number):
+        others = parts != part
+        try:
+            chosen.append(choose(scores[others], labels[others]))
+        except InputError as error:
+            return [], f"without part {part + 1} of {number}: {error}"
+    return chosen, None
 
 
 def _check_different(distinct: Floats, n: int) -> None:
@@ -210,8 +287,8 @@ def _check_different(distinct: Floats, n: int) -> None:
         raise InputError(f"all {n} scores are {distinct[0]:g}: no threshold tells anything apart")
 
 
-def _down(value: float) -> str:
-    """Four digits, never more than the value: what is told as reachable can be reached."""
+def _round_down(value: float) -> str:
+    """Four digits, never more than the value: what is called reachable can be reached."""
     return f"{np.floor(value * 1e4 + 1e-9) / 1e4:.4f}"
 
 

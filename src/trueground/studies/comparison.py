@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from trueground.stats.effects import Effects
-from trueground.stats.paired import Paired
+from trueground.stats.paired import Paired, SignedRank
 from trueground.stats.power import Planning
-from trueground.stats.signed_rank import SignedRank
 from trueground.studies.pairing import Mismatch
 
 

@@ -13,9 +13,8 @@ from trueground.evaluate.run_level import macro_key
 from trueground.metrics.column import CODES, STATUSES
 from trueground.metrics.registry import higher_is_better
 from trueground.reports.item_links import item_links
-from trueground.stats.differences import differences
-from trueground.stats.drawn import ALIKE
-from trueground.stats.paired import Paired, paired
+from trueground.stats.bootstrap import ALIKE
+from trueground.stats.paired import Paired, differences, paired
 from trueground.studies.comparison import Change, MetricComparison, PairComparison, Sizes
 from trueground.studies.finished import FinishedRun
 from trueground.studies.pair_notes import Named, check_alike

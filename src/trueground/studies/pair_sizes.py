@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.stats.bootstrap import Floats
-from trueground.stats.differences import differences
 from trueground.stats.effects import effects_of
-from trueground.stats.paired import MCNEMAR, Paired
+from trueground.stats.paired import MCNEMAR, Paired, differences, signed_rank
 from trueground.stats.power import plan
-from trueground.stats.signed_rank import signed_rank
 from trueground.studies.comparison import Sizes
 
 

@@ -19,7 +19,7 @@ from trueground.reports.leaderboard.prompt_names import prompt_names
 from trueground.runs.directory import read_manifest
 from trueground.stats.bootstrap import Floats, intervals
 from trueground.stats.paired import Paired, holm, paired
-from trueground.stats.per_question import VERDICT_AT
+from trueground.stats.repeats import VERDICT_AT
 from trueground.studies.finished import FinishedRun, open_run
 from trueground.studies.scores import ByQuestion, read_by_question
 

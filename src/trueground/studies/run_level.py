@@ -19,8 +19,7 @@ from trueground.evaluate.run_level import TOTAL_NAMES, RunLevel, macro_key
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import parse_spec
 from trueground.plugins import split_key
-from trueground.stats.bootstrap import Floats, Interval, percentiles, resampled_means
-from trueground.stats.drawn import all_alike
+from trueground.stats.bootstrap import Floats, Interval, all_alike, percentiles, resampled_means
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from trueground.metrics.column import CODES
 from trueground.metrics.registry import parse_spec
 from trueground.plugins import split_key
 from trueground.runs.directory import ITEMS
-from trueground.stats.per_question import PerQuestion, per_question
+from trueground.stats.repeats import PerQuestion, per_question
 from trueground.studies.finished import (
     NO_HASH,
     FinishedRun,

@@ -12,7 +12,7 @@ from trueground.reports.leaderboard.board import (
     Entrant,
     cell,
 )
-from trueground.stats.ranks import rank_differences
+from trueground.stats.correlation import rank_differences
 
 # Options of the original task that say which context was shown, not how the model was asked.
 _CONTEXT_OPTIONS = {"of", "documents", "closed-book", "task-instruction", "original"}

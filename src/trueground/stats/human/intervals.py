@@ -12,7 +12,7 @@ from trueground.stats.human.calibration import ends
 from trueground.stats.human.column import Column, Kind
 from trueground.stats.human.reasons import LEAST, SAME, why_no_interval, why_undefined
 from trueground.stats.human.types import Chance, Estimate, Floats
-from trueground.stats.share import clopper_pearson
+from trueground.stats.proportions import clopper_pearson
 
 Interval = tuple[float, float]
 

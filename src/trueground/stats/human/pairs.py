@@ -17,7 +17,7 @@ from trueground.stats.human.reasons import LEAST, SAME
 from trueground.stats.human.resampling import resampled
 from trueground.stats.human.scratch import Scratch, Weights
 from trueground.stats.human.types import Estimate, Floats, Mask
-from trueground.stats.share import clopper_pearson
+from trueground.stats.proportions import clopper_pearson
 
 PREFERENCES = ("sign_agreement", "accuracy", "spearman", "kendall")
 

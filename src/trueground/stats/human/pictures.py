@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueground.stats import logistic
+from trueground.stats import calibration
 from trueground.stats.human.column import Column
 from trueground.stats.human.types import Bin, Histogram
 
@@ -30,7 +30,7 @@ def reliability(column: Column) -> list[Bin] | None:
             share_positive=float(one["share_positive"]),
             n=int(one["n"]),
         )
-        for one in logistic.reliability(column.scores, column.positive)
+        for one in calibration.reliability(column.scores, column.positive)
     ]
 
 

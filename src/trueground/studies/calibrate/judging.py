@@ -17,7 +17,7 @@ from trueground.errors import InputError, UsageError
 from trueground.evaluate.checks import decompose
 from trueground.judges import Judge, ask, get_judge
 from trueground.plugins import parse_part
-from trueground.stats.thresholds import Floats, Mask
+from trueground.stats.bootstrap import Floats, Mask
 from trueground.studies.labelled import LabelledSets
 from trueground.types import Claim, Failure, JudgeRequest, Record, Status, Verdict
 

@@ -14,21 +14,25 @@ from numpy.typing import NDArray
 from trueground._version import __version__
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.judges.calibrated import FORMAT, METHODS, basis_of
-from trueground.stats import isotonic, logistic
-from trueground.stats.held_out import Choose, HeldOut, Predicted, folds, held_out, predicted
+from trueground.stats import calibration
+from trueground.stats.bootstrap import Floats, Mask
 from trueground.stats.human import Measured, measure_all
-from trueground.stats.share import lower_bound
+from trueground.stats.proportions import lower_bound
 from trueground.stats.thresholds import (
     MEASURES,
     OBJECTIVES,
-    Floats,
-    Mask,
+    Choose,
+    HeldOut,
+    Predicted,
     auroc,
     best_threshold,
     check_labelled,
     curve,
+    folds,
+    held_out,
     measure_of,
     measures_at,
+    predicted,
     threshold_for_precision,
 )
 from trueground.studies.calibrate.judging import JudgedRecords
@@ -104,12 +108,12 @@ class FittedCurve:
 def fit_curve(method: str, scores: Floats, labels: Mask) -> FittedCurve:
     """The curve of one of METHODS. InputError: labels of one kind."""
     if method == "isotonic":
-        knots = isotonic.fit(scores, labels)
+        knots = calibration.fit_isotonic(scores, labels)
         fields = {"slope": None, "intercept": None, "knots": knots.tolist()}
-        return FittedCurve(partial(isotonic.probabilities, knots=knots), fields)
-    slope, intercept = logistic.fit(scores, labels)
+        return FittedCurve(partial(calibration.isotonic_probabilities, knots=knots), fields)
+    slope, intercept = calibration.fit_logistic(scores, labels)
     return FittedCurve(
-        partial(logistic.probabilities, slope=slope, intercept=intercept),
+        partial(calibration.logistic_probabilities, slope=slope, intercept=intercept),
         {"slope": slope, "intercept": intercept, "knots": None},
     )
 
@@ -299,17 +303,17 @@ def _curve_entries(
         if probabilities is None:
             return {"calibration_error": None, "brier": None}
         return {
-            "calibration_error": logistic.calibration_error(probabilities, j.labels),
-            "brier": logistic.brier(probabilities, j.labels),
+            "calibration_error": calibration.calibration_error(probabilities, j.labels),
+            "brier": calibration.brier(probabilities, j.labels),
         }
 
     def bins(probabilities: Floats | None) -> list[dict[str, float | int]] | None:
-        return None if probabilities is None else logistic.reliability(probabilities, j.labels)
+        return None if probabilities is None else calibration.reliability(probabilities, j.labels)
 
     return {
         "calibration_error": {
             "before": errors(own)["calibration_error"],
-            "after": logistic.calibration_error(fitted.read(j.scores), j.labels),
+            "after": calibration.calibration_error(fitted.read(j.scores), j.labels),
             "cross_validated": errors(mine)["calibration_error"],
         },
         "methods": {
@@ -392,7 +396,7 @@ def _file_entries(
                 "reason": others.reason,
                 "calibration_error": None
                 if probabilities is None
-                else logistic.calibration_error(probabilities[mine], labels),
+                else calibration.calibration_error(probabilities[mine], labels),
             }
         entries.append(entry)
     return entries

@@ -1,0 +1,288 @@
+"""Agreement of raters: raw, and beyond chance by Cohen, Fleiss and Krippendorff.
+
+Labels are an array of shape (items, annotators); NaN is a label that is missing. Every statistic
+takes the weights of the items, so that a bootstrap need not build its samples. What is undefined is
+None, never 0 or 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Literal, NamedTuple, Protocol, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.errors import UsageError
+from trueground.stats.bootstrap import Floats, Interval, Ints, percentiles
+
+Weighting = Literal["none", "linear", "quadratic"]
+Measure = Literal["nominal", "ordinal", "interval"]
+
+
+class Statistic(Protocol):
+    """A statistic that can have an interval; `functools.partial` sets further arguments."""
+
+    def __call__(self, labels: Floats, *, weights: Floats | None = None) -> float | None:
+        """The statistic of labels (items, annotators), each item counted `weights` times."""
+        ...
+
+
+class TwoJudges(TypedDict):
+    """`n` things judged by both, the share judged alike, Cohen's kappa and its 95% interval.
+
+    What is undefined is None: all of it without a pair, kappa where both always give one verdict.
+    """
+
+    n: int
+    agree: float | None
+    kappa: float | None
+    kappa_ci: Interval | None
+
+
+class _RatedItems(NamedTuple):
+    """The items with two labels or more.
+
+    Each item has its number of labels `m`, its share of agreeing pairs and its weight. The label
+    `values[code]` was given `n` times to the item `row`.
+    """
+
+    m: Floats
+    agreeing: Floats
+    weights: Floats
+    total: float
+    row: Ints
+    code: Ints
+    n: Floats
+    values: Floats
+
+
+def cohen_kappa(table: NDArray[np.integer]) -> float | None:
+    """Cohen's kappa (1960) of a square table of counts, shape (k, k).
+
+    None without counts, and where both raters use one and the same category only: chance alone
+    would agree always.
+    """
+    n = int(table.sum())
+    if not n:
+        return None
+    observed = float(np.trace(table)) / n
+    expected = float(table.sum(axis=1) @ table.sum(axis=0)) / n**2
+    return None if expected == 1.0 else (observed - expected) / (1.0 - expected)
+
+
+def cohen(
+    labels: Floats, weighting: Weighting = "none", *, weights: Floats | None = None
+) -> float | None:
+    """Cohen's kappa of two annotators, shape (items, 2), over the items that both have labelled.
+
+    `weighting` (Cohen 1968) counts a disagreement as one ("none"), by the difference of the labels
+    ("linear") or by its square ("quadratic"); the labels themselves are the scale, so that a grade
+    that nobody gave still takes its place. None without such items, and where both gave one and
+    the same label throughout. Raises UsageError.
+    """
+    array = _as_array(labels)
+    if array.shape[1] != 2:
+        raise UsageError(f"Cohen's kappa is of two annotators; found {array.shape[1]} columns")
+    both = ~np.isnan(array).any(axis=1)
+    w = (np.ones(len(array)) if weights is None else weights)[both]
+    total = float(w.sum())
+    if not total:
+        return None
+    values, codes = np.unique(array[both], return_inverse=True)
+    a, b = codes.reshape(-1, 2).T
+    first, second = (np.bincount(c, w, len(values)) / total for c in (a, b))
+    if np.count_nonzero(first + second) < 2:
+        return None
+    if weighting == "none":
+        apart, expected = (a != b).astype(np.float64), 1.0 - float(first @ second)
+    elif weighting == "linear":
+        apart, expected = np.abs(values[a] - values[b]), _mean_distance(values, first, second)
+    elif weighting == "quadratic":
+        apart, expected = (values[a] - values[b]) ** 2, _mean_square(values, first, second)
+    else:
+        raise UsageError(f"weighting {weighting!r}: expected none, linear or quadratic")
+    return float(1.0 - w @ apart / total / expected)
+
+
+def _mean_distance(values: Floats, first: Floats, second: Floats) -> float:
+    """The mean distance of two independent draws: E|X - Y|, from their distribution functions."""
+    a, b = np.cumsum(first)[:-1], np.cumsum(second)[:-1]
+    return float(np.diff(values) @ (a * (1.0 - b) + b * (1.0 - a)))
+
+
+def _mean_square(values: Floats, first: Floats, second: Floats) -> float:
+    """The mean squared distance of two independent draws: both variances, and the means' own."""
+    one, other = float(first @ values), float(second @ values)
+    spread = first @ (values - one) ** 2 + second @ (values - other) ** 2
+    return float(spread) + (one - other) ** 2
+
+
+def raw_agreement(labels: Floats, *, weights: Floats | None = None) -> float | None:
+    """The share of pairs of labels that are equal: the mean over items with two labels or more."""
+    rated = _rated_items(labels, weights)
+    if not rated.total:
+        return None
+    return float(rated.weights @ rated.agreeing / rated.total)
+
+
+def fleiss_kappa(labels: Floats, *, weights: Floats | None = None) -> float | None:
+    """Fleiss' kappa (1971), for any number of labels an item.
+
+    Items with fewer than two labels are left out. Each of the others counts alike: its share of
+    agreeing pairs, and its shares of the categories, whose means are those expected by chance
+    (Gwet's form for incomplete ratings, 2014; Fleiss' own where all items have as many labels).
+    None without pairs, and where one category only was used.
+    """
+    rated = _rated_items(labels, weights)
+    shares = np.bincount(rated.code, rated.weights[rated.row] * rated.n / rated.m[rated.row])
+    if np.count_nonzero(shares) < 2:
+        return None
+    expected = float(np.sum((shares / rated.total) ** 2))
+    observed = float(rated.weights @ rated.agreeing / rated.total)
+    return (observed - expected) / (1.0 - expected)
+
+
+def krippendorff_alpha(
+    labels: Floats, measure: Measure = "nominal", *, weights: Floats | None = None
+) -> float | None:
+    """Krippendorff's alpha (Krippendorff 2011, "Computing Krippendorff's alpha-reliability").
+
+    `measure` says how far two labels are apart: "nominal" equal or not; "ordinal" by the number of
+    labels between them; "interval" by their squared difference. Items with fewer than two labels
+    take no part. None without pairs, and where all labels are equal.
+    """
+    rated = _rated_items(labels, weights)
+    each = rated.weights[rated.row] * rated.n
+    counts = np.bincount(rated.code, each, len(rated.values))
+    if np.count_nonzero(counts) < 2:
+        return None
+    n = float(counts.sum())
+    if measure == "nominal":
+        apart = rated.weights @ (rated.m * (1.0 - rated.agreeing))
+        return float(1.0 - apart * (n - 1.0) / (n * n - counts @ counts))
+    if measure == "ordinal":
+        # The labels between two, half of either end included, are the difference of middle ranks.
+        values = np.cumsum(counts) - counts / 2.0
+    elif measure == "interval":
+        values = rated.values
+    else:
+        raise UsageError(f"measure {measure!r}: expected nominal, ordinal or interval")
+    x = (values - counts @ values / n)[rated.code]
+    means = np.bincount(rated.row, rated.n * x) / rated.m
+    squares = np.bincount(rated.row, rated.n * (x - means[rated.row]) ** 2)
+    within = float(np.sum(rated.weights * squares * rated.m / (rated.m - 1.0)))
+    return float(1.0 - within * (n - 1.0) / (n * float(each @ (x * x))))
+
+
+def bootstrap_agreement(
+    labels: Floats,
+    statistic: Statistic,
+    resamples: int = 2_000,
+    seed: int = 0,
+    level: float = 0.95,
+    *,
+    groups: Ints | None = None,
+) -> Interval | None:
+    """A percentile bootstrap interval over the items that have two labels or more.
+
+    `statistic` is one of this module, such as `partial(krippendorff_alpha, measure="ordinal")`.
+    `groups`, shape (items,), are items that are drawn together, such as the parts of one task.
+    Samples in which the statistic is undefined are left out. None where it is undefined for the
+    labels, and for fewer than two items or groups.
+    """
+    array = _as_array(labels)
+    rated = (~np.isnan(array)).sum(axis=1) >= 2
+    array = array[rated]
+    unit = np.arange(len(array)) if groups is None else _codes(groups[rated])
+    if int(unit.max(initial=-1)) < 1 or statistic(array) is None:
+        return None
+    # Items with the same labels are drawn together: few patterns, however many items.
+    codes = _codes(array).reshape(array.shape)
+    codes[np.isnan(array)] = -1
+    _, firsts, row, often = np.unique(
+        codes, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    patterns = array[firsts]
+    counts = None
+    if groups is not None:  # so are groups that have the same labels, each as often
+        counts = np.zeros((int(unit.max()) + 1, len(patterns)))
+        np.add.at(counts, (unit, row.reshape(-1)), 1.0)
+        counts, often = np.unique(counts, axis=0, return_counts=True)
+    n = int(often.sum())
+    random = np.random.Generator(np.random.SFC64([seed, 0]))
+    draws = np.full(resamples, np.nan)
+    for number in range(resamples):
+        drawn = random.multinomial(n, often / n).astype(np.float64)
+        weights = drawn if counts is None else drawn @ counts
+        some = weights > 0
+        value = statistic(patterns[some], weights=weights[some])
+        draws[number] = np.nan if value is None else value
+    return percentiles(draws, level)
+
+
+def table_of(pairs: Iterable[tuple[bool, bool]]) -> Ints:
+    """Counts, shape (2, 2): the first judge in rows, the second in columns; yes first."""
+    table = np.zeros((2, 2), np.int64)
+    for first, second in pairs:
+        table[int(not first), int(not second)] += 1
+    return table
+
+
+def two_judges(
+    pairs: Iterable[tuple[bool, bool]],
+    groups: Sequence[Hashable] | None = None,
+    *,
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> TwoJudges:
+    """How two judges agree: (the first says yes, the second says yes) of each thing.
+
+    The interval is a bootstrap over the things, or over `groups` of them, one for each pair, such
+    as the item that several facts belong to.
+    """
+    verdicts = list(pairs)
+    if not verdicts:
+        return TwoJudges(n=0, agree=None, kappa=None, kappa_ci=None)
+    table = table_of(verdicts)
+    unit = None
+    if groups is not None:
+        numbers: dict[Hashable, int] = {}
+        unit = np.array([numbers.setdefault(one, len(numbers)) for one in groups], np.int64)
+    labels = np.array(verdicts, np.float64)
+    return TwoJudges(
+        n=len(verdicts),
+        agree=float(np.trace(table)) / len(verdicts),
+        kappa=cohen_kappa(table),
+        kappa_ci=bootstrap_agreement(labels, cohen, resamples, seed, groups=unit),
+    )
+
+
+def _rated_items(labels: Floats, weights: Floats | None) -> _RatedItems:
+    """The items that two or more have labelled, each counted `weights` times."""
+    array = _as_array(labels)
+    present = ~np.isnan(array)
+    rows = present.sum(axis=1) >= 2
+    array, present = array[rows], present[rows]
+    m = present.sum(axis=1).astype(np.float64)
+    values, codes = np.unique(array[present], return_inverse=True)
+    key = np.nonzero(present)[0] * max(len(values), 1) + codes
+    cells, n = np.unique(key, return_counts=True)
+    row, code = np.divmod(cells, max(len(values), 1))
+    pairs = np.bincount(row, n * (n - 1.0), len(array))
+    w = np.ones(len(array)) if weights is None else weights[rows]
+    return _RatedItems(
+        m, pairs / (m * (m - 1.0)), w, float(w.sum()), row, code, n.astype(np.float64), values
+    )
+
+
+def _as_array(labels: Floats) -> Floats:
+    """The labels as numbers. UsageError: not of shape (items, annotators)."""
+    array = np.asarray(labels, np.float64)
+    if array.ndim != 2:
+        raise UsageError(f"labels have shape {array.shape}; expected (items, annotators)")
+    return array
+
+
+def _codes(values: Floats | Ints) -> Ints:
+    return np.unique(values, return_inverse=True)[1].reshape(-1)
