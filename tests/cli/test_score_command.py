@@ -258,7 +258,8 @@ def test_help_imports_nothing_heavy() -> None:
         "from trueground.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "heavy = {'numpy', 'polars', 'rich', 'msgspec', 'jinja2', 'asyncio', 'scipy'} & set(sys.modules)\n"
+        "heavy = {'numpy', 'polars', 'rich', 'msgspec', 'jinja2', 'asyncio', 'scipy'}\n"
+        "heavy &= set(sys.modules)\n"
         "sys.exit(str(heavy) if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
