@@ -13,7 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from trueground.cli.caching import cache
+from trueground.cli.cache import cache
 from trueground.errors import UsageError
 from trueground.net.cache import (
     ResponseCache,

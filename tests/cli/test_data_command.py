@@ -100,8 +100,7 @@ def test_without_a_subcommand_it_is_told_in_one_line() -> None:
 def test_declaring_the_command_loads_nothing_heavy() -> None:
     heavy = {"sqlite3", "aiohttp", "tenacity", "msgspec", "orjson", "numpy", "rich"}
     code = (
-        "import sys, trueground.cli.data, trueground.cli.caching; "
-        f"print({heavy} & {{*sys.modules}})"
+        f"import sys, trueground.cli.data, trueground.cli.cache; print({heavy} & {{*sys.modules}})"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "set()"

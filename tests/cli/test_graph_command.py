@@ -17,7 +17,7 @@ pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 from tests.graph.loading.files import dump, item, nt, of_item, write
 from tests.graph.people import people
 
-from trueground.cli.graphing import graph
+from trueground.cli.graph import graph
 from trueground.errors import GraphError, InputError, OutputError, TruegroundError, UsageError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)

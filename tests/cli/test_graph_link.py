@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 pytest.importorskip("ahocorasick", reason="the graph extra is not installed")
 
-from trueground.cli.graph_link import link
+from trueground.cli.graph import link
 from trueground.errors import GraphError, InputError, OutputError, TruegroundError, UsageError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -201,7 +201,7 @@ def test_other_errors_tell_the_next_step(questions: Path, graph: Path, tmp_path:
 
 def test_help_imports_nothing_heavy() -> None:
     code = (
-        "import sys; import trueground.cli.graph_link; "
+        "import sys; import trueground.cli.graph; "
         "print([m for m in ('numpy', 'orjson', 'ahocorasick', 'spacy', 'pyoxigraph', 'polars', "
         "'msgspec', 'regex') if m in sys.modules])"
     )

@@ -15,7 +15,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from trueground.cli.indexing import index
+from trueground.cli.index import index
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError
 
 for library in ("bm25s", "Stemmer", "ir_measures"):

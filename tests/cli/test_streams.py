@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueground.cli.streams import Shown, escaped
+from trueground.cli._output import EscapedText, escaped
 
 EVIL = "\x1b]0;owned\x07\x1b[31m\x9b2J\u202e"
 SENT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -109,7 +109,7 @@ def test_json_means_the_same(text: str) -> None:
 
 def test_text_and_bytes_take_the_same_way() -> None:
     raw = io.BytesIO()
-    stream = Shown(io.TextIOWrapper(raw, encoding="utf-8"))
+    stream = EscapedText(io.TextIOWrapper(raw, encoding="utf-8"))
     print(f"a{EVIL}\tb", file=stream)  # type: ignore[call-overload]
     stream.flush()
     stream.buffer.write(f"a{EVIL}\tb\n".encode())

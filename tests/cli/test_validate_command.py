@@ -115,9 +115,9 @@ def test_refused(folder: Path, words: list[str], told: str) -> None:
 def test_help_needs_nothing_heavy(folder: Path) -> None:
     code = (
         "import sys\n"
-        "from trueground.cli.app import run\n"
+        "from trueground.cli import main\n"
         "sys.argv = ['trueground', 'validate', '--help']\n"
-        "try:\n    run()\n"
+        "try:\n    main()\n"
         "finally:\n"
         "    heavy = {'numpy', 'polars', 'scipy', 'rich', 'aiohttp'} & set(sys.modules)\n"
         "    assert not heavy, heavy\n"

@@ -1,39 +1,68 @@
-"""The command tree and the exit codes. Nothing heavy is imported before a command runs."""
+"""The command tree and the exit codes. A command's module is imported when it is called."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, NoReturn
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from trueground._version import __version__
-from trueground.cli import (
-    agreeing,
-    annotating,
-    building,
-    caching,
-    comparing,
-    data,
-    errors_command,
-    graphing,
-    indexing,
-    judging,
-    listing,
-    reporting,
-    running,
-    scoring,
-    validating,
-)
-from trueground.cli.streams import guard_streams
+from trueground.cli._output import guard_streams
 
 INTERRUPTED = 130
 WRITE_FAILED = 5
 USAGE = 2
 
+# Where each command is found, in the order of the help.
+COMMANDS = {
+    "score": "score:score",
+    "agreement": "annotate:agreement",
+    "validate": "validate:validate",
+    "compare": "compare:compare",
+    "errors": "errors:errors",
+    "report": "report:report",
+    "list": "list:list_",
+    "run": "run:group",
+    "build": "build:group",
+    "annotate": "annotate:annotate",
+    "judge": "judge:judge",
+    "data": "data:data",
+    "index": "index:index",
+    "graph": "graph:graph",
+    "cache": "cache:cache",
+}
+
+
+class Commands(TyperGroup):
+    """The commands of COMMANDS, each imported when it is asked for."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = dict.fromkeys(
+            COMMANDS, self
+        )  # names, for suggestions, where a name is wrong
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command or group of this name; None where there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        command = getattr(import_module(f"trueground.cli.{module}"), name)
+        holder = typer.Typer(rich_markup_mode=None)
+        if isinstance(command, typer.Typer):
+            holder.add_typer(command)
+        else:
+            holder.command(cmd_name)(command)
+        return typer.main.get_group(holder).commands[cmd_name]
+
+
 app = typer.Typer(
+    cls=Commands,
     name="trueground",
     help="Measure how truly a model's answers are grounded in the context they were given.",
     add_completion=False,
@@ -41,21 +70,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("score")(scoring.score)
-app.add_typer(running.group)
-app.add_typer(building.group)
-app.add_typer(annotating.annotate)
-app.command("agreement")(agreeing.agreement)
-app.command("validate")(validating.validate)
-app.command("compare")(comparing.compare)
-app.command("errors")(errors_command.errors)
-app.command("report")(reporting.report)
-app.command("list")(listing.list_)
-app.add_typer(judging.judge)
-app.add_typer(data.data)
-app.add_typer(indexing.index)
-app.add_typer(graphing.graph)
-app.add_typer(caching.cache)
 
 
 def _version(wanted: bool) -> None:
@@ -75,37 +89,37 @@ def _root(
         typer.echo(context.get_help())
 
 
-def run() -> None:
-    """Run the command line; every way out of the process goes through here."""
+def run(arguments: Sequence[str], name: str | None = None) -> int:
+    """Run the command line and return its exit code; `name` is the program's in usage lines."""
     guard_streams()
     # Many small products gain nothing from BLAS threads and suffer when cores are busy.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        _check_meant(sys.argv[1:])
+        _check_meant(arguments)
         # color: what looks like a colour in a text is not dropped before it is shown as what it is.
-        code = app(standalone_mode=False, color=True)
+        code = app(args=list(arguments), prog_name=name, standalone_mode=False, color=True)
         sys.stdout.flush()
     except BrokenPipeError:
-        _leave_quietly()
+        return _leave_quietly()
     except SystemExit as ended:
         if not isinstance(ended.__context__, BrokenPipeError):  # typer makes it exit 1
             raise
-        _leave_quietly()
+        return _leave_quietly()
     except OSError as error:
         if error.filename is not None:
-            _fail(f"{_named(error)}. Fix it, or name another path", USAGE)
+            return _fail(f"{_named(error)}. Fix it, or name another path", USAGE)
         # What has no name is standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        _fail(f"writing to standard output failed: {error.strerror or error}", WRITE_FAILED)
+        return _fail(f"writing to standard output failed: {error.strerror or error}", WRITE_FAILED)
     except Exception as error:
-        _exit(error)
-    sys.exit(code if isinstance(code, int) else 0)
+        return _exit_code(error)
+    return code if isinstance(code, int) else 0
 
 
-def _leave_quietly() -> NoReturn:
+def _leave_quietly() -> int:
     """The reader of our output has gone (`trueground list | head`); that is no error of ours."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(0)
+    return 0
 
 
 def _check_meant(words: Sequence[str]) -> None:
@@ -145,20 +159,20 @@ def _named(error: OSError) -> str:
     return f"{os.fsdecode(error.filename)}: {error.strerror}"
 
 
-def _exit(error: Exception) -> None:
+def _exit_code(error: Exception) -> int:
     """Known errors are told in words; an unknown one is a defect of ours and keeps its trace."""
     from trueground.errors import TruegroundError
 
     if isinstance(error, TruegroundError):
-        _fail(str(error), error.exit_code)
+        return _fail(str(error), error.exit_code)
     shown = getattr(error, "format_message", None)  # click's usage errors
     if shown is not None:
-        _fail(f"{shown()} (try --help)", USAGE)
+        return _fail(f"{shown()} (try --help)", USAGE)
     if type(error).__name__ == "Abort":
-        _fail("interrupted", INTERRUPTED)
+        return _fail("interrupted", INTERRUPTED)
     raise error
 
 
-def _fail(message: str, code: int) -> None:
+def _fail(message: str, code: int) -> int:
     print(f"trueground: {message}", file=sys.stderr)
-    sys.exit(code)
+    return code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from trueground.builders.asking.models import EndpointDefaults
 from trueground.builders.base import Builder
 from trueground.builders.build import BuildSettings, Built, build, dry_run
 from trueground.builders.estimate import Estimated
-from trueground.cli.options import Format
-from trueground.cli.progress import progress_bar
+from trueground.cli._oldoptions import Format
+from trueground.cli._output import command_line, progress_bar
 from trueground.cli.run_given import check_numbers, extra
 from trueground.errors import UsageError
 from trueground.models.pricing import price_of, read_prices
@@ -92,7 +91,7 @@ def _settings(given: Mapping[str, Any], progress: Any) -> BuildSettings:
         prices=read_prices(given["prices"]) if given["prices"] else None,
         note=lambda word: typer.echo(f"trueground: {word}", err=True),
         progress=progress,
-        command=["trueground", *sys.argv[1:]],
+        command=command_line(),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trueground.cli.options import Format, FormatOption, NoCache, NoProgress, Quiet, Seed
+from trueground.cli._oldoptions import Format, FormatOption, NoCache, NoProgress, Quiet, Seed
 
 
 def common(

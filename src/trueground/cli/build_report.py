@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trueground.cli.options import Format, FormatOption, Quiet
+from trueground.cli._oldoptions import Format, FormatOption, Quiet
 
 
 def report(

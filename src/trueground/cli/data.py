@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trueground.cli.options import Format, FormatOption, NoProgress, Quiet
-from trueground.cli.streams import escaped, guarded
+from trueground.cli._options import Format, FormatOption, NoProgress, Quiet
+from trueground.cli._output import download_bar, echo_json, echo_note
 
 if TYPE_CHECKING:
-    from trueground.benchmarks.fetching import Fetched, Progress
+    from trueground.benchmarks.fetching import Fetched
     from trueground.benchmarks.instruct_qa.statistics import Statistics
 
 data = typer.Typer(name="data", help="Benchmarks' data: fetch, verify, and count.")
@@ -39,13 +37,13 @@ def fetch(
     dataset = get_dataset(name)
     if not quiet:
         typer.echo(f"{name}: {dataset.doc.rstrip('.')}. Licence: {dataset.licence}", err=True)
-    with _bar(quiet or no_progress) as progress:
+    with download_bar(quiet or no_progress) as progress:
         fetched = fetch_files(name, from_, progress)
     if fetched.missing:
         missing = ", ".join(fetched.missing)
-        typer.echo(f"trueground: --from {from_} does not hold: {missing}", err=True)
+        echo_note(f"--from {from_} does not hold: {missing}")
     if format_ is Format.JSON:
-        _echo_json(_as_json(fetched))
+        echo_json(_as_json(fetched))
     elif not quiet:
         for file in fetched.files:
             record = file.record
@@ -70,7 +68,7 @@ def verify(
         raise InputError("nothing is fetched yet: trueground data fetch NAME")
     checks = [(each, check) for each in names for check in verify_files(each)]
     if format_ is Format.JSON:
-        _echo_json(
+        echo_json(
             [
                 {
                     "dataset": each,
@@ -107,7 +105,7 @@ def stats(
 
     found = statistics(name, corpus)
     if format_ is Format.JSON:
-        _echo_json([asdict(one) for one in found])
+        echo_json([asdict(one) for one in found])
     else:
         for one in found:
             for line in _stats_lines(one):
@@ -116,27 +114,28 @@ def stats(
 
 def _stats_lines(found: Statistics) -> Iterator[str]:
     """The numbers as text, one a line, with the published one behind where there is one."""
-    told = found.published
+    published = found.published
     yield found.name
+    millions = f"{published['passages_in_millions']} million" if published else ""
     rows: list[tuple[str, float | None, str]] = [
-        ("questions", found.questions, f"{told['questions']:,.0f}" if told else ""),
+        ("questions", found.questions, f"{published['questions']:,.0f}" if published else ""),
         ("words of a question", found.question_words, ""),
         (
             "words of an answer (distinct answers)",
             found.answer_words,
-            f"{told['answer_words']}" if told else "",
+            f"{published['answer_words']}" if published else "",
         ),
         ("words of an answer (first reference)", found.first_answer_words, ""),
         ("references of a question", found.references, ""),
         ("questions with gold passages", found.with_gold, ""),
         ("earlier turns of a question", found.turns, ""),
         ("conversations or groups", found.conversations, ""),
-        ("passages", found.passages, f"{told['passages_in_millions']} million" if told else ""),
+        ("passages", found.passages, millions),
     ]
-    for what, number, published in rows:
+    for what, number, in_paper in rows:
         shown = "-" if number is None else f"{number:,.2f}"
         shown = f"{number:,}" if isinstance(number, int) else shown
-        yield f"  {what:<38}{shown:>10}" + (f"   paper: {published}" if published else "")
+        yield f"  {what:<38}{shown:>10}" + (f"   paper: {in_paper}" if in_paper else "")
 
 
 def _as_json(fetched: Fetched) -> dict[str, object]:
@@ -149,34 +148,3 @@ def _as_json(fetched: Fetched) -> dict[str, object]:
         "files": files,
         "missing": list(fetched.missing),
     }
-
-
-def _echo_json(value: object) -> None:
-    import orjson
-
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))
-
-
-@contextmanager
-def _bar(off: bool) -> Iterator[Progress]:
-    """Bytes, rate and time left for each file, on a terminal only."""
-    if off or not sys.stderr.isatty():
-        yield lambda _file, _done, _total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TransferSpeedColumn
-    from rich.progress import Progress as Bar
-    from rich.progress import TimeRemainingColumn as Remaining
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn())
-    ends = (TransferSpeedColumn(), Remaining(compact=True))
-    console = Console(file=sys.__stderr__)
-    with Bar(*columns, *ends, console=console, transient=True) as bar, guarded():
-        tasks: dict[str, TaskID] = {}
-
-        def show(file: str, done: int, total: int | None) -> None:
-            if file not in tasks:
-                tasks[file] = bar.add_task(escaped(file), total=total)
-            bar.update(tasks[file], completed=done, total=total)
-
-        yield show

@@ -12,8 +12,8 @@ import orjson
 import typer
 
 from trueground.benchmarks.base import Benchmark, Sources
-from trueground.cli.options import Format
-from trueground.cli.progress import progress_bar
+from trueground.cli._oldoptions import Format
+from trueground.cli._output import progress_bar
 from trueground.cli.run_given import check_numbers, models_of, settings_of
 from trueground.evaluate.parts import make_parts
 from trueground.evaluate.questions import RunSettings, make_run_plan

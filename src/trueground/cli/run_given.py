@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
 import orjson
 
+from trueground.cli._output import command_line
 from trueground.errors import UsageError
 from trueground.evaluate.parts import Parts
 from trueground.evaluate.questions import RunSettings
@@ -112,7 +112,7 @@ def settings_of(given: Mapping[str, Any], parts: Parts) -> RunSettings:
         prices=read_prices(given["prices"]) if given["prices"] else None,
         time_limit=given["time_limit"],
         keep_records=not given["no_records"],
-        command=["trueground", *sys.argv[1:]],
+        command=command_line(),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trueground.cli.options import (
+from trueground.cli._oldoptions import (
     Decomposer,
     Format,
     FormatOption,

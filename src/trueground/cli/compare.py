@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trueground.cli.options import Format, FormatOption, Level, Quiet, Resamples, Seed
+from trueground.cli._oldoptions import Format, FormatOption, Level, Quiet, Resamples, Seed
 
 Runs = Annotated[
     list[Path], typer.Argument(help="Run directories; every later one is compared with the first.")

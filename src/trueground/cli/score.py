@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from trueground.cli._options import Format, FormatOption, NoProgress, Quiet, takes
+from trueground.cli._output import command_line, echo_json, echo_note, progress_bar
 from trueground.evaluate.score import score as score_records
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def score(
     **options: Any,
 ) -> None:
     """Score a file of answers: item by item and as a whole, in a folder with a page."""
-    from trueground.cli.progress import progress_bar
+
     from trueground.evaluate.gates import judge_gates, parse_gate
     from trueground.runs.directory import default_path
 
@@ -53,11 +53,10 @@ def score(
             **options,
             unique=unique,
             require=[gate.metric for gate in gates],
-            command=["trueground", *sys.argv[1:]],
+            command=command_line(),
             progress=progress,
         )
-    if result.note:
-        typer.echo(f"trueground: {result.note}", err=True)
+    echo_note(result.note)
     if format_ is Format.JSON or not quiet:
         _show(result, format_)
     _leave(judge_gates(result.summary, gates, min_coverage))
@@ -65,10 +64,7 @@ def score(
 
 def _show(result: Result, format_: Format) -> None:
     if format_ is Format.JSON:
-        import orjson
-
-        raw = {**result.summary.raw, "out": str(result.path)}
-        typer.echo(orjson.dumps(raw, option=orjson.OPT_INDENT_2))
+        echo_json({**result.summary.raw, "out": str(result.path)})
         return
     from trueground.reports.terminal import render
 
@@ -77,7 +73,7 @@ def _show(result: Result, format_: Format) -> None:
 
 def _leave(verdict: GateOutcome) -> None:
     for line in verdict.messages:
-        typer.echo(f"trueground: {line}", err=True)
+        echo_note(line)
     if verdict.failed:
         raise typer.Exit(GATE_FAILED)
     if verdict.uncovered:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from trueground.cli.index_shown import means_as_json, show_hits, show_means, told_absent
-from trueground.cli.options import Format, FormatOption, NoProgress, Quiet, Resamples, Seed
-from trueground.cli.progress import progress_bar
+from trueground.cli._options import Format, FormatOption, NoProgress, Quiet, takes
+from trueground.cli._output import echo_json, echo_note, progress_bar, shorten, table
+from trueground.options import Resamples, Seed
 
 if TYPE_CHECKING:
+    from trueground.retrieval.base import Hit
     from trueground.retrieval.evaluation import Evaluated
     from trueground.retrieval.index import Index
     from trueground.retrieval.questions import RetrievalQuestion
 
 index = typer.Typer(name="index", help="Passages that can be searched: build, search, evaluate.")
 
+_NAMED = 5  # questions that a note names
 _BATCH = 10_000  # queries whose hits are printed together
 _KS = (1, 5, 20)
 IndexArgument = Annotated[Path, typer.Argument(metavar="INDEX", help="The folder of an index.")]
@@ -33,16 +34,8 @@ Retrievers = Annotated[
 ]
 
 
-class Form(StrEnum):
-    """What of a conversation is searched for."""
-
-    AUTO = "auto"
-    ALL = "all"
-    LAST = "last"
-
-
 QueryForm = Annotated[
-    Form,
+    Literal["auto", "all", "last"],
     typer.Option(
         "--retrieval-query",
         help="What is searched for where a row has a history: auto (its retrieval_query, or else "
@@ -97,8 +90,9 @@ def build(
             f"the retriever {found} needs nothing built; name it where passages are searched for"
         )
 
-    def note(said: str) -> None:
-        _warn(said, quiet)
+    def note(message: str) -> None:
+        if not quiet:
+            echo_note(message)
 
     with progress_bar(quiet or no_progress) as progress:
         if out is None and is_index(corpus):
@@ -114,7 +108,7 @@ def build(
         )
     whole = [written for written in made.retrievers if written not in damaged]
     if format_ is Format.JSON:
-        _echo_json(
+        echo_json(
             {
                 "index": str(made.path),
                 "passages": len(made.passages),
@@ -137,7 +131,7 @@ def search(
     retriever: Annotated[
         str | None, typer.Option(help="One whose files the index has. Default: its first.")
     ] = None,
-    retrieval_query: QueryForm = Form.AUTO,
+    retrieval_query: QueryForm = "auto",
     top: Annotated[int, typer.Option(min=1, help="Hits for each query.")] = 8,
     no_cache: NoCache = False,
     format_: FormatOption = Format.TEXT,
@@ -159,20 +153,22 @@ def search(
                     found.retriever.search([each.query for each in batch], top),
                     strict=True,
                 ):
-                    show_hits(opened, one, hits, format_, alone=len(asked) == 1)
+                    _show_hits(opened, one, hits, format_, alone=len(asked) == 1)
         finally:
             found.close()
-    _warn(opened.problem, quiet)
+    if not quiet:
+        echo_note(opened.problem)
 
 
 @index.command("evaluate")
+@takes()
 def evaluate(
     index: IndexArgument,
     queries: Annotated[
         Path, typer.Option(help="Questions with their gold passages: ids, titles or texts.")
     ],
     retriever: Retrievers = None,
-    retrieval_query: QueryForm = Form.AUTO,
+    retrieval_query: QueryForm = "auto",
     top: Annotated[int, typer.Option(min=1, help="Hits that are searched for.")] = 100,
     k: Annotated[
         list[int] | None,
@@ -218,12 +214,13 @@ def evaluate(
                 )
             finally:
                 found.close()
-    _warn(told_absent(absent), quiet)
-    _warn(opened.problem, quiet)
+    if not quiet:
+        echo_note(_format_absent(absent))
+        echo_note(opened.problem)
     if format_ is Format.JSON:
-        _echo_json(means_as_json(opened, asked, len(absent), results))
+        echo_json(_means_as_json(opened, asked, len(absent), results))
     elif not quiet:
-        show_means(results)
+        _show_means(results)
 
 
 def _check_only_added(index: Path, read_anew: bool) -> None:
@@ -276,12 +273,87 @@ def _no_gold(index: Path, queries: Path, absent: list[str]) -> str:
     )
 
 
-def _warn(problem: str | None, quiet: bool) -> None:
-    if problem is not None and not quiet:
-        typer.echo(f"trueground: {problem}", err=True)
+def _show_hits(
+    opened: Index, asked: RetrievalQuestion, hits: list[Hit], format_: Format, *, alone: bool
+) -> None:
+    """One query's hits: lines for people, or one line of JSON."""
+    passages = [opened.passages[hit.index] for hit in hits]
+    if format_ is Format.JSON:
+        import orjson
+
+        shown = [
+            {
+                "rank": rank,
+                "score": hit.score,
+                "id": found.id,
+                "title": found.title,
+                "text": found.text,
+                "source": found.source,
+            }
+            for rank, (hit, found) in enumerate(zip(hits, passages, strict=True), 1)
+        ]
+        typer.echo(orjson.dumps({"id": asked.id, "query": asked.query, "hits": shown}))
+        return
+    if not alone:
+        typer.echo(shorten(asked.query, 90))
+    if not hits:
+        typer.echo("nothing found")
+    width = max((len(shorten(found.title or "", 30)) for found in passages), default=0)
+    for rank, (hit, found) in enumerate(zip(hits, passages, strict=True), 1):
+        title = shorten(found.title or "", 30)
+        text = shorten(" ".join(found.text.split()), 60)
+        typer.echo(f"{rank:4}  {hit.score:10.4f}  {title:{width}}  {text}")
 
 
-def _echo_json(value: Any) -> None:
-    import orjson
+def _format_absent(absent: list[str]) -> str | None:
+    """Which questions are not measured, in words; None where all are."""
+    if not absent:
+        return None
+    more = f"\n  … and {len(absent) - _NAMED} more" if len(absent) > _NAMED else ""
+    lines = "".join(f"\n  {one}" for one in absent[:_NAMED])
+    return (
+        f"{len(absent)} of the questions are not measured, since the index does not hold their "
+        f"gold passage:{lines}{more}"
+    )
 
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))
+
+def _means_as_json(
+    opened: Index, asked: list[RetrievalQuestion], absent: int, results: dict[str, Evaluated]
+) -> dict[str, Any]:
+    """The measures of each retriever, as in a run's summary."""
+    unnamed = sum(1 for one in asked if not one.gold)
+    unscored = {"missing_field": unnamed, "not_applicable": absent}
+    return {
+        "index": str(opened.path),
+        "signature": opened.signature,
+        "n": len(asked),
+        "retrievers": {
+            written: {
+                "signature": one.signature,
+                "metrics": {
+                    name: {
+                        "mean": mean.mean,
+                        "ci": mean.ci,
+                        "ci_level": mean.ci_level,
+                        "n": mean.n,
+                        "scored": mean.scored,
+                        "unscored": {status: n for status, n in unscored.items() if n},
+                    }
+                    for name, mean in one.means.items()
+                },
+            }
+            for written, one in results.items()
+        },
+    }
+
+
+def _show_means(results: dict[str, Evaluated]) -> None:
+    """A table for each retriever."""
+    from trueground.reports.terminal import number
+
+    for written, one in results.items():
+        rows = [("measure", "mean", "95% interval", "scored", "of")]
+        for name, mean in one.means.items():
+            interval = f"{number(mean.ci[0])} … {number(mean.ci[1])}" if mean.ci else "–"
+            rows.append((name, number(mean.mean), interval, f"{mean.scored:,}", f"{mean.n:,}"))
+        typer.echo(f"{written}\n{table(rows)}")

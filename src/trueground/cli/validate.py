@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
 
 from trueground.cli._options import Format, FormatOption, NoProgress, Quiet, takes
+from trueground.cli._output import command_line, progress_bar
 from trueground.studies.validate.study import validate as validate_metrics
 
 
@@ -27,12 +27,8 @@ def validate(
     **options: Any,
 ) -> None:
     """Measure how far metrics agree with human labels, set by set, each with an interval."""
-    from trueground.cli.progress import progress_bar
-
     with progress_bar(quiet or no_progress) as progress:
-        found = validate_metrics(
-            files, **options, progress=progress, command=["trueground", *sys.argv[1:]]
-        )
+        found = validate_metrics(files, **options, progress=progress, command=command_line())
     if format_ is Format.JSON:
         typer.echo(found.to_json(), nl=False)
     elif not quiet:

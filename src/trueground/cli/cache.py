@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trueground.cli.options import Format, FormatOption
+from trueground.cli._options import Format, FormatOption
+from trueground.cli._output import echo_json
 
 if TYPE_CHECKING:
     from trueground.net.upkeep import CacheStats
@@ -32,7 +33,7 @@ def stats(format_: FormatOption = Format.TEXT) -> None:
     found = count(default_path())
     beside = {name: count(path) for name, path in _beside().items()}
     if format_ is Format.JSON:
-        _echo_json({**_as_json(found), **{name: _as_json(one) for name, one in beside.items()}})
+        echo_json({**_as_json(found), **{name: _as_json(one) for name, one in beside.items()}})
         return
     _show(found, "replies")
     for name, one in beside.items():
@@ -107,7 +108,7 @@ def clear(
 def _tell(paths: dict[str, Path], removed: dict[str, int], words: str, format_: Format) -> None:
     if format_ is Format.JSON:
         each = {n: {"path": str(path), "removed": removed[n]} for n, path in paths.items()}
-        _echo_json({**each.pop(""), **each})
+        echo_json({**each.pop(""), **each})
     else:
         typer.echo(words)
 
@@ -128,9 +129,3 @@ def _confirmed(question: str) -> bool:
     if not sys.stdin.isatty():
         raise UsageError(f"{question} Pass --yes to say so; there is no terminal to ask on")
     return typer.confirm(question, err=True)
-
-
-def _echo_json(value: Any) -> None:
-    import orjson
-
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from trueground.cli.options import Format, FormatOption, Quiet
+from trueground.cli._options import Format, FormatOption, Quiet
+from trueground.cli._output import echo_json, echo_note
 
 DEFAULT_OUT = Path("leaderboard.html")
 MAX_ITEMS = 20_000
@@ -65,7 +66,7 @@ def _without_pages(paths: list[Path]) -> list[Path]:
     if len(pages) == len(paths):
         return paths  # no run is named at all, and the error says so
     for page in pages:
-        typer.echo(f"trueground: note: {page} is a leaderboard; passed over", err=True)
+        echo_note(f"note: {page} is a leaderboard; passed over")
     return [path for path in paths if path not in pages]
 
 
@@ -79,15 +80,13 @@ def _refuse(options: Mapping[str, object], belongs: str) -> None:
 
 
 def _one(run: Path, max_items: int, format_: Format, quiet: bool) -> None:
-    import orjson
-
     from trueground.reports.leaderboard.runs import read_runs
     from trueground.reports.page import write_page
 
     read_runs([run])  # an unfinished run has no page
     page = write_page(run, max_items=max_items)
     if format_ is Format.JSON:
-        typer.echo(orjson.dumps({"page": str(page)}, option=orjson.OPT_INDENT_2))
+        echo_json({"page": str(page)})
     elif not quiet:
         typer.echo(f"page   {page}")
 
@@ -96,7 +95,6 @@ def _several(
     runs: list[Path], out: Path, given: dict[str, Any], format_: Format, quiet: bool
 ) -> None:
     import msgspec
-    import orjson
 
     from trueground.reports.leaderboard.data import leaderboard
     from trueground.reports.leaderboard.page import check_replaceable, write
@@ -110,11 +108,10 @@ def _several(
     prompts = prompt_studies(in_order(find_runs(runs)[0]))
     page = write(board, out, prompts)
     if format_ is Format.JSON:
-        shown = {**msgspec.to_builtins(board), "prompts": prompts, "page": str(page)}
-        typer.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2))
+        echo_json({**msgspec.to_builtins(board), "prompts": prompts, "page": str(page)})
     elif not quiet:
         for study in prompts:
             typer.echo(render_prompts(study) + "\n")
         typer.echo(render(board, page))
     for warning in board.warnings:
-        typer.echo(f"trueground: note: {warning}", err=True)
+        echo_note(f"note: {warning}")

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 from trueground.cli.build_options import common
 from trueground.cli.build_report import report
-from trueground.cli.running import parameter_of
+from trueground.cli.run import parameter_of
 
 if TYPE_CHECKING:
     from trueground.builders.base import Builder

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from trueground.cli._options import Format, FormatOption, NoProgress, Quiet, takes
+from trueground.cli._output import echo_json, progress_bar
 from trueground.options import Overwrite
 from trueground.studies.calibrate.study import calibrate as calibrate_judge
 
@@ -44,7 +45,6 @@ def calibrate(
     **options: Any,
 ) -> None:
     """Choose a judge's threshold, and fit its probabilities, by human labels."""
-    from trueground.cli.progress import progress_bar
     from trueground.studies.calibrate.result import check_free
 
     if out is not None:
@@ -54,9 +54,7 @@ def calibrate(
     if out is not None:
         found.write(out, overwrite=overwrite)
     if format_ is Format.JSON:
-        import orjson
-
-        typer.echo(orjson.dumps(found.raw, option=orjson.OPT_INDENT_2))
+        echo_json(found.raw)
     elif not quiet:
         from trueground.reports.calibration import render
 

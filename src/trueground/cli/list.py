@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from trueground.cli.options import Format, FormatOption
+from trueground.cli._options import Format, FormatOption
+from trueground.cli._output import echo_json
 
 KINDS = (
     "metrics",
@@ -29,16 +30,13 @@ def list_(
     format_: FormatOption = Format.TEXT,
 ) -> None:
     """Show metrics, judges, benchmarks, retrievers, models …, with what each needs."""
-    import orjson
-
     from trueground.errors import unknown_name
 
     if kind and kind not in KINDS:
         raise unknown_name("kind of thing to list", kind, KINDS)
     found = {name: _entries(name) for name in ([kind] if kind else KINDS)}
     if format_ is Format.JSON:
-        shown = found[kind] if kind else found
-        typer.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2))
+        echo_json(found[kind] if kind else found)
         return
     for name, entries in found.items():
         if not kind:
@@ -66,8 +64,8 @@ def _lines(entry: dict[str, Any], width: int) -> Iterator[str]:
     tail += f"  [extra: {entry['extra']}]" if entry.get("extra") else ""
     tail += f"  [tasks {', '.join(entry['tasks'])}]" if entry.get("tasks") else ""
     if "fetched" in entry:
-        how = f"trueground data fetch {entry['name']}" + " --from PATH" * entry["from_only"]
-        tail += "  [fetched]" if entry["fetched"] else f"  [{how}]"
+        command = f"trueground data fetch {entry['name']}" + " --from PATH" * entry["from_only"]
+        tail += "  [fetched]" if entry["fetched"] else f"  [{command}]"
     yield f"  {entry['name']:{width}}  {entry['doc']}{tail}"
     for name, option in entry.get("options", {}).items():
         allowed = "|".join(option["allowed"]) or "…"

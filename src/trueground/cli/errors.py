@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trueground.cli.options import (
+from trueground.cli._oldoptions import (
     Format,
     FormatOption,
     Level,
@@ -62,7 +62,7 @@ def errors(
     no_progress: NoProgress = False,
 ) -> None:
     """Answers that people call correct and a metric does not, by why; corrections are kept."""
-    from trueground.cli.progress import progress_bar
+    from trueground.cli._output import progress_bar
     from trueground.errors import UsageError
     from trueground.studies.error_counts import format_errors
     from trueground.studies.errors import (

@@ -1,0 +1,216 @@
+"""What commands print: JSON, notes, progress bars; control characters are shown and not sent.
+
+Whoever wrote them: an endpoint in its error, the name of a file, a label in the data.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import IO, TYPE_CHECKING, Any, cast
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
+
+    from trueground.options import Progress
+
+# All of C0, DEL and C1 but line end and tab, and what turns the direction of writing.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+_PHASES = {
+    "check": "checking rows",
+    "ask": "asking",
+    "score": "scoring",
+    "report": "drawing the page",
+    "see": "reading files",
+    "search": "searching",
+    "link": "linking",
+    "measure": "measuring",
+}
+_arguments: tuple[str, ...] | None = None  # None: those of the process
+
+
+def escaped(text: str) -> str:
+    """The text with `\\u001b` in place of such a character; JSON text means the same as before."""
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+class EscapedText:
+    """A text stream that writes what `escaped` gives; all else is the stream's own."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write the text; the number of its characters."""
+        self._stream.write(escaped(text))
+        return len(text)
+
+    def writelines(self, lines: list[str]) -> None:
+        """Write each."""
+        for line in lines:
+            self.write(line)
+
+    @property
+    def buffer(self) -> EscapedBytes:
+        """For those who write bytes: JSON."""
+        return EscapedBytes(self._stream.buffer)
+
+
+class EscapedBytes(io.RawIOBase):
+    """The same for bytes of UTF-8 text."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write the text in the bytes; their number."""
+        text = bytes(data).decode("utf-8", "surrogateescape")
+        self._stream.write(escaped(text).encode("utf-8", "surrogateescape"))
+        return len(data)
+
+    def flush(self) -> None:
+        """Give on what is held; the stream itself stays open."""
+        self._stream.flush()
+
+
+def guard_streams() -> None:
+    """Put both streams of the process behind `EscapedText`; those that are closed hold nothing."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # It stays open as long as the process.
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        # A terminal that lacks a character shows another one; that is no reason to fail.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+        if not isinstance(stream, EscapedText):
+            setattr(sys, name, EscapedText(stream))
+
+
+@contextmanager
+def progress_bar(off: bool) -> Iterator[Progress]:
+    """A callback that draws on a terminal: phase, how many of how many, rate, time left."""
+    if off or not sys.stderr.isatty():
+        yield lambda _phase, _done, _total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description:>16}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(compact=True),
+    )
+    with _bar(columns, lambda phase: _PHASES.get(phase, phase)) as progress:
+        yield progress
+
+
+@contextmanager
+def download_bar(off: bool) -> Iterator[Progress]:
+    """The same of files: bytes, rate and time left for each."""
+    if off or not sys.stderr.isatty():
+        yield lambda _file, _done, _total: None
+        return
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(compact=True),
+    )
+    with _bar(columns, escaped) as progress:
+        yield progress
+
+
+@contextmanager
+def _bar(columns: Sequence[ProgressColumn], describe: Callable[[str], str]) -> Iterator[Progress]:
+    """A bar for each name that is reported. What others write meanwhile is still escaped."""
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+    # The bar's own control characters go to the terminal; it puts streams of its own in the place
+    # of the two.
+    with Bar(*columns, console=Console(file=sys.__stderr__), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def show(name: str, done: int, total: int | None) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(describe(name), total=total, rate="")
+            speed = bar.tasks[tasks[name]].speed
+            rate = f"{speed:,.0f}/s" if speed else ""
+            bar.update(tasks[name], completed=done, total=total, rate=rate)
+
+        out, err = (cast(IO[str], EscapedText(stream)) for stream in (sys.stdout, sys.stderr))
+        with redirect_stdout(out), redirect_stderr(err):
+            yield show
+
+
+def echo_json(value: Any) -> None:
+    """Print a value as indented JSON."""
+    import orjson
+
+    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))
+
+
+def echo_note(message: str | None) -> None:
+    """Say something on standard error, beside the result; nothing for None and ""."""
+    if message:
+        typer.echo(f"trueground: {message}", err=True)
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """`records.problems.shorten`, imported when it is needed."""
+    from trueground.records.problems import shorten as shorten_text
+
+    return shorten_text(text, limit)
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """`reports.terminal.table`, imported when it is needed."""
+    from trueground.reports.terminal import table as format_table
+
+    return format_table(rows)
+
+
+def command_line() -> list[str]:
+    """The command that runs, for manifests."""
+    return ["trueground", *(sys.argv[1:] if _arguments is None else _arguments)]
+
+
+@contextmanager
+def in_process(arguments: Sequence[str]) -> Iterator[None]:
+    """Run a command beside other code: the arguments are these, the streams are given back."""
+    global _arguments
+    before, streams = _arguments, (sys.stdin, sys.stdout, sys.stderr)
+    _arguments = tuple(arguments)
+    try:
+        yield
+    finally:
+        _arguments = before
+        sys.stdin, sys.stdout, sys.stderr = streams
