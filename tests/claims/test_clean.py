@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trueground.claims.clean import clean, is_one_word
+from trueground.claims.base import clean, is_one_word
 from trueground.types import Claim
 
 TEXT = "Mara won. She was born in Leeds. Yes."

@@ -416,7 +416,7 @@ def test_making_one_loads_nothing_heavy(server: ChaosServer) -> None:
 
 def test_the_packaged_demonstrations_keep_the_rules(server: ChaosServer) -> None:
     """None has a fact that the cleaning would replace, and each is read back as it was written."""
-    from trueground.claims.demonstrations import Demonstrations
+    from trueground.claims.llm import Demonstrations
 
     (demos,) = Demonstrations().nearest(["?"], 10**6)
     assert len(demos) == 24

@@ -1,13 +1,21 @@
-"""What a decomposer is."""
+"""What a decomposer is, and the rules that every decomposer's facts pass: what counts as a fact.
+
+Source of the rules: Truly-Ground, appendix A.3, and its evaluation code (as FActScore before it).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from trueground.types import Claim, Failure
 
+_WORD = re.compile(r"\w+(?:['’.,-]\w+)*")
+_SPACELESS = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+
 Decomposed = list[Claim] | Failure
+Span = tuple[int, int]
 
 
 @runtime_checkable
@@ -35,3 +43,83 @@ class Decomposer(Protocol):
         A Failure stands for a text whose claims could not be had.
         """
         ...
+
+
+class Fact(NamedTuple):
+    """One statement as a decomposer made it, and the span of the text that it came from."""
+
+    text: str
+    start: int
+    end: int
+
+
+def clean(sentence_spans: Sequence[Span], text: str, facts: Sequence[Sequence[str]]) -> list[Claim]:
+    """Return the claims of `text` from the facts of each of its sentences.
+
+    `sentence_spans` are character offsets into `text` (end exclusive), `facts[i]` the facts of
+    sentence i; both have one entry for each sentence. A claim carries its sentence's span and
+    number. Blank facts are left out, and:
+
+    - a fact with more words than its sentence is replaced by that sentence;
+    - a one-word sentence is dropped if the text has other sentences;
+    - a sole sentence without facts is its own fact;
+    - a fact that was already stated counts once (case, white space and end marks apart).
+    """
+    return clean_facts(
+        sentence_spans,
+        text,
+        [
+            [Fact(fact, *span) for fact in found]
+            for span, found in zip(sentence_spans, facts, strict=True)
+        ],
+    )
+
+
+def clean_facts(
+    sentence_spans: Sequence[Span], text: str, facts: Sequence[Sequence[Fact]]
+) -> list[Claim]:
+    """As `clean`, for facts that know which part of their sentence they came from."""
+    claims: list[Claim] = []
+    seen: set[str] = set()
+    sole = len(sentence_spans) == 1
+    for number, (span, found) in enumerate(zip(sentence_spans, facts, strict=True)):
+        for fact in _of_sentence(text, span, found, sole):
+            key = fact_key(fact.text)
+            if key not in seen:
+                seen.add(key)
+                claims.append(Claim(fact.text, fact.start, fact.end, number))
+    return claims
+
+
+def fact_key(text: str) -> str:
+    """What two facts have in common where they are the same one: case, spaces and the end aside."""
+    return " ".join(text.casefold().split()).rstrip(".!;, ")
+
+
+def is_one_word(sentence: str) -> bool:
+    """Whether there is one word at most; in scripts without spaces one run is many words."""
+    first = _WORD.search(sentence)
+    if first is None:
+        return True
+    if _WORD.search(sentence, first.end()) is not None:
+        return False
+    return len(first.group()) <= 2 or _SPACELESS.search(first.group()) is None
+
+
+def _of_sentence(text: str, span: Span, found: Iterable[Fact], sole: bool) -> Iterator[Fact]:
+    sentence = text[span[0] : span[1]]
+    if not sole and is_one_word(sentence):
+        return
+    most = len(sentence.split())
+    none = True
+    for fact in found:
+        stated = fact.text.strip()
+        if not stated:
+            continue
+        none = False
+        if stated != sentence and len(stated.split()) > most:
+            yield Fact(sentence, *span)
+        else:
+            yield fact if stated == fact.text else Fact(stated, fact.start, fact.end)
+    if none and sole and sentence.strip():
+        yield Fact(sentence, *span)

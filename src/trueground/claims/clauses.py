@@ -7,13 +7,19 @@ in doubt it stays whole.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from trueground.claims.auxiliaries import PASSIVE, Clause
-from trueground.claims.guards import is_conditional, is_elliptic
-from trueground.claims.verbs import is_finite, word_lists
-from trueground.claims.view import View, Word, among, is_adverb, is_noun
-
-__all__ = ["Clause", "clauses", "is_finite"]
+from trueground.claims.view import (
+    YEAR,
+    View,
+    Word,
+    among,
+    is_adverb,
+    is_finite,
+    is_noun,
+    word_lists,
+)
 
 _JOINS = frozenset(("and", "but", "while", "whereas", "although", "because"))
 _ALONE = frozenset(("he", "she", "they", "we", "i"))
@@ -25,6 +31,34 @@ _SHORT = frozenset(
 )
 _PLACES = frozenset(("where", "when"))  # "In a case where he has moved, but …, the best …"
 _NEAR = 5  # a verb of the right side must stand among its first words
+PASSIVE = frozenset(
+    [
+        "by",
+        "in",
+        "on",
+        "at",
+        "for",
+        "to",
+        "as",
+        "with",
+        "from",
+        "near",
+        "into",
+        "through",
+        "under",
+        "during",
+    ]
+)
+_UNTIL = frozenset(("when", "whenever", "until", "till", "once", "whilst"))
+_FAR = 40  # words in which a condition is looked for
+
+
+class Clause(NamedTuple):
+    """Words `first` to `last` (exclusive); `bare`: it lacks a subject and goes on with the last."""
+
+    first: int
+    last: int
+    bare: bool
 
 
 def clauses(view: View) -> list[Clause]:
@@ -274,3 +308,100 @@ def _plain_subject(right: list[Word], verb: int) -> bool:
 
 def _is_subject(word: Word) -> bool:
     return word.lower in word_lists("clause_words.txt")["subject"]
+
+
+def is_conditional(view: View, first: int) -> bool:
+    """Whether a condition at the end rules both clauses: "he sings and dances when it rains"."""
+    words = view.words
+    for i in range(first, min(len(words), first + _FAR)):
+        if ";" in words[i].gap or (i > first and among(words[i].lower, "joint")):
+            return False
+        if words[i].lower in _UNTIL and not words[i].gap:
+            return any(word.verb for word in words[i + 1 : i + 7])  # not "until 1990"
+    return False
+
+
+def is_elliptic(subject: Sequence[Word]) -> bool:
+    """Whether a subject lacks its noun: "eight", "the other", "some"."""
+    words = [word for word in subject if not is_adverb(word.lower)]
+    while words and words[0].lower in ("the", "at", "least", "all", "only", "about"):
+        words = words[1:]
+    if not words:
+        return True
+    last = words[-1]
+    bound = len(words) > 1 and among(words[1].lower, "preposition") and words[1].lower != "of"
+    if bound and among(words[0].lower, "elliptic"):
+        return True  # "one without semitones"
+    if last.lower in ("ones", "one"):
+        return True
+    number = last.value and not YEAR.match(last.lower)
+    if len(words) == 1 and number:
+        return True
+    return all(among(word.lower, "elliptic") for word in words)
+
+
+def auxiliary_for(view: View, verb: int, finite: int, last: int, clause: Clause) -> str | None:
+    """What a bare clause needs between the subject and itself: "", or "was " as in "was built".
+
+    `verb`, `finite` and `last` are the beginning, the verb and the end of the predicate that has
+    the subject. None: it cannot be told which word the bare clause goes with.
+    """
+    words = view.words
+    if any(among(word.lower, "hedge") and not word.name for word in words[verb:last]):
+        return None
+    if any(words[i].lower == "well" and words[i + 1].lower == "as" for i in range(verb, last - 1)):
+        return None  # "and hundreds of soldiers as well as deserters and escaped prisoners"
+    at = clause.first
+    while is_adverb(words[at].lower):
+        at += 1
+    own, ruling = words[at].lower, words[finite].lower
+    following = words[at + 1] if at + 1 < clause.last else None
+    after = following.lower if following else ""
+    if among(own, "auxiliary"):
+        if own in ("is", "has", "does", "was") and among(ruling, "plural"):
+            return None  # "These firms have …, and only has": the subject is another
+        return "" if not among(own, "plural") or _is_plural(words[finite]) else None
+    if own.endswith("s") and not own.endswith("ss"):
+        present = ruling.endswith("s") and ruling != "was"
+        noun = after in ("of", "by", "and", "or") or among(after, "event participle")
+        return "" if present and not noun else None  # "depends on the menu and drinks chosen"
+    if among(ruling, "be"):
+        participle = _participle(view, finite, last)
+        passive = participle is not None and not any(w.verb for w in words[participle + 1 : last])
+        if among(own, "either") or _has_infinitive(words[at + 1 : clause.last]):
+            return None  # "was expected to leave but asked for time"
+        if after == "by" or (passive and after in PASSIVE and not among(own, "active")):
+            return f"{words[finite].spelling} " if passive else None
+        if ruling not in ("was", "were") or among(own, "giving"):
+            return None  # "was listed and awarded the status"
+        transitive = among(own, "event participle")  # "was released in 1987 and sold only in Japan"
+        if among(after, "determiner"):
+            return ""
+        return "" if among(own, "active") and not (passive and transitive) else None
+    if among(ruling, "auxiliary") and ruling not in ("had", "has", "have", "did"):
+        return None
+    if own.endswith("ed") and not among(own, "active") and following and is_noun(following):
+        return None  # "a barrel and specifically designed munition"
+    if after == "by" or (among(own, "state participle") and after in PASSIVE):
+        return None
+    return ""
+
+
+def _has_infinitive(after: list[Word]) -> bool:
+    """Whether "to" and a bare verb come first: "managed to escape"."""
+    return len(after) > 1 and after[0].lower == "to" and is_noun(after[1]) and not after[1].value
+
+
+def _is_plural(word: Word) -> bool:
+    return among(word.lower, "plural") or not among(word.lower, "auxiliary")
+
+
+def _participle(view: View, finite: int, last: int) -> int | None:
+    """The number of the participle behind "is" ("is annually held"); None for other predicates."""
+    for i in range(finite + 1, last):
+        word = view.words[i].lower
+        if is_adverb(word):
+            continue
+        known = among(word, "event participle") or among(word, "state participle")
+        return i if known or word == "born" or is_finite(word) else None
+    return None

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
+import orjson
 
-from trueground.claims.base import Decomposed
-from trueground.claims.clean import clean, is_one_word
-from trueground.claims.demonstrations import NONE, Demonstration, Demonstrations, one_line
-from trueground.claims.phrases import is_chatter, skip_boilerplate
-from trueground.errors import UsageError
+from trueground.claims.base import Decomposed, clean, is_one_word
+from trueground.claims.rules import is_chatter, skip_boilerplate
+from trueground.errors import InputError, UsageError
 from trueground.models.asker import Asks, describe_failure
 from trueground.models.base import ChatRequest, Reply
 from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
 from trueground.plugins import PartSpec
-from trueground.records.problems import shorten
+from trueground.records.problems import describe, shorten
+from trueground.retrieval.bm25.memory import BM25
 from trueground.text.sentences import sentences
 from trueground.types import Failure, Status
 
@@ -32,6 +34,8 @@ EXAMPLES = 8
 MAX_TOKENS = 1024
 _SHOWN = 200  # characters of a reply that cannot be read
 _FACT = re.compile(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+(\S.*)")
+NONE = "NONE"
+_SHAPE = '{"sentence": "…", "facts": ["…", …]}'
 
 
 class LLMDecomposer(Asks):
@@ -175,3 +179,83 @@ def _read(reply: Reply) -> list[str] | Failure:
     return Failure(
         Status.UNPARSEABLE, f'expected one fact a line behind "- ", or {NONE}; found {found}'
     )
+
+
+class Demonstration(NamedTuple):
+    """One sentence and its facts; both stand on one line each."""
+
+    sentence: str
+    facts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        facts = "\n".join(f"- {fact}" for fact in self.facts) or NONE
+        return f"Sentence: {self.sentence}\nFacts:\n{facts}"
+
+
+class Demonstrations:
+    """All demonstrations of a file; `file` is its id and hash, as a manifest names prompts."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """The package's own, or a user's JSON lines. InputError names the file and the line."""
+        if path is None:
+            source = files("trueground.claims") / "demos" / "demos-1.jsonl"
+            data, name, id_ = source.read_bytes(), source.name, "claims/demos-1"
+        else:
+            name, id_ = str(path), path.name
+            try:
+                data = path.read_bytes()
+            except OSError as error:
+                why = error.strerror or error
+                raise InputError(f"the demonstrations {path} cannot be read: {why}") from error
+        self.file = PromptFile(id_, sha256(data.replace(b"\r\n", b"\n")).hexdigest())
+        self._all = [
+            _demonstration(f"{name}, line {number}", line)
+            for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1)
+            if line.strip()
+        ]
+        if not self._all:
+            raise InputError(f"{name} holds no demonstration; expected lines like {_SHAPE}")
+        self._retriever = BM25([demo.sentence for demo in self._all])
+        self.signature = f"{id_}:{self.file.sha256[:12]}/{self._retriever.signature}"
+
+    def nearest(self, sentences: Sequence[str], most: int) -> list[list[Demonstration]]:
+        """For each sentence the `most` nearest by BM25, the nearest last, next to the sentence.
+
+        Where fewer share a word with it, the first ones of the file make up the number.
+        """
+        picked = []
+        for hits in self._retriever.search(sentences, most):
+            near = [hit.index for hit in hits]
+            others = (i for i in range(len(self._all)) if i not in near)
+            order = [*near, *others][:most]
+            picked.append([self._all[i] for i in reversed(order)])
+        return picked
+
+
+def one_line(text: str) -> str:
+    """The text on one line, so that nothing in it can look like a line of the prompt's own."""
+    return " ".join(text.split())
+
+
+def _demonstration(place: str, line: bytes) -> Demonstration:
+    try:
+        row: Any = orjson.loads(line)
+    except orjson.JSONDecodeError as broken:
+        raise InputError(f"{place}: no JSON ({broken}); expected {_SHAPE}") from None
+    if not isinstance(row, dict):
+        raise InputError(f"{place}: found {describe(row)}; expected {_SHAPE}")
+    if unknown := sorted(row.keys() - {"sentence", "facts"}):
+        raise InputError(f"{place}: found the field {unknown[0]!r}; expected {_SHAPE}")
+    sentence, facts = row.get("sentence"), row.get("facts")
+
+    def error(field: str, found: str, expected: str) -> InputError:
+        return InputError(f"{place}, field {field!r}: found {found}; expected {expected}")
+
+    if not isinstance(sentence, str) or not sentence.strip():
+        raise error("sentence", describe(sentence), "a text, not a blank one")
+    if not isinstance(facts, list):
+        raise error("facts", describe(facts), "a list of texts")
+    for fact in facts:
+        if not isinstance(fact, str) or not fact.strip():
+            raise error("facts", f"{describe(fact)} in the list", "texts, none of them blank")
+    return Demonstration(one_line(sentence), tuple(map(one_line, facts)))

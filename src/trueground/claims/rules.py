@@ -1,17 +1,40 @@
-"""Claims by rules: sentences, then clauses, then what a clause says in passing."""
+"""Claims by rules: sentences, then clauses, then what a clause says in passing.
+
+Sentences, and parts of them, that talk to the reader instead of stating something are left out.
+"""
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Sequence
+from functools import cache
 
-from trueground.claims.clean import Fact, clean_facts
-from trueground.claims.phrases import is_chatter, skip_boilerplate
+from trueground.claims.base import Fact, clean_facts
 from trueground.claims.statements import statements
+from trueground.claims.view import data_lines
 from trueground.text.sentences import sentences
 from trueground.types import Claim
 
 _TAIL = string.whitespace + ",;:"
+_SOURCE = (
+    r"(?:provided|given|available|retrieved|supplied|above|following)?\s*(?:context|passage|document|text"
+    r"|article|source|paragraph|excerpt|information|snippet|search result|knowledge)s?"
+    r"(?:\s+(?:provided|given|above|available))?"
+)
+_BOILERPLATE = re.compile(
+    rf"(?:(?:based (?:up)?on|according to|as (?:stated|mentioned|noted|described|indicated) in"
+    rf"|from|per|given|in)\s+(?:the|this|these|your)\s+{_SOURCE}\s*,\s*"
+    rf"|(?:the|this)\s+{_SOURCE}\s+(?:states?|says?|mentions?|indicates?|notes?|explains?)\s+that\s+)",
+    re.I,
+)
+_OPENER = re.compile(
+    r"(?:sure|certainly|of course|absolutely|great question|good question)[,!.]\s+"
+    r"|(?:\w+\s*[,!.]\s+)?(?:did|do) you know,?\s+(?:that\s+)?"
+    r"(?!(?:what|who|how|why|where|when|which|if|of|about)\b|any|a\s|the\s+\w+\s*\?)",
+    re.I,
+)
+_EDGES = string.punctuation + string.whitespace + "“”‘’…"
 
 
 class RuleDecomposer:
@@ -56,3 +79,28 @@ def _facts(text: str, start: int, end: int) -> list[Fact]:
             head = head[:1].upper() + head[1:] if head else head
             found.append(Fact(head + piece[begin:stop] + tail, start + begin, start + stop))
     return found
+
+
+def skip_boilerplate(text: str, start: int, end: int) -> int:
+    """Return where the statement in `text[start:end]` begins, past "Based on the context, "."""
+    for pattern in (_OPENER, _BOILERPLATE):
+        match = pattern.match(text, start, end)
+        if match:
+            start = match.end()
+    return start
+
+
+def is_chatter(sentence: str) -> bool:
+    """Whether a sentence is a question, a greeting, an offer or another courtesy."""
+    if sentence.rstrip("\"'”’)* ").endswith("?"):
+        return not _OPENER.match(sentence)  # "Did you know that …?" states something
+    plain = sentence.replace("’", "'").lower().strip(_EDGES)
+    whole, openings = _courtesies()
+    return plain in whole or plain.startswith(openings)
+
+
+@cache
+def _courtesies() -> tuple[frozenset[str], tuple[str, ...]]:
+    lines = data_lines("not_claims.txt")
+    whole = frozenset(line[:-1] for line in lines if line.endswith("!"))
+    return whole, tuple(line for line in lines if not line.endswith("!"))

@@ -6,17 +6,28 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from trueground.claims.auxiliaries import PASSIVE, Clause, auxiliary_for
-from trueground.claims.clauses import clauses
-from trueground.claims.guards import is_singular, stays_whole, verbs_after_commas
-from trueground.claims.insertions import Subject
-from trueground.claims.lists import names, subject_list, things
-from trueground.claims.places import dated, places
-from trueground.claims.roles import roles
-from trueground.claims.splits import Range, Statement, is_hedged, split_noun, split_tail
-from trueground.claims.subjects import find_subject
-from trueground.claims.verbs import has_finite
-from trueground.claims.view import YEAR, View, Word, among, is_adverb
+from trueground.claims.clauses import PASSIVE, Clause, auxiliary_for, clauses
+from trueground.claims.lists import names, roles, subject_list, things
+from trueground.claims.splits import (
+    Range,
+    Statement,
+    dated,
+    is_hedged,
+    places,
+    split_noun,
+    split_tail,
+)
+from trueground.claims.subjects import Subject, find_subject, is_singular
+from trueground.claims.view import YEAR, View, Word, among, has_finite, is_adverb
+
+_WHOLE = re.compile(
+    r"\bnot (?:only|just|merely|simply)\b|\brespectively\b|\bin that order\b|;\s*or\b"
+    r"|\b(?:if|unless|provided that|as long as|lest)\b"
+    # an abbreviation that ended a sentence: two sentences stand here as one
+    r"|\.\s+(?:The|This|These|It|He|She|They|Its|His|Her|In|On|As|Founded|Established|Born|Located"
+    r"|Built|Based|Launched|Created|Originally|Formerly)\s",
+    re.I,
+)
 
 _ASIDE = re.compile(r"\(([^()]+)\)[.!]?$")
 _TRIGGER = re.compile(  # without one of these there is nothing to cut
@@ -261,3 +272,25 @@ def _spread(view: View, name: str, head: str, part: Range, begin: int) -> list[S
         or places(view, name, head, part, begin)
         or [Statement(head, begin, part.end)]
     )
+
+
+def stays_whole(view: View) -> bool:
+    """Whether a condition, an order, alternatives or a lost sentence end rule a whole sentence."""
+    return any(
+        not (match[0].startswith(".") and match[0].split()[-1].islower())
+        for match in _WHOLE.finditer(view.masked)
+    )
+
+
+def verbs_after_commas(view: View, first: int, last: int) -> list[int]:
+    """The words at which ", made …" goes on with the subject: the middle of a list of verbs."""
+    found = []
+    for i in range(first, last - 1):
+        if view.words[i].gap != ",":
+            continue
+        verb = i
+        while verb < last - 1 and is_adverb(view.words[verb].lower):
+            verb += 1
+        if view.words[verb].verb:
+            found.append(i)
+    return found

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from typing import NamedTuple
 
-from trueground.claims.verbs import is_finite, word_lists
 from trueground.text.numerals import MONTH_NAMES
 
 _WORD = re.compile(r"[^\W_]+(?:['’.,&/–-][^\W_]+)*")
@@ -117,13 +117,20 @@ def _looks(spelling: str) -> tuple[str, str, bool, bool, bool, bool, bool]:
     return lower, spelling, name, value, verb, doubt, not (verb or joins)
 
 
-_LISTS: dict[str, frozenset[str]] = {}
+class _WordLists(dict[str, frozenset[str]]):
+    """The lists of `claim_words.txt`, and unions of them under names joined with "|"."""
+
+    def __missing__(self, name: str) -> frozenset[str]:
+        known = word_lists("claim_words.txt")
+        self[name] = frozenset[str]().union(*(known[part] for part in name.split("|")))
+        return self[name]
+
+
+_LISTS = _WordLists()
 
 
 def among(word: str, name: str) -> bool:
-    """Whether a lower-case word is in the list `name` of `claim_words.txt`."""
-    if not _LISTS:
-        _LISTS.update(word_lists("claim_words.txt"))
+    """Whether a lower-case word is in the list `name` of `claim_words.txt`, or in one of A|B."""
     return word in _LISTS[name]
 
 
@@ -147,3 +154,36 @@ def is_role(word: str) -> bool:
     if among(word, "role"):
         return True
     return len(word) > 4 and word.endswith(_ROLE_ENDINGS) and not among(word, "no role")
+
+
+_LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+
+
+@lru_cache(maxsize=100_000)
+def is_finite(word: str) -> bool:
+    """Whether the lower-case `word` looks like a finite verb form."""
+    known = word_lists("clause_words.txt")
+    if word in known["finite"]:
+        return True
+    return len(word) > 3 and word.endswith("ed") and word not in known["not past"]
+
+
+def has_finite(text: str) -> bool:
+    """Whether `text` has a finite verb."""
+    return any(is_finite(m.group().lower()) for m in _LETTERS.finditer(text))
+
+
+@cache
+def word_lists(file: str) -> dict[str, frozenset[str]]:
+    """The word lists of a data file of this room by name."""
+    found: dict[str, set[str]] = {}
+    for line in data_lines(file):
+        name, _, words = line.partition(":")
+        found.setdefault(name, set()).update(words.split())
+    return {name: frozenset(words) for name, words in found.items()}
+
+
+def data_lines(name: str) -> list[str]:
+    """Return the lines of a data file of this room without comments and blank lines."""
+    source = (files("trueground.claims") / "data" / name).read_text(encoding="utf-8")
+    return [line for line in source.splitlines() if line.strip() and not line.startswith("#")]

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from trueground.claims import Decomposed, Decomposer
-from trueground.claims.clean import fact_key
+from trueground.claims.base import fact_key
 from trueground.judges import Judge, ask
 from trueground.judges.base import each_once
 from trueground.metrics.batch import Batch

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import msgspec
 
-from trueground.claims.clauses import is_finite
+from trueground.claims.view import is_finite
 from trueground.judges.lexical.stems import stem
 from trueground.text.values import STARTERS
 
