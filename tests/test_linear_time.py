@@ -23,9 +23,8 @@ from trueground.models.thinking import split_thinking
 from trueground.retrieval.corpora.documents import read_document
 from trueground.retrieval.corpora.documents.cutting import cut
 from trueground.text.choices import chosen_label
-from trueground.text.citations.reading import read_numbers, read_triples
-from trueground.text.normalize import NORMALIZERS, get_normalizer
-from trueground.text.phrases import contains_words
+from trueground.text.citations import read_numbers, read_triples
+from trueground.text.normalize import NORMALIZERS, contains_words, get_normalizer
 from trueground.text.refusal import refusal
 from trueground.text.sentences import sentences
 from trueground.text.values import values

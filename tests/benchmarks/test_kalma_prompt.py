@@ -11,8 +11,8 @@ from tests.benchmarks.kalma_files import IVAR, ORLA, write
 
 from trueground.benchmarks.kalma.prompting import make_prompt
 from trueground.errors import InputError, UsageError
-from trueground.text.citations.reading import read_triples
-from trueground.text.citations.triples import keys_of, triple_key
+from trueground.text.citations import read_triples
+from trueground.text.triples import keys_of, triple_key
 
 
 def test_our_demonstration_cites_rightly_by_our_own_parser() -> None:

@@ -24,7 +24,7 @@ from trueground.benchmarks.fetching import fetch
 from trueground.benchmarks.kalma.minimum import TRIVIAL, drawn_sets, read_sets
 from trueground.benchmarks.kalma.source import read_entries, read_own, read_published
 from trueground.errors import InputError, UsageError
-from trueground.text.citations.triples import keys_of, plain_property, triple_key
+from trueground.text.triples import keys_of, plain_property, triple_key
 
 
 @pytest.fixture

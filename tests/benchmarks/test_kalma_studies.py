@@ -12,7 +12,7 @@ from trueground.benchmarks.kalma.replacing import replaced
 from trueground.benchmarks.kalma.shown import gold
 from trueground.benchmarks.kalma.source import GraphQuestion
 from trueground.errors import InputError
-from trueground.text.citations.triples import keys_of, triple_key
+from trueground.text.triples import keys_of, triple_key
 from trueground.types import Graph, Triple
 
 SET: list[Triple] = MINIMUM[0][1]

@@ -17,7 +17,7 @@ from trueground.metrics.column import STATUSES, Column
 from trueground.metrics.evidence import BatchContext
 from trueground.metrics.ratings import METRICS
 from trueground.metrics.registry import default_specs, make_spec, parse_spec
-from trueground.text.citations.reading import without_brackets
+from trueground.text.citations import remove_citations
 from trueground.types import Passage, Rating, RatingRequest, Record, Status, Turn
 
 RECORDS = [
@@ -172,7 +172,7 @@ def test_a_rubric_that_cannot_be_used(tmp_path: Path) -> None:
     ],
 )
 def test_brackets_of_citations(text: str, bare: str) -> None:
-    assert without_brackets(text) == bare
+    assert remove_citations(text) == bare
 
 
 def test_as_functions_they_ask_for_a_rater() -> None:

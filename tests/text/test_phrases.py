@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueground.text.normalize import get_normalizer
-from trueground.text.phrases import PHRASES, contains_words, has_phrase
+from trueground.text.normalize import contains_words, get_normalizer
+from trueground.text.refusal import PHRASES, find_phrase
 
 
 def test_strict_sets_are_single_words_and_part_of_the_loose_ones():
@@ -38,13 +38,13 @@ def test_phrases_are_already_normalised():
     ],
 )
 def test_has_phrase(text, words, found):
-    assert has_phrase(text, PHRASES["unanswerable"]["loose"], words) == found
+    assert find_phrase(text, PHRASES["unanswerable"]["loose"], words) == found
 
 
 def test_phrases_are_tried_in_the_given_order():
     loose = PHRASES["inconsistent"]["loose"]
-    assert has_phrase("conflicting sources", loose, False) == "conflict"
-    assert has_phrase("conflicting sources", loose, True) == "conflicting"
+    assert find_phrase("conflicting sources", loose, False) == "conflict"
+    assert find_phrase("conflicting sources", loose, True) == "conflicting"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from trueground.annotation.base import AnnotationTask
-from trueground.text.citations.base import Sentence
+from trueground.text.citations import Sentence
 from trueground.types import Passage, Record
 
 # which facts are looked for: the gold ones in the response, or the response's in what it was given
@@ -136,7 +136,7 @@ def _support(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
 
 def _alignment(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
     """Each sentence with each piece of knowledge, or passage, that it cites."""
-    from trueground.text.citations.reading import read_numbers, read_triples
+    from trueground.text.citations import read_numbers, read_triples
 
     graphs = record.knowledge
     found = read_triples(record.response, graphs) if graphs else read_numbers(record.response)

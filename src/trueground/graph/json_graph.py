@@ -16,7 +16,7 @@ from trueground.graph.items import Placed, begins_array, decoded, graphs_of_pair
 from trueground.graph.loading.streams import bare_name, reading
 from trueground.graph.rdf import TYPES, property_iri
 from trueground.records.problems import Problem, clean, shorten
-from trueground.text.citations.triples import value_text
+from trueground.text.triples import value_text
 from trueground.types import Graph
 
 _LINES = (".jsonl", ".ndjson")

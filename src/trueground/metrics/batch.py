@@ -11,8 +11,7 @@ import numpy as np
 
 from trueground.errors import UsageError
 from trueground.metrics.column import Mask
-from trueground.text.citations.base import Sentence
-from trueground.text.citations.reading import read_numbers, read_triples
+from trueground.text.citations import Sentence, read_numbers, read_triples
 from trueground.types import Choice, Graph, Passage, Record, Triple, Turn
 
 

@@ -14,8 +14,7 @@ from trueground.metrics.column import Column, Floats, Options
 from trueground.metrics.evidence import BatchContext, ratio
 from trueground.metrics.options import LEXICAL, READ
 from trueground.metrics.overlap import Overlap
-from trueground.text.normalize import get_normalizer
-from trueground.text.phrases import contains_words
+from trueground.text.normalize import contains_words, get_normalizer
 from trueground.text.tokens import tokenise
 from trueground.types import Status
 

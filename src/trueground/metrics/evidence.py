@@ -15,10 +15,9 @@ from trueground.metrics.batch import Batch
 from trueground.metrics.column import Floats, Mask, Options
 from trueground.metrics.overlap import Overlap, overlap
 from trueground.text.choices import answer_part
-from trueground.text.intern import Ids
 from trueground.text.normalize import get_normalizer
 from trueground.text.refusal import refusal
-from trueground.text.tokens import Tokens, tokenise
+from trueground.text.tokens import Ids, Tokens, tokenise
 from trueground.types import (
     Claim,
     Comparison,

@@ -15,7 +15,7 @@ from trueground.metrics.evidence import BatchContext
 from trueground.metrics.options import READ
 from trueground.text.choices import chosen_label, mentioned_labels, right_labels
 from trueground.text.normalize import FAITHEVAL
-from trueground.text.phrases import PHRASES, has_phrase
+from trueground.text.refusal import PHRASES, find_phrase
 from trueground.types import Status
 
 SOURCE = "Ming et al. 2024 (FaithEval), section 4"
@@ -27,7 +27,7 @@ def _phrase_metric(name: str, phrases: str, words: bool, doc: str) -> Metric:
     def compute(evidence: BatchContext, options: Options) -> Column:
         wanted = PHRASES[options["task"]][phrases]
         responses = evidence.said({**_FIXED, "read": options["read"]})
-        return Column.of(np.array([has_phrase(u, wanted, words) is not None for u in responses]))
+        return Column.of(np.array([find_phrase(u, wanted, words) is not None for u in responses]))
 
     return Metric(name, "abstention", (), compute, doc, SOURCE, _OPTIONS, in_default_set=False)
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueground.text.intern import Ids
-from trueground.text.tokens import Bags
+from trueground.text.tokens import Bags, Ids
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from trueground.metrics.batch import Batch
 from trueground.metrics.column import CODES, Column, Options
 from trueground.metrics.evidence import BatchContext
 from trueground.metrics.options import whole_number
-from trueground.text.citations.reading import without_brackets
-from trueground.text.citations.triples import flat
+from trueground.text.citations import remove_citations
 from trueground.text.places import places_in
+from trueground.text.triples import flat
 from trueground.types import Rating, RatingRequest, Status
 
 PAPER = "Lee et al. 2024, appendix D.7"
@@ -123,7 +123,7 @@ def _rate(metric: str, evidence: BatchContext, options: Options) -> Column:
     responses = list(batch.responses)
     if metric != "rated" and shown != "response":
         responses = [
-            without_brackets(response, graphs or ())
+            remove_citations(response, graphs or ())
             for response, graphs in zip(responses, batch.graphs, strict=True)
         ]
     column = _rated_items(batch, responses, fields, options["items"])

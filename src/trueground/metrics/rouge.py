@@ -11,8 +11,7 @@ from trueground.metrics.base import Metric
 from trueground.metrics.column import Column, Floats, Options, harmonic_mean
 from trueground.metrics.evidence import BatchContext, ratio
 from trueground.metrics.overlap import overlap
-from trueground.text.intern import Ids
-from trueground.text.tokens import Bags
+from trueground.text.tokens import Bags, Ids
 
 _FIRST_CHAR = 0x10000  # above the surrogates
 

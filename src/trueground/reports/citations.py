@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from trueground.text.citations.triples import Key, keys_of, pairs_of, triple_key
+from trueground.text.triples import Key, keys_of, pairs_of, triple_key
 from trueground.types import Graph, Record
 
 TOLD = ("sentences", "missed", "absent", "passage_sentences")

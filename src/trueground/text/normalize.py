@@ -1,4 +1,4 @@
-"""The normalisers: named, versioned rules that turn a text into space-separated tokens.
+"""The normalisers, named, versioned rules that turn a text into space-separated tokens, and words.
 
 A change of rule is a new name, never an edit: the name is part of every metric's signature.
 Golden cases for each stand in tests/data/golden_*.jsonl.
@@ -23,6 +23,9 @@ ARTICLES = (b"a", b"an", b"the")
 _PUNCTUATION = string.punctuation.encode()
 # Python's own \b, as in the papers' scripts: the regex library counts fewer characters as words.
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
+# The edges of words, for `contains_words`.
+_LEFT = re.compile(r"(?<!\w)")
+_RIGHT = re.compile("(?=[^\\w\ufdd0])|\\Z")
 _TO_SPACE = str.maketrans(dict.fromkeys(string.punctuation + "‘’´`", " "))
 _DELETE = str.maketrans("", "", string.punctuation)
 
@@ -125,3 +128,28 @@ def get_normalizer(name: str, lang: str = "en") -> Normalizer:
     if name not in fixed:
         raise unknown_name("normalizer", name, NORMALIZERS)
     return fixed[name]
+
+
+def contains_words(haystack: str, needle: str) -> bool:
+    """Does `needle` occur with no word character (letter, digit, `_`) directly beside it?
+
+    An empty needle occurs nowhere. A needle that itself begins or ends with a sign, such as "C++",
+    needs no more than that its neighbours are no word characters.
+    """
+    at = haystack.find(needle) if needle else -1
+    if at < 0:
+        return False
+    end = at + len(needle)
+    if not _is_word(haystack[at - 1 : at]) and not _is_word(haystack[end : end + 1]):
+        return True
+    # Perhaps further on. One search, since a needle can overlap itself at every place.
+    return _with_edges(needle) in _with_edges(haystack)
+
+
+def _with_edges(text: str) -> str:
+    """The text with one noncharacter behind what is no word character, and another before it."""
+    return _RIGHT.sub("\ufdd1", _LEFT.sub("\ufdd0", text))
+
+
+def _is_word(char: str) -> bool:
+    return char.isalnum() or char == "_"

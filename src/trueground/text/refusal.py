@@ -1,4 +1,4 @@
-"""Does a response decline to answer for lack of information? Rules, no model.
+"""Does a response decline to answer for lack of information? Rules and phrases, no model.
 
 A phrase alone decides nothing: "Paris. I don't know more than that." is an answer. Each sentence is
 read as a refusal, as talk about the sources, as a courtesy or as an answer, and one answer
@@ -9,16 +9,32 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from trueground.text.normalize import contains_words
 from trueground.text.sentences import sentences
 
 REFUSAL_RULES = "rules-2"
 # How far they carry: on tests/data/abstention_held.jsonl, which was written before the rules.
 MEASURED = {"rules": REFUSAL_RULES, "labelled": 177, "precision": 0.988, "recall": 0.953}
+
+# FaithEval, appendix A: what counts as having said that there is no answer, or a conflict.
+PHRASES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "unanswerable": {
+        "strict": ("unknown",),
+        "loose": ("unknown", "no answer", "no information", "not", "unclear"),
+    },
+    "inconsistent": {
+        "strict": ("conflict",),
+        "loose": (
+            *("conflict", "conflicting", "disagreement", "inconsistent", "contradictory"),
+            *("contradiction", "inconsistency", "two answers", "2 answers", "multiple answers"),
+        ),
+    },
+}
 
 _FILE = Path(__file__).parent / "data" / "refusals_v2.txt"
 # Sections whose lines stand after a subject; the other kinds of phrase stand by themselves.
@@ -87,6 +103,18 @@ def contains_refusal(response: str) -> str | None:
     """
     found = _rules().contained.search(" ".join(_lower(response).translate(_PLAIN).split()))
     return found and found.group()
+
+
+def find_phrase(normalised: str, phrases: Iterable[str], words: bool) -> str | None:
+    """The first of `phrases` that occurs in the normalised text, or None.
+
+    Both sides are already normalised, with single spaces. With `words` a phrase must begin and end
+    at word boundaries; without, any substring will do (the paper's rule: "not" is in "another").
+    """
+    for phrase in phrases:
+        if contains_words(normalised, phrase) if words else phrase in normalised:
+            return phrase
+    return None
 
 
 def _found(response: str, ignored: Sequence[str]) -> str | None:

@@ -11,9 +11,14 @@ import re
 
 import msgspec
 
-from trueground.text.iso_dates import is_before_era, year_month
-from trueground.text.numerals import MONTHS, NUMBER_WORDS, ORDINAL_WORDS, SCALES, spoken
-from trueground.text.units import unit_at
+from trueground.text.numerals import (
+    MONTHS,
+    NUMBER_WORDS,
+    ORDINAL_WORDS,
+    SCALES,
+    number_in_words,
+    unit_at,
+)
 
 
 class Value(msgspec.Struct, frozen=True, gc=False):
@@ -59,6 +64,10 @@ _DATES = (
     re.compile(r"(?P<y>\d{3}0)['’]?s\b"),
     re.compile(rf"(?P<c>\d{{1,2}})(?:st|nd|rd|th)[\s-]+centur(?:y|ies)\b{_ERA}", re.I),
 )
+# Dates as knowledge graphs write them (ISO 8601): "1871-11" and, before our era, "-0044".
+_YEAR_MONTH = re.compile(r"(?P<y>[012]\d{3})-(?P<m>0[1-9]|1[0-2])(?![-/\d]|\.\d)")
+_DATED = re.compile(r"(?:date|time|birth|death|born|died|inception)[^:.;\n]{0,30}:\s*$", re.I)
+_REACH = 50  # characters before a value that may name its property
 _DATE_HINT = re.compile(
     rf"\d{{1,4}}(?:[-/.]\d|(?:st|nd|rd|th)?(?:\s+of)?[\s-]+(?:{_MONTH}|centur)|['’]?s\b)", re.I
 )
@@ -156,12 +165,34 @@ def _date_at(text: str, at: int) -> Value | None:
         match = pattern.match(text, at)
         if match:
             return _with_era(text, at, _date(match))
-    match = year_month(text, at)
+    match = _year_month(text, at)
     return _with_era(text, at, _date(match)) if match else None
 
 
+def _year_month(text: str, at: int) -> re.Match[str] | None:
+    """A year `y` and a month `m` at `at`, if they are no range of years.
+
+    "1871-11" is none, since 11 is not behind 71. "1900-06" may be seven years; behind the name of a
+    property such as "date of death:" it is a month.
+    """
+    match = _YEAR_MONTH.match(text, at)
+    if match is None or _is_before_era(text, at):
+        return match
+    if at and text[at - 1] in "-/.":
+        return None
+    certain = match["m"] <= match["y"][2:]
+    return match if certain or _DATED.search(text, max(0, at - _REACH), at) else None
+
+
+def _is_before_era(text: str, at: int) -> bool:
+    """Whether the digits at `at` are a year before our era: "-0044"."""
+    if text[at] != "0" or not at or text[at - 1] not in "-−":
+        return False
+    return at == 1 or text[at - 2] in " (:["
+
+
 def _with_era(text: str, at: int, date: Value | None) -> Value | None:
-    if date is None or date.year is None or not is_before_era(text, at):
+    if date is None or date.year is None or not _is_before_era(text, at):
         return date
     return msgspec.structs.replace(date, year=-date.year)
 
@@ -246,7 +277,7 @@ def _scales(text: str, match: re.Match[str]) -> bool:
 
 def _year(text: str, at: int, end: int, digits: str) -> Value | None:
     """Read bare digits as a year: 1000…2100, "44 BC", "-0044", or the end of "1914–18"."""
-    if len(digits) == 4 and int(digits) and is_before_era(text, at):
+    if len(digits) == 4 and int(digits) and _is_before_era(text, at):
         return Value(at, end, "date", year=-int(digits))
     era = _YEAR_ERA.match(text, end)
     if era and len(digits) < 6:
@@ -283,7 +314,7 @@ def _from_words(text: str, at: int) -> Value | None:
         if match.end() > match.end("mon") or _plain_month(text, at, match["mon"]):
             return _date(match)
         return None
-    number = spoken(text, at)
+    number = number_in_words(text, at)
     if number is None:
         return None
     end, amount, ordinal = number

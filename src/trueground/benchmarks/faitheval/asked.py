@@ -12,8 +12,7 @@ from trueground.benchmarks.faitheval.documents import single_document, split_doc
 from trueground.benchmarks.faitheval.originals import OriginalQuestion
 from trueground.benchmarks.faitheval.settings import FaithEvalSettings
 from trueground.benchmarks.faitheval.source import FaithEvalRow
-from trueground.text.normalize import FAITHEVAL
-from trueground.text.phrases import contains_words
+from trueground.text.normalize import FAITHEVAL, contains_words
 from trueground.types import Passage, Record
 
 

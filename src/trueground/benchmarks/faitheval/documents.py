@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from trueground.benchmarks.faitheval.originals import OriginalQuestion
 from trueground.benchmarks.faitheval.source import FaithEvalRow
-from trueground.text.normalize import FAITHEVAL
-from trueground.text.phrases import contains_words
+from trueground.text.normalize import FAITHEVAL, contains_words
 
 _HEADING = re.compile(r"^[ \t]*\[?document(?:[ \t]*#?\d+)?\]?[ \t]*:", re.IGNORECASE | re.MULTILINE)
 

@@ -8,7 +8,7 @@ from trueground.benchmarks.kalma.removing import without
 from trueground.benchmarks.kalma.settings import KalmaSettings
 from trueground.benchmarks.kalma.shown import Shown, named
 from trueground.benchmarks.kalma.source import GraphQuestion
-from trueground.text.citations.triples import plain
+from trueground.text.triples import plain
 from trueground.types import Triple
 
 

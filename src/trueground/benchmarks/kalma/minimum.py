@@ -13,7 +13,7 @@ from trueground.benchmarks.kalma.source import GraphQuestion, question_key
 from trueground.errors import InputError
 from trueground.records.problems import Problem
 from trueground.records.schema import to_record
-from trueground.text.citations.triples import pairs_of, plain_property, triple_key
+from trueground.text.triples import pairs_of, plain_property, triple_key
 from trueground.types import Triple
 
 Sets = list[tuple[Triple, ...] | None]

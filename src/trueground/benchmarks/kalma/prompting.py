@@ -16,7 +16,7 @@ from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_
 from trueground.records.jsonl import decode_row
 from trueground.records.problems import Problem
 from trueground.records.schema import to_record
-from trueground.text.citations.triples import flat
+from trueground.text.triples import flat
 from trueground.types import Graph
 
 _PACKAGE = "trueground.benchmarks.kalma"

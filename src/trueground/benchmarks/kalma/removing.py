@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from trueground.text.citations.triples import Key, keys_of, triple_key, value_text
+from trueground.text.triples import Key, keys_of, triple_key, value_text
 from trueground.types import Graph, Triple
 
 

@@ -12,7 +12,7 @@ from trueground.benchmarks.kalma.draws import number, ranked
 from trueground.benchmarks.kalma.shown import Shown
 from trueground.benchmarks.kalma.source import GraphQuestion
 from trueground.errors import InputError
-from trueground.text.citations.triples import plain
+from trueground.text.triples import plain
 from trueground.types import Graph
 
 

@@ -11,7 +11,7 @@ from trueground.benchmarks.kalma.library import GraphLibrary
 from trueground.benchmarks.kalma.settings import KalmaSettings
 from trueground.benchmarks.kalma.source import GraphQuestion
 from trueground.errors import UsageError
-from trueground.text.citations.triples import plain
+from trueground.text.triples import plain
 from trueground.types import Graph
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from trueground.errors import InputError, UsageError
 from trueground.records.columns import FIELDS
 from trueground.records.problems import Problem
 from trueground.records.schema import to_record
-from trueground.text.citations.triples import plain
+from trueground.text.triples import plain
 from trueground.types import Graph, Record, Triple
 
 FILES = {"specific": "complex_question_graph", "general": "simple_question_graph"}

@@ -16,8 +16,8 @@ from trueground.builders.kalma.items import CountedPair, Draft, Fact, grown
 from trueground.builders.kalma.pool import pool, told
 from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
-from trueground.text.citations.reading import read_triples
-from trueground.text.citations.triples import plain
+from trueground.text.citations import read_triples
+from trueground.text.triples import plain
 
 PLACES = ("paragraph", "knowledge")
 REASONS = {

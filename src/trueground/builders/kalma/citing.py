@@ -9,11 +9,9 @@ from collections.abc import Collection, Sequence
 from trueground.builders.fallen import Fallen
 from trueground.builders.kalma.items import Fact
 from trueground.records.problems import shorten
-from trueground.text.citations.base import Sentence
-from trueground.text.citations.reading import read_triples
-from trueground.text.citations.splitting import without
-from trueground.text.citations.triple_brackets import triple_brackets
-from trueground.text.citations.triples import citation, plain, plain_property, triple_key
+from trueground.text.citations import Sentence, read_triples, remove_brackets
+from trueground.text.triple_brackets import triple_brackets
+from trueground.text.triples import citation, plain, plain_property, triple_key
 from trueground.types import Graph
 
 _PART = re.compile(r"\d+|[^\W\d_]+")
@@ -25,7 +23,7 @@ _SPACE = re.compile(r"\s+")
 def bare(text: str, graphs: Sequence[Graph]) -> str:
     """The text without the triples that it cites, on one line."""
     composed = unicodedata.normalize("NFC", text)
-    return plain(without(composed, triple_brackets(composed, graphs)))
+    return plain(remove_brackets(composed, triple_brackets(composed, graphs)))
 
 
 def check_same_words(changed: str, original: str, graphs: Sequence[Graph]) -> None:

@@ -18,7 +18,7 @@ from trueground.builders.kalma.items import CountedPair, LinkedPair, grown
 from trueground.builders.kalma.wording import read_json_object
 from trueground.errors import InputError
 from trueground.records.problems import describe, shorten
-from trueground.text.citations.triples import pairs_of, plain_property
+from trueground.text.triples import pairs_of, plain_property
 from trueground.types import Graph
 
 FILE = "counts.json"

@@ -27,8 +27,8 @@ from trueground.models.base import Message
 from trueground.models.marks import block, mark_for
 from trueground.models.perplexity_base import UnscoredText, perplexity
 from trueground.models.prompts import Prompt
-from trueground.text.citations.reading import read_triples
-from trueground.text.citations.triples import citation, plain, plain_property
+from trueground.text.citations import read_triples
+from trueground.text.triples import citation, plain, plain_property
 
 PLACES = ("paragraph", "knowledge", "citation")
 REASONS = {

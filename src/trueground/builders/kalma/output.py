@@ -20,7 +20,7 @@ from trueground.builders.kalma.items import (
 from trueground.builders.kalma.people import judged, piece_id
 from trueground.builders.people import PeopleLabels
 from trueground.builders.quality.base import Piece
-from trueground.text.citations.triples import flat, pairs_of
+from trueground.text.triples import flat, pairs_of
 
 RUN = "trueground run kalma --data {dataset} --minimum {dataset}/minimum.json --model MODEL"
 _FACTORS = ("question", "relation", "rounds")

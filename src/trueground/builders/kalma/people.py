@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from trueground.annotation.base import AnnotationTask
 from trueground.builders.kalma.items import VERSIONS, QuestionRequest
 from trueground.builders.kalma.pool import for_people
-from trueground.text.citations.reading import read_triples
-from trueground.text.citations.triples import triple_key
+from trueground.text.citations import read_triples
+from trueground.text.triples import triple_key
 
 QUALITY, ALIGNMENT = "quality", "alignment"
 KINDS = (QUALITY, ALIGNMENT)

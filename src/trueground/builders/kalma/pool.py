@@ -9,8 +9,8 @@ from hashlib import sha256
 import msgspec
 
 from trueground.builders.kalma.items import Fact, LinkedPair
-from trueground.text.citations.reading import read_triples
-from trueground.text.citations.triples import citation, flat, pairs_of, plain_property, triple_key
+from trueground.text.citations import read_triples
+from trueground.text.triples import citation, flat, pairs_of, plain_property, triple_key
 from trueground.types import Graph
 
 # As Wikidata calls what catalogues and websites know it by.

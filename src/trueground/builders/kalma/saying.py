@@ -21,8 +21,8 @@ from trueground.models.base import Message
 from trueground.models.marks import block, mark_for
 from trueground.models.prompts import Prompt
 from trueground.records.problems import shorten
-from trueground.text.citations.reading import read_triples
-from trueground.text.citations.triples import triple_key
+from trueground.text.citations import read_triples
+from trueground.text.triples import triple_key
 
 PLACES = ("paragraph", "sentences")
 REASONS = {"not_said": "the judge finds that a new sentence does not say what it cites"}

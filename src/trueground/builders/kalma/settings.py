@@ -10,7 +10,7 @@ from trueground.benchmarks.base import Value
 from trueground.benchmarks.kalma.minimum import TRIVIAL
 from trueground.benchmarks.values import number_of, path_of, share_of, text_of, whole_of
 from trueground.errors import UsageError
-from trueground.text.citations.triples import plain_property
+from trueground.text.triples import plain_property
 
 # What Wikidata keeps for its own housekeeping, or for Wikipedia's: no fact about the entity.
 _HOUSEKEEPING = frozenset(

@@ -15,8 +15,8 @@ from trueground.builders.rows import SourceRow, Unusable, fault, source_rows
 from trueground.errors import InputError
 from trueground.graph.folding import name_key
 from trueground.records.problems import describe, known_id, shorten
-from trueground.text.citations.reading import read_triples
-from trueground.text.citations.triples import plain
+from trueground.text.citations import read_triples
+from trueground.text.triples import plain
 
 # Under which names a field may stand; the first that is there counts.
 FIELDS: Mapping[str, tuple[str, ...]] = {

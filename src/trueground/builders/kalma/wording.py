@@ -18,8 +18,8 @@ from typing import Any, Literal
 import msgspec
 
 from trueground.errors import InputError, UsageError
-from trueground.text.citations.triples import plain_property
 from trueground.text.places import places_in
+from trueground.text.triples import plain_property
 
 Part = Literal["noun", "verb", "adjective"]
 PARTS: tuple[Part, ...] = ("noun", "verb", "adjective")

@@ -68,8 +68,7 @@ def overlap(pieces: Sequence[Piece]) -> dict[str, Any]:
     """
     from trueground.metrics.citations.topic import content_words
     from trueground.metrics.overlap import overlap as shared
-    from trueground.text.normalize import get_normalizer
-    from trueground.text.phrases import contains_words
+    from trueground.text.normalize import contains_words, get_normalizer
     from trueground.text.tokens import tokenise
 
     read = [piece for piece in pieces if piece.contexts]

@@ -14,7 +14,8 @@ from trueground.metrics.citations.hypotheses import hypothesis, place_of, reques
 from trueground.metrics.citations.triples import tells
 from trueground.metrics.column import Column, Floats, Options
 from trueground.metrics.evidence import BatchContext
-from trueground.text.citations.base import Citation, Sentence
+from trueground.text.brackets import Citation
+from trueground.text.citations import Sentence
 from trueground.types import Claim, Verdict
 
 INCOMPLETE = Verdict(False, 0.0, reasons=("the citation lacks property or value",))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import CODES, Column, Floats, Mask, Notes
 from trueground.metrics.evidence import Checked
-from trueground.text.citations.triples import Key, triple_key
+from trueground.text.triples import Key, triple_key
 from trueground.types import Failure, Status, Triple
 
 # Hits and units of one item, or why it has none. No units at all is `no_claims`.

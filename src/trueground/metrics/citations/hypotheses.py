@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from trueground.text.citations.triples import plain, plain_property
+from trueground.text.triples import plain, plain_property
 from trueground.types import JudgeRequest
 
 # Lives have several of these, and sentences name two at a time: "born in Rome, died in Naples".

@@ -29,8 +29,8 @@ from trueground.metrics.citations.topic import off_topic
 from trueground.metrics.citations.triples import VARIANT, first_round, tells
 from trueground.metrics.column import Column, Floats, Mask, Options, harmonic
 from trueground.metrics.evidence import BatchContext, Checked
-from trueground.text.citations.base import Sentence
-from trueground.text.citations.triples import triple_key
+from trueground.text.citations import Sentence
+from trueground.text.triples import triple_key
 from trueground.types import Claim, Failure, Status, Triple
 
 SOURCE = "Li et al. 2024, section 4.4"

@@ -17,8 +17,8 @@ from trueground.metrics.base import Metric, Option
 from trueground.metrics.citations.counts import Counts, Tally, graphs_of, unique
 from trueground.metrics.column import Column, Floats, Options, harmonic
 from trueground.metrics.evidence import BatchContext
-from trueground.text.citations.base import Citation
-from trueground.text.citations.triples import Key, ids_by_name, keys_of, plain, triple_key
+from trueground.text.brackets import Citation
+from trueground.text.triples import Key, ids_by_name, keys_of, plain, triple_key
 from trueground.types import Failure, Graph, Status, Triple
 
 SOURCE = "Li et al. 2024, section 4.2"

@@ -11,7 +11,7 @@ from trueground.builders.checks import other_language, quoted, same_text, says
 from trueground.builders.fallen import Fallen
 from trueground.builders.grounding.items import Context, Documents, DocumentSet, Form
 from trueground.records.problems import shorten
-from trueground.text.units import unit_at
+from trueground.text.numerals import unit_at
 
 REASONS = {
     "no_candidates": "the model wrote no question",

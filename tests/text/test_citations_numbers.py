@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from trueground.text.citations.numbers import LONGEST_RANGE
-from trueground.text.citations.reading import read_numbers
+from trueground.text.brackets import LONGEST_RANGE
+from trueground.text.citations import read_numbers
 
 
 @pytest.mark.parametrize(

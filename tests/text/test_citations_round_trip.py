@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trueground.text.citations.base import Sentence
-from trueground.text.citations.reading import read_numbers, read_triples, without_brackets
-from trueground.text.citations.triples import citation, pairs_of, plain, triple_key
+from trueground.text.citations import Sentence, read_numbers, read_triples, remove_citations
+from trueground.text.triples import citation, pairs_of, plain, triple_key
 from trueground.types import Graph
 
-KALMA = Path(__file__).parents[4] / "shared" / "data" / "kalma"
+KALMA = Path(__file__).parents[3] / "shared" / "data" / "kalma"
 
 LETTERS = "ab12,:;[]\"' \n_é\u0301.()\\"
 LIKE_PARTS = (
@@ -88,7 +87,7 @@ def test_soup_is_read_without_a_fault(text: str, graphs: list[Graph]) -> None:
                 assert sentence.start <= c.start < c.end <= sentence.end
                 bracket = whole[c.start : c.end].lstrip("\\")
                 assert (bracket[0], bracket[-1]) == ("[", "]")
-    assert without_brackets(text, graphs) == without_brackets(whole, graphs)
+    assert remove_citations(text, graphs) == remove_citations(whole, graphs)
 
 
 @pytest.mark.skipif(not KALMA.is_dir(), reason=f"the published graphs are not in {KALMA}")

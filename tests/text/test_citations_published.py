@@ -5,8 +5,8 @@ The sentences are in our words; brackets, their order and their places are those
 
 from __future__ import annotations
 
-from trueground.text.citations.reading import read_triples
-from trueground.text.citations.triples import keys_of, triple_key
+from trueground.text.citations import read_triples
+from trueground.text.triples import keys_of, triple_key
 from trueground.types import Graph
 
 CRANE: Graph = {

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from trueground.text.citations.reading import read_triples, without_brackets
+from trueground.text.citations import read_triples, remove_citations
 from trueground.types import Graph
 
 PIANO = "The Last Pianist: Rise and Fall of a Friend, Confidant of Kings, Enemy of None"
@@ -353,7 +353,7 @@ def test_a_sentence_has_one_stop(text: str, read: list[str]) -> None:
     sentences = read_triples(text, GRAPHS)
     assert [s.text for s in sentences] == read
     assert sentences[0].citations
-    assert without_brackets(text, GRAPHS) == " ".join(read)
+    assert remove_citations(text, GRAPHS) == " ".join(read)
 
 
 def test_nothing_but_brackets_and_nothing_at_all() -> None:
@@ -392,8 +392,8 @@ def test_a_bracket_taken_out_leaves_words_apart() -> None:
     text = 'A [Q1]b[Q1]c ("d [Q1]" [Q1], e [Q1] : f) [Q1] "g"'
     (sentence,) = read_triples(text, GRAPHS)
     assert sentence.text == 'A b c ("d", e: f) "g"'
-    assert without_brackets("One [1]\n[2] two [sic] [Q1, a: b]\n\n[NA]") == "One\ntwo [sic]"
-    assert without_brackets("It [Q7, a: [1]] is [1].") == "It is."
+    assert remove_citations("One [1]\n[2] two [sic] [Q1, a: b]\n\n[NA]") == "One\ntwo [sic]"
+    assert remove_citations("It [Q7, a: [1]] is [1].") == "It is."
 
 
 @pytest.mark.parametrize(

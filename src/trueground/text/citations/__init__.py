@@ -1,1 +1,0 @@
-"""Citations in answers: brackets that name triples of a knowledge graph, or numbers of passages."""

@@ -1,0 +1,235 @@
+"""Triples of a knowledge graph as texts: equality, citation, and finding them in an answer.
+
+Definitions: metrics.md, "Citations of knowledge-graph triples".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+from trueground.text.brackets import flatten
+from trueground.types import Graph
+
+T = TypeVar("T")
+Key = tuple[str, str, str]
+_COLON = re.compile(r" ?: ?")
+_NAME = re.compile(r"name ?: ?", re.IGNORECASE)
+
+
+def plain(text: str) -> str:
+    """NFC, white space collapsed: equal texts are equal after this."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def plain_property(name: str) -> str:
+    """The same for a property's name, in which `_` is a space."""
+    return plain(name.replace("_", " "))
+
+
+def triple_key(triple: Sequence[str]) -> Key:
+    """Triples are equal where their keys are."""
+    qid, name, value = triple
+    return plain(qid), plain_property(name), plain(value)
+
+
+def value_text(value: Any) -> str:
+    """A value of a graph as it stands in a citation."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def pairs_of(graph: Graph) -> Iterator[tuple[str, str]]:
+    """Property and value, each value by itself, `name` among them; empty values are no triples."""
+    for name, value in graph.items():
+        if name == "qid":
+            continue
+        for one in value if isinstance(value, list) else [value]:
+            text = "" if one is None else value_text(one)
+            if text.strip():
+                yield name, text
+
+
+def keys_of(graphs: Iterable[Graph]) -> frozenset[Key]:
+    """The triples of the graphs."""
+    return frozenset(
+        triple_key((str(graph["qid"]), name, value))
+        for graph in graphs
+        for name, value in pairs_of(graph)
+    )
+
+
+def ids_by_name(graphs: Iterable[Graph]) -> dict[str, set[str]]:
+    """The ids of the graphs under their names, in which large and small letters are the same."""
+    ids: dict[str, set[str]] = {}
+    for graph in graphs:
+        for name, value in pairs_of(graph):
+            if name == "name":
+                ids.setdefault(plain(value).casefold(), set()).add(plain(str(graph["qid"])))
+    return ids
+
+
+def citation(qid: str, pairs: Iterable[tuple[str, str]]) -> str:
+    """`[qid, property: value, property: value]`."""
+    return f"[{', '.join([qid, *(f'{name}: {value}' for name, value in pairs)])}]"
+
+
+def flat(graph: Graph) -> str:
+    """A graph in one line, as a model is shown it: `{qid: …, name: …, property: value, …}`.
+
+    Several values of a property stand one after the other, each with the property's name.
+    """
+    own = [("qid", str(graph["qid"]))]
+    named = [(n, v) for n, v in pairs_of(graph) if n == "name"]
+    rest = [(n, v) for n, v in pairs_of(graph) if n != "name"]
+    return "{" + ", ".join(f"{name}: {value}" for name, value in own + named + rest) + "}"
+
+
+# The texts that are searched below are those of `flatten`; in the `view` of one each `_` is a space
+# too, which is how names of properties are compared.
+
+
+class TextIndex(Generic[T]):
+    """Values by their texts, to be found at a place; as quick with a thousand texts as with one."""
+
+    def __init__(self) -> None:
+        self._by_text: dict[str, T] = {}
+        self._lengths: list[int] = []
+
+    def add(self, text: str, value: T) -> T:
+        """Keep the value under this text, unless one is there; the one that is kept."""
+        if text not in self._by_text and len(text) not in self._lengths:
+            self._lengths = sorted((*self._lengths, len(text)), reverse=True)
+        return self._by_text.setdefault(text, value)
+
+    def at(self, text: str, place: int) -> Iterator[tuple[T, int]]:
+        """The values whose texts stand at this place, and where these end, longest first."""
+        for length in self._lengths:
+            value = self._by_text.get(text[place : place + length])
+            if value is not None:
+                yield value, place + length
+
+
+@dataclass(eq=False)
+class GraphProperty:
+    """A property as the graph spells it, and its values by their plain forms."""
+
+    name: str
+    values: TextIndex[str] = field(default_factory=TextIndex)
+
+    def add(self, value: str) -> None:
+        """A backslash at its end may stand before the end of a bracket, and is not seen then."""
+        text = flatten(plain(value))
+        self.values.add(text, value)
+        self.values.add(text.rstrip("\\"), value)
+
+
+class GraphFacts:
+    """The properties, values and names of some graphs."""
+
+    def __init__(self, graphs: Iterable[Graph]) -> None:
+        self._properties: dict[str, GraphProperty] = {}
+        self.names: TextIndex[str] = TextIndex()
+        for graph in graphs:
+            for name, value in pairs_of(graph):
+                if name not in self._properties:
+                    self._properties[name] = GraphProperty(name)
+                self._properties[name].add(value)
+                if name == "name":
+                    self.names.add(flatten(plain(value)), value)
+        self._spellings: TextIndex[list[GraphProperty]] = TextIndex()
+        self._plain: dict[str, str] = {}
+        for name, each in self._properties.items():
+            self._plain.setdefault(plain_property(name), name)
+            # As it is written, where runs of spaces and "_" are kept, and in plain form.
+            seen = flatten(plain(name))
+            for spelling in {seen.replace("_", " "), plain_property(seen)} - {""}:
+                self._spellings.add(spelling, []).append(each)
+
+    def properties_at(self, text: str, view: str, place: int) -> list[tuple[GraphProperty, int]]:
+        """The properties that stand at this place, and where their values begin.
+
+        One that is spelt just so comes first; `name` may be written in large letters.
+        """
+        results = [
+            (each, colon.end())
+            for several, end in self._spellings.at(view, place)
+            if (colon := _COLON.match(text, end))
+            for each in several
+        ]
+        if not results and (name := _NAME.match(text, place)):
+            results = [(each, name.end()) for each in self.named("name")]
+        if len(results) > 1:
+            results.sort(key=lambda one: not text.startswith(plain(one[0].name), place))
+        return results
+
+    def named(self, name: str) -> list[GraphProperty]:
+        """The property that is spelt just so, or none."""
+        return [self._properties[name]] if name in self._properties else []
+
+    def spelling(self, name: str) -> str | None:
+        """The property as the graphs spell it, None where they have none of that name."""
+        return self._plain.get(plain_property(name))
+
+
+class KnownGraphs:
+    """The graphs of an answer, by their ids; false where there are none."""
+
+    def __init__(self, graphs: Sequence[Graph]) -> None:
+        self._graphs: dict[str, list[Graph]] = defaultdict(list)
+        for graph in graphs:
+            qid = plain(str(graph.get("qid", "")))
+            if qid:
+                self._graphs[qid].append(graph)
+        self.ids: TextIndex[str] = TextIndex()
+        for qid in self._graphs:
+            self.ids.add(flatten(qid), qid)
+        self._facts: dict[str, GraphFacts] = {}
+        self._every = [graph for several in self._graphs.values() for graph in several]
+
+    def __bool__(self) -> bool:
+        return bool(self._graphs)
+
+    def spelling(self, qid: str) -> str:
+        """The id as its graph spells it, else as it is."""
+        graphs = self._graphs.get(qid)
+        return str(graphs[0]["qid"]) if graphs else qid
+
+    def has_name(self, words: str) -> bool:
+        """Whether a graph is called so, in large or small letters; "Bell" is a part of a name."""
+        name = plain(words).casefold()
+        part = words.strip()[:1].isupper() and self._name_words.issuperset(name.split())
+        return name in self._names or part
+
+    def has_property(self, name: str) -> bool:
+        """Whether some graph has it, in large or small letters."""
+        return plain_property(name).casefold() in self._properties
+
+    def facts(self, qid: str) -> GraphFacts:
+        """What the graphs of this id have; nothing where there are none."""
+        if qid not in self._facts:
+            self._facts[qid] = GraphFacts(self._graphs.get(qid, ()))
+        return self._facts[qid]
+
+    @cached_property
+    def all_facts(self) -> GraphFacts:
+        """What all graphs have together."""
+        return GraphFacts(self._every)
+
+    @cached_property
+    def _names(self) -> dict[str, set[str]]:
+        return ids_by_name(self._every)
+
+    @cached_property
+    def _name_words(self) -> frozenset[str]:
+        return frozenset(word for name in self._names for word in re.findall(r"\w+", name))
+
+    @cached_property
+    def _properties(self) -> frozenset[str]:
+        # Those without a value too: they are shown.
+        names = (name for graph in self._every for name in graph if name != "qid")
+        return frozenset(plain_property(name).casefold() for name in names)
