@@ -18,7 +18,8 @@ from trueground.models.base import Params
 from trueground.models.fake import FakeModel
 from trueground.reports.comparison import render
 from trueground.reports.comparison_page import render_page
-from trueground.studies.compare import Comparison, compare
+from trueground.studies.compare import compare
+from trueground.studies.comparison import Comparison
 
 METRICS = "exact_match,f1,abstained,grounding_precision"
 CONTEXT = "The tower was finished in 1931. It is 120 metres tall."

@@ -1,143 +1,102 @@
-"""Two runs side by side: which items and metrics both have, and what does not match."""
+"""Two finished runs side by side: the items and metrics that both have, and what does not match."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import UsageError
+from trueground.metrics.column import CODES, STATUSES
+from trueground.records.files import open_unpacked
 from trueground.records.problems import shorten
-from trueground.studies.finished import NO_HASH, FinishedRun
+from trueground.runs.directory import ITEMS, RECORDS
+from trueground.studies.comparison import Mismatch, OtherField
+from trueground.studies.finished import NO_HASH, FinishedRun, decode_lines
 from trueground.studies.run_level import names_of
 from trueground.studies.scores import Contents, Scores, metrics_by_field, read_contents
-from trueground.studies.words import read_words
+from trueground.types import Status
 
-_FIRST = 3
+SCORED = CODES[Status.SCORED]
+_FIRST = 3  # ids that a sentence names
 Rows = NDArray[np.int64]
+Texts = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class OtherField:
-    """`count` ids have something else in this field in b; `first` names some, `readers` metrics."""
+class Side:
+    """One of two runs under its letter; row i of both sides is one item that both have.
 
-    count: int
-    first: tuple[str, ...]
-    readers: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Mismatch:
-    """What sets two runs apart; empty when they can be compared as they are.
-
-    `only_a` and `only_b` count ids, `first_only_…` names the first of them. `other_questions`
-    counts ids that have another question in b, `other_fields` (field → how many) those that were
-    measured against something else, such as other references. `signatures` holds both signatures of
-    each metric where they differ, `tasks` both tasks where they differ. `other_groups` counts ids
-    that stand in another group in b.
+    `rows` are the places of the items in items.jsonl, `scores` their numbers.
     """
 
-    only_a: int = 0
-    only_b: int = 0
-    first_only_a: tuple[str, ...] = ()
-    first_only_b: tuple[str, ...] = ()
-    other_questions: int = 0
-    first_other_questions: tuple[str, ...] = ()
-    other_fields: dict[str, OtherField] = field(default_factory=dict)
-    signatures: dict[str, tuple[str, str]] = field(default_factory=dict)
-    tasks: tuple[str | None, str | None] | None = None
-    other_groups: int = 0
+    label: str
+    run: FinishedRun
+    rows: Rows
+    scores: Scores
 
-    def sentences(self, label_a: str, label_b: str) -> list[str]:
-        """One for each kind of difference."""
-        told = []
-        if self.only_a or self.only_b:
-            named_a = _named(self.first_only_a, self.only_a)
-            named_b = _named(self.first_only_b, self.only_b)
-            told.append(
-                f"the items differ: {_ids_in_words(self.only_a)} only in {label_a}{named_a}, "
-                f"{self.only_b:,} only in {label_b}{named_b}"
-            )
-        if self.other_questions:
-            count = _ids_in_words(self.other_questions)
-            named = _named(self.first_other_questions, self.other_questions)
-            told.append(f"another question in {label_b} than in {label_a} under {count}{named}")
-        for metric, (a, b) in self.signatures.items():
-            told.append(f"the signatures of {metric} differ: {a} in {label_a}, {b} in {label_b}")
-        if self.tasks:
-            task_a, task_b = (task or "none" for task in self.tasks)
-            told.append(f"the tasks differ: {task_a} in {label_a}, {task_b} in {label_b}")
-        return told
-
-    def of_fields(self, label_a: str, label_b: str) -> list[str]:
-        """One sentence for each field that differs."""
-        return [
-            f"other {name} in {label_b} than in {label_a} under {_ids_in_words(one.count)}"
-            f"{_named(one.first, one.count)}, read by {', '.join(one.readers)}"
-            for name, one in self.other_fields.items()
-        ]
+    def read_ids(self, rows: Rows) -> Texts:
+        """The first few of these items by name."""
+        return tuple(item.id for item in read_items(self.run, rows[:_FIRST]).values())
 
 
 @dataclass(frozen=True)
 class Aligned:
-    """Row numbers in a and in b of the items that both have, in the order of a.
+    """Two runs over the items that both have, in the order of a.
 
     `clusters` (items,) is None where no two of the items are known to be of one group.
     """
 
-    rows_a: Rows
-    rows_b: Rows
+    a: Side
+    b: Side
     clusters: Rows | None
     mismatch: Mismatch
 
 
-def align(
-    a: FinishedRun, scores_a: Scores, b: FinishedRun, scores_b: Scores, metrics: Sequence[str]
-) -> Aligned:
-    """Pair the items of two runs by their ids, and see what does not match."""
-    order = np.argsort(scores_b.ids, kind="stable")
-    sorted_b = scores_b.ids[order]
-    place = np.searchsorted(sorted_b, scores_a.ids)
-    place[place == len(order)] = 0
-    known = sorted_b[place] == scores_a.ids if len(order) else np.zeros(len(place), np.bool_)
-    rows_a, rows_b = np.flatnonzero(known), order[place[known]]
-    alone_a = np.flatnonzero(~known)
-    alone_b = np.setdiff1d(np.arange(len(order)), rows_b)
-    readers = metrics_by_field(metrics)
-    in_a = _kept(a, scores_a, rows_a, tuple(readers))
-    in_b = _kept(b, scores_b, rows_b, tuple(readers))
-    questions = groups = rows_a[:0]
-    others: dict[str, OtherField] = {}
-    if in_a and in_b:
-        questions = rows_a[_differ(in_a.questions, in_b.questions)]
-        groups = rows_a[_differ(in_a.groups, in_b.groups)]
-        for name in readers:
-            fields = rows_a[_differ(in_a.fields[name], in_b.fields[name])]
-            if len(fields):
-                others[name] = OtherField(len(fields), _ids(a, fields), readers[name])
-    mismatch = Mismatch(
-        len(alone_a),
-        len(alone_b),
-        _ids(a, alone_a),
-        _ids(b, alone_b),
-        len(questions),
-        _ids(a, questions),
-        others,
-        {
-            m: (a.signatures[m], b.signatures[m])
-            for m in metrics
-            if a.signatures[m] != b.signatures[m]
-        },
-        (a.task, b.task) if a.task != b.task else None,
-        len(groups),
-    )
-    clusters = _clusters(scores_a.ids[rows_a], in_a, in_b)
-    return Aligned(rows_a, rows_b, clusters, mismatch)
+class ItemTexts(msgspec.Struct):
+    """What of a record is shown beside its scores.
+
+    Of a question with several answers `id` is the question's name, and `answer` the id of the first
+    of them.
+    """
+
+    id: str
+    question: str | None = None
+    response: str | None = None
+    group: str | None = None
+    answer: str | None = None
+
+    @property
+    def on_page(self) -> str:
+        """Under which id the page of the run shows it."""
+        return self.id if self.answer is None else self.answer
 
 
-def common_metrics(a: FinishedRun, b: FinishedRun, wanted: Sequence[str] | None) -> tuple[str, ...]:
+def read_items(run: FinishedRun, rows: Rows) -> dict[int, ItemTexts]:
+    """The texts of these rows, or only their ids where the run kept no records."""
+    wanted = set(rows.tolist())
+    if not wanted:
+        return {}
+    path = run.path / (RECORDS if run.has_records else ITEMS)
+    with open_unpacked(path, ".zst" if run.has_records else "", str(path)) as lines:
+        items = _named(run, decode_lines(lines, ItemTexts, path))
+        return {i: item for i, item in enumerate(islice(items, max(wanted) + 1)) if i in wanted}
+
+
+def _named(run: FinishedRun, items: Iterable[ItemTexts]) -> Iterator[ItemTexts]:
+    if run.questions is None:
+        yield from items
+        return
+    for name, item in run.questions.first_answers(items):
+        item.id, item.answer = name, item.id
+        yield item
+
+
+def common_metrics(a: FinishedRun, b: FinishedRun, wanted: Sequence[str] | None) -> Texts:
     """Metrics of both runs in the order of a, or the wanted ones. Raises UsageError.
 
     Micro values of whole runs are among them, each behind its metric.
@@ -148,34 +107,68 @@ def common_metrics(a: FinishedRun, b: FinishedRun, wanted: Sequence[str] | None)
             f"{a.path} and {b.path} have no metric in common: {', '.join(a.signatures)} in A, "
             f"{', '.join(b.signatures)} in B. Score both with the same --metrics"
         )
-    if wanted is None:
-        return tuple(common)
-    return tuple(dict.fromkeys(_find(name, common, a, b) for name in wanted))
+
+    def find(name: str) -> str:
+        """The metric with that key, or the only one with that bare name."""
+        near = [key for key in common if key.partition("(")[0] == name]
+        if name in common:
+            return name
+        if len(near) == 1:
+            return near[0]
+        where = [f"only in {run.path}" for run in (a, b) if name in names_of(run.signatures)]
+        reason = f"{len(near)} metrics of that name" if near else "in neither run"
+        raise UsageError(
+            f"metric {name!r}: {where[0] if where else reason}; both runs have: {', '.join(common)}"
+        )
+
+    return tuple(common if wanted is None else dict.fromkeys(map(find, wanted)))
 
 
-def _find(name: str, common: Sequence[str], a: FinishedRun, b: FinishedRun) -> str:
-    """The metric with that key, or the only one with that bare name."""
-    near = [key for key in common if key.partition("(")[0] == name]
-    if name in common:
-        return name
-    if len(near) == 1:
-        return near[0]
-    where = [f"only in {run.path}" for run in (a, b) if name in names_of(run.signatures)]
-    found = where[0] if where else f"{len(near)} metrics of that name" if near else "in neither run"
-    raise UsageError(f"metric {name!r}: {found}; both runs have: {', '.join(common)}")
+def align(a: Side, b: Side, metrics: Sequence[str]) -> Aligned:
+    """Pair the items of two whole runs by their ids, and tell what does not match."""
+    _, rows_a, rows_b = np.intersect1d(
+        a.scores.ids, b.scores.ids, assume_unique=True, return_indices=True
+    )
+    order = np.argsort(rows_a)
+    rows_a, rows_b = rows_a[order], rows_b[order]
+    alone_a = np.setdiff1d(a.rows, rows_a, assume_unique=True)
+    alone_b = np.setdiff1d(b.rows, rows_b, assume_unique=True)
+    readers = metrics_by_field(metrics)
+    in_a, in_b = (
+        _read_contents(a, rows_a, tuple(readers)),
+        _read_contents(b, rows_b, tuple(readers)),
+    )
+    questions = groups = rows_a[:0]
+    others: dict[str, OtherField] = {}
+    if in_a and in_b:
+        questions = rows_a[_differ(in_a.questions, in_b.questions)]
+        groups = rows_a[_differ(in_a.groups, in_b.groups)]
+        for name, metrics_of in readers.items():
+            rows = rows_a[_differ(in_a.fields[name], in_b.fields[name])]
+            if len(rows):
+                others[name] = OtherField(len(rows), a.read_ids(rows), metrics_of)
+    in_both = [(m, a.run.signatures[m], b.run.signatures[m]) for m in metrics]
+    mismatch = Mismatch(
+        only_a=len(alone_a),
+        only_b=len(alone_b),
+        first_only_a=a.read_ids(alone_a),
+        first_only_b=b.read_ids(alone_b),
+        other_questions=len(questions),
+        first_other_questions=a.read_ids(questions),
+        other_fields=others,
+        signatures={m: (mine, other) for m, mine, other in in_both if mine != other},
+        tasks=(a.run.task, b.run.task) if a.run.task != b.run.task else None,
+        other_groups=len(groups),
+    )
+    a = Side(a.label, a.run, rows_a, a.scores.at(rows_a))
+    b = Side(b.label, b.run, rows_b, b.scores.at(rows_b))
+    return Aligned(a, b, _clusters(a.scores.ids, in_a, in_b), mismatch)
 
 
-def _clusters(ids: Rows, in_a: Contents | None, in_b: Contents | None) -> Rows | None:
-    """The groups of the common items, by a's records, else by b's.
-
-    None where none names one, and where every group is one item: that is no grouping.
-    """
-    for kept in (in_a, in_b):
-        if kept and (kept.groups != NO_HASH).any():
-            # An item without a group is a group of its own; its id stands for it.
-            found = np.where(kept.groups == NO_HASH, ids, kept.groups)
-            return found if len(np.unique(found)) < len(found) else None
-    return None
+def _read_contents(side: Side, rows: Rows, fields: Sequence[str]) -> Contents | None:
+    if not side.run.has_records:
+        return None
+    return read_contents(side.run, side.scores.ids, fields).of(rows)
 
 
 def _differ(a: Rows, b: Rows) -> NDArray[np.bool_]:
@@ -183,19 +176,119 @@ def _differ(a: Rows, b: Rows) -> NDArray[np.bool_]:
     return np.asarray((a != NO_HASH) & (b != NO_HASH) & (a != b), np.bool_)
 
 
-def _kept(run: FinishedRun, scores: Scores, rows: Rows, fields: Sequence[str]) -> Contents | None:
-    return read_contents(run, scores.ids, fields).of(rows) if run.has_records else None
+def _clusters(ids: Rows, in_a: Contents | None, in_b: Contents | None) -> Rows | None:
+    """The groups of the common items, by a's records, else by b's.
+
+    None where none names one, and where every group is one item: that is no grouping.
+    """
+    for contents in (in_a, in_b):
+        if contents and (contents.groups != NO_HASH).any():
+            # An item without a group is a group of its own; its id stands for it.
+            groups = np.where(contents.groups == NO_HASH, ids, contents.groups)
+            return groups if len(np.unique(groups)) < len(groups) else None
+    return None
 
 
-def _ids(run: FinishedRun, rows: Rows) -> tuple[str, ...]:
-    return tuple(words.id for words in read_words(run, rows[:_FIRST]).values())
+def check_alike(aligned: Aligned, allow_mismatch: bool) -> Texts:
+    """What does not match, and what else to know. UsageError where it is not allowed."""
+    a, b = aligned.a, aligned.b
+    names = f"{a.label} = {a.run.path}, {b.label} = {b.run.path}"
+    if not len(a.rows):
+        raise UsageError(f"{names}: the runs have no item in common; compare runs over one set")
+    differences, fields = list(_mismatch_notes(aligned)), list(_field_notes(aligned))
+    # One benchmark task with other options may give other texts.
+    if a.run.task is None or a.run.task != b.run.task or a.run.options == b.run.options:
+        differences, fields = differences + fields, []
+    if differences and not allow_mismatch:
+        raise UsageError(
+            "; ".join([f"{names}: these runs do not match", *differences])
+            + ". Pass --allow-mismatch to compare what both have."
+        )
+    return (*differences, *fields, *_other_notes(aligned))
 
 
-def _ids_in_words(count: int) -> str:
+def _mismatch_notes(aligned: Aligned) -> Iterator[str]:
+    """One for each kind of difference."""
+    a, b, mismatch = aligned.a.label, aligned.b.label, aligned.mismatch
+    if mismatch.only_a or mismatch.only_b:
+        yield (
+            f"the items differ: {_count_ids(mismatch.only_a)} only in {a}"
+            f"{_first_ids(mismatch.first_only_a, mismatch.only_a)}, {mismatch.only_b:,} only in {b}"
+            f"{_first_ids(mismatch.first_only_b, mismatch.only_b)}"
+        )
+    if count := mismatch.other_questions:
+        yield (
+            f"another question in {b} than in {a} under {_count_ids(count)}"
+            f"{_first_ids(mismatch.first_other_questions, count)}"
+        )
+    for metric, (mine, other) in mismatch.signatures.items():
+        yield f"the signatures of {metric} differ: {mine} in {a}, {other} in {b}"
+    if mismatch.tasks:
+        task_a, task_b = (task or "none" for task in mismatch.tasks)
+        yield f"the tasks differ: {task_a} in {a}, {task_b} in {b}"
+
+
+def _field_notes(aligned: Aligned) -> Iterator[str]:
+    for name, one in aligned.mismatch.other_fields.items():
+        yield (
+            f"other {name} in {aligned.b.label} than in {aligned.a.label} under "
+            f"{_count_ids(one.count)}{_first_ids(one.first, one.count)}, read by "
+            f"{', '.join(one.readers)}"
+        )
+
+
+def _other_notes(aligned: Aligned) -> Iterator[str]:
+    """On groups, repeated answers, records, and how the models were asked."""
+    sides = a, b = aligned.a, aligned.b
+    if count := aligned.mismatch.other_groups:
+        yield (
+            f"other groups in {b.label} than in {a.label} under {count:,} of the ids; the clusters "
+            f"are the groups of {a.label}"
+        )
+    unknown = [s.label for s in sides if s.run.has_groups and not s.run.has_records]
+    if aligned.clusters is None and unknown:
+        yield (
+            f"{' and '.join(unknown)} had groups, but these stand in the records, which were not "
+            "kept: every item counts by itself, so intervals and p values may be too narrow and "
+            "too small"
+        )
+    for side in sides:
+        if side.run.questions is None:
+            if side.run.repeats_of is not None:
+                yield (
+                    f"{side.label} has several answers to a question, but which ones (by "
+                    f"{side.run.repeats_of}) stands in the records, which not all runs kept: every "
+                    "answer counts by itself, so intervals and p values may be too narrow and too "
+                    "small"
+                )
+        elif (counts := side.run.questions.answer_counts)[1] > 1:
+            most = f"{counts[1]:,}" if counts[0] == counts[1] else f"up to {counts[1]:,}"
+            yield (
+                f"{side.label} has {most} answers to each question: each question counts once, by "
+                "the mean over its answers; texts and links are those of the first"
+            )
+    if not (a.run.has_records and b.run.has_records):
+        yield (
+            "not both runs kept their records: whether questions, contexts and references are the "
+            "same was not seen"
+        )
+    in_a, in_b = a.run.options, b.run.options
+    for name in sorted(in_a.keys() | in_b.keys()):
+        if in_a.get(name) != in_b.get(name):
+            yield f"{name} is {in_a.get(name)!r} in {a.label}, {in_b.get(name)!r} in {b.label}"
+
+
+def count_statuses(codes: NDArray[np.uint8]) -> dict[str, int]:
+    """How many of the items have each status, without those that none has."""
+    counts = np.bincount(codes, minlength=len(STATUSES)).tolist()
+    return {status.value: n for status, n in zip(STATUSES, counts, strict=True) if n}
+
+
+def _count_ids(count: int) -> str:
     return f"{count:,} id" if count == 1 else f"{count:,} ids"
 
 
-def _named(ids: Sequence[str], count: int) -> str:
+def _first_ids(ids: Sequence[str], count: int) -> str:
     if not ids:
         return ""
     more = ", …" if count > len(ids) else ""

@@ -81,6 +81,10 @@ class Scores:
     status: NDArray[np.uint8]
     counts: NDArray[np.float64]
 
+    def at(self, rows: NDArray[np.int64]) -> Scores:
+        """These items only."""
+        return Scores(self.ids[rows], self.values[rows], self.status[rows], self.counts[rows])
+
     def of(self, columns: Sequence[int]) -> Scores:
         """These metrics only."""
         return Scores(
