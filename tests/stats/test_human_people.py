@@ -9,6 +9,7 @@ from sklearn import metrics as sk
 
 from trueground.errors import UsageError
 from trueground.stats.human import (
+    CEILING,
     ceiling,
     mean_of_sets,
     measure,
@@ -16,7 +17,6 @@ from trueground.stats.human import (
     paired_difference,
     preferences,
 )
-from trueground.stats.human.ceiling import CEILING
 
 
 def annotated(n: int, right: list[float], seed: int = 0) -> np.ndarray:

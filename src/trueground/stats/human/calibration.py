@@ -12,17 +12,17 @@ to it: also calibrated scores have one above 0. Three things are drawn of each b
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from trueground.stats.human.scratch import Scratch
-from trueground.stats.human.types import Chance, Floats, Ints
+from trueground.stats.bootstrap import Floats, Interval, Ints
+from trueground.stats.human.column import LabelledScores
+from trueground.stats.human.resampling import Scratch
 
-NAME = "calibration_error"
+CALIBRATION = "calibration_error"
 _GAP = "gap "
-_INNER = np.arange(1, 10) / 10
 _SURE = 3.0
 _NORMAL = 25.0  # a variance of hits from which on the normal law is as good
 _DRAWS = 1_000
@@ -30,17 +30,27 @@ _ROWS = 128
 _STREAM = 0x63616C  # draws of its own, whatever else has this seed
 
 
-def bin_edges(counts: Ints) -> Ints:
-    """Where bins begin and end among the places: ten of equal size, as in stats.logistic.
+@dataclass(frozen=True)
+class CalibrationByChance:
+    """What chance makes of a calibration error, at the level of the intervals.
 
-    `counts` (places,) are the items at each distinct score; these stay in one bin.
+    `mean` is what perfectly calibrated scores would have on average on as many such items, `high`
+    what they would stay below. An interval is made of `low` and `up` (resamples,) and `calibrated`
+    (1,000 or more,): see `calibration_interval`.
     """
-    upto = np.concatenate(([0], np.cumsum(counts)))
-    inner = np.searchsorted(upto, upto[-1] * _INNER, "left")
-    return np.unique(np.concatenate(([0], inner, [len(counts)]))).astype(np.int64)
+
+    mean: float
+    high: float
+    low: Floats
+    up: Floats
+    calibrated: Floats
+
+    def raw(self) -> dict[str, float]:
+        """The JSON form."""
+        return {"mean": self.mean, "high": self.high}
 
 
-def gaps(
+def weigh_gaps(
     here: Floats, positive: Floats, scores: Floats, edges: Ints, scratch: Scratch
 ) -> dict[str, Floats]:
     """What scores promise less what labels hold, of each bin, as a share of all: "gap 0" and on.
@@ -48,37 +58,41 @@ def gaps(
     `here` (resamples, places) is the weight of each place, `positive` (resamples, places + 1) that
     of the positives below it, `scores` (places,); each result has the shape (resamples,).
     """
-    believed = np.multiply(here, scores, out=scratch.room("work", *here.shape))
+    believed = np.multiply(here, scores, out=scratch.empty("work", *here.shape))
     promised = np.add.reduceat(believed, edges[:-1], axis=1)
     total = here.sum(axis=1)
     # A resample without any of the items has no gap.
     shares = 1.0 / np.where(total > 0, total, np.inf)
-    found = (promised - np.diff(positive[:, edges], axis=1)) * shares[:, None]
-    return {f"{_GAP}{number}": found[:, number] for number in range(found.shape[1])}
+    gaps = (promised - np.diff(positive[:, edges], axis=1)) * shares[:, None]
+    return {f"{_GAP}{number}": gaps[:, number] for number in range(gaps.shape[1])}
 
 
-def error_of(found: Mapping[str, Floats]) -> Floats:
-    """The calibration error of each resample, from its gaps."""
-    return np.asarray(np.abs(_stacked(found)).sum(axis=0), np.float64)
+def sum_gaps(values: Mapping[str, Floats]) -> float:
+    """The calibration error of the sample, from its gaps."""
+    return float(np.abs(_gaps(values)).sum(axis=0)[0])
 
 
-def chance_of(
+def calibration_by_chance(
+    column: LabelledScores,
     point: Mapping[str, Floats],
-    drawn: Mapping[str, Floats],
-    by_chance: Floats,
+    draws: Mapping[str, Floats],
     level: float,
-) -> Chance:
-    """`point` and `drawn` are the gaps of the sample (1,) and of the resamples (resamples,).
+    seed: int,
+) -> CalibrationByChance | None:
+    """`point` and `draws` hold the gaps of the sample (1,) and of the resamples (resamples,).
 
-    `by_chance` comes from `calibrated_draws`.
+    None where the column is no probability.
     """
-    gap = _stacked(point)
-    away = _stacked(drawn) - gap
+    if column.bins is None:
+        return None
+    gap = _gaps(point)
+    away = _gaps(draws) - gap
+    by_chance = _calibrated_draws(column.distinct, column.counts, column.bins, away.shape[1], seed)
     error = np.sqrt((away**2).sum(axis=1, keepdims=True) / max(away.shape[1], 1))
     sure = np.abs(gap) > _SURE * error
     signed = np.sign(gap) * away
     value = np.abs(gap).sum()
-    return Chance(
+    return CalibrationByChance(
         mean=float(by_chance.mean()),
         high=_high(by_chance, level),
         low=value - np.where(sure, signed, np.abs(away)).sum(axis=0),
@@ -87,9 +101,9 @@ def chance_of(
     )
 
 
-def ends(
+def calibration_interval(
     value: float, low: Floats, up: Floats, calibrated: Floats, level: float
-) -> tuple[float, float] | None:
+) -> Interval | None:
     """The interval of a calibration error, or of a mean of some (then draws are means as well).
 
     It holds the value. Its lower end is 0 unless the value is above what calibrated scores have
@@ -103,7 +117,7 @@ def ends(
     return (0.0 if value <= _high(calibrated, level) else least), most
 
 
-def calibrated_draws(scores: Floats, counts: Ints, edges: Ints, draws: int, seed: int) -> Floats:
+def _calibrated_draws(scores: Floats, counts: Ints, edges: Ints, draws: int, seed: int) -> Floats:
     """Calibration errors of labels that are drawn from the scores, one by one; (draws or more,).
 
     `counts` items (places,) have each of the `scores` (places,).
@@ -124,13 +138,8 @@ def calibrated_draws(scores: Floats, counts: Ints, edges: Ints, draws: int, seed
     return np.asarray(total / counts.sum(), np.float64)
 
 
-def without_gaps(found: Mapping[str, Any]) -> dict[str, Any]:
-    """All but the gaps."""
-    return {name: values for name, values in found.items() if not name.startswith(_GAP)}
-
-
-def _stacked(found: Mapping[str, Floats]) -> Floats:
-    return np.stack([values for name, values in found.items() if name.startswith(_GAP)])
+def _gaps(values: Mapping[str, Floats]) -> Floats:
+    return np.stack([gap for name, gap in values.items() if name.startswith(_GAP)])
 
 
 def _high(draws: Floats, level: float) -> float:

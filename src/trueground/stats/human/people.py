@@ -1,0 +1,287 @@
+"""People against people, and pairs: which of two responses they prefer.
+
+`ceiling` and `preference_ceiling` hold one annotator against the rest: what a metric could reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueground.errors import InputError
+from trueground.stats.bootstrap import Floats, Mask
+from trueground.stats.human.column import (
+    Clusters,
+    LabelledScores,
+    check_numbers,
+    label_scores,
+    number_units,
+)
+from trueground.stats.human.estimates import (
+    MeanOfSets,
+    MeasureEstimate,
+    RunningMean,
+    mean_of_annotators,
+    raw_estimates,
+    varying_interval,
+)
+from trueground.stats.human.measure import assemble
+from trueground.stats.human.reasons import LEAST, units_of
+from trueground.stats.human.resampling import DrawCounts, Scratch, ratio, resample, weigh_once
+from trueground.stats.human.weighing import rank_measures, weigh
+from trueground.stats.proportions import clopper_pearson
+
+CEILING = (
+    "auroc",
+    "spearman",
+    "kendall",
+    "balanced_accuracy",
+    "matthews",
+    "cohen_kappa",
+    "krippendorff_alpha",
+    "raw_agreement",
+)
+PREFERENCES = ("sign_agreement", "accuracy", "spearman", "kendall")
+_NOBODY = "no item has a label of one annotator and a decision of the others"
+_NOBODY_PREFERS = "no pair has a preference of one annotator and one of the others"
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """Each annotator (a column of labels) against the rest, and the mean over annotators.
+
+    `tied` counts, for each, the items left out because the rest are split evenly. The mean is over
+    the annotators that have the measure; its n counts their items together.
+    """
+
+    annotators: list[dict[str, MeasureEstimate]]
+    tied: list[int]
+    mean: dict[str, MeasureEstimate]
+
+    def raw(self) -> dict[str, Any]:
+        """The JSON form, the estimates nested."""
+        each = [
+            {"tied": tied, "measures": raw_estimates(estimates)}
+            for estimates, tied in zip(self.annotators, self.tied, strict=True)
+        ]
+        return {"annotators": each, "mean": raw_estimates(self.mean)}
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """`n` pairs with both numbers, of which people find `ties` even, the metric `metric_ties`.
+
+    `estimates`: "sign_agreement" over the pairs in which people prefer one, a tie of the metric
+    counts half; "accuracy" over those in which the metric does too; "spearman" and "kendall" of
+    the metric's differences with the preferences as they are graded, over all pairs. `draws`: the
+    same in each resample, each (resamples,), NaN where undefined.
+    """
+
+    n: int
+    ties: int
+    metric_ties: int
+    estimates: dict[str, MeasureEstimate]
+    draws: dict[str, Floats] = field(repr=False, compare=False)
+
+    def draws_of(self, name: str) -> tuple[Floats, ...]:
+        """What the interval of a measure is made of."""
+        return (self.draws[name],) if name in self.draws else ()
+
+    def raw(self) -> dict[str, Any]:
+        """The JSON form, the estimates nested."""
+        counts = {"n": self.n, "ties": self.ties, "metric_ties": self.metric_ties}
+        return {**counts, "measures": raw_estimates(self.estimates)}
+
+
+@dataclass(frozen=True)
+class PreferenceCeiling:
+    """Each annotator (a column of preferences) against the mean of the rest, and their mean.
+
+    The annotator stands for the metric: a tie of theirs counts half in "sign_agreement", pairs
+    that the rest find even together are left out. The mean is over the annotators that have the
+    measure; its n counts their pairs together.
+    """
+
+    annotators: list[Preferences]
+    mean: dict[str, MeasureEstimate]
+
+    def raw(self) -> dict[str, Any]:
+        """The JSON form, the estimates nested."""
+        each = [one.raw() for one in self.annotators]
+        return {"annotators": each, "mean": raw_estimates(self.mean)}
+
+
+def ceiling(
+    labels: ArrayLike,
+    *,
+    positive_above: float = 0.5,
+    ordinal: bool = False,
+    clusters: Clusters | None = None,
+    resamples: int = 2_000,
+    seed: int = 0,
+    level: float = 0.95,
+    workers: int | None = None,
+) -> Ceiling:
+    """What a metric could reach: one annotator of `labels` (n, annotators) against the others.
+
+    NaN is a label that is missing. The annotator's label stands for the score. The others decide
+    by majority of their 0/1 labels (a tie leaves the item out), with `ordinal` by the mean of their
+    labels. Raises InputError for another shape and infinite labels.
+    """
+    table = _as_table(labels, "labels", "items")
+    unit, units = number_units(len(table), clusters)
+    columns, tied = [], []
+    for k in range(table.shape[1]):
+        others = table if ordinal else np.where(np.isnan(table), np.nan, table > positive_above)
+        reference = _mean_of_others(others, k)
+        even = (reference == 0.5) & (not ordinal)
+        tied.append(int((even & ~np.isnan(table[:, k])).sum()))
+        if not ordinal:
+            unknown = np.isnan(reference) | even
+            reference = np.where(unknown, np.nan, reference > 0.5)
+        columns.append(
+            label_scores(
+                table[:, k],
+                reference,
+                unit,
+                positive_above=positive_above if ordinal else 0.5,
+                ordinal=ordinal,
+                threshold=positive_above,
+            )
+        )
+    drawn = resample(weigh, columns, units, resamples=resamples, seed=seed, workers=workers)
+    each = [
+        assemble(one, units, draws, level=level, wanted=False, seed=seed)
+        for one, draws in zip(columns, drawn, strict=True)
+    ]
+    nothing = MeasureEstimate(None, None, 0, _NOBODY)
+    estimates = [
+        {name: one.estimates[name] if one.n else nothing for name in CEILING} for one in each
+    ]
+    return Ceiling(estimates, tied, mean_of_annotators(each, CEILING, level, _NOBODY))
+
+
+def preferences(
+    differences: ArrayLike,
+    preferences: ArrayLike,
+    clusters: Clusters | None = None,
+    *,
+    resamples: int = 2_000,
+    seed: int = 0,
+    level: float = 0.95,
+    workers: int | None = None,
+) -> Preferences:
+    """The metric of response A less that of B, (n,), against people's preference for A, (n,).
+
+    Both are above 0 where A is better, 0 for a tie, NaN where there is none (the pair is left
+    out). Items with equal `clusters` are drawn together. Raises InputError as `measure` does.
+    """
+    metric = np.asarray(differences, np.float64)
+    people = np.asarray(preferences, np.float64)
+    check_numbers("differences", metric, people)
+    unit, units = number_units(len(people), clusters)
+    one = label_scores(metric, people, unit, positive_above=0.0, ordinal=True)
+    scores, labels = one.scores, one.labels
+    sides = {"sign_agreement": labels != 0, "accuracy": (labels != 0) & (scores != 0)}
+    right = (np.sign(scores) * np.sign(labels) + 1) / 2
+
+    def weigh_pairs(
+        column: LabelledScores, weights: DrawCounts, scratch: Scratch
+    ) -> dict[str, Floats]:
+        each = scratch.take("pairs", weights.floats, column.unit)
+        shares = {name: ratio(each @ (right * on), each @ on) for name, on in sides.items()}
+        if column.scale is None or not column.n:
+            return shares
+        return shares | rank_measures(column.scale, weights, scratch)
+
+    [draws] = resample(weigh_pairs, [one], units, resamples=resamples, seed=seed, workers=workers)
+    point = weigh_once(weigh_pairs, one, units)
+    every = np.ones(one.n, np.bool_)
+    estimates = {
+        name: _estimate_preference(one, name, sides.get(name, every), point, draws, level)
+        for name in PREFERENCES
+    }
+    ties, metric_ties = int((labels == 0).sum()), int((scores == 0).sum())
+    own = {name: draws[name] for name in PREFERENCES if name in draws}
+    return Preferences(one.n, ties, metric_ties, estimates, own)
+
+
+def preference_ceiling(
+    table: ArrayLike, *, clusters: Clusters | None = None, level: float = 0.95, **options: Any
+) -> PreferenceCeiling:
+    """What a metric could reach: one annotator of `table` (n, annotators) against the others.
+
+    Preferences are above 0 where A is better, 0 for a tie, NaN where an annotator gave none. The
+    others count by their mean. Options are those of `preferences`. Raises InputError for another
+    shape and infinite preferences.
+    """
+    values = _as_table(table, "preferences", "pairs")
+    each = [
+        preferences(values[:, k], _mean_of_others(values, k), clusters, level=level, **options)
+        for k in range(values.shape[1])
+    ]
+    return PreferenceCeiling(each, mean_of_annotators(each, PREFERENCES, level, _NOBODY_PREFERS))
+
+
+def mean_of_preferences(sets: Iterable[Preferences], level: float = 0.95) -> dict[str, MeanOfSets]:
+    """The unweighted mean of each of PREFERENCES over the sets that have it, with an interval.
+
+    Sets are drawn independently of each other, as in `mean_of_sets`.
+    """
+    means = {name: RunningMean() for name in PREFERENCES}
+    for one in sets:
+        for name, mean in means.items():
+            mean.add(one.estimates[name], *one.draws_of(name))
+    return {name: mean.mean(level) for name, mean in means.items()}
+
+
+def _as_table(values: ArrayLike, what: str, rows: str) -> Floats:
+    table = np.asarray(values, np.float64)
+    if table.ndim != 2 or np.isinf(table).any():
+        raise InputError(
+            f"{what} of shape {table.shape}; expected ({rows}, annotators), finite or NaN"
+        )
+    return table
+
+
+def _mean_of_others(table: Floats, annotator: int) -> Floats:
+    """The mean of the other columns, NaN where nobody else gave a value."""
+    others = np.delete(table, annotator, axis=1)
+    present = ~np.isnan(others)
+    count = present.sum(axis=1)
+    total = np.where(present, others, 0.0).sum(axis=1)
+    mean: Floats = np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
+    return mean
+
+
+def _estimate_preference(
+    one: LabelledScores,
+    name: str,
+    members: Mask,
+    point: dict[str, Floats],
+    draws: dict[str, Floats],
+    level: float,
+) -> MeasureEstimate:
+    n = int(members.sum())
+    value = float(point[name][0]) if name in point else np.nan
+    if np.isnan(value):
+        if not one.n:
+            why = "no pair has both a difference and a preference"
+        elif name in ("spearman", "kendall"):
+            same = "differences" if len(one.distinct) == 1 else "preferences"
+            why = f"all of the {one.n} {same} are the same"
+        else:
+            why = f"all of the {one.n} pairs are ties"
+        return MeasureEstimate(None, None, n, why)
+    if name == "accuracy" and one.alone:
+        return MeasureEstimate(value, clopper_pearson(round(value * n), n, level), n)
+    units = units_of(one, members)
+    if units < LEAST:
+        what = "pairs" if one.alone else "groups of pairs"
+        why = f"{units} {what} are too few to draw from: an interval takes {LEAST}"
+        return MeasureEstimate(value, None, n, why)
+    return MeasureEstimate.from_interval(value, n, varying_interval(draws[name], level))
