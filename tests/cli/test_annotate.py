@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tests.annotation.filling import fill, fill_sheet
+from tests.commands import trueground
 
 from trueground.annotation.base import AnnotationTask
 
@@ -19,24 +18,13 @@ RECORDS = [
 ]
 
 
-def run(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "trueground", *map(str, words)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-    )
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """tasks-1.jsonl and tasks-2.csv, filled in; they differ on r7."""
     path = tmp_path_factory.mktemp("annotate")
     lines = "".join(json.dumps(record) + "\n" for record in RECORDS)
     (path / "answers.jsonl").write_text(lines, "utf-8")
-    done = run(
+    done = trueground(
         *("annotate", "export", "correctness", "answers.jsonl", "--out", "tasks.jsonl", "--csv"),
         cwd=path,
     )
@@ -50,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_import_and_a_third(folder: Path) -> None:
     files = ("tasks-1.jsonl", "tasks-2.csv")
-    done = run(
+    done = trueground(
         *("annotate", "import", *files, "--out", "labels.jsonl", "--third", "third.jsonl"),
         cwd=folder,
     )
@@ -66,7 +54,7 @@ def test_import_and_a_third(folder: Path) -> None:
         "annotators": 2,
     }
     fill(folder / "third.jsonl", lambda _: {"correct": "yes"})
-    again = run(
+    again = trueground(
         *("annotate", "import", *files, "third.jsonl", "--out", "labels.jsonl", "--overwrite"),
         *("--format", "json"),
         cwd=folder,
@@ -77,13 +65,13 @@ def test_import_and_a_third(folder: Path) -> None:
 
 
 def test_agreement(folder: Path) -> None:
-    done = run("agreement", "tasks-1.jsonl", "tasks-2.csv", "--resamples", "100", cwd=folder)
+    done = trueground("agreement", "tasks-1.jsonl", "tasks-2.csv", "--resamples", "100", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert "correctness: 4 tasks, 4 answered by two or more" in done.stdout
     assert any(line.split()[:2] == ["agreement", "0.7500"] for line in done.stdout.splitlines())
     assert re.search(r"r7~[0-9a-f]{8}  1\.00, 25", done.stdout)
     words = ("agreement", "tasks-1.jsonl", "tasks-2.csv", "--format", "json", "--resamples", "50")
-    found = json.loads(run(*words, cwd=folder).stdout)["kinds"]["correctness"]
+    found = json.loads(trueground(*words, cwd=folder).stdout)["kinds"]["correctness"]
     assert found["fields"]["correct"]["agreement"]["value"] == 0.75
     assert found["fields"]["correct"]["cohen_kappa"]["value"] == 0.0
     assert found["hardest"][0]["answers"] == {"1": {"correct": "yes"}, "2": {"correct": "no"}}
@@ -108,7 +96,7 @@ def test_agreement(folder: Path) -> None:
     ],
 )
 def test_bad_input_is_told_in_words(folder: Path, words: str, said: str) -> None:
-    done = run(*words.split(), cwd=folder)
+    done = trueground(*words.split(), cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert "Traceback" not in done.stderr

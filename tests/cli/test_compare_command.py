@@ -1,25 +1,13 @@
-"""`trueground compare` as a user types it: real processes, real run directories, exit codes."""
+"""`trueground compare` as a user types it."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-
-def run(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "trueground", *map(str, words)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-    )
+from tests.commands import trueground
 
 
 def write(path: Path, answers: dict[str, str]) -> None:
@@ -38,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(path / "two.jsonl", {"d": "1931", "c": "1931", "b": "1913", "a": "1931"})
     write(path / "three.jsonl", {"a": "1931", "z": "1931"})
     for name in ("one", "two", "three"):
-        done = run(
+        done = trueground(
             *("score", f"{name}.jsonl", "--metrics", "exact_match,f1", "--out", name), cwd=path
         )
         assert done.returncode == 0, done.stderr
@@ -46,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_text(folder: Path) -> None:
-    done = run("compare", "one", "two", cwd=folder)
+    done = trueground("compare", "one", "two", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[:2] == ["A  one (4 items)", "B  two (4 items)"]
@@ -61,7 +49,7 @@ def test_text(folder: Path) -> None:
 def test_json_holds_what_the_library_gives(folder: Path) -> None:
     from trueground.studies.compare import compare
 
-    done = run(
+    done = trueground(
         *("compare", "one", "two", "--format", "json", "--seed", "3", "--metrics", "f1"),
         *("--resamples", "500", "--level", "0.9", "--flips", "1"),
         cwd=folder,
@@ -76,16 +64,16 @@ def test_json_holds_what_the_library_gives(folder: Path) -> None:
 
 
 def test_page(folder: Path) -> None:
-    done = run("compare", "one", "two", "--out", "c.html", "--quiet", cwd=folder)
+    done = trueground("compare", "one", "two", "--out", "c.html", "--quiet", cwd=folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert "exact_match" in (folder / "c.html").read_text(encoding="utf-8")
-    told = run("compare", "one", "two", "--out", "c.html", cwd=folder).stdout
+    told = trueground("compare", "one", "two", "--out", "c.html", cwd=folder).stdout
     assert told.endswith("page   c.html\n")
 
 
 def test_a_page_never_takes_the_place_of_another_file(folder: Path) -> None:
     before = (folder / "one" / "items.jsonl").read_bytes()
-    done = run("compare", "one", "two", "--out", "one/items.jsonl", cwd=folder)
+    done = trueground("compare", "one", "two", "--out", "one/items.jsonl", cwd=folder)
     assert done.returncode == 2
     assert "name it FILE.html" in done.stderr
     assert (folder / "one" / "items.jsonl").read_bytes() == before
@@ -93,20 +81,20 @@ def test_a_page_never_takes_the_place_of_another_file(folder: Path) -> None:
         path = folder / other
         path.write_text(path.read_text("utf-8") if path.exists() else "<p>mine", "utf-8")
         before = path.read_bytes()
-        done = run("compare", "one", "two", "--out", other, cwd=folder)
+        done = trueground("compare", "one", "two", "--out", other, cwd=folder)
         assert (done.returncode, done.stdout) == (2, "")
         assert "is no comparison page of ours, so it stays" in done.stderr
         assert path.read_bytes() == before
-    done = run("compare", "one", "two", "--out", "nowhere/c.html", cwd=folder)
+    done = trueground("compare", "one", "two", "--out", "nowhere/c.html", cwd=folder)
     assert (done.returncode, "does not exist" in done.stderr) == (2, True)
 
 
 def test_what_does_not_match_ends_in_two(folder: Path) -> None:
-    done = run("compare", "one", "three", cwd=folder)
+    done = trueground("compare", "one", "three", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert "3 ids only in A (b, c, d), 1 only in B (z)" in done.stderr
     assert "Traceback" not in done.stderr
-    done = run("compare", "one", "three", "--allow-mismatch", cwd=folder)
+    done = trueground("compare", "one", "three", "--allow-mismatch", cwd=folder)
     assert done.returncode == 0
     assert "note: the items differ" in done.stdout
 
@@ -123,7 +111,7 @@ def test_what_does_not_match_ends_in_two(folder: Path) -> None:
     ],
 )
 def test_bad_usage_ends_in_two(folder: Path, words: list[str], told: str) -> None:
-    done = run("compare", *words, cwd=folder)
+    done = trueground("compare", *words, cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert told in done.stderr
     assert "Traceback" not in done.stderr

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tests.chaos import KEY, ChaosServer
+from tests.commands import Done, trueground
 from tests.judges.rule_endpoint import shown
 
 LONG = " This was told to us at some length by those who had been there, and who took notes of it."
@@ -48,16 +47,9 @@ def by_rule(prompt: str) -> str:
     return "No" if "4" in response else "Yes"
 
 
-def run(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "trueground", *map(str, words)],
-        cwd=cwd,
-        env={**os.environ, "OPENAI_API_KEY": KEY, "TRUEGROUND_HOME": str(cwd / "home")},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-    )
+def run(*words: str | Path, cwd: Path) -> Done:
+    env = {**os.environ, "OPENAI_API_KEY": KEY, "TRUEGROUND_HOME": str(cwd / "home")}
+    return trueground(*words, cwd=cwd, env=env)
 
 
 @pytest.fixture(scope="module")

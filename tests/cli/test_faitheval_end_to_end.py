@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
+from tests import commands
 from tests.benchmarks.faitheval_files import ARC, MRQA, TASKS, jsonl, parquet
 from tests.net.loopback_hub import Repo, loopback_hub
 
 
 def test_fetch_run_report_compare(tmp_path: Path) -> None:
     def trueground(*words: object, **more: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "trueground", *map(str, words)],
-            cwd=tmp_path,
-            env={**os.environ, "TRUEGROUND_HOME": str(tmp_path / "home"), **more},
-            capture_output=True,
-            text=True,
-        )
+        env = {**os.environ, "TRUEGROUND_HOME": str(tmp_path / "home"), **more}
+        done = commands.trueground(*words, cwd=tmp_path, env=env)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 
+from tests.commands import trueground
 from tests.graph.loading.files import dump, item, nt, of_item, write
 from tests.graph.people import people
 
@@ -202,14 +203,13 @@ def test_the_whole_command_needs_little_time_for_help() -> None:
         assert f"| {heavy}\n" not in done.stderr.replace("| " + " " * 2, "| ")
 
 
-def test_no_traceback_from_the_real_program(tmp_path: Path) -> None:
-    program = [sys.executable, "-m", "trueground", "graph"]
+def test_no_traceback_from_the_whole_program(tmp_path: Path) -> None:
     for words in (
-        ["query", str(people(tmp_path)), "SELECT ?s {"],
-        ["show", str(tmp_path), "x"],
-        ["load", str(tmp_path / "absent"), "--out", str(tmp_path / "n")],
+        ["query", people(tmp_path), "SELECT ?s {"],
+        ["show", tmp_path, "x"],
+        ["load", tmp_path / "absent", "--out", tmp_path / "n"],
     ):
-        done = subprocess.run([*program, *words], capture_output=True, text=True, check=False)
+        done = trueground("graph", *words)
         assert done.returncode == 2
         assert done.stderr.startswith("trueground: ")
         assert done.stderr.count("\n") == 1

@@ -1,4 +1,4 @@
-"""`trueground judge calibrate` as a user types it: real processes, files, exit codes."""
+"""`trueground judge calibrate` as a user types it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import gzip
 import json
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.commands import Done, trueground
 
 TEXT = "The old mill was built in 1903 by two brothers. It stands by the river Elm."
 CLAIMS = (
@@ -23,19 +22,8 @@ CLAIMS = (
 )
 
 
-def run(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return command("judge", "calibrate", *words, cwd=cwd)
-
-
-def command(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "trueground", *map(str, words)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-    )
+def run(*words: str | Path, cwd: Path) -> Done:
+    return trueground("judge", "calibrate", *words, cwd=cwd)
 
 
 @pytest.fixture(scope="module")
@@ -104,14 +92,7 @@ def test_bad_input_is_2_and_writes_nothing(folder: Path, words: list[str], told:
 
 def test_standard_input_and_other_column_names(folder: Path) -> None:
     text = (folder / "one.jsonl").read_text(encoding="utf-8").replace('"response"', '"claim"')
-    done = subprocess.run(
-        [sys.executable, "-m", "trueground", "judge", "calibrate", "-", "--map", "response=claim"],
-        input=text,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-    )
+    done = trueground("judge", "calibrate", "-", "--map", "response=claim", stdin=text)
     assert (done.returncode, done.stderr) == (0, "")
     assert "6 records, 3 positive" in done.stdout
 
@@ -198,7 +179,7 @@ def test_score_takes_the_file(folder: Path, tmp_path: Path) -> None:
     assert run("one.jsonl", "--out", path, "--quiet", cwd=folder).returncode == 0
     words = ["score", "one.jsonl", "--metrics", "support", "--no-progress", "--quiet"]
     out = tmp_path / "scored"
-    done = command(*words, "--judge-calibration", path, "--out", out, cwd=folder)
+    done = trueground(*words, "--judge-calibration", path, "--out", out, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     assert "|calibration:" in manifest["judge"]["signature"]
@@ -207,7 +188,7 @@ def test_score_takes_the_file(folder: Path, tmp_path: Path) -> None:
         ("lexical", tmp_path / "none.json", "No such file"),
         (f"lexical(calibration={path})", path, "leave that or --judge-calibration out"),
     ):
-        done = command(*words, "--judge", judge, "--judge-calibration", file, cwd=folder)
+        done = trueground(*words, "--judge", judge, "--judge-calibration", file, cwd=folder)
         assert (done.returncode, done.stdout) == (2, "")
         assert told in done.stderr
 
@@ -216,7 +197,7 @@ def test_run_takes_the_file(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     assert run("one.jsonl", "--out", path, "--quiet", cwd=folder).returncode == 0
     words = ["run", "truly-ground", "--model", "fake:x", "--dry-run", "--judge", "llm:fake:True"]
-    done = command(*words, "--judge-calibration", path, cwd=folder)
+    done = trueground(*words, "--judge-calibration", path, cwd=folder)
     assert done.returncode == 2
     assert "it is of the judge 'lexical', and the judges here are llm" in done.stderr
 
@@ -233,10 +214,10 @@ def test_two_files_and_a_file_without_use(folder: Path, tmp_path: Path) -> None:
         ("validate", "one.jsonl", "--metrics", "support", *quiet),
         ask,
     ):
-        done = command(*words, *one, *two, cwd=folder)
+        done = trueground(*words, *one, *two, cwd=folder)
         assert (done.returncode, done.stdout) == (2, "")
         assert f"{first} and {second} are both of the judge lexical" in done.stderr
     told = f"--judge-calibration {first} was not used: none of the metrics asks a judge"
     score = ("score", "one.jsonl", "--metrics", "k_precision", "--out", tmp_path / "s", *quiet)
-    done = command(*score, *one, cwd=folder)
+    done = trueground(*score, *one, cwd=folder)
     assert (done.returncode, done.stderr) == (0, f"trueground: {told}\n")

@@ -1,42 +1,30 @@
-"""`trueground report` as a user types it: real processes, real files, exit codes."""
+"""`trueground report` as a user types it."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
+from tests.commands import trueground
 from tests.reports.leaderboard_fixture import benchmark_run, sweep
 from tests.reports.report_fixture import sample_run
 
 
-def run(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "trueground", *map(str, words)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-    )
-
-
 def test_one_run_is_drawn_again_in_its_folder(tmp_path: Path) -> None:
     sample_run(tmp_path / "one", 40)
-    done = run("report", "one", "--max-items", "10", cwd=tmp_path)
+    done = trueground("report", "one", "--max-items", "10", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"page   {Path('one', 'report.html')}\n"
     assert "10 of 40 items" in (tmp_path / "one" / "report.html").read_text()
     assert not (tmp_path / "leaderboard.html").exists()
-    assert run("report", "one", "--quiet", cwd=tmp_path).stdout == ""
-    done = run("report", "one", "--format", "json", cwd=tmp_path)
+    assert trueground("report", "one", "--quiet", cwd=tmp_path).stdout == ""
+    done = trueground("report", "one", "--format", "json", cwd=tmp_path)
     assert json.loads(done.stdout) == {"page": str(Path("one", "report.html"))}
 
 
 def test_a_folder_of_runs_makes_a_leaderboard(tmp_path: Path) -> None:
     sweep(tmp_path / "out", {"gpt-4o": (0.6, 0.9, 0.5), "gpt-4o-mini": (0.5, 0.6, 0.5)})
-    done = run("report", "out", cwd=tmp_path)
+    done = trueground("report", "out", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0].split()[:3] == ["model", "[1]", "[2]"]
@@ -47,9 +35,9 @@ def test_a_folder_of_runs_makes_a_leaderboard(tmp_path: Path) -> None:
     assert "best of each organisation" in done.stdout
     assert lines[-1] == "page   leaderboard.html"
     first = (tmp_path / "leaderboard.html").read_bytes()
-    done = run("report", "out", "--out", "other.html", cwd=tmp_path)
+    done = trueground("report", "out", "--out", "other.html", cwd=tmp_path)
     assert (tmp_path / "other.html").read_bytes() == first
-    done = run("report", "out", "--quiet", cwd=tmp_path)
+    done = trueground("report", "out", "--quiet", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")  # our own page may be replaced
 
 
@@ -57,23 +45,23 @@ def test_a_sweeps_own_page_among_the_paths_is_passed_over(tmp_path: Path) -> Non
     for name, mean in (("a", 0.5), ("b", 0.6)):
         benchmark_run(tmp_path / "out" / name, name, "unanswerable", mean)
     page = Path("out", "leaderboard.html")
-    assert run("report", "out", "--out", page, cwd=tmp_path).returncode == 0
+    assert trueground("report", "out", "--out", page, cwd=tmp_path).returncode == 0
     (tmp_path / "out" / "mine.html").write_text("mine")
     paths = [Path("out", name) for name in ("a", "b", "leaderboard.html")]
-    done = run("report", *paths, cwd=tmp_path)
+    done = trueground("report", *paths, cwd=tmp_path)
     note = f"trueground: note: {page} is a leaderboard; passed over\n"
     assert (done.returncode, done.stderr) == (0, note)
     assert (tmp_path / "leaderboard.html").read_bytes() == (tmp_path / page).read_bytes()
-    done = run("report", *paths, Path("out", "mine.html"), cwd=tmp_path)
+    done = trueground("report", *paths, Path("out", "mine.html"), cwd=tmp_path)
     assert done.returncode == 2
     assert "mine.html is no folder" in done.stderr
-    assert "is no folder" in run("report", page, cwd=tmp_path).stderr
+    assert "is no folder" in trueground("report", page, cwd=tmp_path).stderr
 
 
 def test_json_holds_everything_and_notes_go_to_standard_error(tmp_path: Path) -> None:
     benchmark_run(tmp_path / "a", "one", "unanswerable", 0.5)
     benchmark_run(tmp_path / "b", "two", "unanswerable", 0.6, limit=10)
-    done = run("report", "a", "b", "--format", "json", cwd=tmp_path)
+    done = trueground("report", "a", "b", "--format", "json", cwd=tmp_path)
     assert done.returncode == 0
     found = json.loads(done.stdout)
     assert found["page"] == "leaderboard.html"
@@ -86,7 +74,7 @@ def test_published_models_and_an_own_table(tmp_path: Path) -> None:
     table = [{"name": "mine", "family": "Mine", "organisation": "Me", "size": 3}]
     (tmp_path / "models.json").write_text(json.dumps(table))
     words = ("a", "--with-published", "--models", "models.json")
-    done = run("report", *words, cwd=tmp_path)
+    done = trueground("report", *words, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert "gpt-4o (published)" in done.stdout
     assert "<td>Me</td>" in (tmp_path / "leaderboard.html").read_text()
@@ -109,7 +97,7 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_written(tmp_path: Pa
         (): "try --help",
     }
     for words, told in cases.items():
-        done = run("report", *words, cwd=tmp_path)
+        done = trueground("report", *words, cwd=tmp_path)
         assert done.returncode == 2, words
         assert told in done.stderr
         assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""`trueground run` as a user types it, in processes of its own."""
+"""`trueground run` as a user types it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import commands
 from tests.benchmarks.faitheval_files import data_folder
 from tests.chaos import KEY, ChaosServer
+from tests.commands import Done
 from tests.evaluate.questions_file import answer, write_questions
 
 
@@ -24,13 +25,11 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 
 def words(*more: object) -> list[str]:
-    return [sys.executable, "-m", "trueground", "run", *map(str, more)]
+    return [*commands.PROGRAM, "run", *map(str, more)]
 
 
-def trueground(
-    *more: object, env: dict[str, str], cwd: Path, code: int = 0
-) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(words(*more), env=env, cwd=cwd, capture_output=True, text=True)
+def trueground(*more: object, env: dict[str, str], cwd: Path, code: int = 0) -> Done:
+    done = commands.trueground("run", *more, env=env, cwd=cwd)
     assert done.returncode == code, done.stderr + done.stdout
     assert "Traceback" not in done.stderr
     return done
@@ -100,8 +99,8 @@ def test_a_sweep_over_models_with_endpoints_of_their_own(
     assert found[5]["metrics"]["choice_accuracy"]["mean"] == pytest.approx(2 / 3)
     assert all(f["cost"]["usd"] > 0 for f in found)
     assert (tmp_path / "sweep/org-two/counterfactual/report.html").exists()
-    report = [sys.executable, "-m", "trueground", "report", "sweep", "--out", "board.html"]
-    told = subprocess.run(report, env=env, cwd=tmp_path, capture_output=True, text=True, check=True)
+    told = commands.trueground("report", "sweep", "--out", "board.html", env=env, cwd=tmp_path)
+    assert told.returncode == 0, told.stderr
     assert "org/two" in told.stdout
     again = trueground(
         "faitheval", "--model", "one", "--model", "org/two", "--base-url", "http://127.0.0.1:9/v1",
@@ -302,12 +301,12 @@ def test_names_of_models_keep_the_tables_whole(env: dict[str, str], tmp_path: Pa
         assert len(lines) == 4
         assert lines[1].startswith(f"{shown}  ")
         assert lines[2].startswith("fake:" + "x" * 34 + "…" + "x" * 20 + "  ")
-    report = [sys.executable, "-m", "trueground", "report", "sweep", "--format"]
-    told = subprocess.run([*report, "text"], env=env, cwd=tmp_path, capture_output=True, text=True)
+    report = ("report", "sweep", "--format")
+    told = commands.trueground(*report, "text", env=env, cwd=tmp_path)
     rows = told.stdout.split("\n\n")[0].split("\n")
     assert len(rows) == 4
     assert max(map(len, rows)) < 120
-    told = subprocess.run([*report, "json"], env=env, cwd=tmp_path, capture_output=True, text=True)
+    told = commands.trueground(*report, "json", env=env, cwd=tmp_path)
     found = json.loads(told.stdout)["rows"]
     assert {row["model"] for row in found} == set(names)
     assert len({row["name"] for row in found}) == 3

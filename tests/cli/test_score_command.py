@@ -1,4 +1,4 @@
-"""The command as a user types it: real processes, real files, exit codes."""
+"""The command as a user types it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.commands import PROGRAM, trueground
 from tests.records.broken_inputs import BROKEN, Broken
 
 from trueground.testing import synthetic_records
@@ -21,8 +22,9 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "answers.jsonl"
 
 
 def run(*words: str | Path, cwd: Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """In a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "trueground", *map(str, words)],
+        [*PROGRAM, *map(str, words)],
         cwd=cwd,
         capture_output=True,
         text=True,
@@ -38,7 +40,7 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def test_examples_end_to_end(tmp_path: Path) -> None:
-    done = run("score", EXAMPLES, "--by", "meta.kind", "--out", "out", cwd=tmp_path)
+    done = trueground("score", EXAMPLES, "--by", "meta.kind", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     for word in ("grounding_f1", "k_precision", "by meta.kind", "abstention rate", "report.html"):
@@ -55,7 +57,7 @@ def test_examples_end_to_end(tmp_path: Path) -> None:
 
 def test_json_on_standard_output_and_default_folder(tmp_path: Path) -> None:
     source = write(tmp_path / "my answers.jsonl", list(synthetic_records(5)))
-    done = run("score", source, "--metrics", "f1", "--format", "json", cwd=tmp_path)
+    done = trueground("score", source, "--metrics", "f1", "--format", "json", cwd=tmp_path)
     summary = json.loads(done.stdout)
     assert summary["n"] == 5
     assert set(summary["metrics"]["f1"]) == {"mean", "ci", "ci_level", "n", "scored", "unscored"}
@@ -67,11 +69,11 @@ def test_json_on_standard_output_and_default_folder(tmp_path: Path) -> None:
 
 def test_standard_input_mapping_and_quiet(tmp_path: Path) -> None:
     text = json.dumps({"answer": "Paris", "gold": ["Paris"]})
-    done = run(
+    done = trueground(
         *("score", "-", "--map", "response=answer,references=gold", "--metrics", "f1"),
         *("--out", "o", "--quiet"),
         cwd=tmp_path,
-        input=text,
+        stdin=text,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert json.loads((tmp_path / "o" / "summary.json").read_text())["metrics"]["f1"]["mean"] == 1
@@ -82,7 +84,7 @@ def test_gates(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", rows)
 
     def gate(*words: str) -> tuple[int, str]:
-        done = run("score", "a.jsonl", "--out", "o", "--overwrite", *words, cwd=tmp_path)
+        done = trueground("score", "a.jsonl", "--out", "o", "--overwrite", *words, cwd=tmp_path)
         return done.returncode, done.stderr
 
     assert gate("--fail-under", "f1=1", "--fail-under", "recall=0.5") == (0, "")
@@ -110,7 +112,7 @@ def test_broken_inputs_exit_2_and_leave_nothing(case: Broken, tmp_path: Path) ->
     (tmp_path / case.file).write_bytes(case.data)
     before = {p.name for p in tmp_path.iterdir()}
     mapping = [f"--map={case.columns}"] if case.columns else []
-    done = run("score", case.file, "--out", "out", *mapping, cwd=tmp_path)
+    done = trueground("score", case.file, "--out", "out", *mapping, cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
@@ -144,7 +146,7 @@ BAD_USAGE = {
 def test_bad_usage_exits_2_and_leaves_nothing(name: str, tmp_path: Path) -> None:
     words, says = BAD_USAGE[name]
     write(tmp_path / "a.jsonl", [{"response": "x", "references": ["x"]}])
-    done = run("score", "a.jsonl", "--out", "out", *words, cwd=tmp_path)
+    done = trueground("score", "a.jsonl", "--out", "out", *words, cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     assert says in done.stderr
     assert "Traceback" not in done.stderr
@@ -162,7 +164,7 @@ def test_output_folder_that_cannot_be_used(tmp_path: Path) -> None:
         ("file/below", "cannot use"),
         ("/proc/nowhere", "cannot use"),
     ):
-        done = run("score", "a.jsonl", "--out", out, cwd=tmp_path)
+        done = trueground("score", "a.jsonl", "--out", out, cwd=tmp_path)
         assert done.returncode == 2, done.stderr
         assert says in done.stderr
         assert "--out" in done.stderr
@@ -173,7 +175,7 @@ def test_output_folder_that_cannot_be_used(tmp_path: Path) -> None:
 def test_unwritable_output_folder(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", [{"response": "x"}])
     (tmp_path / "locked").mkdir(mode=0o555)
-    done = run("score", "a.jsonl", "--out", "locked", cwd=tmp_path)
+    done = trueground("score", "a.jsonl", "--out", "locked", cwd=tmp_path)
     assert done.returncode == 2
     assert "not writable" in done.stderr
 
@@ -181,7 +183,7 @@ def test_unwritable_output_folder(tmp_path: Path) -> None:
 def test_skipped_rows_are_listed(tmp_path: Path) -> None:
     lines = ['{"response": "x"}', '{"response": 5}', "{", '{"response": "y"}']
     (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
-    done = run("score", "a.jsonl", "--on-bad-row", "skip", "--out", "o", cwd=tmp_path)
+    done = trueground("score", "a.jsonl", "--on-bad-row", "skip", "--out", "o", cwd=tmp_path)
     assert done.returncode == 0
     assert "2 bad rows skipped" in done.stdout
     summary = json.loads((tmp_path / "o" / "summary.json").read_text())
@@ -214,7 +216,7 @@ def test_a_disk_that_fills_up_ends_with_5_and_keeps_whole_lines(tmp_path: Path) 
 def test_interrupt_keeps_what_was_done(workers: str, tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", list(synthetic_records(20_000, 0, 200, 300)))
     process = subprocess.Popen(
-        [sys.executable, "-m", "trueground", "score", "a.jsonl", "--out=o", "--workers", workers],
+        [*PROGRAM, "score", "a.jsonl", "--out=o", "--workers", workers],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
@@ -239,17 +241,17 @@ def test_interrupt_keeps_what_was_done(workers: str, tmp_path: Path) -> None:
 
 
 def test_list_and_version(tmp_path: Path) -> None:
-    done = run("list", "metrics", "--format", "json", cwd=tmp_path)
+    done = trueground("list", "metrics", "--format", "json", cwd=tmp_path)
     entries = {e["name"]: e for e in json.loads(done.stdout)}
     assert entries["f1"]["needs"] == ["references"]
     assert entries["k_precision"]["options"]["abstain"]["default"] == "as_is"
-    assert "lexical" in run("list", "judges", cwd=tmp_path).stdout
-    options = run("list", "benchmarks", cwd=tmp_path).stdout
+    assert "lexical" in trueground("list", "judges", cwd=tmp_path).stdout
+    options = trueground("list", "benchmarks", cwd=tmp_path).stdout
     assert "default 'direct'" in options
     assert "default None" not in options
-    assert "metrics:" in run("list", cwd=tmp_path).stdout
-    assert run("list", "metric", cwd=tmp_path).returncode == 2
-    assert run("--version", cwd=tmp_path).stdout.startswith("trueground ")
+    assert "metrics:" in trueground("list", cwd=tmp_path).stdout
+    assert trueground("list", "metric", cwd=tmp_path).returncode == 2
+    assert trueground("--version", cwd=tmp_path).stdout.startswith("trueground ")
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -303,7 +305,7 @@ def test_a_terminal_without_some_characters(tmp_path: Path) -> None:
 def test_a_full_standard_output_is_told_in_one_line(tmp_path: Path) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "trueground", "list"],
+            [*PROGRAM, "list"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -317,7 +319,7 @@ def test_a_full_standard_output_is_told_in_one_line(tmp_path: Path) -> None:
 def test_default_folders_never_meet(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", [{"response": "x"}])
     for _ in range(3):
-        assert run("score", "a.jsonl", "--quiet", cwd=tmp_path).returncode == 0
+        assert trueground("score", "a.jsonl", "--quiet", cwd=tmp_path).returncode == 0
     runs = list((tmp_path / "runs").iterdir())
     assert len(runs) == 3
     assert all((folder / "report.html").exists() for folder in runs)
@@ -325,13 +327,13 @@ def test_default_folders_never_meet(tmp_path: Path) -> None:
 
 def test_json_prints_even_when_quiet(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", [{"response": "x"}])
-    done = run("score", "a.jsonl", "--quiet", "--format", "json", cwd=tmp_path)
+    done = trueground("score", "a.jsonl", "--quiet", "--format", "json", cwd=tmp_path)
     assert json.loads(done.stdout)["n"] == 1
 
 
 def test_a_floor_for_what_should_be_low_is_noted(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", [{"response": "Paris", "answerable": True}])
-    done = run("score", "a.jsonl", "--fail-under", "p_g=0", "--out", "o", cwd=tmp_path)
+    done = trueground("score", "a.jsonl", "--fail-under", "p_g=0", "--out", "o", cwd=tmp_path)
     assert done.returncode == 0
     assert "lower is better for p_g" in done.stderr
 
@@ -342,11 +344,13 @@ def test_a_gate_on_another_judge(tmp_path: Path) -> None:
     common = ["score", "a.jsonl", "--metrics", "grounding_precision(scope=input)", "--quiet"]
     common += ["--judge", "lexical", "--judge", "lexical(threshold=0.999)"]
     gate = "grounding_precision@lexical#2=0.5"
-    done = run(*common, "--out", "one", "--fail-under", gate, cwd=tmp_path)
+    done = trueground(*common, "--out", "one", "--fail-under", gate, cwd=tmp_path)
     assert done.returncode == 1
     assert "grounding_precision@lexical#2 is 0.0000" in done.stderr
-    passed = run(*common, "--out", "two", "--fail-under", "grounding_precision=0.5", cwd=tmp_path)
+    passed = trueground(
+        *common, "--out", "two", "--fail-under", "grounding_precision=0.5", cwd=tmp_path
+    )
     assert passed.returncode == 0
-    other = run(*common, "--out", "three", "--fail-under", "support@x=1", cwd=tmp_path)
+    other = trueground(*common, "--out", "three", "--fail-under", "support@x=1", cwd=tmp_path)
     assert other.returncode == 2
     assert "grounding_precision@lexical#2" in other.stderr

@@ -8,7 +8,6 @@ import os
 import pty
 import re
 import subprocess
-import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -16,12 +15,12 @@ from threading import Thread
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.commands import PROGRAM, trueground
 
 from trueground.cli._output import EscapedText, escaped
 
 EVIL = "\x1b]0;owned\x07\x1b[31m\x9b2J\u202e"
 SENT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-PROGRAM = [sys.executable, "-m", "trueground"]
 
 
 @pytest.fixture
@@ -34,10 +33,8 @@ def rows(tmp_path: Path) -> Path:
 
 def said(folder: Path, *words: str) -> str:
     environment = os.environ | {"TRUEGROUND_HOME": str(folder / "home")}
-    done = subprocess.run(
-        [*PROGRAM, *words], capture_output=True, timeout=120, env=environment, check=False
-    )
-    text = (done.stdout + done.stderr).decode()
+    done = trueground(*words, env=environment)
+    text = done.stdout + done.stderr
     assert text
     assert not SENT.search(text), ascii(text)
     return text

@@ -1,4 +1,4 @@
-"""`trueground validate` as a user types it: real processes, files, exit codes."""
+"""`trueground validate` as a user types it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.commands import Done, trueground
 
 TEXT = "The old mill was built in 1903 by two brothers. It stands by the river Elm."
 CLAIMS = (
@@ -21,18 +22,8 @@ CLAIMS = (
 )
 
 
-def run(
-    *words: str | Path, cwd: Path, stdin: str | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "trueground", "validate", *map(str, words)],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=180,
-    )
+def run(*words: str | Path, cwd: Path, stdin: str = "") -> Done:
+    return trueground("validate", *words, cwd=cwd, stdin=stdin)
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +73,8 @@ def test_out_folder_and_run(folder: Path) -> None:
     assert again.returncode == 2
     assert "not empty" in again.stderr
     assert run("one.jsonl", *words, "--overwrite", cwd=folder).returncode == 0
-    score = [sys.executable, "-m", "trueground", "score", "one.jsonl", "--out", "run", "--quiet"]
-    subprocess.run(score, cwd=folder, check=True, timeout=180)
+    scored = trueground("score", "one.jsonl", "--out", "run", "--quiet", cwd=folder)
+    assert scored.returncode == 0, scored.stderr
     of_run = json.loads(run("run", "--resamples", "50", "--format", "json", cwd=folder).stdout)
     of_file = json.loads((folder / "out" / "validation.json").read_text(encoding="utf-8"))
     assert of_run["sets"][0]["metrics"] == of_file["sets"][0]["metrics"]
