@@ -8,6 +8,7 @@ from typing import Any
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.metrics.base import Spec
 from trueground.metrics.registry import parse_specs, split_specs
+from trueground.options import check_whole_numbers
 from trueground.plugins import split_key
 from trueground.studies.finished import FinishedRun
 from trueground.studies.labelled import LabelledSet
@@ -28,15 +29,9 @@ def check_options(
     not_for_pairs: Mapping[str, Any],
 ) -> None:
     """UsageError for a number out of its range, and for `not_for_pairs` that are set."""
-    numbers = {
-        "workers": (workers, 1),
-        "seed": (seed, 0),
-        "resamples": (resamples, 1),
-        "worst": (worst, 0),
-    }
-    for name, (value, least) in numbers.items():
-        if value is not None and (not isinstance(value, int) or value < least):
-            raise UsageError(f"{name}={value!r}; it must be a whole number, {least} or more")
+    check_whole_numbers(
+        workers=(workers, 1), seed=(seed, 0), resamples=(resamples, 1), worst=(worst, 0)
+    )
     if not 0 < level < 1:
         raise UsageError(f"level={level!r}; it must be a number between 0 and 1")
     if not 0 <= threshold <= 1:
@@ -74,13 +69,13 @@ def check_judging(judge: object, decomposer: object, judge_calibration: object) 
 class RunMetrics:
     """The metrics that are taken from the runs among the sets.
 
-    `signatures` are those of all of them; `judge` and `decomposer` the signatures of the first that
-    a run names.
+    `keys` names them by the number of the set; `signatures` are those of all of them, `judge` and
+    `decomposer` those of the first that a run names.
     """
 
     def __init__(self, sets: Sequence[LabelledSet], metrics: MetricNames) -> None:
         """UsageError: a metric that a run does not have. InputError: see `check_signatures`."""
-        self._keys: dict[int, list[str]] = {}
+        self.keys: dict[int, list[str]] = {}
         self._first: dict[str, str] = {}
         self.signatures: dict[str, str] = {}
         self.judge: str | None = None
@@ -88,14 +83,10 @@ class RunMetrics:
         for one in sets:
             if (run := one.run) is not None:
                 keys = list(run.signatures) if metrics is None else _find_metrics(run, metrics)
-                self._keys[one.number] = keys
+                self.keys[one.number] = keys
                 self.check_signatures({key: run.signatures[key] for key in keys}, one.name)
                 self.judge = self.judge or _signature(run, "judge")
                 self.decomposer = self.decomposer or _signature(run, "decomposer")
-
-    def keys(self, one: LabelledSet) -> list[str]:
-        """The metrics that are taken from the run of a set."""
-        return self._keys[one.number]
 
     def check_signatures(self, signatures: Mapping[str, str], where: str = "the files") -> None:
         """InputError where a metric has another signature than in an earlier set."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -30,8 +29,8 @@ from trueground.studies.labels import LabelRule
 from trueground.studies.validate.checks import RunMetrics
 from trueground.studies.validate.notes import format_unscored, one_kind, shared_groups
 from trueground.studies.validate.result import FORMAT, ValidationOutput
-from trueground.studies.validate.scores import ScoredSet, read_run, score_sets
-from trueground.studies.validate.worst import worst_items, worst_rows
+from trueground.studies.validate.scores import ScoredSet, score_sets
+from trueground.studies.validate.worst import worst_items
 
 Floats = NDArray[np.float64]
 TurnedSet = tuple[LabelledSet, dict[str, Floats]]  # scores turned so that more is better
@@ -158,29 +157,40 @@ def measure_sets(
     means: dict[str, OverSets] = {}
     first: dict[str, Measured] = {}
     unscored: dict[str, list[tuple[str, str]]] = {}
-    for one in _scored_sets(sets, stream, from_runs, settings, progress):
-        with closing(one):
-            of = one.set
-            for key in one.scores:
-                reasons = one.unscored(key)
-                if sum(reasons.values()) == of.n:
-                    unscored.setdefault(key, []).append((of.name, ", ".join(reasons)))
-            raw["notes"] += one_kind(of, settings.rule)
-            progress("measure", of.number - 1, len(sets.sets))
-            scores = {k: turn(k, v) for k, v in one.scores.items() if not np.isnan(v).all()}
-            measured = settings.measure(scores, of.labels, of.grouping)
-            for key, measures in measured.items():
-                means.setdefault(key, OverSets()).add(measures)
-            first = first if turned else measured
-            turned.append((of, scores))
-            metrics = {key: _metric_entry(one, key, m) for key, m in measured.items()}
-            rows = {key: _worst_rows(of, scores[key], m, settings) for key, m in measured.items()}
-            for key, items in worst_items(sets, one, rows).items():
-                metrics[key]["worst"] = items
-            if output is not None:
-                output.write_items(of.name, _item_lines(sets, one))
-            progress("measure", of.number, len(sets.sets))
-            entries[of.number] = _set_entry(of, metrics, ceiling_of(of, settings))
+    for one in score_sets(sets, stream, from_runs.keys, settings.workers, progress):
+        of = one.set
+        for key in one.scores:
+            reasons = one.unscored(key)
+            if sum(reasons.values()) == of.n:
+                unscored.setdefault(key, []).append((of.name, ", ".join(reasons)))
+        raw["notes"] += one_kind(of, settings.rule)
+        progress("measure", of.number - 1, len(sets.sets))
+        scores = {k: turn(k, v) for k, v in one.scores.items() if not np.isnan(v).all()}
+        measured = settings.measure(scores, of.labels, of.grouping)
+        for key, measures in measured.items():
+            means.setdefault(key, OverSets()).add(measures)
+        first = first if turned else measured
+        turned.append((of, scores))
+        metrics = {key: _metric_entry(one, key, m) for key, m in measured.items()}
+        rows = {key: _worst_rows(of, scores[key], m, settings) for key, m in measured.items()}
+        for key, items in worst_items(sets, one, rows).items():
+            metrics[key]["worst"] = items
+        if output is not None:
+            output.write_items(of.name, _item_lines(sets, one))
+        progress("measure", of.number, len(sets.sets))
+        entries[of.number] = {
+            "name": of.name,
+            "path": of.path,
+            "sha256": of.sha256,
+            "n": of.n,
+            "positives": of.positives,
+            "people_mean": of.people_mean,
+            "groups": of.groups,
+            "unused": dict(sorted(of.unused.items())),
+            "models": of.models,
+            "metrics": metrics,
+            "ceiling": ceiling_of(of, settings),
+        }
     raw["sets"] = [entries[number] for number in sorted(entries)]
     notes = format_unscored(unscored, len(entries), named)
     if not any(entry["metrics"] for entry in raw["sets"]):
@@ -224,20 +234,6 @@ def ceiling_of(
     return {**raw, "annotators": [{"annotator": name, **measures} for name, measures in each]}
 
 
-def _scored_sets(
-    sets: LabelledSets,
-    stream: Stream | None,
-    from_runs: RunMetrics,
-    settings: MeasureSettings,
-    progress: Progress,
-) -> Iterator[ScoredSet]:
-    for one in sets.sets:
-        if one.run is not None:
-            yield read_run(sets, one, one.run, from_runs.keys(one))
-    if stream is not None:
-        yield from score_sets(sets, stream, settings.workers, progress)
-
-
 def _metric_entry(one: ScoredSet, key: str, measured: Measured) -> dict[str, Any]:
     raw = measured.raw()
     by_grade = raw.pop("by_grade")
@@ -249,24 +245,6 @@ def _metric_entry(one: ScoredSet, key: str, measured: Measured) -> dict[str, Any
         **raw,
     }
     return {**entry, "by_grade": by_grade} if by_grade else entry
-
-
-def _set_entry(
-    one: LabelledSet, metrics: dict[str, Any], people: dict[str, Any] | None
-) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "path": one.path,
-        "sha256": one.sha256,
-        "n": one.n,
-        "positives": one.positives,
-        "people_mean": one.people_mean,
-        "groups": one.groups,
-        "unused": dict(sorted(one.unused.items())),
-        "models": one.models,
-        "metrics": metrics,
-        "ceiling": people,
-    }
 
 
 def _item_lines(sets: LabelledSets, one: ScoredSet) -> Iterator[dict[str, Any]]:
@@ -286,14 +264,21 @@ def _item_lines(sets: LabelledSets, one: ScoredSet) -> Iterator[dict[str, Any]]:
 def _worst_rows(
     one: LabelledSet, scores: Floats, measured: Measured, settings: MeasureSettings
 ) -> NDArray[np.int64]:
-    """By the default threshold, and whether a score at it is a yes; by the best one for a metric
-    that has no default, or where none of the grades, or all, are positive: then there is none.
+    """Rows whose verdict (score > threshold, or ≥) is not the label, the farthest from it first.
+
+    By the default threshold; by the best one for a metric that has no default, or where none of the
+    grades, or all, are positive: then there is none. Of equals the earlier row comes first.
     """
-    limit, at_least = measured.threshold, settings.verdict == "at-least"
-    if measured.confusion is None or limit is None:
-        limit, at_least = measured.best_threshold, False
+    threshold, at_least = measured.threshold, settings.verdict == "at-least"
+    if measured.confusion is None or threshold is None:
+        threshold, at_least = measured.best_threshold, False
+    if threshold is None:
+        return np.empty(0, np.int64)
+    verdicts = scores >= threshold if at_least else scores > threshold
     positive = one.labels > settings.positive_above
-    return worst_rows(scores, positive, limit, at_least, settings.worst)
+    wrong = np.flatnonzero(~np.isnan(scores) & (verdicts != positive))
+    distance = np.abs(scores[wrong] - threshold)
+    return wrong[np.argsort(-distance, kind="stable")][: settings.worst]
 
 
 def _pooled(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trueground.benchmarks.published import PublishedNumber, PublishedTable, published
+from trueground.benchmarks.published import PublishedTable, published
 from trueground.benchmarks.registry import all_benchmarks
 from trueground.errors import InputError, UsageError
 from trueground.metrics.registry import parse_spec
@@ -122,43 +122,35 @@ def published_tables(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _paper_rows(table: PublishedTable, raw: Mapping[str, Any]) -> Iterator[PaperRow]:
+    """A rate of errors stands beside ours; a score or any other number by itself."""
+
+    def row(
+        metric: str | None, name: str, judge: str | None, label: int | None, **paper: float
+    ) -> PaperRow:
+        key = None if metric is None else _find_metric(raw, metric)
+        here = _measured(raw, key, label)
+        own = {measure: here.get(measure) for measure in paper}
+        return {"metric": key, "name": name, "judge": judge, "paper": paper, "here": own}
+
     for number in table.numbers:
         if raw["label"] in (number.of_label, table.of_label):
-            yield _number_row(number, raw)
+            *_, kind, metric = ("", *number.name.split("."))
+            if kind in _RATES:
+                yield row(metric, metric, None, None, **{_RATES[kind]: number.value})
+            else:
+                yield row(None, number.name, None, None, value=number.value)
     if table.of_label != raw["label"]:
         return
     for score in table.scores:
         name = f"{score.metric} of {score.printed or score.model}"
-        yield _paper_row(None, name, None, {"value": score.value}, {})
+        yield row(None, name, None, None, value=score.value)
     for one in table.correlations:
-        key = _find_metric(raw, one.metric)
         paper = {"spearman": one.spearman, "kendall": one.kendall}
-        yield _paper_row(key, one.printed or one.metric, one.judge, paper, _means(raw, key))
+        yield row(one.metric, one.printed or one.metric, one.judge, None, **paper)
     for each in table.distributions:
-        key = _find_metric(raw, each.metric)
-        paper = {"mean": each.mean, "median": each.median, "sd": each.sd}
         name = f"{each.printed or each.metric}, label {each.label}"
-        yield _paper_row(key, name, each.judge, paper, _by_label(raw, key, each.label))
-
-
-def _number_row(number: PublishedNumber, raw: Mapping[str, Any]) -> PaperRow:
-    """A rate of errors stands beside ours; any other number by itself."""
-    *_, kind, metric = ("", *number.name.split("."))
-    if kind not in _RATES:
-        return _paper_row(None, number.name, None, {"value": number.value}, {})
-    key = _find_metric(raw, metric)
-    return _paper_row(key, metric, None, {_RATES[kind]: number.value}, _means(raw, key))
-
-
-def _paper_row(
-    key: str | None,
-    name: str,
-    judge: str | None,
-    paper: Mapping[str, float],
-    here: Mapping[str, float | None],
-) -> PaperRow:
-    own = {measure: here.get(measure) for measure in paper}
-    return {"metric": key, "name": name, "judge": judge, "paper": dict(paper), "here": own}
+        paper = {"mean": each.mean, "median": each.median, "sd": each.sd}
+        yield row(each.metric, name, each.judge, each.label, **paper)
 
 
 def _find_metric(raw: Mapping[str, Any], metric: str) -> str | None:
@@ -167,14 +159,12 @@ def _find_metric(raw: Mapping[str, Any], metric: str) -> str | None:
     return metric if metric in near else next(iter(near), None)
 
 
-def _means(raw: Mapping[str, Any], key: str | None) -> dict[str, float | None]:
-    return {} if key is None else {name: one["value"] for name, one in raw["mean"][key].items()}
-
-
-def _by_label(raw: Mapping[str, Any], key: str | None, label: int) -> dict[str, float | None]:
-    if key is None or len(raw["sets"]) != 1:
+def _measured(raw: Mapping[str, Any], key: str | None, label: int | None) -> dict[str, Any]:
+    """The means of a metric, or its distribution over the records of a label, in the only set."""
+    if key is None or (label is not None and len(raw["sets"]) != 1):
         return {}
-    for one in raw["sets"][0]["metrics"][key]["by_label"]:
-        if one["label"] == label:
-            return {name: one[name]["value"] for name in ("mean", "median", "sd")}
-    return {}
+    if label is None:
+        return {name: one["value"] for name, one in raw["mean"][key].items()}
+    by_label = raw["sets"][0]["metrics"][key]["by_label"]
+    of_label: dict[str, Any] = next((one for one in by_label if one["label"] == label), {})
+    return {name: of_label[name]["value"] for name in ("mean", "median", "sd") if of_label}

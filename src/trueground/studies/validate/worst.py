@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -18,26 +19,6 @@ _REASONS = 6
 _PARTS = ("claims", "response", "facts", "references")
 
 
-def worst_rows(
-    scores: NDArray[np.float64],
-    positive: NDArray[np.bool_],
-    threshold: float | None,
-    at_least: bool,
-    most: int,
-) -> NDArray[np.int64]:
-    """Rows whose verdict (score > threshold, or ≥) is not the label, the farthest from it first.
-
-    `scores` (n,) are turned so that more is better, NaN where there is none. Of equals the earlier
-    row comes first.
-    """
-    if threshold is None:
-        return np.empty(0, np.int64)
-    verdicts = scores >= threshold if at_least else scores > threshold
-    wrong = np.flatnonzero(~np.isnan(scores) & (verdicts != positive))
-    distance = np.abs(scores[wrong] - threshold)
-    return wrong[np.argsort(-distance, kind="stable")][:most]
-
-
 def worst_items(
     sets: LabelledSets, one: ScoredSet, rows: Mapping[str, NDArray[np.int64]]
 ) -> dict[str, list[dict[str, Any]]]:
@@ -46,7 +27,10 @@ def worst_items(
     if not wanted:
         return {metric: [] for metric in rows}
     evidence = one.read_evidence(wanted)
-    texts = _read_records(sets, one, set(wanted))
+    rows_of_set = (pair for batch in sets.batches(one.set) for pair in batch)
+    texts = {
+        row: pair for row, pair in enumerate(islice(rows_of_set, wanted[-1] + 1)) if row in evidence
+    }
     return {
         metric: [
             _item(metric, float(one.scores[metric][row]), *texts[row], evidence[row])
@@ -54,20 +38,6 @@ def worst_items(
         ]
         for metric, of_metric in rows.items()
     }
-
-
-def _read_records(
-    sets: LabelledSets, one: ScoredSet, wanted: set[int]
-) -> dict[int, tuple[Record, RecordLabel]]:
-    found, row, last = {}, 0, max(wanted)
-    for batch in sets.batches(one.set):
-        for pair in batch:
-            if row in wanted:
-                found[row] = pair
-            row += 1
-        if row > last:
-            break
-    return found
 
 
 def _item(
