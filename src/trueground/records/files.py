@@ -19,7 +19,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO, Any
 
 from trueground.errors import InputError
@@ -62,15 +62,31 @@ def too_large(place: str) -> InputError:
     )
 
 
+def packing_of(path: PurePath) -> str:
+    """How a file is packed, by its name: ".gz", ".zst", or "" where it is not."""
+    ending = path.suffix.lower()
+    return ending if ending in PACKINGS else ""
+
+
+def inner_ending(path: PurePath) -> str:
+    """The ending of what a file holds, in small letters: ".tsv" of "a.tsv.gz" and of "a.TSV"."""
+    return (path.with_suffix("") if packing_of(path) else path).suffix.lower()
+
+
 @contextmanager
-def open_unpacked(path: Path, packing: str, name: str) -> Iterator[io.BufferedReader]:
+def open_unpacked(
+    path: Path, packing: str | None = None, name: str | None = None
+) -> Iterator[io.BufferedReader]:
     """The file's bytes, decompressed when `packing` is `.gz` or `.zst`, without a UTF-8 mark.
 
-    Whatever goes wrong while opening or reading is an InputError that calls the file `name`, a line
-    beyond LARGEST_ROW too, unless a limit is given to `readline`.
+    The packing is by default what the name says. Whatever goes wrong while opening or reading is an
+    InputError that calls the file `name`, or else by its path; a line beyond LARGEST_ROW too,
+    unless a limit is given to `readline`.
     """
     import zstandard
 
+    packing = packing_of(path) if packing is None else packing
+    name = str(path) if name is None else name
     try:
         with path.open("rb", buffering=0) as raw:
             unpacked: Any = raw
@@ -259,15 +275,9 @@ def _missing_message(error: FileNotFoundError) -> str:
     return "does not exist"
 
 
-def is_data_file(path: Path) -> bool:
-    """Whether the name ends as those of data files do, packed or not."""
-    bare = path.with_suffix("") if path.suffix.lower() in PACKINGS else path
-    return bare.suffix.lower() in KINDS
-
-
 def refuse_link(link: Path) -> bool:
     """Follow no link that leads out of the folder. InputError for one to data or to a folder."""
-    if not (link.is_dir() or (link.is_file() and is_data_file(link))):
+    if not (link.is_dir() or (link.is_file() and inner_ending(link) in KINDS)):
         return False
     raise InputError(
         f"{link} is a link that leads out of the folder; put a copy of {os.path.realpath(link)} in "
@@ -294,7 +304,7 @@ def data_files(path: Path, follow: FollowLink = lambda link: not link.is_dir()) 
         raise InputError(
             f"{path} is {what}; data are read more than once: save them to a file, and name that"
         )
-    files = sorted(f for f in files_below(path, follow) if f.is_file() and is_data_file(f))
+    files = sorted(f for f in files_below(path, follow) if f.is_file() and inner_ending(f) in KINDS)
     if not files:
         raise InputError(
             f"{path} holds no data file; expected names that end in {', '.join(KINDS)}, each also "

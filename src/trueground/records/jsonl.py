@@ -25,6 +25,7 @@ _CHUNK = 1 << 18
 _DEEPEST = 200_000  # brackets; what has so many open was not written as data
 _CUT = "the file ends in the middle of a {}"
 _WHOLE = "a whole file; it may have been cut off while it was written or copied"
+_EMPTY = ("nothing where a record belongs", "no comma too many")
 _AFTER_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"[ \t\n\r]*+(:?)')
 # Each match runs over whole strings, so that brackets and commas in them do not count, up to the
 # next bracket (or comma, between elements). A lone quote opens a string that is not yet read whole.
@@ -167,14 +168,67 @@ def read_array(
 
     With `opening` "{" the members of the file's one object, which stand between commas as well.
     """
-    scanner = _ArrayScanner(stream, name, opening)
-    while (element := scanner.next_element()) is not None:
-        yield scanner.number, element
-    if rest := scanner.rest():
+    # What is held is one element and one chunk at a time.
+    buffer = b""
+    start = at = number = 0
+
+    def read_more() -> bool:
+        nonlocal buffer, start, at
+        # Reading as much again keeps a string that spans many chunks from being searched too often.
+        unread = buffer[start:]
+        chunk = stream.read(max(_CHUNK, len(unread)))
+        buffer, at, start = unread + chunk, at - start, 0
+        if len(buffer) > LARGEST_ROW:
+            raise too_large(f"{name}, row {number + 1}")
+        return bool(chunk)
+
+    while opening not in buffer and read_more():
+        pass
+    start = at = buffer.index(opening) + 1
+    depth = 0
+    while True:
+        match = (_INSIDE if depth else _BETWEEN).match(buffer, at)
+        token = match and match[1]
+        if match is None or token is None or token == b'"':
+            at = match.start(1) if match and token else len(buffer)
+            if not read_more():
+                yield number + 1, _cut_element(buffer[start:].strip())
+                return
+            continue
+        at = match.end()
+        if token in b"[{":
+            depth += 1
+            if depth > _DEEPEST:
+                raise InputError(f"{name}, row {number + 1}: {too_deep().found}")
+        elif depth:
+            depth -= 1
+        else:
+            element = buffer[start : match.start(1)].strip()
+            if element or token == b"," or number:
+                number += 1
+                yield number, element or Problem(None, *_EMPTY)
+            start = at
+            if token != b",":
+                break
+    rest = buffer[at:].strip()
+    while not rest and (chunk := stream.read(_CHUNK)):
+        rest = chunk.strip()
+    if rest:
         raise InputError(
-            f"{name}: found {describe(rest.decode(errors='replace'))} after the end of the array; "
-            "expected one JSON array, or JSON lines in a file that ends in .jsonl"
+            f"{name}: found {describe(rest[:200].decode(errors='replace'))} after the end of the "
+            "array; expected one JSON array, or JSON lines in a file that ends in .jsonl"
         )
+
+
+def _cut_element(text: bytes) -> Problem:
+    """What an array ends with that is not closed."""
+    found = "the end of the file before the closing ]"
+    if text:
+        try:
+            decode_row(text)
+        except Problem as problem:
+            found = f"{_CUT.format('record')} ({problem.found})"
+    return Problem(None, found, _WHOLE)
 
 
 def read_members(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, Any]]:
@@ -189,82 +243,3 @@ def read_members(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, An
                 f"{name}, entry {number}: found {problem.found.replace(']', '}')}; "
                 f"expected {problem.expected}"
             ) from None
-
-
-class _ArrayScanner:
-    """Cuts the elements out of an array, holding one element and one chunk at a time.
-
-    The array ends at the bracket or brace that closes what `opening` opened.
-    """
-
-    def __init__(self, stream: io.BufferedReader, name: str, opening: bytes) -> None:
-        self._stream = stream
-        self._name = name
-        self._buffer = b""
-        self._start = self._at = 0
-        self._ended = False
-        self.number = 0
-        while opening not in self._buffer and self._read_more():
-            pass
-        self._start = self._at = self._buffer.index(opening) + 1
-
-    def next_element(self) -> bytes | Problem | None:
-        """The next element; a Problem for an empty or a cut one; None after the closing bracket."""
-        if self._ended:
-            return None
-        self._start = self._at
-        depth = 0
-        while True:
-            match = (_INSIDE if depth else _BETWEEN).match(self._buffer, self._at)
-            token = match and match[1]
-            if match is None or token is None or token == b'"':
-                self._at = match.start(1) if match and token else len(self._buffer)
-                if not self._read_more():
-                    return self._cut_element()
-                continue
-            self._at = match.end()
-            if token in b"[{":
-                depth += 1
-                if depth > _DEEPEST:
-                    raise InputError(f"{self._name}, row {self.number + 1}: {too_deep().found}")
-            elif depth:
-                depth -= 1
-            else:
-                return self._whole_element(match.start(1), last=token != b",")
-
-    def rest(self) -> bytes:
-        """The beginning of what stands after the closing bracket, without white space."""
-        text = self._buffer[self._at :].strip()
-        while not text and (chunk := self._stream.read(_CHUNK)):
-            text = chunk.strip()
-        return text[:200]
-
-    def _whole_element(self, end: int, last: bool) -> bytes | Problem | None:
-        text = self._buffer[self._start : end].strip()
-        self._ended = last
-        if not text and last and self.number == 0:
-            return None
-        self.number += 1
-        return text or Problem(None, "nothing where a record belongs", "no comma too many")
-
-    def _cut_element(self) -> Problem:
-        text = self._buffer[self._start :].strip()
-        self._ended = True
-        self._start = self._at = len(self._buffer)
-        self.number += 1
-        found = "the end of the file before the closing ]"
-        if text:
-            try:
-                decode_row(text)
-            except Problem as problem:
-                found = f"{_CUT.format('record')} ({problem.found})"
-        return Problem(None, found, _WHOLE)
-
-    def _read_more(self) -> bool:
-        # Reading as much again keeps a string that spans many chunks from being searched too often.
-        unread = self._buffer[self._start :]
-        chunk = self._stream.read(max(_CHUNK, len(unread)))
-        self._buffer, self._at, self._start = unread + chunk, self._at - self._start, 0
-        if len(self._buffer) > LARGEST_ROW:
-            raise too_large(f"{self._name}, row {self.number + 1}")
-        return bool(chunk)

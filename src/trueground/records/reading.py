@@ -29,8 +29,10 @@ from trueground.records.files import (
     STDIN,
     LocalCopies,
     data_files,
+    inner_ending,
     is_remote,
     open_unpacked,
+    packing_of,
     redact_urls,
     require_readable,
 )
@@ -403,9 +405,7 @@ def _format_of(name: str) -> tuple[str, str]:
     """The format and the packing that a file name stands for; an unknown ending is sniffed."""
     bare = urlsplit(name).path if name.startswith(("http://", "https://")) else name
     file = PurePosixPath(bare.lower().replace("\\", "/"))
-    packing = file.suffix if file.suffix in PACKINGS else ""
-    ending = (file.with_suffix("") if packing else file).suffix
-    return KINDS.get(ending, "sniff"), packing
+    return KINDS.get(inner_ending(file), "sniff"), packing_of(file)
 
 
 def _sniff(path: Path, packing: str, name: str) -> str:

@@ -86,7 +86,7 @@ def chosen_items(run_dir: Path, selection: Selection) -> Iterator[tuple[ReportIt
 
 def _record_lines(run_dir: Path) -> Iterator[bytes]:
     path = run_dir / RECORDS
-    with open_unpacked(path, ".zst", str(path)) as lines:
+    with open_unpacked(path) as lines:
         yield from lines
 
 

@@ -25,7 +25,6 @@ from trueground.records.problems import describe
 from trueground.records.reading import plain_rows
 from trueground.retrieval.base import Hit, Passages, SearchQuery
 from trueground.retrieval.bm25.memory import words
-from trueground.retrieval.corpora.formats import packing
 from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.gold import GoldPassage, find_gold, same_text
 
@@ -142,7 +141,7 @@ def _key(question: str) -> str:
 
 
 def _start(path: Path) -> bytes:
-    with open_unpacked(path, packing(path), str(path)) as stream:
+    with open_unpacked(path) as stream:
         while (start := stream.read(1)).isspace() or start in (b"\xef", b"\xbb", b"\xbf"):
             pass
     return start
@@ -151,7 +150,7 @@ def _start(path: Path) -> bytes:
 def _run(path: Path) -> Iterator[_Row]:
     """A TREC run, question by question."""
     found: dict[str, list[tuple[float, int, GoldPassage]]] = defaultdict(list)
-    with open_unpacked(path, packing(path), str(path)) as stream:
+    with open_unpacked(path) as stream:
         for number, line in enumerate(stream, 1):
             fields = line.decode("utf-8", "replace").split()
             if not fields:
@@ -194,7 +193,7 @@ def _rows(path: Path, store: PassageStore) -> Iterator[_Row]:
 def _placed(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Rows; of an object those that its members are, with the key as the id."""
     if _start(path) == b"{":
-        with open_unpacked(path, packing(path), str(path)) as stream:
+        with open_unpacked(path) as stream:
             members = read_members(stream, str(path))
             first = next(members, None)
             if first is not None and isinstance(first[1], dict):

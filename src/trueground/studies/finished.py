@@ -178,7 +178,7 @@ def read_records(run: FinishedRun, kind: type[LineT]) -> Iterator[LineT]:
     InputError: lines that cannot be read.
     """
     path = run.path / RECORDS
-    with open_unpacked(path, ".zst", str(path)) as lines:
+    with open_unpacked(path) as lines:
         records = decode_lines(lines, kind, path)
         if run.questions is None:
             yield from records

@@ -12,6 +12,7 @@ from functools import lru_cache
 from io import StringIO
 from pathlib import Path
 from threading import Lock
+from types import SimpleNamespace
 from typing import Any
 
 from trueground.errors import MissingExtraError, UsageError
@@ -45,55 +46,44 @@ def meteor(response: str, references: Sequence[str], wordnet: str | None = None)
 
 
 def prepare(wordnet: str | None = None) -> None:
-    """Load NLTK and WordNet now, so that what is absent is told before any work is done."""
+    """Load NLTK and WordNet now, so that what is absent is reported before any work is done."""
     _nltk()
     _synonyms(wordnet or os.environ.get(WORDNET_VARIABLE) or None)
 
 
-class _Stems:
-    """A stemmer in NLTK's sense that remembers."""
-
-    def __init__(self, stemmer: Any) -> None:
-        self.stem = lru_cache(_CACHED_WORDS)(stemmer.stem)
-
-
-class _Synonyms:
-    """What METEOR asks of a WordNet reader. The reader seeks in shared files: one at a time."""
-
-    def __init__(self, reader: Any) -> None:
-        self._reader = reader
-        self._lock = Lock()
-        self.synsets = lru_cache(_CACHED_WORDS)(self._look_up)
-
-    def _look_up(self, word: str) -> list[Any]:
-        with self._lock:
-            found: list[Any] = self._reader.synsets(word)
-        return found
-
-
 @lru_cache(maxsize=1)
-def _nltk() -> tuple[Any, Any, _Stems]:
-    """NLTK's score function, its word tokeniser and its Porter stemmer."""
+def _nltk() -> tuple[Any, Any, Any]:
+    """NLTK's score function, its word tokeniser and its Porter stemmer, which remembers."""
     try:
         from nltk.stem.porter import PorterStemmer
         from nltk.tokenize import NLTKWordTokenizer
         from nltk.translate.meteor_score import meteor_score
     except ImportError as error:
         raise MissingExtraError("meteor", "meteor") from error
-    return meteor_score, NLTKWordTokenizer().tokenize, _Stems(PorterStemmer())
+    stemmer = SimpleNamespace(stem=lru_cache(_CACHED_WORDS)(PorterStemmer().stem))
+    return meteor_score, NLTKWordTokenizer().tokenize, stemmer
 
 
 @lru_cache(maxsize=4)
-def _synonyms(folder: str | None) -> _Synonyms:
+def _synonyms(folder: str | None) -> Any:
     """The lexicon in `folder`, or the first that is found. Loading takes a second or two."""
     import nltk
 
-    if folder is not None:
-        return _Synonyms(_reader(folder))
-    try:
-        return _Synonyms(_reader(nltk.data.find("corpora/wordnet")))
-    except LookupError:
-        return _Synonyms(_reader(DEBIAN_WORDNET))
+    if folder is None:
+        try:
+            reader = _reader(nltk.data.find("corpora/wordnet"))
+        except LookupError:
+            reader = _reader(DEBIAN_WORDNET)
+    else:
+        reader = _reader(folder)
+    lock = Lock()
+
+    @lru_cache(_CACHED_WORDS)
+    def synsets(word: str) -> Any:
+        with lock:  # the reader seeks in shared files: one at a time
+            return reader.synsets(word)
+
+    return SimpleNamespace(synsets=synsets)
 
 
 def _reader(root: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from trueground.errors import InputError
 from trueground.graph.items import begins_array, items
-from trueground.records.files import PACKINGS, open_unpacked
+from trueground.records.files import inner_ending, open_unpacked
 from trueground.records.problems import Problem, describe
 from trueground.records.reading import plain_rows
 
@@ -20,12 +20,10 @@ def read_items(path: Path, expected: str) -> Iterator[tuple[str, Any]]:
     """
     if path.is_dir():
         raise InputError(f"{path} is a folder; name the file in it, with {expected}")
-    packing = path.suffix.lower() if path.suffix.lower() in PACKINGS else ""
-    bare = path.with_suffix("") if packing else path
-    if bare.suffix.lower() != ".json" or not path.is_file():
+    if inner_ending(path) != ".json" or not path.is_file():
         yield from plain_rows(path)
         return
-    with open_unpacked(path, packing, str(path)) as stream:
+    with open_unpacked(path) as stream:
         if not begins_array(stream):
             raise InputError(
                 f"{path} is no JSON array; expected {expected}, or JSON lines in a file that ends "

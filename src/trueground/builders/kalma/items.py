@@ -36,7 +36,7 @@ class LinkedPair(SourcePair, frozen=True):
 class CountedPair(LinkedPair, frozen=True):
     """`counts`: for each relation of the two, how many of the dataset's 2·`entries` graphs it has.
 
-    Relations are told as `text.citations.triples.plain_property` does.
+    Relations are told as `text.triples.plain_property` does.
     """
 
     counts: dict[str, int]

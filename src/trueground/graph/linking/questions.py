@@ -10,7 +10,7 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.graph.items import PAIR, begins_array, decoded, items
-from trueground.records.files import PACKINGS, data_files, open_unpacked
+from trueground.records.files import data_files, inner_ending, open_unpacked
 from trueground.records.problems import describe
 from trueground.records.reading import plain_rows
 
@@ -45,19 +45,14 @@ def read_questions(path: Path) -> list[LinkingQuestion]:
 
 
 def _is_json(path: Path) -> bool:
-    bare = path.with_suffix("") if path.suffix.lower() in PACKINGS else path
-    if bare.suffix.lower() != ".json" or not path.is_file():
+    if inner_ending(path) != ".json" or not path.is_file():
         return False
-    with open_unpacked(path, _packing(path), str(path)) as stream:
+    with open_unpacked(path) as stream:
         return begins_array(stream)
 
 
-def _packing(path: Path) -> str:
-    return path.suffix.lower() if path.suffix.lower() in PACKINGS else ""
-
-
 def _items(path: Path) -> Iterator[tuple[str, Any]]:
-    with open_unpacked(path, _packing(path), str(path)) as stream:
+    with open_unpacked(path) as stream:
         yield from items(stream, str(path), _EXPECTED)
 
 

@@ -34,7 +34,7 @@ def reading(path: Path) -> Iterator[io.BufferedReader]:
             with _bzip2(path) as stream:
                 yield stream
         else:
-            with open_unpacked(path, packing, str(path)) as stream:
+            with open_unpacked(path, packing) as stream:
                 yield stream
     except InputError as error:
         said = str(error)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError, UsageError
-from trueground.records.files import KINDS, PACKINGS, data_files, files_below
+from trueground.records.files import KINDS, PACKINGS, data_files, files_below, inner_ending
 from trueground.records.reading import plain_rows
 from trueground.retrieval.corpora.corpus import PassageEntry, row_entries
 from trueground.retrieval.corpora.documents import ENDINGS, read_document
@@ -208,8 +208,7 @@ def _kind(file: Path) -> str | None:
         return "document"
     if ending == _BZ2:
         return "bz2"
-    bare = file.with_suffix("") if ending in PACKINGS else file
-    return "data" if bare.suffix.lower() in KINDS else None
+    return "data" if inner_ending(file) in KINDS else None
 
 
 def _told(path: Path, links: list[Path]) -> str:

@@ -11,7 +11,7 @@ from trueground.builders.base import Dropped
 from trueground.builders.grounding.documents.document import Raw
 from trueground.builders.grounding.documents.files import read_file
 from trueground.builders.grounding.documents.rows import read_rows
-from trueground.records.files import KINDS, PACKINGS, data_files, leads_out
+from trueground.records.files import KINDS, data_files, inner_ending, leads_out
 from trueground.retrieval.corpora.documents import ENDINGS
 
 REASONS = {
@@ -53,7 +53,7 @@ def found_files(path: Path, apart: Path | None) -> tuple[list[Path], list[Droppe
     dropped: list[Dropped] = []
     files = sorted(file for file in _below(path, dropped) if not _same(file, apart))
     documents = [file for file in files if file.suffix.lower() in ENDINGS and _is_file(file)]
-    read = documents or [file for file in files if _is_data(file) and _is_file(file)]
+    read = documents or [file for file in files if inner_ending(file) in KINDS and _is_file(file)]
     return read, dropped + [_other(file, path) for file in _without(files, read)]
 
 
@@ -104,11 +104,6 @@ def _is_file(file: Path) -> bool:
         return file.is_file()
     except OSError:
         return True
-
-
-def _is_data(file: Path) -> bool:
-    bare = file.with_suffix("") if file.suffix.lower() in PACKINGS else file
-    return bare.suffix.lower() in KINDS
 
 
 _KNOWN = f"{', '.join(ENDINGS)} (documents), or {', '.join(KINDS)} (rows)"

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError
-from trueground.records.files import LARGEST_ROW, open_unpacked, require_readable
+from trueground.records.files import LARGEST_ROW, inner_ending, open_unpacked, require_readable
 from trueground.records.problems import Problem, clean_text, describe
 from trueground.records.reading import plain_rows
 from trueground.records.tables import BoundedLines
-from trueground.retrieval.corpora.formats import inner_ending, packing
 
 _COLUMNS = ["id", "text", "title"]
 
@@ -24,7 +23,7 @@ def is_dpr(path: Path) -> bool:
     if inner_ending(path) != ".tsv":
         return False
     require_readable(path, str(path))
-    with open_unpacked(path, packing(path), str(path)) as stream:
+    with open_unpacked(path) as stream:
         return _header(stream.readline(1_000)) == _COLUMNS
 
 
@@ -36,7 +35,7 @@ def dpr_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST_ROW))
     name = str(path)
-    with open_unpacked(path, packing(path), name) as stream:
+    with open_unpacked(path) as stream:
         # Broken UTF-8 must reach us as a row, to be named with its place.
         text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
         try:

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError
-from trueground.records.files import open_unpacked, require_readable
+from trueground.records.files import inner_ending, open_unpacked, require_readable
 from trueground.records.jsonl import decode_row, read_lines, read_members
 from trueground.records.problems import Problem, describe
-from trueground.retrieval.corpora.formats import inner_ending, packing
 
 Row = tuple[str, dict[str, Any]]
 
@@ -55,7 +54,7 @@ def is_map(path: Path) -> bool:
     if inner_ending(path) != ".json":
         return False
     require_readable(path, str(path))
-    with open_unpacked(path, packing(path), str(path)) as stream:
+    with open_unpacked(path) as stream:
         start = stream.peek(1)[:1]
         while start.isspace():
             stream.read(1)
@@ -72,7 +71,7 @@ def is_map(path: Path) -> bool:
 def map_rows(path: Path) -> Iterator[Row]:
     """(place, row) of an object from id to page, one page in memory at a time. InputError."""
     name = str(path)
-    with open_unpacked(path, packing(path), name) as stream:
+    with open_unpacked(path) as stream:
         for id_, value in read_members(stream, name):
             place = f"{name}, entry {id_!r}"
             page = _page(value)
