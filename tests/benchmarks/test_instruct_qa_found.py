@@ -25,7 +25,7 @@ from trueground.errors import InputError, UsageError
 from trueground.judges.comparing import make_comparer
 from trueground.retrieval.bm25.memory import words
 from trueground.retrieval.index import build_index
-from trueground.studies.variants import variants
+from trueground.studies.sweep import variants
 from trueground.types import Record
 
 

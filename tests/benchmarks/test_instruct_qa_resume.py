@@ -20,7 +20,7 @@ from tests.chaos import KEY, ChaosServer
 from trueground.benchmarks.base import Sources, Task
 from trueground.benchmarks.registry import get_benchmark
 from trueground.retrieval.index import add_retrievers, build_index, usual_place
-from trueground.studies.variants import variants
+from trueground.studies.sweep import variants
 
 BOTH = ("--retriever", "bm25", "--retriever", "bm25(k1=0.9)")
 N = 40

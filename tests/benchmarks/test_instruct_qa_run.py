@@ -38,7 +38,7 @@ from trueground.benchmarks.instruct_qa.statistics import statistics
 from trueground.benchmarks.registry import get_benchmark
 from trueground.errors import InputError, UsageError
 from trueground.models.options import ModelOptions
-from trueground.studies.variants import variants
+from trueground.studies.sweep import variants
 
 V2 = "k_precision(abstention_passage=true)"
 

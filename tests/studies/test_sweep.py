@@ -18,8 +18,7 @@ from trueground.models.base import UNREACHABLE, ChatRequest, Reply
 from trueground.models.fake import FakeModel
 from trueground.models.pricing import Price
 from trueground.runs.directory import write_json
-from trueground.studies.sweep import Pair, pairs_of, place, sweep
-from trueground.studies.variants import variants
+from trueground.studies.sweep import SweepRun, pairs_of, place, sweep, variants
 from trueground.types import Status
 
 
@@ -29,7 +28,9 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def pairs(data: Path, *models: FakeModel, tasks: tuple[str, ...] = ("unanswerable",)) -> list[Pair]:
+def pairs(
+    data: Path, *models: FakeModel, tasks: tuple[str, ...] = ("unanswerable",)
+) -> list[SweepRun]:
     benchmark = get_benchmark("faitheval")
     return pairs_of(variants(benchmark, tasks, {}, Sources(data=data)), models)
 

@@ -15,8 +15,7 @@ from trueground.models.base import Message, Params
 from trueground.models.fake import FakeModel
 from trueground.records.jsonl import decode_row
 from trueground.runs.directory import RESPONSES
-from trueground.studies.sweep import PAGE, draw, pairs_of, sweep
-from trueground.studies.variants import variants
+from trueground.studies.sweep import PAGE, draw, pairs_of, sweep, variants
 from trueground.types import Passage, Record
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import typer
 
-from trueground.benchmarks.base import Benchmark, Sources
+from trueground.benchmarks.base import Benchmark, Sources, Value
 from trueground.cli._oldoptions import Format
 from trueground.cli._output import progress_bar
 from trueground.cli.run_given import check_numbers, models_of, settings_of
@@ -20,11 +20,24 @@ from trueground.evaluate.questions import RunSettings, make_run_plan
 from trueground.evaluate.session import Estimate, estimate_run
 from trueground.reports.prompts import render_prompts
 from trueground.reports.terminal import render_estimates, render_run, render_runs
-from trueground.studies.sweep import Finished, Pair, draw, pairs_of, place, studies_of, sweep
-from trueground.studies.variants import Given, variants
+from trueground.studies.sweep import (
+    SweepOutcome,
+    SweepRun,
+    draw,
+    pairs_of,
+    place,
+    studies_of,
+    sweep,
+    variants,
+)
 
 
-def start(benchmark: Benchmark, tasks: Sequence[str], options: Given, **given: Any) -> None:
+def start(
+    benchmark: Benchmark,
+    tasks: Sequence[str],
+    options: Mapping[str, Value | Sequence[str]],
+    **given: Any,
+) -> None:
     """Run the benchmark's tasks on every model named, and print what came of it."""
     check_numbers(given)
     cache = not given["no_cache"]
@@ -54,7 +67,7 @@ def _scratch(dry_run: bool) -> Iterator[Path | None]:
 def _start(
     benchmark: Benchmark,
     tasks: Sequence[str],
-    options: Given,
+    options: Mapping[str, Value | Sequence[str]],
     given: Mapping[str, Any],
     settings: RunSettings,
     scratch: Path | None,
@@ -101,7 +114,7 @@ def _start(
         raise typer.Exit(errors[0].exit_code)
 
 
-def _tell_unused(pairs: Sequence[Pair], settings: RunSettings) -> None:
+def _tell_unused(pairs: Sequence[SweepRun], settings: RunSettings) -> None:
     """Say before any call what was given and is of no use in any of the runs."""
     if settings.parts.calibrations:
         found = [make_run_plan(pair.task, settings).unused for pair in pairs]
@@ -110,7 +123,7 @@ def _tell_unused(pairs: Sequence[Pair], settings: RunSettings) -> None:
 
 
 def _show(
-    outcomes: Sequence[Finished], format_: Format, prompts: Sequence[Mapping[str, Any]]
+    outcomes: Sequence[SweepOutcome], format_: Format, prompts: Sequence[Mapping[str, Any]]
 ) -> None:
     finished = [outcome for outcome in outcomes if outcome.result is not None]
     if format_ is Format.JSON:
@@ -123,13 +136,15 @@ def _show(
         typer.echo(render_run(finished[0].summary, finished[0].manifest, finished[0].path))
     elif finished:
         typer.echo(
-            render_runs([(one.pair.label, one.summary, one.manifest, one.path) for one in finished])
+            render_runs([(one.run.label, one.summary, one.manifest, one.path) for one in finished])
         )
         for study in prompts:
             typer.echo("\n" + render_prompts(study))
 
 
-def _show_estimates(pairs: Sequence[Pair], out: Path, settings: RunSettings, how: Format) -> None:
+def _show_estimates(
+    pairs: Sequence[SweepRun], out: Path, settings: RunSettings, how: Format
+) -> None:
     rows: list[tuple[str, str, Estimate]] = [
         (
             pair.model.name,

@@ -1,15 +1,19 @@
-"""Several models, several tasks, one command: a run directory for each pair, and where they lie."""
+"""Several models, several tasks, one command: a run directory for each pair, and where they lie.
+
+An option that a benchmark declares as varied may be given several times. Every combination of the
+values is a task of its own, so that one command compares settings, instructions or retrievers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from trueground.benchmarks.base import Task
+from trueground.benchmarks.base import Benchmark, Sources, Task, Value
 from trueground.errors import (
     InputError,
     OutputError,
@@ -26,27 +30,13 @@ from trueground.models.base import ChatModel
 from trueground.models.pricing import price_of
 from trueground.records import Check
 from trueground.reports.leaderboard.page import write_leaderboard
+from trueground.reports.leaderboard.prompt_names import DEFAULT
 from trueground.runs.directory import check_resumable, free_path, read_manifest, safe_name
-from trueground.studies.variants import Variant, folders
-
-
-@dataclass(frozen=True)
-class Pair:
-    """One run of a sweep.
-
-    `where` is its folder under that of the sweep ("." for a single run), `label` its task with the
-    options that tell it from the others.
-    """
-
-    task: Task
-    model: ChatModel
-    where: str
-    label: str
-
 
 PAGE = "leaderboard.html"  # of a sweep, beside its runs
+_PROMPT = "prompt"  # the common option that may be given several times
 # What of the manifest stands beside the summary in the JSON output.
-_TOLD = (
+_SHOWN = (
     "benchmark",
     "model",
     "status",
@@ -61,10 +51,146 @@ _TOLD = (
 
 
 @dataclass(frozen=True)
-class Finished:
+class Variant:
+    """A task with its options settled.
+
+    `folder` tells it from the others, "" where it is alone; `label` says in words which one it is:
+    the task, and the options and prompts that differ ("specific, remove=1").
+    """
+
+    folder: str
+    task: Task
+    label: str
+
+
+@dataclass(frozen=True)
+class SweepRun:
+    """One run of a sweep.
+
+    `where` is its folder under that of the sweep ("." for a single run), `label` its task with the
+    options that tell it from the others.
+    """
+
+    task: Task
+    model: ChatModel
+    where: str
+    label: str
+
+
+def variants(
+    benchmark: Benchmark,
+    tasks: Sequence[str],
+    options: Mapping[str, Value | Sequence[str]],
+    sources: Sources,
+    prompts: Sequence[str] = (),
+) -> list[Variant]:
+    """Every task with every combination of the varied options and prompts, each different one once.
+
+    `prompts` are files, and `default` for the benchmark's own; without any, `sources` names it.
+
+    An option may have no say beside another one (a retriever where nothing is retrieved): then the
+    first of the equal tasks stands for all. `options` has a list where an option was given several
+    times. UsageError: one value twice, and whatever `prepare` raises.
+    """
+    several = {
+        option.name: _values(option.name, options[option.name], option.default)
+        for option in benchmark.options
+        if option.varied and option.name in options
+    }
+    if prompts:
+        several[_PROMPT] = _values(_PROMPT, prompts, None)
+    names = {
+        name: folders(Path(str(v)).stem if name == _PROMPT else str(v) for v in values)
+        for name, values in several.items()
+    }
+    found: list[Variant] = []
+    # For each value of an option, whatever the others, which task stands for it.
+    standing: dict[tuple[str, int], list[int]] = {}
+    every_place = product(*(range(len(values)) for values in several.values()))
+    for task, places in product(tasks, every_place):
+        chosen = list(zip(several, places, strict=True))
+        varied = [(name, place) for name, place in chosen if len(several[name]) > 1]
+        own = {**options, **{name: several[name][place] for name, place in chosen}}
+        source = sources
+        if prompts:
+            prompt = str(own.pop(_PROMPT))  # a file of that name is ./default
+            source = replace(sources, prompt=None if prompt == DEFAULT else Path(prompt))
+        prepared = benchmark.prepare(task, own, source)  # type: ignore[arg-type]
+        at = next((i for i, v in enumerate(found) if _is_same(prepared, v.task)), len(found))
+        if at == len(found):
+            words = [safe_name(task)] * (len(tasks) > 1) + [names[n][place] for n, place in varied]
+            differ = [f"{n}={(names if n == _PROMPT else several)[n][p]}" for n, p in varied]
+            found.append(Variant("-".join(words), prepared, ", ".join([task, *differ])))
+        for value in chosen:
+            standing.setdefault(value, []).append(at)
+    _note_without_effect(several, standing, found, sources)
+    return found
+
+
+def _values(name: str, given: Value | Sequence[str], default: Value) -> list[Value]:
+    one = given is None or isinstance(given, str | bool)
+    values: list[Value] = [given] if one else [*given]  # type: ignore[list-item, misc]
+    if twice := [value for value in values if values.count(value) > 1]:
+        raise UsageError(f"--{name} {twice[0]} is given twice; give each value once")
+    return values or [default]
+
+
+def _is_same(a: Task, b: Task) -> bool:
+    return (a.name, a.options, a.prompts) == (b.name, b.options, b.prompts)
+
+
+def _note_without_effect(
+    several: Mapping[str, Sequence[Value]],
+    standing: Mapping[tuple[str, int], Sequence[int]],
+    found: Sequence[Variant],
+    sources: Sources,
+) -> None:
+    """Note values that are the same in all that is asked, and options without any effect."""
+    for name, values in several.items():
+        alike: dict[tuple[int, ...], list[str]] = {}
+        for place, value in enumerate(values):
+            alike.setdefault(tuple(standing[name, place]), []).append(str(value))
+        for equal in alike.values():
+            if len(equal) > 1:
+                sources.note(
+                    f"--{name}: {' and '.join(equal)} ask the same here; one run stands for them"
+                )
+    first = found[0].task.unused if found else ()
+    if idle := [n for n in first if all(n in one.task.unused for one in found)]:
+        given = ", ".join(f"--{name}" for name in idle)
+        sources.note(f"without effect on what is asked here: {given}")
+
+
+def folders(names: Iterable[str]) -> list[str]:
+    """A folder name for each name, different ones for different names."""
+    found: list[str] = []
+    for name in names:
+        folder, number = safe_name(name), 2
+        while folder in found:
+            folder, number = f"{safe_name(name)}-{number}", number + 1
+        found.append(folder)
+    return found
+
+
+def pairs_of(variants: Sequence[Variant], models: Sequence[ChatModel]) -> list[SweepRun]:
+    """Every model with every task. Raises UsageError for two models of one name."""
+    names = [model.name for model in models]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise UsageError(f"the model {min(twice)!r} is named twice; name each model once")
+    runs = []
+    for (model, folder), variant in product(zip(models, folders(names), strict=True), variants):
+        parts = [folder] * (len(models) > 1) + [variant.folder]
+        where = "/".join(filter(None, parts)) or "."
+        runs.append(SweepRun(variant.task, model, where, variant.label))
+    return runs
+
+
+@dataclass(frozen=True)
+class SweepOutcome:
     """A run of a sweep that came to its end, or the reason why it did not."""
 
-    pair: Pair
+    run: SweepRun
     path: Path
     result: Result | None
     error: UnreachableError | None = None
@@ -81,9 +207,9 @@ class Finished:
 
     def as_json(self) -> dict[str, Any]:
         """The summary, how the calls went, and where it lies."""
-        found = {key: self.manifest.get(key) for key in _TOLD}
+        calls = {key: self.manifest.get(key) for key in _SHOWN}
         error = {"error": str(self.error)} if self.error else {}
-        return {**self.summary, **found, **error, "out": str(self.path)}
+        return {**self.summary, **calls, **error, "out": str(self.path)}
 
     def notes(self) -> Iterator[str]:
         """What the user should know beside the numbers."""
@@ -96,16 +222,16 @@ class Finished:
         if self.result and (failed or long) and self.manifest["errors"]:
             reason, count = next(iter(self.manifest["errors"].items()))
             again = ". --retry-failed asks again what failed" if failed else ""
-            what = f"{failed} calls failed" * bool(failed) + " and " * bool(failed and long)
-            what += f"{long} prompts were too long" * bool(long)
-            yield f"{self.path}: {what}; {count} times: {reason}{again}"
-        wanted = self.pair.model.name
-        others = [name for name in self.manifest.get("answered_by", {}) if not _same(name, wanted)]
-        if others:
+            what = [f"{failed} calls failed"] * bool(failed)
+            what += [f"{long} prompts were too long"] * bool(long)
+            yield f"{self.path}: {' and '.join(what)}; {count} times: {reason}{again}"
+        wanted = self.run.model.name
+        answered_by = self.manifest.get("answered_by", {})
+        if others := [name for name in answered_by if not _may_mean(name, wanted)]:
             yield f"{self.path}: {wanted} was asked, {', '.join(others[:3])} answered"
 
 
-def _same(answered: str, wanted: str) -> bool:
+def _may_mean(answered: str, wanted: str) -> bool:
     """Whether an endpoint's name for a model can mean the one that was asked for.
 
     Endpoints add a date or a folder ("gpt-4o-2024-08-06", "/models/llama.gguf").
@@ -114,21 +240,7 @@ def _same(answered: str, wanted: str) -> bool:
     return a in b or b in a or a.rpartition("/")[2] in b or b.rpartition("/")[2] in a
 
 
-def pairs_of(variants: Sequence[Variant], models: Sequence[ChatModel]) -> list[Pair]:
-    """Every model with every task. Raises UsageError for two models of one name."""
-    names = [model.name for model in models]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise UsageError(f"the model {min(twice)!r} is named twice; name each model once")
-    found = []
-    for (model, folder), variant in product(zip(models, folders(names), strict=True), variants):
-        parts = [folder] * (len(models) > 1) + [variant.folder]
-        where = "/".join(filter(None, parts)) or "."
-        found.append(Pair(variant.task, model, where, variant.label))
-    return found
-
-
-def place(name: str, pairs: Sequence[Pair], settings: RunSettings) -> tuple[Path, bool]:
+def place(name: str, runs: Sequence[SweepRun], settings: RunSettings) -> tuple[Path, bool]:
     """Where a sweep without a folder of its own goes, and whether it began there before.
 
     The newest unfinished sweep of the same runs under runs/ is gone on with; where only what failed
@@ -138,51 +250,45 @@ def place(name: str, pairs: Sequence[Pair], settings: RunSettings) -> tuple[Path
     known = [path for path in fresh.parent.glob(f"*Z-{safe_name(name)}*") if path.is_dir()]
     for path in sorted(known, reverse=True):
         try:
-            begun, finished = _ours(path, pairs, settings)
+            begun, finished = _count_ours(path, runs, settings)
         except (InputError, OutputError):
             continue  # it holds something else, or what can no longer be read
-        if begun and (finished < len(pairs) or settings.retry_failed):
+        if begun and (finished < len(runs) or settings.retry_failed):
             return path, True
     return fresh, False
 
 
-def check_folders(out: Path, pairs: Sequence[Pair], settings: RunSettings) -> None:
-    """Raises OutputError, InputError where a folder holds what these runs would not go on with."""
-    for pair in pairs:
-        check_resumable(out / pair.where)
-    _ours(out, pairs, settings)
+def _count_ours(out: Path, runs: Sequence[SweepRun], settings: RunSettings) -> tuple[int, int]:
+    """How many of the runs have begun in the folder, and how many have ended.
 
-
-def _ours(out: Path, pairs: Sequence[Pair], settings: RunSettings) -> tuple[int, int]:
-    """How many of the runs have begun in the folder, and how many have ended."""
+    Raises OutputError, InputError where a folder holds what these runs would not go on with.
+    """
     begun = finished = 0
-    for pair in pairs:
-        identity = identify_run(pair.task, settings, pair.model.signature)
-        manifest = check_same(out / pair.where, identity)
-        if manifest is None:
-            continue
-        begun += 1
-        finished += manifest.get("status") == "finished"
+    for run in runs:
+        identity = identify_run(run.task, settings, run.model.signature)
+        if (manifest := check_same(out / run.where, identity)) is not None:
+            begun += 1
+            finished += manifest.get("status") == "finished"
     return begun, finished
 
 
-def sweep(pairs: Sequence[Pair], out: Path, settings: RunSettings) -> list[Finished]:
-    """Run every pair in turn; a model that cannot be reached does not stop the others.
+def sweep(runs: Sequence[SweepRun], out: Path, settings: RunSettings) -> list[SweepOutcome]:
+    """Make every run in turn; a model that cannot be reached does not stop the others.
 
     What can be refused is refused before the first call. Raises what `run_task` raises, but for
     UnreachableError, which is kept in the outcome.
     """
-    checks = _check_all(pairs, out, settings)
-    outcomes: list[Finished] = []
-    for pair in pairs:
-        path = out / pair.where
+    checks = _check_runs(runs, out, settings)
+    outcomes: list[SweepOutcome] = []
+    for run in runs:
+        path = out / run.where
         try:
-            result = run_task(pair.task, pair.model, path, settings, checks[id(pair.task)])
-            outcome = Finished(pair, path, result)
+            result = run_task(run.task, run.model, path, settings, checks[id(run.task)])
+            outcome = SweepOutcome(run, path, result)
         except UnreachableError as error:
-            outcome = Finished(pair, path, None, error)
+            outcome = SweepOutcome(run, path, None, error)
         except RunInterrupted as error:
-            rest = len(pairs) - len(outcomes) - 1
+            rest = len(runs) - len(outcomes) - 1
             if not rest:
                 raise
             raise RunInterrupted(f"{error} ({rest} more runs had not begun)") from None
@@ -190,7 +296,21 @@ def sweep(pairs: Sequence[Pair], out: Path, settings: RunSettings) -> list[Finis
     return outcomes
 
 
-def studies_of(outcomes: Sequence[Finished]) -> list[dict[str, Any]]:
+def _check_runs(runs: Sequence[SweepRun], out: Path, settings: RunSettings) -> dict[int, Check]:
+    """Read the questions of every task, and see that every run can go where it belongs."""
+    for run in runs:
+        if settings.prices is not None:
+            price_of(run.model.name, settings.prices)
+        if settings.batch:
+            check_batches(run.model)
+    for run in runs:
+        check_resumable(out / run.where)
+    _count_ours(out, runs, settings)
+    tasks = {id(run.task): run.task for run in runs}
+    return {number: check_questions(task, settings) for number, task in tasks.items()}
+
+
+def studies_of(outcomes: Sequence[SweepOutcome]) -> list[dict[str, Any]]:
     """What several prompts come to, for each model and task that was asked with several."""
     from trueground.studies.prompts import prompt_studies
 
@@ -198,24 +318,12 @@ def studies_of(outcomes: Sequence[Finished]) -> list[dict[str, Any]]:
 
 
 def draw(
-    outcomes: Sequence[Finished], out: Path, prompts: Sequence[Mapping[str, Any]] = ()
+    outcomes: Sequence[SweepOutcome], out: Path, prompts: Sequence[Mapping[str, Any]] = ()
 ) -> Path | None:
     """The page that sets the runs of a sweep side by side; None where fewer than two have ended.
 
-    `prompts` are what `studies_of` found.
-    Raises OutputError where its place is taken by something else, WriteError.
+    `prompts` are what `studies_of` returned. Raises OutputError where its place is taken by
+    something else, WriteError.
     """
     ended = [outcome.path for outcome in outcomes if outcome.result is not None]
     return write_leaderboard(ended, out / PAGE, prompts=prompts) if len(ended) > 1 else None
-
-
-def _check_all(pairs: Sequence[Pair], out: Path, settings: RunSettings) -> dict[int, Check]:
-    """Read the questions of every task, and see that every run can go where it belongs."""
-    for pair in pairs:
-        if settings.prices is not None:
-            price_of(pair.model.name, settings.prices)
-        if settings.batch:
-            check_batches(pair.model)
-    check_folders(out, pairs, settings)
-    tasks = {id(pair.task): pair.task for pair in pairs}
-    return {number: check_questions(task, settings) for number, task in tasks.items()}
