@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import stdev
@@ -18,26 +17,19 @@ from trueground.models.prompts import PromptFile
 from trueground.reports.leaderboard.prompt_names import prompt_names
 from trueground.runs.directory import read_manifest
 from trueground.stats.bootstrap import Floats, intervals
-from trueground.stats.paired import Paired, holm, paired
-from trueground.stats.repeats import VERDICT_AT
+from trueground.stats.paired import holm, paired
+from trueground.stats.repeats import VERDICT_AT, PerQuestion
 from trueground.studies.finished import FinishedRun, open_run
-from trueground.studies.scores import ByQuestion, read_by_question
+from trueground.studies.scores import read_by_question
 
 # Options that say which words are in a prompt, and so differ where the prompts do.
 _OF_PROMPT = {"task-instruction", "instruction"}
 _ALIKE = ("benchmark", "data", "model", "params", "limit", "repeats")
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How the intervals are drawn."""
-
-    resamples: int = 2_000
-    seed: int = 0
-    level: float = 0.95
-
-
-def prompt_studies(paths: Sequence[Path], settings: Settings = Settings()) -> list[dict[str, Any]]:
+def prompt_studies(
+    paths: Sequence[Path], *, resamples: int = 2_000, seed: int = 0, level: float = 0.95
+) -> list[dict[str, Any]]:
     """One study for each model and task that was asked with several prompts, else none.
 
     The first of the runs, in the order given, is the one from which the others' differences are
@@ -47,11 +39,13 @@ def prompt_studies(paths: Sequence[Path], settings: Settings = Settings()) -> li
     """
     groups: dict[bytes, dict[bytes, Path]] = {}
     for path in paths:
-        told = (read_manifest(path) or {}).get("identity")
-        if told:
-            groups.setdefault(_key(told), {}).setdefault(_json(told.get("prompts")), path)
+        identity = (read_manifest(path) or {}).get("identity")
+        if identity:
+            prompts = _encode(identity.get("prompts"))
+            groups.setdefault(_key(identity), {}).setdefault(prompts, path)
+    draws = {"resamples": resamples, "seed": seed, "level": level}
     several = [[*map(open_run, group.values())] for group in groups.values() if len(group) > 1]
-    return [found for runs in several if (found := _study(runs, settings)) is not None]
+    return [study for runs in several if (study := _study(runs, draws)) is not None]
 
 
 def in_order(paths: Sequence[Path]) -> list[Path]:
@@ -59,55 +53,104 @@ def in_order(paths: Sequence[Path]) -> list[Path]:
     return sorted(paths, key=lambda path: str((read_manifest(path) or {}).get("start")))
 
 
-def _key(told: Mapping[str, Any]) -> bytes:
-    options = {k: v for k, v in (told.get("options") or {}).items() if k not in _OF_PROMPT}
-    return _json([[told.get(name) for name in _ALIKE], options])
+def _key(identity: Mapping[str, Any]) -> bytes:
+    options = {k: v for k, v in (identity.get("options") or {}).items() if k not in _OF_PROMPT}
+    return _encode([[identity.get(name) for name in _ALIKE], options])
 
 
-def _json(value: object) -> bytes:
+def _encode(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def _study(runs: Sequence[FinishedRun], settings: Settings) -> dict[str, Any] | None:
+def _study(runs: Sequence[FinishedRun], draws: Mapping[str, Any]) -> dict[str, Any] | None:
     """Several prompts over the questions that all of the runs have."""
     first = runs[0]
     metrics = tuple(
         key
         for key, signature in first.signatures.items()
-        if all(run.signatures.get(key) == signature for run in runs) and not _is_harmonic(key)
+        if all(run.signatures.get(key) == signature for run in runs)
+        and not ((metric := metric_of_key(key)) and metric.harmonic)
     )
-    found = [read_by_question(run, metrics) for run in runs]
-    common = found[0].ids
-    for one in found[1:]:
+    by_question = [read_by_question(run, metrics) for run in runs]
+    common = by_question[0].ids
+    for one in by_question[1:]:
         common = common[np.isin(common, one.ids)]
     if not metrics or not len(common):
         return None
-    rows = [_rows(one, common) for one in found]
-    names = prompt_names([_files(run) for run in runs])
-    benchmark = first.manifest["benchmark"]
-    compared = _Compared(names, found, rows, settings)
+    rows = []  # of the common questions in each run
+    for one in by_question:
+        order = np.argsort(one.ids, kind="stable")
+        rows.append(order[np.searchsorted(one.ids[order], common)])
+    clusters = by_question[0].clusters
+    clusters = None if clusters is None else clusters[rows[0]]
+    prompts = [run.manifest.get("prompts") or [] for run in runs]
+    names = prompt_names([[PromptFile(p["id"], p["sha256"]) for p in files] for files in prompts])
+    answers = [one.answers for one in by_question]
     return {
         "task": first.task,
         "model": first.model,
-        "headline": benchmark.get("headline"),
+        "headline": first.manifest["benchmark"].get("headline"),
         "questions": len(common),
         "repeats": first.manifest.get("repeats", 1),
-        "ci_level": settings.level,
+        "ci_level": draws["level"],
         "prompts": [
-            {"name": name, "files": run.manifest.get("prompts") or [], "run": str(run.path)}
-            for name, run in zip(names, runs, strict=True)
+            {"name": name, "files": files, "run": str(run.path)}
+            for name, files, run in zip(names, prompts, runs, strict=True)
         ],
-        "metrics": {key: compared.metric(i) for i, key in enumerate(metrics)},
+        "metrics": {
+            key: _metric(i, names, answers, rows, clusters, draws) for i, key in enumerate(metrics)
+        },
     }
 
 
-def _files(run: FinishedRun) -> list[PromptFile]:
-    return [PromptFile(p["id"], p["sha256"]) for p in run.manifest.get("prompts") or []]
+def _metric(
+    i: int,
+    names: Sequence[str],
+    answers: Sequence[PerQuestion],
+    rows: Sequence[NDArray[np.int64]],
+    clusters: NDArray[np.int64] | None,
+    draws: Mapping[str, Any],
+) -> dict[str, Any]:
+    """One metric: its means, their spread, flips, and differences from the first prompt.
 
+    All but `scored` is over the questions that have a value with every prompt (`n`). `rows` are the
+    places of the common questions in each run, `clusters` (questions,) their groups.
+    """
 
-def _is_harmonic(key: str) -> bool:
-    metric = metric_of_key(key)
-    return metric is not None and metric.harmonic is not None
+    def of(name: str) -> Floats:
+        """One array of each run's answers, shape (questions, prompts)."""
+        columns = [getattr(one, name)[at, i] for one, at in zip(answers, rows, strict=True)]
+        return np.stack(columns, axis=1).astype(np.float64)
+
+    means = of("means")
+    known = np.asarray(~np.isnan(means).any(axis=1))
+    used = means[known]
+    groups = None if clusters is None else clusters[known]
+    names_of_numbers = ("means", "cis", "min", "max", "range", "sd", "sd_beyond_chance", "flips")
+    found: dict[str, Any] = {
+        "n": len(used),
+        "scored": (~np.isnan(means)).sum(axis=0).tolist(),
+        **dict.fromkeys(names_of_numbers),
+        "differences": [],
+    }
+    if not len(used):
+        return found
+    averages = used.mean(axis=0).tolist()
+    flips = None
+    if all(one.has_verdicts[i] for one in answers):
+        share = np.divide(of("above")[known], of("scored")[known])
+        flips = _flips(used, share, of("differ")[known], groups, draws)
+    return found | {
+        "means": averages,
+        "cis": intervals(used, groups, **draws),
+        "min": min(averages),
+        "max": max(averages),
+        "range": max(averages) - min(averages),
+        "sd": stdev(averages),
+        "sd_beyond_chance": _beyond_chance(used),
+        "flips": flips,
+        "differences": _differences(names, used, groups, draws),
+    }
 
 
 def _beyond_chance(values: Floats) -> float | None:
@@ -125,109 +168,56 @@ def _beyond_chance(values: Floats) -> float | None:
     return float(np.sqrt(max(0.0, float(columns.var(ddof=1)) - chance)))
 
 
-def _rows(one: ByQuestion, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    order = np.argsort(one.ids, kind="stable")
-    return order[np.searchsorted(one.ids[order], wanted)]
+def _flips(
+    used: Floats,
+    share: Floats,
+    same: Floats,
+    clusters: NDArray[np.int64] | None,
+    draws: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Questions whose value lies above 0.5 with one prompt and not with another.
+
+    All three have shape (questions, prompts): means, shares of answers above 0.5, and how often two
+    answers to one prompt differ.
+    """
+    above = used > VERDICT_AT
+    flipped = np.asarray(above.any(axis=1) & ~above.all(axis=1))
+    apart = [
+        share[:, a] * (1 - share[:, b]) + share[:, b] * (1 - share[:, a])
+        for a, b in combinations(range(share.shape[1]), 2)
+    ]
+    return {
+        "flipped": int(flipped.sum()),
+        "questions": len(used),
+        "rate": float(flipped.mean()),
+        "ci": intervals(flipped[:, None].astype(np.float64), clusters, **draws)[0],
+        "two_differ": float(np.mean(apart)),
+        "two_differ_same": None if np.isnan(same).all() else float(np.nanmean(same)),
+    }
 
 
-@dataclass(frozen=True)
-class _Compared:
-    """Runs over their common questions; `rows` are these questions' places in each run."""
-
-    names: Sequence[str]
-    runs: Sequence[ByQuestion]
-    rows: Sequence[NDArray[np.int64]]
-    settings: Settings
-
-    def metric(self, i: int) -> dict[str, Any]:
-        """One metric: its means, their spread, flips, and differences from the first prompt.
-
-        All but `scored` is over the questions that have a value with every prompt (`n`).
-        """
-        means = self._of("means", i)
-        known = np.asarray(~np.isnan(means).any(axis=1))
-        clusters = self.runs[0].clusters
-        clusters = None if clusters is None else clusters[self.rows[0]][known]
-        used = means[known]
-        found: dict[str, Any] = {
-            "n": len(used),
-            "scored": (~np.isnan(means)).sum(axis=0).tolist(),
-            "means": None,
-            "cis": None,
-            "min": None,
-            "max": None,
-            "range": None,
-            "sd": None,
-            "sd_beyond_chance": None,
-            "flips": None,
-            "differences": [],
+def _differences(
+    names: Sequence[str],
+    used: Floats,
+    clusters: NDArray[np.int64] | None,
+    draws: Mapping[str, Any],
+) -> list[dict[str, Any]]:
+    """Every later prompt against the first, paired by question; Holm over the prompts."""
+    others = used.shape[1] - 1
+    base = np.repeat(used[:, :1], others, axis=1)
+    results = paired(base, used[:, 1:], clusters, tests=others, **draws)
+    return [
+        {
+            "prompt": name,
+            "difference": result.difference,
+            "ci": result.ci,
+            "p": result.p,
+            "p_holm": p_holm,
+            "test": result.test,
+            "higher": result.higher,
+            "lower": result.lower,
         }
-        if not len(used):
-            return found
-        averages = used.mean(axis=0).tolist()
-        return found | {
-            "means": averages,
-            "cis": intervals(used, clusters, **asdict(self.settings)),
-            "min": min(averages),
-            "max": max(averages),
-            "range": max(averages) - min(averages),
-            "sd": stdev(averages),
-            "sd_beyond_chance": _beyond_chance(used),
-            "flips": self._flips(used, i, known, clusters),
-            "differences": self._differences(used, clusters),
-        }
-
-    def _of(self, name: str, i: int) -> Floats:
-        """One array of each run's answers, shape (questions, prompts)."""
-        columns = [
-            getattr(run.answers, name)[rows, i]
-            for run, rows in zip(self.runs, self.rows, strict=True)
-        ]
-        return np.stack(columns, axis=1).astype(np.float64)
-
-    def _flips(
-        self, used: Floats, i: int, known: NDArray[np.bool_], clusters: NDArray[np.int64] | None
-    ) -> dict[str, Any] | None:
-        """Questions whose value lies above 0.5 with one prompt and not with another."""
-        if not all(run.answers.has_verdicts[i] for run in self.runs):
-            return None
-        above = used > VERDICT_AT
-        flipped = np.asarray(above.any(axis=1) & ~above.all(axis=1))
-        share: Floats = np.divide(self._of("above", i)[known], self._of("scored", i)[known])
-        pairs = combinations(range(share.shape[1]), 2)
-        apart = [
-            share[:, a] * (1 - share[:, b]) + share[:, b] * (1 - share[:, a]) for a, b in pairs
-        ]
-        same = self._of("differ", i)[known]
-        ci = intervals(flipped[:, None].astype(np.float64), clusters, **asdict(self.settings))
-        return {
-            "flipped": int(flipped.sum()),
-            "questions": len(used),
-            "rate": float(flipped.mean()),
-            "ci": ci[0],
-            "two_differ": float(np.mean(apart)),
-            "two_differ_same": None if np.isnan(same).all() else float(np.nanmean(same)),
-        }
-
-    def _differences(
-        self, used: Floats, clusters: NDArray[np.int64] | None
-    ) -> list[dict[str, Any]]:
-        """Every later prompt against the first, paired by question; Holm over the prompts."""
-        base = np.repeat(used[:, :1], used.shape[1] - 1, axis=1)
-        results: list[Paired] = paired(
-            base, used[:, 1:], clusters, tests=used.shape[1] - 1, **asdict(self.settings)
+        for name, result, p_holm in zip(
+            names[1:], results, holm([result.p for result in results]), strict=True
         )
-        adjusted = holm([result.p for result in results])
-        return [
-            {
-                "prompt": name,
-                "difference": result.difference,
-                "ci": result.ci,
-                "p": result.p,
-                "p_holm": p_holm,
-                "test": result.test,
-                "higher": result.higher,
-                "lower": result.lower,
-            }
-            for name, result, p_holm in zip(self.names[1:], results, adjusted, strict=True)
-        ]
+    ]
