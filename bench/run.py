@@ -29,7 +29,7 @@ from bench.retrieval import retrieval
 from bench.validating import validating
 from trueground.metrics.base import Spec
 from trueground.metrics.batch import Batch
-from trueground.metrics.evidence import BatchContext
+from trueground.metrics.context import BatchContext
 from trueground.metrics.registry import parse_specs
 from trueground.testing import synthetic_records
 

@@ -348,12 +348,12 @@ def test_what_ends_a_run_ends_it(error: Callable[[], BaseException], place: str)
     ("module", "name", "metrics", "lost"),
     [
         (
-            "trueground.metrics.evidence",
+            "trueground.metrics.context",
             "refusal",
             ["abstained", "f1", "k_precision(abstain=zero)"],
             ["abstained", "k_precision(abstain=zero)"],
         ),
-        ("trueground.metrics.evidence", "tokenise", ["f1", "support"], ["f1"]),
+        ("trueground.metrics.context", "tokenise", ["f1", "support"], ["f1"]),
         ("trueground.metrics.batch", "read_triples", ["citation_precision", "f1"], None),
         ("trueground.metrics.batch", "read_numbers", ["passage_citation_recall", "f1"], None),
     ],
@@ -471,7 +471,7 @@ def test_a_reply_that_cannot_be_scored_is_an_error(
 
 
 def test_a_failed_text_has_a_reason_everywhere() -> None:
-    from trueground.evaluate.checks import decompose
+    from trueground.evaluate.verdicts import decompose
 
     found = decompose(Failing(RuleDecomposer(), FAILURES[1]), ["It is red.", MARK, "It is red."])
     assert found[0] == found[2] != []

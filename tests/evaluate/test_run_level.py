@@ -19,7 +19,7 @@ from trueground.evaluate.gates import judge_gates, parse_gate
 from trueground.evaluate.run_level import RunLevel, macro_key, micro_key
 from trueground.metrics.base import Metric
 from trueground.metrics.column import Column, Floats, Options
-from trueground.metrics.evidence import BatchContext
+from trueground.metrics.context import BatchContext
 from trueground.metrics.registry import METRICS, parse_specs
 
 NAMES = "citation_correctness,citation_precision,citation_recall,citation_f1"

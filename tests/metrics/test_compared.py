@@ -11,14 +11,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.metrics.answering import compared_columns
 
 import trueground as tg
 from trueground.errors import MissingExtraError, UsageError
 from trueground.metrics.base import Spec
-from trueground.metrics.batch import Batch
 from trueground.metrics.column import STATUSES
 from trueground.metrics.compared import METRICS
-from trueground.metrics.evidence import BatchContext
 from trueground.metrics.registry import default_specs, get_metric, make_spec, parse_spec
 from trueground.plugins import parse_part
 from trueground.types import Comparison, ComparisonRequest, Passage, Record, Status, Turn
@@ -57,8 +56,8 @@ class Models:
 
 def values(spec: Spec | str, models: Models) -> list[float | Status]:
     """The value of each record, or why there is none."""
-    evidence = BatchContext(Batch.of(RECORDS), compare=models)
-    column = (parse_spec(spec) if isinstance(spec, str) else spec).column(evidence)
+    made = parse_spec(spec) if isinstance(spec, str) else spec
+    (column,) = compared_columns([made], RECORDS, models)
     return [
         round(value, 6) if code == 0 else STATUSES[code]
         for value, code in zip(column.values.tolist(), column.status.tolist(), strict=True)
@@ -93,10 +92,8 @@ def test_bem_is_shown_the_last_turn_only() -> None:
 
 def test_metrics_of_one_comparer_share_what_it_says() -> None:
     models = Models()
-    evidence = BatchContext(Batch.of(RECORDS), compare=models)
-    for name in NAMES:
-        parse_spec(name).column(evidence)
-        parse_spec(f"{name}(device=cpu)").column(evidence)
+    specs = [parse_spec(f"{name}{options}") for name in NAMES for options in ("", "(device=cpu)")]
+    compared_columns(specs, RECORDS, models)
     written = [written for written, _ in models.asked]
     # References and contexts of bertscore, bem, faith-critic; each as it is and with an option.
     assert len(written) == 8
@@ -117,8 +114,7 @@ def test_reasons_and_details_are_evidence() -> None:
     long = Comparison(status=Status.TOO_LONG, reason="too much")
     told = Comparison({"hallucination": 0.25}, detail={"windows": 3})
     models = Models(**{"In 1867.": long, "": told})
-    evidence = BatchContext(Batch.of(RECORDS), compare=models)
-    column = parse_spec("faith_critic").column(evidence)
+    (column,) = compared_columns([parse_spec("faith_critic")], RECORDS, models)
     assert column.notes == [{"reason": "too much"}, None, {"windows": 3}, None]
     assert STATUSES[column.status[0]] is Status.TOO_LONG
     assert column.values[2] == 0.75

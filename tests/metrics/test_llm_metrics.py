@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from tests.metrics.answering import compared_columns
 
-from trueground.metrics.batch import Batch
 from trueground.metrics.column import STATUSES, Column
-from trueground.metrics.evidence import BatchContext
 from trueground.metrics.llm import METRICS
 from trueground.metrics.registry import default_specs, parse_spec
 from trueground.plugins import parse_part
@@ -55,8 +54,7 @@ class Comparers:
 
 
 def columns(comparers: Comparers, *specs: str) -> list[Column]:
-    evidence = BatchContext(Batch.of(RECORDS), compare=comparers)
-    return [parse_spec(spec).column(evidence) for spec in specs]
+    return compared_columns([parse_spec(spec) for spec in specs], RECORDS, comparers)
 
 
 def statuses(column: Column) -> list[Status]:
@@ -98,10 +96,8 @@ def test_as_it_is_all_are_asked_about() -> None:
     comparers = Comparers(lambda _: Comparison({"faithful": 0.0}))
     as_is, exclude = columns(comparers, "llm_faithfulness(abstain=as_is)", "llm_faithfulness")
     assert (statuses(as_is)[1], statuses(exclude)[1]) == (SCORED, Status.ABSTAINED)
-    assert [request.response for _, request in comparers.asked] == [
-        *("In 1867.", "I don't know."),
-        "In 1867.",
-    ]
+    # What the second policy asks was asked under the first.
+    assert [request.response for _, request in comparers.asked] == ["In 1867.", "I don't know."]
 
 
 def test_abstention_and_its_rates_ask_each_item_once() -> None:

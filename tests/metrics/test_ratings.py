@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from tests.chaos import ChaosServer
 from tests.judges.rule_endpoint import shown
+from tests.metrics.answering import rated_column
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
 from trueground.metrics.base import Spec
-from trueground.metrics.batch import Batch
 from trueground.metrics.column import STATUSES, Column
-from trueground.metrics.evidence import BatchContext
 from trueground.metrics.ratings import METRICS
 from trueground.metrics.registry import default_specs, make_spec, parse_spec
 from trueground.text.citations import remove_citations
@@ -50,7 +49,7 @@ class Raters:
 
 def column(spec: Spec | str, rate: Raters) -> Column:
     made = parse_spec(spec) if isinstance(spec, str) else spec
-    return made.column(BatchContext(Batch.of(RECORDS), rate=rate))
+    return rated_column(made, RECORDS, rate)
 
 
 def statuses(made: Column) -> list[Status]:

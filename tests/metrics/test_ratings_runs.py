@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 from tests.chaos import ChaosServer
+from tests.metrics.answering import rated_column
 from tests.metrics.test_ratings import MISSING, SCORED, Raters, statuses
 
 import trueground as tg
 from trueground.errors import UsageError
-from trueground.metrics.batch import Batch
 from trueground.metrics.column import Column
-from trueground.metrics.evidence import BatchContext
 from trueground.metrics.registry import parse_spec
 from trueground.types import Passage, Record, Status
 
@@ -42,7 +41,7 @@ NOT = Status.NOT_APPLICABLE
 
 
 def column(spec: str, rate: Raters) -> Column:
-    return parse_spec(spec).column(BatchContext(Batch.of(RECORDS), rate=rate))
+    return rated_column(parse_spec(spec), RECORDS, rate)
 
 
 def test_consistency_shows_graphs_each_in_one_line() -> None:

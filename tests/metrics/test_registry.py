@@ -14,7 +14,7 @@ from trueground.claims import decomposers
 from trueground.errors import UsageError
 from trueground.judges import judges
 from trueground.metrics.column import Column, Options
-from trueground.metrics.evidence import BatchContext
+from trueground.metrics.context import BatchContext
 from trueground.metrics.registry import (
     METRICS,
     higher_is_better,

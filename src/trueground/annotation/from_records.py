@@ -153,7 +153,7 @@ def _alignment(record: Record, _pairing: Pairing) -> Iterator[TaskPart]:
 
 def _triples(record: Record, sentence: Sentence) -> dict[str, tuple[str, Shown, Shown]]:
     """Each triple that a sentence cites, as people read it: does the sentence say it?"""
-    from trueground.metrics.citations.hypotheses import hypothesis
+    from trueground.metrics.entailment import hypothesis
 
     graphs = {str(graph.get("qid")): graph for graph in record.knowledge or ()}
     found: dict[str, tuple[str, Shown, Shown]] = {}

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from trueground.text.normalize import fact_key
 from trueground.types import Claim, Failure
 
 _WORD = re.compile(r"\w+(?:['’.,-]\w+)*")
@@ -89,11 +90,6 @@ def clean_facts(
                 seen.add(key)
                 claims.append(Claim(fact.text, fact.start, fact.end, number))
     return claims
-
-
-def fact_key(text: str) -> str:
-    """What two facts have in common where they are the same one: case, spaces and the end aside."""
-    return " ".join(text.casefold().split()).rstrip(".!;, ")
 
 
 def is_one_word(sentence: str) -> bool:

@@ -23,7 +23,7 @@ def make_manifest(
 ) -> dict[str, Any]:
     """The manifest as it stands while the run goes on."""
     parts = plan.parts
-    judges = [_told(judge) for judge in parts.judges] if plan.kinds else []
+    judges = [_told(judge) for judge in parts.judges] if plan.checks else []
     rates = bool(plan.rubrics)
     return {
         "trueground": __version__,
@@ -37,7 +37,7 @@ def make_manifest(
         "metrics": plan.signatures,
         "judge": judges[0] if judges else None,
         "judges": judges,
-        "decomposer": _told(parts.decomposer) if plan.kinds else None,
+        "decomposer": _told(parts.decomposer) if plan.checks else None,
         "rater": _told(parts.rater) if rates else None,
         "comparers": [_told(comparer) for comparer in parts.comparers.values()],
         "prompts": [{"id": p.id, "sha256": p.sha256} for p in plan.prompts],

@@ -11,6 +11,7 @@ from trueground.errors import UsageError
 from trueground.evaluate.parts import Parts
 from trueground.evaluate.run_level import RunLevel
 from trueground.metrics.base import Spec, make_spec
+from trueground.metrics.context import ClaimCheck
 from trueground.metrics.registry import default_specs, get_metric, parse_specs
 from trueground.records import Check
 from trueground.records.columns import is_known
@@ -48,7 +49,7 @@ class Plan:
             spec.by_judge(number, label)
             for number, label in enumerate(self.parts.labels)
             for spec in self.chosen
-            if number and spec.metric.checks(spec.options)
+            if number and spec.checks
         ]
         object.__setattr__(self, "specs", (*self.chosen, *again))
         known = any(spec.key == ABSTAINED for spec in self.specs)
@@ -56,8 +57,8 @@ class Plan:
         object.__setattr__(self, "run_level", RunLevel(self.specs))
         object.__setattr__(self, "hidden", (*hidden, *self.run_level.hidden))
         for spec in self.chosen:  # made now: a name that cannot be used is told before any work
-            if spec.metric.comparer:
-                self.parts.comparer(spec.metric.comparer(spec.options))
+            if spec.comparer:
+                self.parts.comparer(spec.comparer)
         unrated = [spec.key for spec in self.chosen if spec.metric.rubric]
         if unrated and self.parts.rater is None:
             raise UsageError(
@@ -86,15 +87,14 @@ class Plan:
         return self.run_level.keys
 
     @cached_property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of claim checks that the metrics read (see Evidence.checks)."""
-        found = (kind for spec in self.chosen for kind in spec.metric.checks(spec.options))
-        return tuple(dict.fromkeys(found))
+    def checks(self) -> tuple[ClaimCheck, ...]:
+        """The claim checks that the metrics read."""
+        return tuple(dict.fromkeys(check for spec in self.chosen for check in spec.checks))
 
     @property
     def unused(self) -> str | None:
         """What was given and has no use here: calibrations where no metric asks a judge."""
-        if self.kinds or not self.parts.calibrations:
+        if self.checks or not self.parts.calibrations:
             return None
         files = ", ".join(self.parts.calibrations)
         return f"--judge-calibration {files} was not used: none of the metrics asks a judge"
@@ -105,19 +105,15 @@ class Plan:
         return "; ".join(filter(None, (self.unused, self.parts.note))) or None
 
     @cached_property
-    def spare(self) -> frozenset[str]:
-        """The kinds of checks of which no metric has a use where the response declines to answer.
+    def spare(self) -> frozenset[ClaimCheck]:
+        """The checks of which no metric has a use where the response declines to answer.
 
         Empty where asking costs nothing: then the verdicts are shown all the same.
         """
         if self.parts.spent is None:
             return frozenset()
-        reads = [
-            (kind, spec.options.get("abstain") == "exclude")
-            for spec in self.chosen
-            for kind in spec.metric.checks(spec.options)
-        ]
-        return frozenset(self.kinds) - {kind for kind, excludes in reads if not excludes}
+        used = (s.checks for s in self.chosen if s.options.get("abstain") != "exclude")
+        return frozenset(self.checks).difference(*used)
 
     @cached_property
     def rubrics(self) -> dict[str, PromptFile]:
@@ -142,17 +138,15 @@ class Plan:
 
     def _tail(self, spec: Spec) -> str:
         parts, tail = self.parts, ""
-        kinds = spec.metric.checks(spec.options)
-        if kinds:
+        if spec.checks:
             tail = f"|judge:{parts.judges[spec.judge].signature}"
-            if any(kind.startswith("claims") for kind in kinds):
+            if any(check.splits for check in spec.checks):
                 tail += f"|claims:{parts.decomposer.signature}"
         if spec.key in self.rubrics and parts.rater is not None:
             rubric = self.rubrics[spec.key]
             tail = f"|rubric:{rubric.id}@{rubric.sha256[:16]}|rater:{parts.rater.signature}"
-        if spec.metric.comparer:
-            comparer = parts.comparer(spec.metric.comparer(spec.options))
-            tail = f"|comparer:{comparer.signature}"
+        if spec.comparer:
+            tail = f"|comparer:{parts.comparer(spec.comparer).signature}"
         return tail
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from trueground.errors import UsageError
 from trueground.metrics.base import Spec, make_spec
 from trueground.metrics.column import Column, Floats, Options, harmonic_mean
-from trueground.metrics.evidence import BatchContext
+from trueground.metrics.context import BatchContext
 from trueground.metrics.registry import MICRO, get_metric
 from trueground.stats.bootstrap import percentiles
 
@@ -115,8 +115,8 @@ def _total(spec: Spec, which: int) -> Spec:
     totals = spec.metric.totals
     assert totals is not None
 
-    def compute(evidence: BatchContext, o: Options) -> Column:
-        return Column.of(totals(evidence, o)[which])
+    def compute(context: BatchContext, o: Options) -> Column:
+        return Column.of(totals(context, o)[which])
 
     metric = replace(spec.metric, compute=compute, totals=None, harmonic=None)
     return replace(spec, metric=metric, key=f"{spec.key}{TOTAL_NAMES[which]}")

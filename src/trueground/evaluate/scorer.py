@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -14,28 +14,19 @@ import orjson
 from numpy.typing import NDArray
 
 from trueground.errors import fails_alone
-from trueground.evaluate.agreement import no_pairs, verdict_pairs
-from trueground.evaluate.checks import Checker, Claims
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.questioned import answer_hash, question_of
-from trueground.evaluate.telling import Evidences, Told
-from trueground.judges.comparing import compare
+from trueground.evaluate.verdicts import check_as_json, collect_results, new_results
+from trueground.metrics.base import Spec
 from trueground.metrics.batch import Batch
-from trueground.metrics.column import CODES, STATUSES, Column
-from trueground.metrics.evidence import BatchContext, no_ratings
+from trueground.metrics.column import CODES, STATUSES, Column, Mask
+from trueground.metrics.context import BatchContext, Results
+from trueground.net.redact import raised
 from trueground.records.columns import field_text
-from trueground.types import (
-    Answered,
-    Comparison,
-    ComparisonRequest,
-    Failure,
-    Rating,
-    RatingRequest,
-    Record,
-    Status,
-)
+from trueground.types import Answered, Failure, Record, Status
 
 NONE = "(none)"
+Failures = Sequence[Failure | None]
 
 
 @dataclass
@@ -44,9 +35,9 @@ class Scored:
 
     `by` has one list of n values per breakdown field; `clusters` (n,) are hashes of `group`, or of
     the id where an item has no group. `answerable` (n,) holds 1, 0, or -1 where the record does not
-    say. `empty` counts empty responses. `agreement` counts pairs of verdicts (see `agreement`).
-    Of repeated answers, `questions` names the question of each and `answers` (n,) are hashes of
-    them; None where the plan tells no questions apart.
+    say. `empty` counts empty responses. `agreement` counts pairs of verdicts (see
+    `count_verdict_pairs`). Of repeated answers, `questions` names the question of each and
+    `answers` (n,) are hashes of them; None where the plan tells no questions apart.
     """
 
     n: int
@@ -63,10 +54,7 @@ class Scored:
     answers: NDArray[np.int64] | None = None
 
 
-Gather = Callable[[Batch], BatchContext]
-
-
-class _Computed(NamedTuple):
+class _Numbers(NamedTuple):
     """Of some records in a row: values and status (n, width), lines of items.jsonl, agreement."""
 
     values: NDArray[np.float64]
@@ -80,7 +68,7 @@ class Scorer:
 
     Where a batch fails as a whole, its halves are scored, down to the item that is in the way: of
     that one the metrics that fail have the status `error`. What was judged, rated and compared is
-    kept meanwhile, so that nobody is asked twice.
+    known meanwhile, so that nobody is asked twice.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -90,130 +78,160 @@ class Scorer:
     def __call__(self, records: Sequence[Record]) -> Scored:
         """Score one batch."""
         plan = self.plan
-        found = self._computed(records, _gathering(plan))
-        lost = [isinstance(r, Answered) and r.failure is not None for r in records]
+        numbers = self._score(records, new_results(plan))
         of = plan.repeats_of
         questions = None if of is None else [question_of(record, of) for record in records]
-        packed = b""
-        if plan.keep_records:
-            packed = self._encoder.encode_lines(records)
+        there = [not (isinstance(r, Answered) and r.failure is not None) for r in records]
+        pairs = list(zip(records, there, strict=True))
+        answerable = [-1 if r.answerable is None or not ok else r.answerable for r, ok in pairs]
         return Scored(
             n=len(records),
-            items=found.lines,
-            records=packed,
-            values=found.values,
-            status=found.status,
+            items=numbers.lines,
+            records=self._encoder.encode_lines(records) if plan.keep_records else b"",
+            values=numbers.values,
+            status=numbers.status,
             clusters=_clusters(records, questions),
-            answerable=np.array(
-                [
-                    -1 if r.answerable is None or gone else r.answerable
-                    for r, gone in zip(records, lost, strict=True)
-                ],
-                np.int8,
-            ),
+            answerable=np.array(answerable, np.int8),
             by=[[field_text(r, field) or NONE for r in records] for field in plan.by],
-            empty=sum(
-                not r.response.strip() and not gone for r, gone in zip(records, lost, strict=True)
-            ),
-            agreement=found.agreement,
+            empty=sum(ok and not r.response.strip() for r, ok in pairs),
+            agreement=numbers.agreement,
             questions=questions,
             answers=None if of is None else np.array(list(map(answer_hash, records)), np.int64),
         )
 
-    def _computed(self, records: Sequence[Record], gather: Gather) -> _Computed:
+    def _score(self, records: Sequence[Record], results: Results) -> _Numbers:
         """All numbers of the records; without those that cannot be computed."""
         try:
-            return self._together(records, gather)
+            return self._score_together(records, results)
         except BaseException as error:
             if not fails_alone(error):
                 raise
         if len(records) == 1:
-            return self._together(records, gather, alone=True)
+            return self._score_together(records, results, alone=True)
         middle = len(records) // 2
-        halves = [self._computed(part, gather) for part in (records[:middle], records[middle:])]
-        return _Computed(
+        halves = [self._score(part, results) for part in (records[:middle], records[middle:])]
+        return _Numbers(
             np.concatenate([half.values for half in halves]),
             np.concatenate([half.status for half in halves]),
             b"".join(half.lines for half in halves),
             halves[0].agreement + halves[1].agreement,
         )
 
-    def _together(
-        self, records: Sequence[Record], gather: Gather, alone: bool = False
-    ) -> _Computed:
+    def _score_together(
+        self, records: Sequence[Record], results: Results, alone: bool = False
+    ) -> _Numbers:
         """The numbers of these records; of a record that is `alone` what fails is left out."""
         plan = self.plan
         failures = [r.failure if isinstance(r, Answered) else None for r in records]
         failed = np.array([failure is not None for failure in failures], np.bool_)
-        evidence = gather(Batch.of(_without_failed(records, failures)))
-        told = Told(len(records))
-        column = told.column_of_one if alone else told.column
+        context = BatchContext(Batch.of(_without_failed(records, failures)), results)
+        collect_results(plan, context)
+        evidence = ItemEvidence(len(records))
+        compute = evidence.column_of_one if alone else evidence.column
         columns = [
-            _unscored(column(spec, evidence, number < len(plan.specs)), failures, failed)
+            _unscored(compute(spec, context, number < len(plan.specs)), failures, failed)
             for number, spec in enumerate((*plan.specs, *plan.hidden))
         ]
-        for i in np.flatnonzero(failed):
-            failure = failures[i]
-            assert failure is not None
-            told.items[i] = {key: {"reason": failure.reason} for key in plan.keys}
+        for i, failure in enumerate(failures):
+            if failure is not None:
+                evidence.items[i] = {key: {"reason": failure.reason} for key in plan.keys}
         try:
-            agreement = verdict_pairs(plan, evidence, failed)
+            agreement = count_verdict_pairs(plan, context, failed)
         except BaseException as error:
             if not (alone and fails_alone(error)):
                 raise
-            agreement = no_pairs(plan)
-        return _Computed(
+            agreement = _no_pairs(plan)
+        return _Numbers(
             np.column_stack([c.values for c in columns]),
             np.column_stack([c.status for c in columns]),
-            self._lines(records, columns[: len(plan.specs)], told.items),
+            _lines(plan.keys, records, columns[: len(plan.specs)], evidence.items),
             agreement,
         )
 
-    def _lines(
-        self, records: Sequence[Record], columns: Sequence[Column], evidences: Evidences
-    ) -> bytes:
-        keys = self.plan.keys
-        scores = zip(*(c.values.tolist() for c in columns), strict=True)
-        codes = zip(*(c.status.tolist() for c in columns), strict=True)
-        all_scored = dict.fromkeys(keys, Status.SCORED.value)
-        lines = []
-        for record, values, status, found in zip(records, scores, codes, evidences, strict=True):
-            words = all_scored
-            if any(status):
-                words = {k: STATUSES[s].value for k, s in zip(keys, status, strict=True)}
-            line = {
-                "id": record.id,
-                "scores": dict(zip(keys, values, strict=True)),  # NaN is written as null
-                "status": words,
-                "evidence": found,
-            }
-            lines.append(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-        return b"".join(lines)
+
+class ItemEvidence:
+    """For each item the evidence by metric; what two metrics share stands at the first of them."""
+
+    def __init__(self, n: int) -> None:
+        self.items: list[dict[str, Any]] = [{} for _ in range(n)]
+        self._first: dict[object, str] = {}
+
+    def column(self, spec: Spec, context: BatchContext, shown: bool) -> Column:
+        """The metric's values; where they are to be shown, its evidence is added to the items."""
+        column = spec.column(context)
+        if (~np.isfinite(column.values) & (column.status == 0)).any():
+            raise ValueError("a value that is no finite number")
+        if shown:
+            self._add(spec, context.of_judge(spec.judge), column)
+        return column
+
+    def column_of_one(self, spec: Spec, context: BatchContext, shown: bool) -> Column:
+        """The same for a single item; the status `error`, with its reason, where it fails."""
+        before, first = dict(self.items[0]), dict(self._first)
+        try:
+            column = self.column(spec, context, shown)
+            if column.values.shape != (1,) or column.status.shape != (1,):
+                raise ValueError(f"{len(column.values)} values for 1 item")
+            orjson.dumps(self.items[0])  # whoever cannot be written must not be kept
+        except BaseException as error:
+            if not fails_alone(error):
+                raise
+            reason = f"the metric failed: {raised(error)}"
+            self.items[0], self._first = before | {spec.key: {"reason": reason}}, first
+            column = Column.of(np.zeros(1)).without(np.ones(1, np.bool_), Status.ERROR)
+        return column
+
+    def _add(self, spec: Spec, context: BatchContext, column: Column) -> None:
+        metric, key, first = spec.metric, spec.key, self._first
+        for item, note in zip(self.items, column.notes or (), strict=False):
+            if note:
+                item[key] = dict(note)
+        if metric.details and first.setdefault(metric.details, key) == key:
+            for i, item in enumerate(self.items):
+                if details := metric.details(context, i):
+                    item.setdefault(key, {}).update(details)
+        if metric.totals:
+            hits, units = metric.totals(context, spec.options)
+            for i in np.flatnonzero((column.status == 0) & (units > 0)).tolist():
+                counts = [_plain(hits[i]), _plain(units[i])]
+                self.items[i].setdefault(key, {})["counts"] = counts
+        for check in spec.checks:
+            shown_at = first.setdefault((spec.judge, check), key)
+            for item, checked in zip(self.items, context.checks(check), strict=True):
+                if found := check_as_json(checked, check):
+                    item.setdefault(key, {}).update(found if shown_at == key else {"see": shown_at})
 
 
-def _gathering(plan: Plan) -> Gather:
-    """Evidence of a batch and of its parts, for which no part of the plan is asked twice."""
-    parts = plan.parts
-    made = [kind for kind in plan.kinds if kind.startswith("claims")]
-    claims = Claims(parts.decomposer, plan.spare.issuperset(made))
-    checkers = [Checker(judge, claims, plan.spare) for judge in parts.judges]
-    ratings: dict[RatingRequest, Rating] = {}
-    compared: defaultdict[str, dict[ComparisonRequest, Comparison]] = defaultdict(dict)
-
-    def rating(requests: Sequence[RatingRequest]) -> list[Rating]:
-        from trueground.judges.rating import rate
-
-        return no_ratings(requests) if parts.rater is None else rate(parts.rater, requests, ratings)
-
-    def comparing(written: str, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
-        return compare(parts.comparer(written), requests, compared[written])
-
-    return lambda batch: BatchContext(batch, checkers, rating, comparing)
+def _plain(count: float) -> int | float:
+    return int(count) if count == int(count) else float(count)
 
 
-def _without_failed(
-    records: Sequence[Record], failures: Sequence[Failure | None]
-) -> Sequence[Record]:
+def _lines(
+    keys: Sequence[str],
+    records: Sequence[Record],
+    columns: Sequence[Column],
+    evidence: Sequence[dict[str, Any]],
+) -> bytes:
+    """Lines of items.jsonl."""
+    scores = zip(*(c.values.tolist() for c in columns), strict=True)
+    codes = zip(*(c.status.tolist() for c in columns), strict=True)
+    all_scored = dict.fromkeys(keys, Status.SCORED.value)
+    lines = []
+    for record, values, status, item in zip(records, scores, codes, evidence, strict=True):
+        words = all_scored
+        if any(status):
+            words = {k: STATUSES[s].value for k, s in zip(keys, status, strict=True)}
+        line = {
+            "id": record.id,
+            "scores": dict(zip(keys, values, strict=True)),  # NaN is written as null
+            "status": words,
+            "evidence": item,
+        }
+        lines.append(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+    return b"".join(lines)
+
+
+def _without_failed(records: Sequence[Record], failures: Failures) -> Sequence[Record]:
     """The records with nothing in the place of a failed answer, so that no judge is asked of it."""
     if not any(failures):
         return records
@@ -223,9 +241,7 @@ def _without_failed(
     ]
 
 
-def _unscored(
-    column: Column, failures: Sequence[Failure | None], failed: NDArray[np.bool_]
-) -> Column:
+def _unscored(column: Column, failures: Failures, failed: Mask) -> Column:
     """The column with the status of each failure in place of what was computed."""
     if not failed.any():
         return column
@@ -248,3 +264,29 @@ def _hash(group: str | None, id_: str) -> int:
     name = f"i{id_}" if group is None else f"g{group}"
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
+
+
+def _no_pairs(plan: Plan) -> NDArray[np.int64]:
+    judges = len(plan.parts.judges)
+    return np.zeros((judges * (judges - 1) // 2, len(plan.checks), 2, 2), np.int64)
+
+
+def count_verdict_pairs(plan: Plan, context: BatchContext, failed: Mask) -> NDArray[np.int64]:
+    """Counts of verdicts, shape (pairs of judges, checks, 2, 2): not supported, supported.
+
+    A verdict counts where both judges were asked and gave one, on an answer that came: `failed`
+    (n,) tells which did not.
+    """
+    counts = _no_pairs(plan)
+    for number, judges in enumerate(combinations(range(len(plan.parts.judges)), 2)):
+        for place, check in enumerate(plan.checks):
+            one, other = (context.of_judge(judge).checks(check) for judge in judges)
+            items = zip(context.requests(check), one, other, failed.tolist(), strict=True)
+            for requests, ours, theirs, lost in items:
+                if lost or isinstance(requests, Failure):
+                    continue
+                for asked, v, w in zip(requests, ours.verdicts, theirs.verdicts, strict=True):
+                    if asked.request is None or v.supported is None or w.supported is None:
+                        continue
+                    counts[number, place, int(v.supported), int(w.supported)] += 1
+    return counts

@@ -37,12 +37,12 @@ class Stream:
     @property
     def judges(self) -> list[str]:
         """Signatures of the judges that are asked; none where no metric reads verdicts."""
-        return [judge.signature for judge in self.plan.parts.judges] if self.plan.kinds else []
+        return [judge.signature for judge in self.plan.parts.judges] if self.plan.checks else []
 
     @property
     def decomposer(self) -> str | None:
         """Signature of who splits answers into claims; None where nobody does."""
-        claims = any(kind.startswith("claims") for kind in self.plan.kinds)
+        claims = any(check.splits for check in self.plan.checks)
         return self.plan.parts.decomposer.signature if claims else None
 
     def scored(

@@ -11,7 +11,7 @@ import numpy as np
 
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.column import Column, Options
-from trueground.metrics.evidence import BatchContext
+from trueground.metrics.context import BatchContext
 from trueground.text.refusal import REFUSAL_RULES, contains_refusal
 from trueground.types import Status
 
@@ -23,24 +23,24 @@ _RULES = {
 }
 
 
-def _declined(evidence: BatchContext, options: Options) -> list[str | None]:
+def _declined(context: BatchContext, options: Options) -> list[str | None]:
     """For each item the phrase that declines, if any."""
     if options["variant"] == "default":
-        return evidence.refusals
-    return [contains_refusal(response) for response in evidence.batch.responses]
+        return context.refusals
+    return [contains_refusal(response) for response in context.batch.responses]
 
 
-def _abstained(evidence: BatchContext, options: Options) -> Column:
-    found = _declined(evidence, options)
+def _abstained(context: BatchContext, options: Options) -> Column:
+    found = _declined(context, options)
     column = Column.of(np.array([phrase is not None for phrase in found], np.bool_))
     return replace(column, notes=[{"phrase": p} if p is not None else {} for p in found])
 
 
 def _rate(name: str, answerable: bool, doc: str) -> Metric:
-    def compute(evidence: BatchContext, options: Options) -> Column:
-        flags = evidence.batch.answerable
+    def compute(context: BatchContext, options: Options) -> Column:
+        flags = context.batch.answerable
         other = np.array([f is not None and f != answerable for f in flags], np.bool_)
-        column = replace(_abstained(evidence, options), notes=None)
+        column = replace(_abstained(context, options), notes=None)
         return column.without(other, Status.NOT_APPLICABLE)
 
     return Metric(

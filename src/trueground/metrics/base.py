@@ -1,4 +1,4 @@
-"""What a metric is: a declaration, and arithmetic from evidence to one value per item."""
+"""What a metric is: a declaration, and arithmetic from texts and verdicts to one value an item."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 
 from trueground.errors import UsageError
-from trueground.metrics.column import CODES, Column, Floats, Options
-from trueground.metrics.evidence import BatchContext
+from trueground.metrics.column import CODES, Column, Counts, Floats, Options
+from trueground.metrics.context import BatchContext, ClaimCheck
 from trueground.plugins import write
+from trueground.text.normalize import NORMALIZERS
 from trueground.text.refusal import REFUSAL_RULES
-from trueground.types import Status
+from trueground.types import ComparisonRequest, RatingRequest, Status
 
 Compute = Callable[[BatchContext, Options], Column]
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a metric: what it is without a word, and what may be said instead."""
+    """One option of a metric: its default, and what may be given instead."""
 
     default: str
     allowed: tuple[str, ...] = ()  # empty: any word
@@ -37,23 +38,30 @@ class Option:
         return value
 
 
+# Options that several metrics share.
+LEXICAL = {"normalizer": Option("squad", NORMALIZERS), "lang": Option("en")}
+# answer: only the part of a response that answers, for replies that give their reasons too.
+READ = {"read": Option("whole", ("whole", "answer"))}
+
+
 @dataclass(frozen=True)
 class Metric:
     """A metric's declaration.
 
     `needs` are record fields; where one is absent the item is `missing_field`; `needs_by` tells
-    them from the options, where these change them. `compute` gets the
-    evidence of a batch and the options, all of them present. `checks` tells which claim checks it
-    reads (see `Evidence.checks`), from its options; `rubric` the rubric by which it asks a rater,
-    and what the rater is shown (see `Evidence.ratings`); `comparer` which model
-    compares the response with other texts, as `NAME:MODEL(option=value)` (see
-    `Evidence.comparisons`); `prepare` raises where an optional install or data is absent. `source`
-    says where the definition stands.
+    them from the options, where these change them. `compute` gets the context of a batch and the
+    options, all of them present. Of what is asked for it, each from its options: `checks` are the
+    claim checks that it reads (`BatchContext.checks`). `rating_requests` gives what a rater is
+    asked of each item, `rubric` the rubric and what the rater is shown. `comparison_requests` gives
+    what the model `comparer`, `NAME:MODEL(option=value)`, is asked of each item. Requests are None
+    for items that are not asked about. A metric asks nobody: an evaluation collects the requests of
+    all metrics, and gives the answers with the batch. `prepare` raises where an optional install or
+    data is absent. `source` says where the definition stands.
 
     Of a whole run: `totals` gives hits and units of each item, both of shape (n,), units 0 where
     nothing counts; hits over units of all items is the micro value. `harmonic` names two metrics,
-    of whose means the run's mean is the harmonic mean. `tells` is what else the evidence of an item
-    should hold; what several metrics tell alike stands at the first of them.
+    of whose means the run's mean is the harmonic mean. `details` is what else the evidence of an
+    item should hold; where several metrics have the same, it stands at the first of them.
     """
 
     name: str
@@ -63,18 +71,45 @@ class Metric:
     doc: str
     source: str
     options: Mapping[str, Option] = field(default_factory=dict)
-    checks: Callable[[Options], tuple[str, ...]] = lambda _options: ()
+    checks: Callable[[Options], tuple[ClaimCheck, ...]] = lambda _options: ()
     rubric: Callable[[Options], tuple[str, str]] | None = None
+    rating_requests: Callable[[BatchContext, Options], list[RatingRequest | None]] | None = None
     comparer: Callable[[Options], str] | None = None
+    comparison_requests: (
+        Callable[[BatchContext, Options], list[ComparisonRequest | None]] | None
+    ) = None
     prepare: Callable[[Options], None] = lambda _options: None
     needs_by: Callable[[Options], tuple[str, ...]] | None = None
     totals: Callable[[BatchContext, Options], tuple[Floats, Floats]] | None = None
     harmonic: tuple[str, str] | None = None
-    tells: Callable[[BatchContext, int], dict[str, Any]] | None = None
+    details: Callable[[BatchContext, int], dict[str, Any]] | None = None
     extra: str | None = None
     in_default_set: bool = True
     higher_is_better: bool = True
     version: int = 1
+
+
+def counted(
+    name: str,
+    needs: tuple[str, ...],
+    counts: Callable[[BatchContext, Options], Counts],
+    doc: str,
+    source: str,
+    options: Mapping[str, Option],
+    **rest: Any,
+) -> Metric:
+    """A citation metric whose value is hits over units, with a micro value over a run."""
+    return Metric(
+        name,
+        "citations",
+        needs,
+        lambda context, o: counts(context, o).column,
+        doc,
+        source,
+        options,
+        totals=lambda context, o: counts(context, o).totals,
+        **rest,
+    )
 
 
 @dataclass(frozen=True)
@@ -104,12 +139,22 @@ class Spec:
         by = self.metric.needs_by
         return self.metric.needs if by is None else by(self.options)
 
-    def column(self, evidence: BatchContext) -> Column:
+    @property
+    def checks(self) -> tuple[ClaimCheck, ...]:
+        """The claim checks that it reads under these options."""
+        return self.metric.checks(self.options)
+
+    @property
+    def comparer(self) -> str | None:
+        """The model that compares for it under these options; None where none does."""
+        return self.metric.comparer(self.options) if self.metric.comparer else None
+
+    def column(self, context: BatchContext) -> Column:
         """Values and statuses of a batch; a missing field wins over what was computed."""
-        column = self.metric.compute(evidence.of_judge(self.judge), self.options)
-        present = np.ones(len(evidence.batch), np.bool_)
+        column = self.metric.compute(context.of_judge(self.judge), self.options)
+        present = np.ones(len(context.batch), np.bool_)
         for need in self.needs:
-            present &= evidence.batch.has(need)
+            present &= context.batch.has(need)
         missing = np.uint8(CODES[Status.MISSING_FIELD])
         return Column(
             np.where(present, column.values, np.nan),
@@ -134,3 +179,18 @@ def make_spec(metric: Metric, given: Mapping[str, str]) -> Spec:
     }
     changed = {n: v for n, v in options.items() if v != metric.options[n].default}
     return Spec(metric, options, write(metric.name, None, changed))
+
+
+def abstain_option(default: str) -> dict[str, Option]:
+    """The option `abstain`: what becomes of items whose response declines to answer."""
+    return {"abstain": Option(default, ("as_is", "exclude", "one", "zero"))}
+
+
+def apply_abstain(column: Column, context: BatchContext, options: Options) -> Column:
+    """The column under the metric's abstention policy."""
+    policy = options["abstain"]
+    if policy == "as_is":
+        return column
+    if policy == "exclude":
+        return column.without(context.abstained, Status.ABSTAINED)
+    return column.replaced(context.abstained, 1.0 if policy == "one" else 0.0)

@@ -1,8 +1,8 @@
 """Metrics of small models that compare a response with its references or its contexts.
 
 Definitions: metrics.md, "Correctness against references" and "Faithfulness to the given knowledge";
-Adlakha et al. 2023, sections 4.1 and 5.1. The evaluation asks the models; here stands what they are
-asked, and which of their numbers is the metric.
+Adlakha et al. 2023, sections 4.1 and 5.1. Here stands what the models are asked, and which of their
+numbers is the metric.
 """
 
 from __future__ import annotations
@@ -11,23 +11,18 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from trueground.metrics.answers import filled
-from trueground.metrics.base import Metric, Option
+from trueground.metrics.base import Metric, Option, abstain_option, apply_abstain
+from trueground.metrics.batch import Batch
 from trueground.metrics.column import Column, Options
-from trueground.metrics.evidence import BatchContext
-from trueground.metrics.options import abstain_option, apply_abstain
+from trueground.metrics.context import BatchContext
 from trueground.plugins import write
 from trueground.types import Comparison, ComparisonRequest, Status
 
-# What of a response's record a comparer sees; the word is part of the evidence's key.
-Ask = Callable[[BatchContext, int], ComparisonRequest | None]
-_HOW = {
-    "revision": Option(""),
-    "device": Option("auto"),
-    "dtype": Option("float32"),
-}
-_LAYER = {"model": Option("FacebookAI/roberta-large"), "layer": Option("auto"), **_HOW}
-_LABEL = {"label": Option("auto"), "backend": Option("auto"), **_HOW}
+Requests = list[ComparisonRequest | None]
+Request = Callable[[Batch, int], ComparisonRequest | None]
+_LOADING = {"revision": Option(""), "device": Option("auto"), "dtype": Option("float32")}
+_LAYER = {"model": Option("FacebookAI/roberta-large"), "layer": Option("auto"), **_LOADING}
+_LABEL = {"label": Option("auto"), "backend": Option("auto"), **_LOADING}
 _BEM = {"model": Option("kortukov/answer-equivalence-bem"), **_LABEL}
 _CRITIC = {"model": Option("McGill-NLP/roberta-large-faithcritic"), **_LABEL}
 _ABSTAIN = abstain_option("as_is")
@@ -38,67 +33,64 @@ _Q2 = {
     "nli": Option("FacebookAI/roberta-large-mnli"),
     "device": Option("auto"),
     "dtype": Option("float32"),
-    **_ABSTAIN,
 }
 
 
-def _references(evidence: BatchContext, item: int) -> ComparisonRequest | None:
-    batch = evidence.batch
+def _references(batch: Batch, item: int) -> ComparisonRequest | None:
     references = batch.references[item]
     return ComparisonRequest(batch.responses[item], tuple(references)) if references else None
 
 
-def _answers(evidence: BatchContext, item: int) -> ComparisonRequest | None:
+def _answers(batch: Batch, item: int) -> ComparisonRequest | None:
     """With the question: in a conversation its last turn only."""
-    batch = evidence.batch
     references, question = batch.references[item], batch.questions[item]
     if not references or not question or question.isspace():
         return None
     return ComparisonRequest(batch.responses[item], tuple(references), question)
 
 
-def _knowledge(evidence: BatchContext, item: int) -> ComparisonRequest | None:
+def _contexts(batch: Batch, item: int) -> ComparisonRequest | None:
     """All contexts as one text."""
-    batch = evidence.batch
     texts = batch.texts(item, batch.kept(item))
     return ComparisonRequest(batch.responses[item], (" ".join(texts),)) if texts else None
 
 
-def _named(comparer: str, options: Options, declared: Mapping[str, Option]) -> str:
-    """The comparer, without options that are as they are by themselves."""
-    said = {
-        name: options[name]
-        for name, option in declared.items()
-        if name not in ("model", *_ABSTAIN) and options[name] != option.default
-    }
-    return write(comparer, options.get("model"), said)
-
-
 def _metric(
     name: str,
-    asked: tuple[str, Ask],
-    value: Callable[[Comparison], float],
+    comparer: str,
+    request: Request,
+    value: str | Callable[[Comparison], float],
     doc: str,
     options: Mapping[str, Option],
 ) -> Metric:
     """A metric of one comparer's number; metrics of the same comparer share its answers."""
-    comparer, ask = asked
+    of_contexts = request is _contexts
+    declared = {**options, **_ABSTAIN} if of_contexts else options
 
-    def named(o: Options) -> str:
-        return _named(comparer, o, options)
+    def written(o: Options) -> str:
+        """The comparer, without options that have their default."""
+        given = {
+            name: o[name]
+            for name, option in options.items()
+            if name != "model" and o[name] != option.default
+        }
+        return write(comparer, o.get("model"), given)
 
-    def compute(evidence: BatchContext, o: Options) -> Column:
-        requests = [ask(evidence, item) for item in range(len(evidence.batch))]
-        found = evidence.comparisons(ask.__name__, named(o), requests)
+    def requests(context: BatchContext, _o: Options) -> Requests:
+        batch = context.batch
+        return context.once(request, lambda: [request(batch, i) for i in range(len(batch))])
+
+    def compute(context: BatchContext, o: Options) -> Column:
+        asked = requests(context, o)
         # What was not asked lacks a field.
-        none = Column.of(np.zeros(len(requests))).without(
-            np.array([request is None for request in requests], np.bool_), Status.MISSING_FIELD
-        )
-        column = filled(none, found, value)
-        return apply_abstain(column, evidence, o) if "abstain" in options else column
+        not_asked = np.array([one is None for one in asked], np.bool_)
+        column = Column.of(np.zeros(len(asked))).without(not_asked, Status.MISSING_FIELD)
+        found = context.comparisons(written(o), asked)
+        number = value if callable(value) else lambda comparison: comparison.values[value]
+        column = column.filled(found, comparison_values(found, number))
+        return apply_abstain(column, context, o) if of_contexts else column
 
-    of_contexts = ask is _knowledge
-    needs = ("references", "question") if ask is _answers else ("references",)
+    needs = ("references", "question") if request is _answers else ("references",)
     return Metric(
         name,
         "faithfulness" if of_contexts else "correctness",
@@ -106,89 +98,99 @@ def _metric(
         compute,
         doc,
         f"Adlakha et al. 2023, section {'5.1' if of_contexts else '4.1'}",
-        options,
-        comparer=named,
+        declared,
+        comparer=written,
+        comparison_requests=requests,
         extra="hf",
         in_default_set=False,
     )
 
 
-def _of(name: str) -> Callable[[Comparison], float]:
-    return lambda comparison: comparison.values[name]
+def comparison_values(
+    comparisons: list[Comparison | None], value: Callable[[Comparison], float]
+) -> list[float | None]:
+    """The number of each comparison that has one."""
+    return [value(c) if c is not None and c.status is Status.SCORED else None for c in comparisons]
 
-
-_MATCHED = ("bertscore", _references)
-_K_MATCHED = ("bertscore", _knowledge)
-_K_LAYER = {**_LAYER, **_ABSTAIN}
 
 METRICS = (
     _metric(
         "bertscore_precision",
-        _MATCHED,
-        _of("precision"),
+        "bertscore",
+        _references,
+        "precision",
         "mean over the response's tokens of the largest cosine with the reference's (BERTScore)",
         _LAYER,
     ),
     _metric(
         "bertscore_recall",
-        _MATCHED,
-        _of("recall"),
+        "bertscore",
+        _references,
+        "recall",
         "mean over the reference's tokens of the largest cosine with the response's (BERTScore)",
         _LAYER,
     ),
     _metric(
         "bertscore_f1",
-        _MATCHED,
-        _of("f1"),
+        "bertscore",
+        _references,
+        "f1",
         "harmonic mean of BERTScore's precision and recall",
         _LAYER,
     ),
     _metric(
         "bem",
-        ("bem", _answers),
-        _of("bem"),
+        "bem",
+        _answers,
+        "bem",
         "probability that response and reference are equivalent answers to the question",
         _BEM,
     ),
     _metric(
         "k_bertscore_precision",
-        _K_MATCHED,
-        _of("precision"),
+        "bertscore",
+        _contexts,
+        "precision",
         "BERTScore's precision against the contexts",
-        _K_LAYER,
+        _LAYER,
     ),
     _metric(
         "k_bertscore_recall",
-        _K_MATCHED,
-        _of("recall"),
+        "bertscore",
+        _contexts,
+        "recall",
         "BERTScore's recall against the contexts",
-        _K_LAYER,
+        _LAYER,
     ),
     _metric(
         "k_bertscore_f1",
-        _K_MATCHED,
-        _of("f1"),
+        "bertscore",
+        _contexts,
+        "f1",
         "BERTScore's F1 against the contexts",
-        _K_LAYER,
+        _LAYER,
     ),
     _metric(
         "faith_critic",
-        ("faith-critic", _knowledge),
+        "faith-critic",
+        _contexts,
         lambda comparison: 1.0 - comparison.values["hallucination"],
         "1 − the probability that the response is hallucinated (FaithCritic)",
-        {**_CRITIC, **_ABSTAIN},
+        _CRITIC,
     ),
     _metric(
         "q2_f1",
-        ("q2", _knowledge),
-        _of("f1"),
+        "q2",
+        _contexts,
+        "f1",
         "overlap of the answers that response and contexts give to questions about it (Q²)",
         _Q2,
     ),
     _metric(
         "q2_nli",
-        ("q2", _knowledge),
-        _of("nli"),
+        "q2",
+        _contexts,
+        "nli",
         "the same, and 1 or 0 where the one answer entails or contradicts the other (Q²)",
         _Q2,
     ),

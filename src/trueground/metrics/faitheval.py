@@ -9,10 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from trueground.metrics.base import Metric, Option
+from trueground.metrics.base import READ, Metric, Option
 from trueground.metrics.column import Column, Options
-from trueground.metrics.evidence import BatchContext
-from trueground.metrics.options import READ
+from trueground.metrics.context import BatchContext
 from trueground.text.choices import chosen_label, mentioned_labels, right_labels
 from trueground.text.normalize import FAITHEVAL
 from trueground.text.refusal import PHRASES, find_phrase
@@ -24,16 +23,16 @@ _FIXED = {"normalizer": "faitheval", "lang": "en"}
 
 
 def _phrase_metric(name: str, phrases: str, words: bool, doc: str) -> Metric:
-    def compute(evidence: BatchContext, options: Options) -> Column:
+    def compute(context: BatchContext, options: Options) -> Column:
         wanted = PHRASES[options["task"]][phrases]
-        responses = evidence.said({**_FIXED, "read": options["read"]})
+        responses = context.responses({**_FIXED, "read": options["read"]})
         return Column.of(np.array([find_phrase(u, wanted, words) is not None for u in responses]))
 
     return Metric(name, "abstention", (), compute, doc, SOURCE, _OPTIONS, in_default_set=False)
 
 
-def _choice_accuracy(evidence: BatchContext, options: Options) -> Column:
-    batch = evidence.batch
+def _choice_accuracy(context: BatchContext, options: Options) -> Column:
+    batch = context.batch
     normalise: Callable[[str], str] = FAITHEVAL.rule
     values = np.zeros(len(batch))
     undecidable = np.zeros(len(batch), np.bool_)

@@ -5,26 +5,25 @@ A thin wrapper over the same code that scores files. Items are worked off in bat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from trueground.errors import UsageError
-from trueground.metrics.base import make_spec
+from trueground.metrics.base import Spec, make_spec
 from trueground.metrics.batch import Batch
-from trueground.metrics.citations.kinds import MAKERS
 from trueground.metrics.column import Floats
-from trueground.metrics.evidence import BatchContext, Checked, no_checks
+from trueground.metrics.context import BatchContext, Checked, ClaimCheck
 from trueground.metrics.registry import get_metric
 from trueground.types import Choice, Claim, Graph, Passage, Triple, Turn, Verdict
 
-_STEP = 1024
-_TEXTS: dict[str, Callable[[Any], Any]] = {
+_BATCH = 1024
+_CONVERT: dict[str, Callable[[Any], Any]] = {
     "questions": lambda x: x,
     "histories": lambda turns: [t if isinstance(t, Turn) else Turn(t) for t in turns],
-    "contexts": lambda texts: [_passage(t) for t in texts],
+    "contexts": lambda texts: [_passage(t) for t in ([texts] if isinstance(texts, str) else texts)],
     "references": lambda refs: [refs] if isinstance(refs, str) else list(refs),
     "gold_facts": list,
     "answerable": bool,
@@ -34,8 +33,16 @@ _TEXTS: dict[str, Callable[[Any], Any]] = {
     "absent_knowledge": lambda triples: [_triple("absent_knowledge", t) for t in triples],
     "metas": dict,
 }
-# What a caller has judged: claims or citations, gold facts, the response as a whole, references.
-_VERDICTS = ("supported", "facts_stated", "entailed", "references_stated")
+# What a caller has judged, by the subject of a check; `supported` also stands for citations.
+_VERDICTS = {
+    "claims": "supported",
+    "facts": "facts_stated",
+    "response": "entailed",
+    "references": "references_stated",
+}
+# Where the argument has another name than the needed field, and the batch than the argument.
+_ARGUMENTS = {"question": "questions", "given_references": "references"}
+_COLUMNS = {"knowledge": "graphs"}
 
 
 class MetricFunction:
@@ -65,59 +72,70 @@ class MetricFunction:
                 f"responses[{wrong}] is {type(responses[wrong]).__name__}; expected a text, and an "
                 "empty one for an empty answer"
             )
-        given = {n: columns.pop(n) for n in [*_TEXTS, *_VERDICTS] if n in columns}
-        metric = get_metric(self.__name__)
-        spec = make_spec(metric, {n: _word(v) for n, v in columns.items()})
-        for name, column in given.items():
-            if len(column) != len(responses):
-                raise UsageError(f"{name} has {len(column)} entries, responses {len(responses)}")
-        judged = {kind.partition(":")[0] for kind in metric.checks(spec.options)}
-        for need in spec.needs:
-            if not _gives(need, given, judged):
-                raise UsageError(f"{metric.name} needs {_ARGUMENTS[need]}=[…], one per response")
-        unread = [n for n in _VERDICTS if n in given]
-        if unread and not metric.checks(spec.options):
-            raise UsageError(f"{metric.name} does not read {unread[0]}; give it texts")
-        verdicts = [given.pop(name, None) for name in _VERDICTS]
+        given = {n: columns.pop(n) for n in [*_CONVERT, *_VERDICTS.values()] if n in columns}
+        options = {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in columns.items()}
+        spec = make_spec(get_metric(self.__name__), options)
+        _check_columns(spec, given, len(responses))
         values = [np.empty(0)]
-        for low in range(0, len(responses), _STEP):
-            part = slice(low, low + _STEP)
-            texts: dict[str, Any] = {
-                _COLUMNS.get(n, n): [_cell(n, x) for x in column[part]]
-                for n, column in given.items()
-            }
-            evidence = _Given(
-                Batch(responses=list(responses[part]), **texts),
-                *(None if column is None else column[part] for column in verdicts),
-            )
-            values.append(spec.column(evidence).values)
+        for low in range(0, len(responses), _BATCH):
+            part = slice(low, low + _BATCH)
+            some = {name: column[part] for name, column in given.items()}
+            values.append(spec.column(_context(spec, list(responses[part]), some)).values)
         return np.concatenate(values)
 
 
-_ARGUMENTS = {
-    "question": "questions",
-    "given_references": "references",
-    "references": "references",
-    "contexts": "contexts",
-    "gold_facts": "gold_facts",
-    "answerable": "answerable",
-    "choices": "choices",
-    "knowledge": "knowledge",
-    "gold_knowledge": "gold_knowledge",
-    "absent_knowledge": "absent_knowledge",
-}
-_COLUMNS = {"knowledge": "graphs"}  # where a batch has another name
-
-
-def _gives(need: str, given: dict[str, Any], judged: set[str]) -> bool:
-    """Whether a needed column came, or the verdicts that stand for it."""
+def _check_columns(spec: Spec, given: Mapping[str, Any], n: int) -> None:
+    """UsageError for a column that is too short, missing, or of no use."""
+    for name, column in given.items():
+        if len(column) != n:
+            raise UsageError(f"{name} has {len(column)} entries, responses {n}")
+    cites = any(check.subject not in _VERDICTS for check in spec.checks)
     stands_for = {
-        "contexts": () if judged & MAKERS.keys() else ("supported", "entailed"),
+        "contexts": () if cites else ("supported", "entailed"),
         "gold_facts": ("facts_stated",),
         "references": ("references_stated",),
         "question": ("histories",),
     }
-    return any(name in given for name in (_ARGUMENTS[need], *stands_for.get(need, ())))
+    for need in spec.needs:
+        argument = _ARGUMENTS.get(need, need)
+        if not any(name in given for name in (argument, *stands_for.get(need, ()))):
+            raise UsageError(f"{spec.metric.name} needs {argument}=[…], one per response")
+    unread = [name for name in _VERDICTS.values() if name in given]
+    if unread and not spec.checks:
+        raise UsageError(f"{spec.metric.name} does not read {unread[0]}; give it texts")
+
+
+def _context(spec: Spec, responses: list[str], given: Mapping[str, Any]) -> BatchContext:
+    """The batch with the verdicts that were handed in, and a mark for texts that they spare."""
+    texts: dict[str, Any] = {
+        _COLUMNS.get(name, name): [None if x is None else _CONVERT[name](x) for x in column]
+        for name, column in given.items()
+        if name in _CONVERT
+    }
+    batch, n = Batch(responses=responses, **texts), len(responses)
+    if ("supported" in given or "entailed" in given) and not any(batch.contexts):
+        batch.contexts = [[Passage("(judged)")] for _ in range(n)]
+    if "facts_stated" in given and not any(batch.gold_facts):
+        batch.gold_facts = [[] for _ in range(n)]
+    if "references_stated" in given and not any(batch.references):
+        batch.references = [["(judged)"] for _ in range(n)]
+    return BatchContext(batch, checked={check: _checked(check, given) for check in spec.checks})
+
+
+def _checked(check: ClaimCheck, given: Mapping[str, Any]) -> list[Checked]:
+    argument = _VERDICTS.get(check.subject, "supported")
+    if given.get(argument) is None:
+        raise UsageError(
+            f"pass {argument}=[[True, False, …], …], one list of verdicts per response, "
+            "or use trueground.score, which asks a judge"
+        )
+    return [
+        Checked(
+            [Claim("", 0, 0)] * len(flags),
+            [Verdict(supported=bool(f > 0.5), probability=float(f)) for f in flags],
+        )
+        for flags in given[argument]
+    ]
 
 
 def _pairs(options: Any) -> list[Any]:
@@ -153,52 +171,3 @@ def _triple(name: str, triple: Any) -> Triple:
     if isinstance(triple, list | tuple) and len(triple) == 3:
         return [str(part) for part in triple]
     raise UsageError(f"{name} has {triple!r:.80}; expected [qid, property, value]")
-
-
-def _cell(name: str, value: Any) -> Any:
-    if name == "contexts" and isinstance(value, str):
-        value = [value]
-    return None if value is None else _TEXTS[name](value)
-
-
-def _word(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-class _Given(BatchContext):
-    """Evidence whose verdicts were handed in."""
-
-    def __init__(
-        self, batch: Batch, claims: Any, facts: Any, response: Any, references: Any
-    ) -> None:
-        super().__init__(batch, no_checks)
-        self._given = {
-            "claims": claims,
-            "facts": facts,
-            "response": response,
-            "references": references,
-        }
-        judged = claims is not None or response is not None
-        if judged and not any(batch.contexts):
-            batch.contexts = [[Passage("(judged)")] for _ in range(len(batch))]
-        if facts is not None and not any(batch.gold_facts):
-            batch.gold_facts = [[] for _ in range(len(batch))]
-        if references is not None and not any(batch.references):
-            batch.references = [["(judged)"] for _ in range(len(batch))]
-
-    def checks(self, kind: str) -> list[Checked]:
-        name = kind.partition(":")[0]
-        name = "claims" if name in MAKERS else name
-        given = self._given[name]
-        if given is None:
-            argument = dict(zip(self._given, _VERDICTS, strict=True))[name]
-            raise UsageError(
-                f"pass {argument}=[[True, False, …], …], one list of verdicts per response, "
-                "or use trueground.score, which asks a judge"
-            )
-        return [_checked(flags) for flags in given]
-
-
-def _checked(flags: Sequence[float]) -> Checked:
-    verdicts = [Verdict(supported=bool(f > 0.5), probability=float(f)) for f in flags]
-    return Checked([Claim("", 0, 0)] * len(verdicts), verdicts)

@@ -10,46 +10,109 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from trueground.metrics.base import Metric, Option
+from trueground.metrics.base import Metric, Option, abstain_option, apply_abstain
 from trueground.metrics.column import CODES, Column, Options, harmonic
-from trueground.metrics.evidence import BatchContext, Checked
-from trueground.metrics.options import abstain_option, apply_abstain
-from trueground.types import Status, Verdict
+from trueground.metrics.context import (
+    NO_TEXT,
+    BatchContext,
+    Checked,
+    ClaimCheck,
+    ClaimRequest,
+    Claims,
+    claims_of,
+)
+from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
 
-SOURCE = "Lee et al. 2024, section 3"
-_ABSTAIN = abstain_option("exclude")
+_SOURCE = "Lee et al. 2024, section 3"
 _SCOPE = {"scope": Option("input", ("input", "gold"))}
 # How texts are cut for the judge: windows on sentence boundaries, or as the paper's own code does.
 _VARIANT = {"variant": Option("windows", ("windows", "reference-code"))}
 Aggregate = Callable[[Sequence[float]], float]
+Value = Callable[[Verdict], float | None]
 
 
-def mean(values: Sequence[float]) -> float:
-    """The arithmetic mean; the values are not empty."""
-    return sum(values) / len(values)
+def _requests(context: BatchContext, check: ClaimCheck) -> list[list[ClaimRequest] | Failure]:
+    """Claims or whole responses against contexts, facts or references against responses."""
+    batch, items = context.batch, range(len(context.batch))
+    if check.subject in ("facts", "references"):
+        facts = batch.gold_facts if check.subject == "facts" else batch.references
+        return [
+            [
+                ClaimRequest(
+                    claim,
+                    JudgeRequest(
+                        claim.text, (batch.responses[i],), batch.prior_turns[i], check.variant
+                    ),
+                )
+                for claim in claims_of(facts[i])
+            ]
+            for i in items
+        ]
+    made: list[list[ClaimRequest] | Failure] = []
+    for i, claims in enumerate(_claims_to_check(context, check)):
+        rows = batch.kept(i, check.scope)
+        if not rows:
+            made.append(NO_TEXT)
+        elif isinstance(claims, Failure):
+            made.append(claims)
+        else:
+            texts = batch.texts(i, rows)
+            made.append(
+                [
+                    ClaimRequest(
+                        claim, JudgeRequest(claim.text, texts, variant=check.variant), texts=rows
+                    )
+                    for claim in claims
+                ]
+            )
+    return made
 
 
-def _column(
-    checked: list[Checked], value_of: Callable[[Verdict], float | None], how: Aggregate
-) -> Column:
+def _claims_to_check(context: BatchContext, check: ClaimCheck) -> Sequence[Claims]:
+    if check.splits:
+        return context.claims
+    texts = context.batch.responses
+    return [[Claim(text, 0, len(text))] if text.strip() else [] for text in texts]
+
+
+def _check(subject: str) -> Callable[[Options], tuple[ClaimCheck, ...]]:
+    """The checks of one subject under the options `scope` and `variant`."""
+
+    def checks(o: Options) -> tuple[ClaimCheck, ...]:
+        variant = "" if o["variant"] == "windows" else o["variant"]
+        return (ClaimCheck(subject, _requests, o.get("scope", ""), variant),)
+
+    return checks
+
+
+_claims, _facts, _references, _response = map(_check, ("claims", "facts", "references", "response"))
+
+
+def _both(o: Options) -> tuple[ClaimCheck, ...]:
+    return (*_claims(o), *_facts(o))
+
+
+def _aggregate(checked: list[Checked], value_of: Value, aggregate: Aggregate) -> Column:
     values = np.full(len(checked), np.nan)
     status = np.zeros(len(checked), np.uint8)
     for i, item in enumerate(checked):
-        failed = next((v.status for v in item.verdicts if v.status is not Status.SCORED), None)
-        if item.failure is not None:
-            status[i] = CODES[item.failure.status]
+        missing = item.unanswered
+        if missing is not None:
+            status[i] = CODES[missing.status if isinstance(missing, Failure) else missing]
         elif not item.verdicts:
             status[i] = CODES[Status.NO_CLAIMS]
-        elif failed is not None:
-            status[i] = CODES[failed]
         else:
             numbers = [value_of(v) for v in item.verdicts]
-            given = [n for n in numbers if n is not None]
-            if len(given) < len(numbers):
+            known = [n for n in numbers if n is not None]
+            if len(known) < len(numbers):
                 status[i] = CODES[Status.NOT_APPLICABLE]
             else:
-                values[i] = how(given)
+                values[i] = aggregate(known)
     return Column(values, status)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
 
 
 def _supported(verdict: Verdict) -> float | None:
@@ -60,127 +123,88 @@ def _probability(verdict: Verdict) -> float | None:
     return verdict.probability
 
 
-def _kind(first: str, options: Options) -> str:
-    """The kind of check: `claims:input`, `facts`, `references`, `claims:gold:reference-code`."""
-    parts = [first, *([options["scope"]] if "scope" in options else [])]
-    if options["variant"] != "windows":
-        parts.append(options["variant"])
-    return ":".join(parts)
-
-
-def _references(options: Options) -> tuple[str, ...]:
-    return (_kind("references", options),)
-
-
-def _claims(options: Options) -> tuple[str, ...]:
-    return (_kind("claims", options),)
-
-
-def _facts(options: Options) -> tuple[str, ...]:
-    return (_kind("facts", options),)
-
-
-def _both(options: Options) -> tuple[str, ...]:
-    return (*_claims(options), *_facts(options))
-
-
-def _precision(evidence: BatchContext, o: Options) -> Column:
-    return _column(evidence.checks(*_claims(o)), _supported, mean)
-
-
-def _recall(evidence: BatchContext, o: Options) -> Column:
-    return _column(evidence.checks(*_facts(o)), _supported, mean)
-
-
-def _f1(evidence: BatchContext, o: Options) -> Column:
-    """0 without response claims, as the recall of an item may still be defined then."""
-    return harmonic(_precision(evidence, o), _recall(evidence, o))
-
-
 def _metric(
     name: str,
     needs: tuple[str, ...],
-    compute: Callable[[BatchContext, Options], Column],
+    checks: Callable[[Options], tuple[ClaimCheck, ...]],
     doc: str,
-    checks: Callable[[Options], tuple[str, ...]] = _claims,
+    value_of: Value = _supported,
+    aggregate: Aggregate = _mean,
     in_default_set: bool = True,
 ) -> Metric:
-    def with_policy(evidence: BatchContext, o: Options) -> Column:
-        column = compute(evidence, o)
-        if o.get("scope") == "gold":
-            column = column.without(~evidence.batch.has("gold_contexts"), Status.MISSING_FIELD)
-        return apply_abstain(column, evidence, o)
+    """Of two checks the harmonic mean: 0 without response claims, as recall may be defined then."""
 
-    scoped = {} if name == "grounding_recall" else _SCOPE
+    def compute(context: BatchContext, o: Options) -> Column:
+        columns = [_aggregate(context.checks(c), value_of, aggregate) for c in checks(o)]
+        column = harmonic(*columns) if len(columns) == 2 else columns[0]
+        if o.get("scope") == "gold":
+            column = column.without(~context.batch.has("gold_contexts"), Status.MISSING_FIELD)
+        return apply_abstain(column, context, o) if "abstain" in o else column
+
+    correct = name == "correct_support"
+    scope = {} if checks in (_facts, _references) else _SCOPE
+    abstain = {} if correct else abstain_option("exclude")
     return Metric(
         name,
-        "grounding",
+        "correctness" if correct else "grounding",
         needs,
-        with_policy,
+        compute,
         doc,
-        SOURCE,
-        {**scoped, **_VARIANT, **_ABSTAIN},
+        "as support, with the references as claims" if correct else _SOURCE,
+        {**scope, **_VARIANT, **abstain},
         checks,
         in_default_set=in_default_set,
     )
-
-
-def _support(how: Aggregate) -> Callable[[BatchContext, Options], Column]:
-    return lambda evidence, o: _column(evidence.checks(*_claims(o)), _probability, how)
-
-
-def _whole(options: Options) -> tuple[str, ...]:
-    return (_kind("response", options),)
-
-
-def _entails(evidence: BatchContext, o: Options) -> Column:
-    return _column(evidence.checks(*_whole(o)), _supported, mean)
-
-
-def _stated(evidence: BatchContext, o: Options) -> Column:
-    return _column(evidence.checks(*_references(o)), _probability, max)
 
 
 METRICS = (
     _metric(
         "grounding_precision",
         ("contexts",),
-        _precision,
+        _claims,
         "share of the response's claims that the contexts support",
     ),
     _metric(
         "grounding_recall",
         ("gold_facts",),
-        _recall,
-        "share of the gold facts that the response states",
         _facts,
+        "share of the gold facts that the response states",
     ),
     _metric(
         "grounding_f1",
         ("contexts", "gold_facts"),
-        _f1,
-        "harmonic mean of grounding precision and recall",
         _both,
+        "harmonic mean of grounding precision and recall",
     ),
-    _metric("support", ("contexts",), _support(mean), "mean probability that a claim is supported"),
-    _metric("support_min", ("contexts",), _support(min), "probability of the weakest claim"),
-    Metric(
+    _metric(
+        "support",
+        ("contexts",),
+        _claims,
+        "mean probability that a claim is supported",
+        _probability,
+    ),
+    _metric(
+        "support_min",
+        ("contexts",),
+        _claims,
+        "probability of the weakest claim",
+        _probability,
+        min,
+    ),
+    _metric(
         "correct_support",
-        "correctness",
         ("references",),
-        _stated,
-        "probability that the response states a reference, the likeliest of them",
-        "as support, with the references as claims",
-        dict(_VARIANT),
         _references,
+        "probability that the response states a reference, the likeliest of them",
+        _probability,
+        max,
         in_default_set=False,
     ),
     _metric(
         "context_entails",
         ("contexts",),
-        _entails,
+        _response,
         "whether some context entails the whole response: the earlier, looser definition",
-        _whole,
         in_default_set=False,
     ),
 )

@@ -1,7 +1,7 @@
 """Rated qualities: fluency, coherence, consistency, relevance, and any rubric from 1 to 5.
 
-Definitions: metrics.md, "Rated qualities". The evaluation asks a rater; here stands what it is
-shown, and which items are rated at all.
+Definitions: metrics.md, "Rated qualities". Here stands what a rater is shown, and which items are
+rated at all.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ import numpy as np
 from trueground.errors import InputError, UsageError
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.batch import Batch
-from trueground.metrics.column import CODES, Column, Options
-from trueground.metrics.evidence import BatchContext
-from trueground.metrics.options import whole_number
+from trueground.metrics.column import Column, Options
+from trueground.metrics.context import BatchContext
 from trueground.text.citations import remove_citations
 from trueground.text.places import places_in
 from trueground.text.triples import flat
-from trueground.types import Rating, RatingRequest, Status
+from trueground.types import RatingRequest, Status
 
 PAPER = "Lee et al. 2024, appendix D.7"
 KALMA = "Li et al. 2024, section 4.1"
@@ -34,13 +33,23 @@ _OPTIONS = {
 }
 
 
+def _whole_number(metric: str, name: str, options: Options, least: int, most: int) -> int:
+    """The option as a whole number, written without leading zeros. UsageError where it is none."""
+    word = options[name]
+    known = word.isascii() and word.isdecimal() and len(word) <= len(str(most))
+    if known and word == str(int(word)) and least <= int(word) <= most:
+        return int(word)
+    shown = word if len(word) <= 20 else f"{word[:20]}…"
+    raise UsageError(f"{metric}: {name}={shown!r}; expected a whole number, {least} to {most:,}")
+
+
 def _times(metric: str, options: Options) -> int:
     """How often the rater is asked: `runs` times, or as many samples as weighted scoring may draw.
 
     UsageError where that is no such number.
     """
-    runs = whole_number(metric, "runs", options, 1, _MOST_RUNS)
-    samples = whole_number(metric, "samples", options, _LEAST_SAMPLES, _MOST_SAMPLES)
+    runs = _whole_number(metric, "runs", options, 1, _MOST_RUNS)
+    samples = _whole_number(metric, "samples", options, _LEAST_SAMPLES, _MOST_SAMPLES)
     weighted = options["scoring"] == "weighted"
     if weighted and runs > 1:
         raise UsageError(f"{metric}: runs={runs} is for scoring=integer; leave one of the two out")
@@ -80,9 +89,8 @@ def _shows(metric: str, options: Options) -> tuple[str, frozenset[str]]:
     return shown, frozenset(fields[shown])
 
 
-def _question(evidence: BatchContext, item: int) -> str:
+def _question(batch: Batch, item: int) -> str:
     """The question, after the earlier turns."""
-    batch = evidence.batch
     turns = [f"{t.role}: {t.content}" if t.role else t.content for t in batch.histories[item] or ()]
     return "\n".join([*turns, *filter(None, [batch.questions[item]])])
 
@@ -93,12 +101,20 @@ def _knowledge(batch: Batch, item: int) -> tuple[str, ...]:
     return (*batch.texts(item, batch.kept(item)), *graphs)
 
 
+def _responses(metric: str, batch: Batch, shown: str) -> Sequence[str]:
+    """The responses as the rater sees them: without citations, where it sees more than them."""
+    if metric == "rated" or shown == "response":
+        return batch.responses
+    pairs = zip(batch.responses, batch.graphs, strict=True)
+    return [remove_citations(response, graphs or ()) for response, graphs in pairs]
+
+
 def _rated_items(
     batch: Batch, responses: Sequence[str], fields: frozenset[str], items: str
 ) -> Column:
     """Zeros for the items to rate, and the status of the others."""
     n = len(batch)
-    column = Column(np.zeros(n), np.zeros(n, np.uint8))
+    column = Column.of(np.zeros(n))
     if items == "free-form":
         column = column.without(batch.has("references"), Status.NOT_APPLICABLE)
     if items == "sampled":
@@ -115,54 +131,45 @@ def _rated_items(
     return column.without(blank, Status.NO_CLAIMS)
 
 
-def _rate(metric: str, evidence: BatchContext, options: Options) -> Column:
-    """Ratings of the items that are rated, and the status of those that are not."""
-    batch, n = evidence.batch, len(evidence.batch)
-    shown, fields = _shows(metric, options)
-    times = _times(metric, options)
-    responses = list(batch.responses)
-    if metric != "rated" and shown != "response":
-        responses = [
-            remove_citations(response, graphs or ())
-            for response, graphs in zip(responses, batch.graphs, strict=True)
+def _requests(
+    metric: str, context: BatchContext, options: Options
+) -> tuple[Column, list[RatingRequest | None]]:
+    """What the rater is asked of each item, and the status of items that are not rated."""
+
+    def compute() -> tuple[Column, list[RatingRequest | None]]:
+        batch = context.batch
+        shown, fields = _shows(metric, options)
+        times = _times(metric, options)
+        responses = _responses(metric, batch, shown)
+        column = _rated_items(batch, responses, fields, options["items"])
+        return column, [
+            RatingRequest(
+                options.get("rubric", metric),
+                responses[i],
+                _question(batch, i) if "question" in fields else "",
+                _knowledge(batch, i) if "knowledge" in fields else (),
+                shown,
+                options["scoring"],
+                times,
+            )
+            if status == 0
+            else None
+            for i, status in enumerate(column.status)
         ]
-    column = _rated_items(batch, responses, fields, options["items"])
-    requests = [
-        RatingRequest(
-            options.get("rubric", metric),
-            responses[i],
-            _question(evidence, i) if "question" in fields else "",
-            _knowledge(batch, i) if "knowledge" in fields else (),
-            shown,
-            options["scoring"],
-            times,
-        )
-        if column.status[i] == 0
-        else None
-        for i in range(n)
-    ]
-    return _filled(column, evidence.ratings((metric, tuple(options.items())), requests))
 
-
-def _filled(column: Column, ratings: list[Rating | None]) -> Column:
-    values, status = column.values.copy(), column.status.copy()
-    notes = []
-    for i, rating in enumerate(ratings):
-        told = {}
-        if rating is not None:
-            values[i] = np.nan if rating.value is None else rating.value
-            status[i] = CODES[rating.status]
-            several = list(rating.replies) or None
-            told = {"reply": rating.reply, "reason": rating.reason, "replies": several}
-        notes.append({name: word for name, word in told.items() if word is not None} or None)
-    return Column(values, status, notes)
+    return context.once(("rating requests", metric, tuple(options.items())), compute)
 
 
 def _metric(
     name: str, doc: str, source: str, options: dict[str, Option], version: int = 1
 ) -> Metric:
-    def compute(evidence: BatchContext, o: Options) -> Column:
-        return _rate(name, evidence, o)
+    def requests(context: BatchContext, o: Options) -> list[RatingRequest | None]:
+        return _requests(name, context, o)[1]
+
+    def compute(context: BatchContext, o: Options) -> Column:
+        column, asked = _requests(name, context, o)
+        ratings = context.ratings(asked)
+        return column.filled(ratings, [None if one is None else one.value for one in ratings])
 
     def prepare(o: Options) -> None:
         _shows(name, o)
@@ -182,6 +189,7 @@ def _metric(
         source,
         {**options, **_OPTIONS},
         rubric=lambda o: (o.get("rubric", name), _shows(name, o)[0]),
+        rating_requests=requests,
         prepare=prepare,
         in_default_set=False,
         version=version,

@@ -18,16 +18,12 @@ from trueground.plugins import add, find, load_plugins, parse_part, split_key, s
 
 # In this order they are computed and shown.
 _MODULES = (
-    "correctness",
-    "rouge",
-    "meteor_score",
-    "faithfulness",
+    "lexical",
     "compared",
     "grounding",
-    "citations.triples",
-    "citations.alignment",
-    "citations.missing",
-    "citations.passages",
+    "triples",
+    "entailment",
+    "passages",
     "ratings",
     "abstention",
     "llm",

@@ -153,3 +153,8 @@ def _with_edges(text: str) -> str:
 
 def _is_word(char: str) -> bool:
     return char.isalnum() or char == "_"
+
+
+def fact_key(text: str) -> str:
+    """What two facts have in common where they are the same one: case, spaces and the end aside."""
+    return " ".join(text.casefold().split()).rstrip(".!;, ")

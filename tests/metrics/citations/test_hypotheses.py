@@ -6,7 +6,7 @@ import pytest
 from tests.metrics.citations.entailment_pairs import PAIRS
 
 from trueground.judges.lexical import LexicalJudge
-from trueground.metrics.citations.hypotheses import hypothesis, place_of, request
+from trueground.metrics.entailment import entailment_request, find_value, hypothesis
 
 # Known mistakes of the lexical judge: two places in one sentence, dates of a life in brackets,
 # other forms of a word, "never".
@@ -27,14 +27,16 @@ MISJUDGED = {
 
 def test_the_statement() -> None:
     assert hypothesis("date_of  birth", " 1801 ") == "date of birth: 1801"
-    asked = request("She came.", "place_of_birth", "Siena")
+    asked = entailment_request("She came.", "place_of_birth", "Siena")
     assert (asked.claim, asked.texts, asked.asked) == (
         "place of birth: Siena",
         ("She came.",),
         "What is the place?",
     )
-    assert request("She came.", "occupation", "painter").asked == "What is the occupation?"
-    assert request("She came.", "birth", "1801").asked == ""
+    assert (
+        entailment_request("She came.", "occupation", "painter").asked == "What is the occupation?"
+    )
+    assert entailment_request("She came.", "birth", "1801").asked == ""
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ def test_the_statement() -> None:
     ],
 )
 def test_where_a_value_stands(value: str, sentence: str, stands: bool) -> None:
-    place = place_of(value, sentence)
+    place = find_value(value, sentence)
     assert (place is not None) == stands
     if place:
         found = " ".join(sentence[slice(*place)].split())
@@ -60,7 +62,7 @@ def test_where_a_value_stands(value: str, sentence: str, stands: bool) -> None:
 
 
 def test_the_lexical_judge_on_sentences_and_triples() -> None:
-    requests = [request(sentence, name, value) for sentence, name, value, _ in PAIRS]
+    requests = [entailment_request(sentence, name, value) for sentence, name, value, _ in PAIRS]
     verdicts = LexicalJudge().judge(requests)
     wrong = {
         (name, value)

@@ -11,7 +11,7 @@ from tests.metrics.citations.made import PairJudge, Row, claim, graph, k, triple
 
 import trueground as tg
 from trueground.errors import UsageError
-from trueground.metrics.citations.topic import off_topic
+from trueground.metrics.entailment import off_topic
 from trueground.testing import FakeJudge
 
 NAMES = "na_precision,na_recall,na_f1"

@@ -12,10 +12,12 @@ import pytest
 
 import trueground as tg
 from trueground.errors import UsageError
-from trueground.evaluate.checks import Checker, Claims
+from trueground.evaluate.parts import Parts
+from trueground.evaluate.plan import Plan
+from trueground.evaluate.verdicts import collect_results, new_results
 from trueground.metrics.base import make_spec
 from trueground.metrics.batch import Batch
-from trueground.metrics.evidence import BatchContext
+from trueground.metrics.context import BatchContext
 from trueground.metrics.registry import default_specs, get_metric
 from trueground.models.asker import Spent
 from trueground.testing import FakeDecomposer
@@ -194,10 +196,12 @@ def test_what_a_sentence_cites_is_looked_up_once() -> None:
     contexts = [Passage(f"word{i} stands here") for i in range(1, n + 1)]
     batch = Counted.of([Record(id="1", response=response, contexts=contexts)])
     assert isinstance(batch, Counted)
-    evidence = BatchContext(batch, Checker(Words(), Claims(FakeDecomposer())))
     specs = [make_spec(get_metric(name), {}) for name in (P, R, F)]
+    plan = Plan(tuple(specs), Parts((Words(),), FakeDecomposer()))
+    evidence = BatchContext(batch, new_results(plan))
+    collect_results(plan, evidence)
     values = [spec.column(evidence).values.tolist() for spec in specs]
-    told = specs[0].metric.tells(evidence, 0)  # type: ignore[misc]
+    told = specs[0].metric.details(evidence, 0)  # type: ignore[misc]
     assert values == [[1.0]] * 3
     assert len(told["passage_sentences"]) == n
     assert batch.looked <= 3

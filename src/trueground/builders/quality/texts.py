@@ -66,7 +66,7 @@ def overlap(pieces: Sequence[Piece]) -> dict[str, Any]:
     words. `answer`: in how many items one of the answers stands there as a whole phrase, of those
     with answers and contexts.
     """
-    from trueground.metrics.citations.topic import content_words
+    from trueground.metrics.entailment import content_words
     from trueground.metrics.overlap import overlap as shared
     from trueground.text.normalize import contains_words, get_normalizer
     from trueground.text.tokens import tokenise

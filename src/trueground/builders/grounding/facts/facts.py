@@ -16,7 +16,8 @@ from trueground.builders.grounding.items import GroundedPair
 from trueground.builders.grounding.prompting import tokens_of_contexts
 from trueground.builders.grounding.together import Together
 from trueground.claims import Decomposer
-from trueground.claims.base import Decomposed, fact_key
+from trueground.claims.base import Decomposed
+from trueground.text.normalize import fact_key
 from trueground.types import Failure, Status
 
 _REASONS = {

@@ -1,0 +1,146 @@
+"""What the metrics of a plan need to know about a batch: collected, asked once, told as values.
+
+Metrics declare requests; here they are collected, and each judge, the decomposer, the rater and
+each comparer is asked once about those that differ. Nothing is asked twice, also where a batch is
+scored again in parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from trueground.claims import Decomposed, Decomposer
+from trueground.errors import fails_alone
+from trueground.evaluate.plan import Plan
+from trueground.judges import ask
+from trueground.judges.base import each_once
+from trueground.judges.comparing import compare
+from trueground.metrics.base import Spec
+from trueground.metrics.context import (
+    DECLINED,
+    NO_TEXT,
+    BatchContext,
+    Checked,
+    ClaimCheck,
+    Results,
+)
+from trueground.types import ComparisonRequest, Failure, JudgeRequest, Status, Verdict
+
+T = TypeVar("T")
+
+
+def decompose(
+    decomposer: Decomposer, texts: Sequence[str], known: dict[str, Decomposed] | None = None
+) -> list[Decomposed]:
+    """The claims of each text; equal texts, and those in `known`, which takes the others, are split
+    once. A text on which the decomposer fails has a Failure with the status `error`.
+    """
+
+    def lost(reason: str) -> Decomposed:
+        return Failure(Status.ERROR, reason)
+
+    who = f"the decomposer {decomposer.name!r}"
+    return each_once(who, "lists of claims", decomposer.decompose, texts, lost, known)[0]
+
+
+def new_results(plan: Plan) -> Results:
+    """No answers yet, under a plan."""
+    splitting = [check for check in plan.checks if check.splits]
+    return Results(
+        verdicts=[{} for _ in plan.parts.judges],
+        spare=plan.spare,
+        spare_claims=plan.spare.issuperset(splitting),
+    )
+
+
+def collect_results(plan: Plan, context: BatchContext) -> None:
+    """Ask all parts of the plan what its metrics need about this batch, and is not known yet."""
+    parts, results = plan.parts, context.results
+    specs = (*plan.specs, *plan.hidden)
+    checks = list(dict.fromkeys(check for spec in specs for check in spec.checks))
+    if any(check.splits for check in checks):
+        texts = _or_none(lambda: context.texts_to_split)
+        decompose(parts.decomposer, [t for t in texts if t is not None], results.claims)
+    requests = [request for check in checks for request in _judge_requests(context, check)]
+    for judge, verdicts in zip(parts.judges, results.verdicts, strict=True):
+        ask(judge, requests, verdicts)
+    _rate(plan, context, specs)
+    comparisons: dict[str, list[ComparisonRequest]] = {}
+    for spec in specs:
+        if spec.comparer and (of_items := spec.metric.comparison_requests):
+            found = _or_none(lambda of=of_items, o=spec.options: of(context, o))  # type: ignore[misc]
+            comparisons.setdefault(spec.comparer, []).extend(r for r in found if r is not None)
+    for name, asked in comparisons.items():
+        compare(parts.comparer(name), asked, results.comparisons[name])
+
+
+def _or_none(compute: Callable[[], Iterable[T]]) -> Iterable[T]:
+    """No requests where they cannot be made: the metric that needs them will fail alike."""
+    try:
+        return compute()
+    except BaseException as error:
+        if not fails_alone(error):
+            raise
+        return ()
+
+
+def _judge_requests(context: BatchContext, check: ClaimCheck) -> Iterable[JudgeRequest]:
+    for item in _or_none(lambda: context.requests(check)):
+        if not isinstance(item, Failure):
+            yield from (one.request for one in item if one.request is not None)
+
+
+def _rate(plan: Plan, context: BatchContext, specs: Iterable[Spec]) -> None:
+    rater = plan.parts.rater
+    if rater is None:
+        return
+    requests = [
+        request
+        for spec in specs
+        if (of_items := spec.metric.rating_requests)
+        for request in _or_none(lambda of=of_items, o=spec.options: of(context, o))  # type: ignore[misc]
+        if request is not None
+    ]
+    if requests:
+        from trueground.judges.rating import rate
+
+        rate(rater, requests, context.results.ratings)
+
+
+def check_as_json(checked: Checked, check: ClaimCheck) -> dict[str, Any]:
+    """The evidence of one item as it stands in items.jsonl; empty where nothing was checked."""
+    if checked.failure is not None:
+        shown = checked.failure not in (NO_TEXT, DECLINED)
+        return {"reason": checked.failure.reason} if shown else {}
+    if not checked.claims:
+        return {}
+    subject, pairs = check.subject, zip(checked.claims, checked.verdicts, strict=True)
+    if subject in ("facts", "references"):
+        return {subject: [{"text": c.text, **_verdict_as_json(v)} for c, v in pairs]}
+    if subject == "response":
+        return {subject: [{"text_index": v.text, **_verdict_as_json(v)} for _, v in pairs]}
+    return {
+        subject: [
+            {
+                "text": c.text,
+                "start": c.start,
+                "end": c.end,
+                **({"text_index": v.text} if check.splits else {"sentence": c.sentence}),
+                **_verdict_as_json(v),
+            }
+            for c, v in pairs
+        ]
+    }
+
+
+def _verdict_as_json(v: Verdict) -> dict[str, Any]:
+    fields = {
+        "supported": v.supported,
+        "probability": v.probability,
+        "status": v.status,
+        "window": None if v.start is None else [v.start, v.end],
+        "reasons": v.reasons,
+    }
+    more = {"score": v.score, "reply": v.reply}
+    return fields | {name: value for name, value in more.items() if value is not None}

@@ -1,1 +1,0 @@
-"""Metrics of citations: of triples of a knowledge graph, and of passages."""

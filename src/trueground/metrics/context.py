@@ -1,0 +1,372 @@
+"""What metrics compute from: the texts of a batch, and what was said to the requests about them.
+
+Everything here is a value, or arithmetic on values: nobody is asked. An evaluation asks judges,
+decomposer, rater and comparers before a metric computes, and puts their answers into `Results`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
+
+import msgspec
+import numpy as np
+
+from trueground.errors import UsageError
+from trueground.metrics.batch import Batch
+from trueground.metrics.column import Floats, Mask, Options
+from trueground.metrics.overlap import Overlap, overlap
+from trueground.text.choices import answer_part
+from trueground.text.normalize import fact_key, get_normalizer
+from trueground.text.refusal import refusal
+from trueground.text.tokens import Ids, Tokens, tokenise
+from trueground.types import (
+    Claim,
+    Comparison,
+    ComparisonRequest,
+    Failure,
+    JudgeRequest,
+    Rating,
+    RatingRequest,
+    Status,
+    Verdict,
+)
+
+T = TypeVar("T")
+Claims = list[Claim] | Failure
+
+ABSTENTION_PASSAGE = "I don't know."
+NO_TEXT = Failure(Status.MISSING_FIELD, "no context to check against")
+_NOT_JUDGED = "{} must be judged first: use trueground.score, or pass `supported`"
+DECLINED = Failure(Status.ABSTAINED, "the response declines to answer")
+
+
+class ClaimRequest(NamedTuple):
+    """A claim of an item, and either the request about it or the verdict that needs none.
+
+    `claim` has its place in the response; `request` may be about another text, as in "is this
+    triple in that sentence?". `texts` are the numbers of the request's texts among the contexts of
+    the item; empty where they are no contexts.
+    """
+
+    claim: Claim
+    request: JudgeRequest | None = None
+    verdict: Verdict | None = None
+    texts: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class ClaimCheck:
+    """One kind of check that metrics read: what is checked, against what, and how.
+
+    `subject` is what is checked: claims, facts, references, response (as one claim), or alignment,
+    missing and passages for citations. `scope` is "input" or "gold" where contexts are read,
+    `variant` the option of that name where it is not the default. `requests` makes what is asked of
+    each item: a list, or a Failure where nothing can be asked.
+    """
+
+    subject: str
+    requests: Callable[[BatchContext, ClaimCheck], Sequence[list[ClaimRequest] | Failure]] = field(
+        compare=False, repr=False
+    )
+    scope: str = ""
+    variant: str = ""
+
+    def __str__(self) -> str:
+        return ":".join(filter(None, (self.subject, self.scope, self.variant)))
+
+    @property
+    def splits(self) -> bool:
+        """Whether responses must be split into claims for it."""
+        return self.subject == "claims"
+
+
+class Checked(NamedTuple):
+    """The claims of one item with their verdicts, in order; `failure` says why there are none."""
+
+    claims: Sequence[Claim] = ()
+    verdicts: Sequence[Verdict] = ()
+    failure: Failure | None = None
+
+    @property
+    def unanswered(self) -> Status | Failure | None:
+        """Why verdicts are missing; None where all are there."""
+        if self.failure is not None:
+            return self.failure
+        return next((v.status for v in self.verdicts if v.status is not Status.SCORED), None)
+
+
+@dataclass
+class Results:
+    """All answers about a batch, by request: one mapping of verdicts for each judge.
+
+    `claims` are those of each text that was split, `comparisons` are by comparer. Of the checks in
+    `spare` nothing is asked about responses that decline to answer; with `spare_claims` such
+    responses are not split either.
+    """
+
+    verdicts: Sequence[dict[JudgeRequest, Verdict]] = field(default_factory=lambda: [{}])
+    claims: dict[str, Claims] = field(default_factory=dict)
+    ratings: dict[RatingRequest, Rating] = field(default_factory=dict)
+    comparisons: defaultdict[str, dict[ComparisonRequest, Comparison]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    spare: frozenset[ClaimCheck] = frozenset()
+    spare_claims: bool = False
+
+
+class Bundle(NamedTuple):
+    """The tokens of a batch under one normaliser, with ids shared among the parts.
+
+    `u`, `k`, `h` have one text per item; `r` one per (item, reference) pair.
+    """
+
+    u: Tokens
+    k: Tokens
+    h: Tokens
+    r: Tokens
+
+
+class BatchContext:
+    """What metrics compute from: a batch, and the `results` of all requests about it.
+
+    What is computed from them is kept and shared by all metrics. `checked` are checks whose
+    verdicts a caller brought.
+    """
+
+    def __init__(
+        self,
+        batch: Batch,
+        results: Results | None = None,
+        checked: Mapping[ClaimCheck, list[Checked]] | None = None,
+    ) -> None:
+        self.batch = batch
+        self.results = results or Results()
+        self.judge = 0
+        self._cache: dict[object, object] = {
+            (0, check): found for check, found in (checked or {}).items()
+        }
+
+    def of_judge(self, judge: int) -> BatchContext:
+        """The same context with the verdicts of another judge."""
+        if judge == self.judge:
+            return self
+        other = copy(self)  # whatever was computed is shared
+        other.judge = judge
+        return other
+
+    def once(self, key: object, compute: Callable[[], T]) -> T:
+        """The value under this key, computed at the first call."""
+        if key not in self._cache:
+            self._cache[key] = compute()
+        return self._cache[key]  # type: ignore[return-value]
+
+    def once_judged(self, key: object, compute: Callable[[], T]) -> T:
+        """The same for what depends on the verdicts: one value for each judge."""
+        return self.once((self.judge, key), compute)
+
+    # Requests and their answers.
+
+    @property
+    def texts_to_split(self) -> list[str | None]:
+        """For each item the response that must be split into claims; None where none must.
+
+        Claims are checked against contexts: without contexts, and where a record brings its facts,
+        nothing is split.
+        """
+        batch = self.batch
+
+        def compute() -> list[str | None]:
+            wanted = batch.has("contexts")
+            if self.results.spare_claims:
+                wanted = wanted & ~self.abstained
+            items = zip(batch.responses, batch.response_facts, wanted.tolist(), strict=True)
+            return [text if facts is None and open_ else None for text, facts, open_ in items]
+
+        return self.once("texts to split", compute)
+
+    @property
+    def claims(self) -> list[Claims]:
+        """The claims of each response: the given facts where there are some, else as split."""
+
+        def compute() -> list[Claims]:
+            items = zip(
+                self.texts_to_split, self.batch.response_facts, self.batch.responses, strict=True
+            )
+            return [
+                claims_of(facts, response) if text is None else self._split(text)
+                for text, facts, response in items
+            ]
+
+        return self.once("claims", compute)
+
+    def _split(self, text: str) -> Claims:
+        if text not in self.results.claims:
+            raise UsageError(_NOT_JUDGED.format("claims"))
+        return self.results.claims[text]
+
+    def requests(self, check: ClaimCheck) -> Sequence[list[ClaimRequest] | Failure]:
+        """What a judge is asked of each item for this check."""
+
+        def compute() -> Sequence[list[ClaimRequest] | Failure]:
+            items = check.requests(self, check)
+            if check not in self.results.spare:
+                return items
+            pairs = zip(items, self.abstained.tolist(), strict=True)
+            return [DECLINED if declined else item for item, declined in pairs]
+
+        return self.once(("requests", check), compute)
+
+    def checks(self, check: ClaimCheck) -> list[Checked]:
+        """Claims and verdicts of each item, by the judge of this context."""
+        return self.once_judged(
+            check, lambda: [self._checked(check, item) for item in self.requests(check)]
+        )
+
+    def _checked(self, check: ClaimCheck, item: list[ClaimRequest] | Failure) -> Checked:
+        if isinstance(item, Failure):
+            return Checked(failure=item)
+        known = self.results.verdicts[self.judge]
+        verdicts = []
+        for _, request, verdict, texts in item:
+            if request is not None:
+                verdict = known.get(request)
+            if verdict is None:
+                raise UsageError(_NOT_JUDGED.format(check))
+            if texts and verdict.text is not None and texts[verdict.text] != verdict.text:
+                verdict = msgspec.structs.replace(verdict, text=texts[verdict.text])
+            verdicts.append(verdict)
+        return Checked([one.claim for one in item], verdicts)
+
+    def ratings(self, requests: Sequence[RatingRequest | None]) -> list[Rating | None]:
+        """The rating of each request; None where nothing is asked."""
+        found = self.results.ratings
+        try:
+            return [None if request is None else found[request] for request in requests]
+        except KeyError:
+            raise UsageError(
+                "rated qualities need a language model that rates: use trueground.score with "
+                'rater="llm:MODEL"'
+            ) from None
+
+    def comparisons(
+        self, comparer: str, requests: Sequence[ComparisonRequest | None]
+    ) -> list[Comparison | None]:
+        """The comparison of each request by this comparer; None where nothing is asked."""
+        found = self.results.comparisons[comparer]
+        try:
+            return [None if request is None else found[request] for request in requests]
+        except KeyError:
+            raise UsageError(
+                f"{comparer} must be asked by an evaluation: use trueground.score"
+            ) from None
+
+    # Tokens, and how they overlap.
+
+    def tokens(self, normalizer: str, lang: str = "en") -> Bundle:
+        """All texts that lexical metrics compare, tokenised together."""
+        return self.once(("tokens", normalizer, lang), lambda: self._tokens(normalizer, lang))
+
+    def _tokens(self, normalizer: str, lang: str) -> Bundle:
+        batch, n = self.batch, len(self.batch)
+        # ROUGE compares with references only; the long contexts are left out for it.
+        parts: list[Sequence[str]] = [batch.responses, batch.references_flat]
+        if normalizer != "rouge":
+            parts += [batch.knowledge, batch.prior_turns]
+        tokens = tokenise([t for part in parts for t in part], get_normalizer(normalizer, lang))
+        cut = n + len(batch.references_flat)
+        u, r, rest = tokens.part(0, n), tokens.part(n, cut), tokens.part(cut, len(tokens))
+        if not len(rest):
+            rest = tokens.take(np.empty(0, np.int64))
+            return Bundle(u, rest, rest, r)
+        return Bundle(u, rest.part(0, n), rest.part(n, 2 * n), r)
+
+    def knowledge_overlap(self, o: Options) -> Overlap:
+        """u against K, also without the tokens of H."""
+        name, lang = o["normalizer"], o["lang"]
+        with_passage = o.get("abstention_passage") == "true"
+
+        def compute() -> Overlap:
+            if not with_passage:
+                bundle = self.tokens(name, lang)
+                return overlap(bundle.u, bundle.k, bundle.h)
+            texts = [f"{k} {ABSTENTION_PASSAGE}" for k in self.batch.knowledge]
+            tokens = tokenise([*self.batch.responses, *texts], get_normalizer(name, lang))
+            n = len(self.batch)
+            return overlap(tokens.part(0, n), tokens.part(n, 2 * n))
+
+        return self.once(("knowledge", name, lang, with_passage), compute)
+
+    @property
+    def pair_items(self) -> Ids:
+        """For each (item, reference) pair the number of its item."""
+        counts = self.batch.reference_counts
+        return self.once("pairs", lambda: np.repeat(np.arange(len(counts)), counts))
+
+    def reference_overlap(self, o: Options) -> Overlap:
+        """u against each reference: one row per (item, reference) pair."""
+        name, lang = o["normalizer"], o["lang"]
+
+        def compute() -> Overlap:
+            bundle = self.tokens(name, lang)
+            return overlap(bundle.u.take(self.pair_items), bundle.r)
+
+        return self.once(("references", name, lang), compute)
+
+    def best(self, pair_values: Floats) -> Floats:
+        """Maximum over the references of each item, shape (n,); NaN where there are none."""
+        counts = self.batch.reference_counts
+        result = np.full(len(counts), np.nan)
+        some = counts > 0
+        if some.any():
+            first = np.cumsum(counts) - counts
+            result[some] = np.maximum.reduceat(pair_values, first[some])
+        return result
+
+    def references(self, o: Options) -> list[str]:
+        """Normalised references (pairs)."""
+        name, lang = o["normalizer"], o["lang"]
+        return self.once(("r", name, lang), lambda: self.tokens(name, lang).r.strings())
+
+    def responses(self, o: Options) -> list[str]:
+        """Normalised responses (n); with `read=answer` of each only the part that answers."""
+        name, lang, read = o["normalizer"], o["lang"], o.get("read")
+
+        def compute() -> list[str]:
+            if read != "answer":
+                return self.tokens(name, lang).u.strings()
+            parts = [answer_part(response) for response in self.batch.responses]
+            return tokenise(parts, get_normalizer(name, lang)).strings()
+
+        return self.once(("u", name, lang, read == "answer"), compute)
+
+    # Which responses decline.
+
+    @property
+    def refusals(self) -> list[str | None]:
+        """For each item the phrase that declines to answer, if any."""
+        pairs = zip(self.batch.responses, self.batch.references, strict=True)
+        return self.once("refusals", lambda: [refusal(u, refs or ()) for u, refs in pairs])
+
+    @property
+    def abstained(self) -> Mask:
+        """Which responses decline to answer, shape (n,)."""
+        return self.once(
+            "abstained", lambda: np.array([p is not None for p in self.refusals], np.bool_)
+        )
+
+
+def claims_of(facts: Sequence[str] | None, source: str = "") -> list[Claim]:
+    """Facts as claims, each where it stands in the source; duplicates and blanks do not count."""
+    unique: dict[str, str] = {}
+    for fact in facts or ():
+        unique.setdefault(fact_key(fact), fact.strip())
+    claims = []
+    for fact in filter(None, unique.values()):
+        start = max(0, source.find(fact))
+        found = source.startswith(fact, start)
+        claims.append(Claim(fact, start, start + len(fact) if found else start))
+    return claims

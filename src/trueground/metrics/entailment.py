@@ -1,0 +1,372 @@
+"""Do sentences say what they cite, and does [NA] stand where knowledge is missing?
+
+Definitions: metrics.md, "Citations of knowledge-graph triples"; Li et al. 2024, sections 4.3 and
+4.4. Which entity a statement is about is not said to the judge: sentences name theirs by pronouns
+more often than not. In the variant `reference-code` of the [NA] metrics pairs of a sentence and a
+triple are counted, and absent is all of the minimum set that is not cited.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueground.errors import UsageError
+from trueground.metrics.base import Metric, Option, counted
+from trueground.metrics.column import Counts, Mask, Options, Tally, harmonic
+from trueground.metrics.context import BatchContext, Checked, ClaimCheck, ClaimRequest
+from trueground.metrics.triples import (
+    REFERENCE,
+    citation_details,
+    first_round,
+    graph_status,
+    unique,
+)
+from trueground.text.brackets import Citation
+from trueground.text.citations import Sentence
+from trueground.text.normalize import get_normalizer
+from trueground.text.triples import plain, plain_property, triple_key
+from trueground.types import Claim, Failure, JudgeRequest, Status, Triple, Verdict
+
+_VARIANT = {"variant": Option("default", ("default", REFERENCE))}
+_NA_SOURCE = "Li et al. 2024, section 4.4"
+_OFF_TOPIC = {"off_topic": Option("wrong", ("wrong", "right"))}
+_NEEDS = ("knowledge", "absent_knowledge")
+_REFERENCE_NEEDS = ("knowledge", "gold_knowledge")
+
+# Lives have several of these, and sentences name two at a time: "born in Rome, died in Naples".
+_EVENTS = frozenset(("birth", "death", "burial"))
+_LINKS = frozenset(("of", "at", "in"))
+# One character for one, so that places stay: typographic signs as they stand on a keyboard.
+_KEYS = str.maketrans(dict.fromkeys("‘’ʼ′", "'") | dict.fromkeys("‐‑‒–—―−", "-"))
+_INCOMPLETE = Verdict(False, 0.0, reasons=("the citation lacks property or value",))
+_NO_SENTENCE = Verdict(False, 0.0, reasons=("no sentence stands with it",))
+_STANDS = ("the value stands in the sentence",)
+
+
+def hypothesis(name: str, value: str) -> str:
+    """A triple as a statement that a sentence may entail, `property: value` (section 4.3)."""
+    return f"{plain_property(name)}: {plain(value)}"
+
+
+def entailment_request(sentence: str, name: str, value: str) -> JudgeRequest:
+    """Does this sentence entail "property: value"?
+
+    The property's name is given as what was asked, so that "She was a painter" need not say the
+    word "occupation"; only words for events must be said.
+    """
+    words = [word for word in plain_property(name).split() if word.lower() not in _EVENTS]
+    while words and words[-1].lower() in _LINKS:
+        words.pop()
+    question = f"What is the {' '.join(words)}?" if words else ""
+    return JudgeRequest(hypothesis(name, value), (sentence,), question)
+
+
+def find_value(value: str, sentence: str) -> tuple[int, int] | None:
+    """Where the value stands in the sentence on word boundaries, in large or small letters.
+
+    White space of any length is as good as one space, and typographic apostrophes and dashes are
+    as good as plain ones.
+    """
+    words = plain(value).translate(_KEYS).split()
+    if not words:
+        return None
+    pattern = r"\s+".join(map(re.escape, words))
+    found = re.search(rf"(?<!\w){pattern}(?!\w)", sentence.translate(_KEYS), re.IGNORECASE)
+    return found.span() if found else None
+
+
+# Alignment: do sentences say what they cite?
+
+
+def _alignment_requests(context: BatchContext, check: ClaimCheck) -> list[list[ClaimRequest]]:
+    """One request for each citation of an item, in order: does its sentence entail it?
+
+    Where the value stands in the sentence none is asked, unless the variant is "paper".
+    """
+    batch, look = context.batch, check.variant != "paper"
+    return [
+        [
+            _alignment_request(citation, sentence, number, look)
+            for number, sentence in enumerate(sentences)
+            for citation in sentence.citations
+        ]
+        if graphs
+        else []
+        for sentences, graphs in zip(batch.cited, batch.graphs, strict=True)
+    ]
+
+
+def _alignment_request(c: Citation, sentence: Sentence, number: int, look: bool) -> ClaimRequest:
+    text = hypothesis(c.property, c.value) if c.property else c.qid
+    claim = Claim(text, c.start, c.end, number)
+    if not (c.property and c.value):
+        return ClaimRequest(claim, verdict=_INCOMPLETE)
+    if not sentence.text:
+        return ClaimRequest(claim, verdict=_NO_SENTENCE)
+    if look and (place := find_value(c.value, sentence.text)):
+        verdict = Verdict(True, 1.0, text=0, start=place[0], end=place[1], reasons=_STANDS)
+        return ClaimRequest(claim, verdict=verdict)
+    return ClaimRequest(claim, entailment_request(sentence.text, c.property, c.value))
+
+
+def _alignment_check(o: Options) -> tuple[ClaimCheck, ...]:
+    variant = "paper" if o["variant"] == "paper" else ""
+    return (ClaimCheck("alignment", _alignment_requests, variant=variant),)
+
+
+def _alignment(context: BatchContext, o: Options) -> Counts:
+    def compute() -> Counts:
+        tallies: list[Tally] = []
+        pairs = zip(context.checks(*_alignment_check(o)), graph_status(context.batch), strict=True)
+        for i, (checked, why) in enumerate(pairs):
+            wanted = sum(len(sentence.citations) for sentence in context.batch.cited[i])
+            if not why and len(checked.verdicts) != wanted:
+                raise UsageError(
+                    f"supported[{i}] has {len(checked.verdicts)} verdicts; expected {wanted}, one "
+                    "for each citation in its order"
+                )
+            aligned = sum(bool(verdict.supported) for verdict in checked.verdicts)
+            tallies.append(why or checked.unanswered or (aligned, wanted))
+        return Counts.of(tallies)
+
+    return context.once_judged(("alignment", o["variant"]), compute)
+
+
+# [NA]: does it stand where knowledge is missing?
+
+
+@dataclass(frozen=True)
+class Marked:
+    """The sentences of an item that have [NA], by number, and the triples that are absent."""
+
+    sentences: dict[int, Sentence]
+    absent: list[Triple]
+
+
+def _marked(context: BatchContext, reference: bool) -> list[Marked | Status | Failure]:
+    """For each item, or why it has no values."""
+    batch = context.batch
+
+    def of_item(i: int) -> Marked | Status | Failure:
+        sentences = {n: s for n, s in enumerate(batch.cited[i]) if s.missing}
+        if not reference:
+            absent = batch.absent_knowledge[i]
+            if absent is None:
+                return Status.MISSING_FIELD
+            return Marked(sentences, list(unique(absent).values()))
+        gold, apart = batch.gold_knowledge[i], first_round(batch.metas[i])
+        if gold is None:
+            return Status.MISSING_FIELD
+        if isinstance(apart, Failure):
+            return apart
+        known = apart | {
+            triple_key((c.qid, c.property, c.value)) for s in batch.cited[i] for c in s.citations
+        }
+        left = [triple for key, triple in unique(gold).items() if key not in known]
+        return Marked(sentences, left)
+
+    def compute() -> list[Marked | Status | Failure]:
+        return [why or of_item(i) for i, why in enumerate(graph_status(batch))]
+
+    return context.once(("marked", reference), compute)
+
+
+def _missing_requests(context: BatchContext, check: ClaimCheck) -> list[list[ClaimRequest]]:
+    """For each sentence with [NA], and in it for each absent triple: does the one entail the other?
+
+    Claims have the place of the sentence.
+    """
+    return [
+        [
+            _missing_request(sentence, number, triple)
+            for number, sentence in item.sentences.items()
+            for triple in item.absent
+        ]
+        if isinstance(item, Marked)
+        else []
+        for item in _marked(context, check.variant == REFERENCE)
+    ]
+
+
+def _missing_request(sentence: Sentence, number: int, triple: Triple) -> ClaimRequest:
+    _, name, value = triple
+    claim = Claim(hypothesis(name, value), sentence.start, sentence.end, number)
+    if not sentence.text:
+        return ClaimRequest(claim, verdict=_NO_SENTENCE)
+    return ClaimRequest(claim, entailment_request(sentence.text, name, value))
+
+
+def _missing_check(o: Options) -> tuple[ClaimCheck, ...]:
+    variant = REFERENCE if o["variant"] == REFERENCE else ""
+    return (ClaimCheck("missing", _missing_requests, variant=variant),)
+
+
+def _grid(item: Marked, checked: Checked, i: int) -> Mask:
+    """Which sentence entails which triple, shape (sentences with [NA], absent triples)."""
+    shape = len(item.sentences), len(item.absent)
+    if len(checked.verdicts) != shape[0] * shape[1]:
+        raise UsageError(
+            f"supported[{i}] has {len(checked.verdicts)} verdicts; expected {shape[0] * shape[1]}: "
+            f"for each of the {shape[0]} sentences with [NA] one for each of the {shape[1]} absent "
+            "triples"
+        )
+    return np.array([bool(v.supported) for v in checked.verdicts], np.bool_).reshape(shape)
+
+
+def _missing_counts(
+    name: str, tally: Callable[[Marked, Mask, BatchContext, int, Options], Tally]
+) -> Callable[[BatchContext, Options], Counts]:
+    """Counts by a tally of (marked, which sentence entails which, context, item, options)."""
+
+    def counts(context: BatchContext, o: Options) -> Counts:
+        def compute() -> Counts:
+            tallies: list[Tally] = []
+            marked = _marked(context, o["variant"] == REFERENCE)
+            pairs = zip(marked, context.checks(*_missing_check(o)), strict=True)
+            for i, (item, checked) in enumerate(pairs):
+                if not isinstance(item, Marked):
+                    tallies.append(item)
+                elif (missing := checked.unanswered) is not None:
+                    tallies.append(missing)
+                else:
+                    tallies.append(tally(item, _grid(item, checked, i), context, i, o))
+            return Counts.of(tallies)
+
+        return context.once_judged((name, *o.items()), compute)
+
+    return counts
+
+
+def _tally_na_precision(
+    item: Marked, entails: Mask, context: BatchContext, i: int, o: Options
+) -> Tally:
+    """No unit where there is no [NA]; nothing absent makes every [NA] wrong."""
+    if o["variant"] == REFERENCE:
+        return int(entails.sum()), len(entails)
+    right: Mask = np.any(entails, axis=1)
+    if o["off_topic"] == "right" and item.sentences:
+        question = context.batch.prior_turns[i]
+        if not question.strip():
+            return Status.MISSING_FIELD
+        excused = off_topic([s.text for s in item.sentences.values()], question)
+        right = right | np.array(excused, np.bool_)
+    return int(right.sum()), len(right)
+
+
+def _tally_na_recall(
+    item: Marked, entails: Mask, _context: BatchContext, _i: int, o: Options
+) -> Tally:
+    if o["variant"] == REFERENCE:
+        return (int(entails.sum()), len(item.absent)) if item.sentences else Status.NO_CLAIMS
+    return int(np.any(entails, axis=0).sum()), len(item.absent)
+
+
+_na_precision = _missing_counts("na_precision", _tally_na_precision)
+_na_recall = _missing_counts("na_recall", _tally_na_recall)
+
+
+def _na_needs(o: Options) -> tuple[str, ...]:
+    return _REFERENCE_NEEDS if o["variant"] == REFERENCE else _NEEDS
+
+
+def _check_na_options(o: Options) -> None:
+    """Raises UsageError for options that exclude each other."""
+    if o["variant"] == REFERENCE and o.get("off_topic") == "right":
+        raise UsageError(
+            "off_topic=right does not go with variant=reference-code, whose script has no such "
+            "rule; leave one of the two out"
+        )
+
+
+# Whether a sentence answers a question at all. The paper counts an [NA] on a sentence that does not
+# answer the question as right and gives no method (section 4.5). The rule here: such a sentence
+# shares no content word with the question.
+
+_WORDS = """
+about after all also among an and any are as at be because been before being between both but by
+can could did do does during each either every few for from had has have he her hers him his how
+i if in into is it its itself many may me might more most much my no nor not of on one or other
+our over own she should so some such than that the their theirs them themselves then there these
+they this those through to under until up upon us very was we were what when where whether which
+while who whom whose why will with within without would you your s t
+"""
+_FUNCTION_WORDS = frozenset(_WORDS.split())
+_LONGEST = 40  # letters; no word of a language is begun with more
+
+
+def content_words(text: str) -> set[str]:
+    """The words of a text in small letters, without those that only hold sentences together."""
+    return set(get_normalizer("faitheval").rule(text).split()) - _FUNCTION_WORDS
+
+
+def off_topic(sentences: Iterable[str], question: str) -> list[bool]:
+    """For each sentence whether it shares no content word with the question.
+
+    Words are shared where one begins with the other, if that has three letters: "die", "died".
+    """
+    asked = content_words(question)
+    begun = asked | _beginnings(asked)
+    words = [content_words(sentence) for sentence in sentences]
+    return [not (used & begun or _beginnings(used) & asked) for used in words]
+
+
+def _beginnings(words: set[str]) -> set[str]:
+    return {word[:n] for word in words for n in range(3, min(len(word), _LONGEST))}
+
+
+_SHARED: dict[str, Any] = {"details": citation_details, "version": 2}
+_NA: dict[str, Any] = {
+    "checks": _missing_check,
+    "prepare": _check_na_options,
+    "needs_by": _na_needs,
+    **_SHARED,
+}
+
+METRICS = (
+    counted(
+        "alignment",
+        ("knowledge",),
+        _alignment,
+        "share of the citations that their sentences entail",
+        "Li et al. 2024, section 4.3",
+        {"variant": Option("default", ("default", "paper"))},
+        checks=_alignment_check,
+        **_SHARED,
+    ),
+    counted(
+        "na_precision",
+        _NEEDS,
+        _na_precision,
+        "share of the sentences with [NA] that entail something absent",
+        _NA_SOURCE,
+        {**_VARIANT, **_OFF_TOPIC},
+        **_NA,
+    ),
+    counted(
+        "na_recall",
+        _NEEDS,
+        _na_recall,
+        "share of the absent knowledge that some sentence with [NA] entails",
+        _NA_SOURCE,
+        _VARIANT,
+        **_NA,
+    ),
+    Metric(
+        "na_f1",
+        "citations",
+        _NEEDS,
+        lambda context, o: harmonic(
+            _na_precision(context, o).column, _na_recall(context, o).column
+        ),
+        "harmonic mean of [NA] precision and recall",
+        _NA_SOURCE,
+        {**_VARIANT, **_OFF_TOPIC},
+        harmonic=("na_precision", "na_recall"),
+        **_NA,
+    ),
+)

@@ -1,0 +1,254 @@
+"""Metrics of words: correctness against references, and faithfulness to the given knowledge.
+
+Definitions: metrics.md, "Correctness against references" and "Faithfulness to the given knowledge";
+Adlakha et al., sections 4.1 and 5.1. Each value against references is the maximum over the
+references of an item. ROUGE-1, -2 and -L are the F-measures of the rouge-score library without
+stemming, METEOR is that of NLTK, an optional install. The `_pp` metrics discount the tokens of
+question and history (K-F1++ of Chiesurin et al. 2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+
+import numpy as np
+from rapidfuzz.distance import LCSseq
+
+from trueground.metrics.base import LEXICAL, READ, Metric, Option, abstain_option, apply_abstain
+from trueground.metrics.column import Column, Floats, Options, harmonic_mean, ratio
+from trueground.metrics.context import BatchContext
+from trueground.metrics.overlap import Overlap, overlap
+from trueground.text.normalize import contains_words, get_normalizer
+from trueground.text.tokens import Bags, Ids, tokenise
+from trueground.types import Status
+
+_CORRECTNESS = "Adlakha et al. 2023, section 4.1"
+_FAITHFULNESS = "Adlakha et al. 2023, section 5.1"
+_SEPARATOR = " & "  # between the parts of an answer, as Truly-Ground writes it
+_FIRST_CHAR = 0x10000  # above the surrogates
+OverlapValues = Callable[[Overlap], Floats]
+
+
+def _f1(o: Overlap) -> Floats:
+    """Harmonic mean of precision and recall; 1 if both sides are empty, 0 if one is."""
+    return ratio(2 * o.common, o.a + o.b, 1.0)
+
+
+def _match(context: BatchContext, o: Options, hit: Callable[[str, str], bool]) -> Floats:
+    """1 for each (item, reference) pair of normalised strings that hits."""
+    responses, references = context.responses(o), context.references(o)
+    pairs = zip(context.pair_items.tolist(), references, strict=True)
+    return np.array([hit(responses[i], r) for i, r in pairs], np.float64)
+
+
+def _match_parts(context: BatchContext, o: Options, hit: Callable[[str, str], bool]) -> Floats:
+    """1 for each pair whose reference, "A & B", has all of its parts in the response."""
+    responses = context.responses(o)
+    parts = [reference.split(_SEPARATOR) for reference in context.batch.references_flat]
+    normalizer = get_normalizer(o["normalizer"], o["lang"])
+    plain = iter(tokenise([part for some in parts for part in some], normalizer).strings())
+    pairs = zip(context.pair_items.tolist(), parts, strict=True)
+    hits = [[hit(responses[i], next(plain)) for _ in some] for i, some in pairs]
+    return np.array([all(some) for some in hits], np.float64)
+
+
+def _answer_accuracy(context: BatchContext, o: Options) -> Column:
+    """A reference that normalises to nothing is no definite answer and is not looked for."""
+    hit = contains_words if o["match"] == "word" else str.__contains__
+    match = _match_parts if o["parts"] == "each" else _match
+    found = match(context, o, hit)
+    definite = np.array([bool(r) for r in context.references(o)], np.bool_)
+    if o["answers"] == "all":
+        values = 1.0 - context.best(np.where(definite, 1.0 - found, 0.0))
+    else:
+        values = context.best(np.where(definite, found, 0.0))
+    some = context.best(definite.astype(np.float64)) == 1.0
+    return Column.of(values).without(~some, Status.NOT_APPLICABLE)
+
+
+def _f_measure(common: Ids, response: Ids, reference: Ids) -> Floats:
+    """As rouge-score has it: 0 where either side has no n-gram."""
+    return harmonic_mean(ratio(common, response, 0.0), ratio(common, reference, 0.0))
+
+
+def _rouge_n(context: BatchContext, bigrams: bool) -> Column:
+    bundle = context.tokens("rouge")
+    u, r = bundle.u.take(context.pair_items), bundle.r
+    if not bigrams:
+        o = overlap(u, r)
+    else:
+        # One set of ids for both sides: the pairs of both are interned together.
+        joined = Bags(
+            np.concatenate((u.ids, r.ids)),
+            np.concatenate((u.offsets, r.offsets[1:] + len(u.ids))),
+        ).bigrams()
+        o = overlap(joined.part(0, len(u)), joined.part(len(u), len(joined)))
+    return Column.of(context.best(_f_measure(o.common, o.a, o.b)))
+
+
+def _as_strings(bags: Bags, alphabet: Ids) -> list[str]:
+    """Each list of ids as a string with one character an id."""
+    codes = (alphabet[bags.ids] + _FIRST_CHAR).astype("<u4").tobytes()
+    text = codes.decode("utf-32-le")
+    return [text[a:b] for a, b in pairwise(bags.offsets.tolist())]
+
+
+def _rouge_l(context: BatchContext, _options: Options) -> Column:
+    bundle = context.tokens("rouge")
+    largest = max((int(b.ids.max()) for b in (bundle.u, bundle.r) if len(b.ids)), default=0)
+    alphabet = np.arange(largest + 1)
+    if largest > 0xF_0000:  # more ids than there are characters: number those in use
+        used = np.unique(np.concatenate((bundle.u.ids, bundle.r.ids)))
+        alphabet[used] = np.arange(len(used))
+    responses, references = _as_strings(bundle.u, alphabet), _as_strings(bundle.r, alphabet)
+    items, similarity = context.pair_items, LCSseq.similarity
+    pairs = zip(items.tolist(), references, strict=True)
+    common = np.array([similarity(responses[i], r) for i, r in pairs], np.int64)
+    u, r = bundle.u.lengths[items], bundle.r.lengths
+    return Column.of(context.best(_f_measure(common, u, r)))
+
+
+def _meteor(context: BatchContext, o: Options) -> Column:
+    from trueground.text.meteor import meteor
+
+    batch, wordnet = context.batch, o["wordnet"] or None
+    pairs = zip(batch.responses, batch.references, strict=True)
+    values = [meteor(u, refs, wordnet) if refs else np.nan for u, refs in pairs]
+    return Column.of(np.array(values, np.float64))
+
+
+def _prepare_meteor(o: Options) -> None:
+    from trueground.text.meteor import prepare
+
+    prepare(o["wordnet"] or None)
+
+
+def _against_references(
+    name: str,
+    compute: Callable[[BatchContext, Options], Column],
+    doc: str,
+    source: str = _CORRECTNESS,
+    options: Mapping[str, Option] = LEXICAL,
+    needs: str = "references",
+) -> Metric:
+    return Metric(name, "correctness", (needs,), compute, doc, source, options)
+
+
+def _of_overlap(values: OverlapValues) -> Callable[[BatchContext, Options], Column]:
+    return lambda context, o: Column.of(context.best(values(context.reference_overlap(o))))
+
+
+def _of_match(hit: Callable[[str, str], bool]) -> Callable[[BatchContext, Options], Column]:
+    return lambda context, o: Column.of(context.best(_match(context, o, hit)))
+
+
+def _against_contexts(
+    name: str, values: OverlapValues, doc: str, options: Mapping[str, Option] | None = None
+) -> Metric:
+    def compute(context: BatchContext, o: Options) -> Column:
+        return apply_abstain(Column.of(values(context.knowledge_overlap(o))), context, o)
+
+    needs = ("contexts", "question") if name.endswith("_pp") else ("contexts",)
+    options = {**LEXICAL, **abstain_option("as_is"), **(options or {})}
+    return Metric(name, "faithfulness", needs, compute, doc, _FAITHFULNESS, options)
+
+
+def _if_left(o: Overlap, values: Floats) -> Floats:
+    """1 where the discount leaves no token of the response."""
+    return np.where(o.left > 0, values, 1.0)
+
+
+_ANSWER_OPTIONS = {
+    **LEXICAL,
+    "match": Option("word", ("word", "substring")),
+    "answers": Option("any", ("any", "all")),
+    # each: a reference "A & B" is met where A and B are found, wherever they stand.
+    "parts": Option("whole", ("whole", "each")),
+    **READ,
+}
+_ROUGE = "ROUGE F-measure over "
+
+METRICS = (
+    _against_references(
+        "exact_match",
+        _of_match(str.__eq__),
+        "1 if the normalised response equals a normalised reference",
+    ),
+    _against_references(
+        "precision",
+        _of_overlap(lambda o: ratio(o.common, o.a, 0.0)),
+        "share of the response's tokens that are in the reference",
+    ),
+    _against_references(
+        "recall",
+        _of_overlap(lambda o: ratio(o.common, o.b, 1.0)),
+        "share of the reference's tokens that are in the response",
+    ),
+    _against_references("f1", _of_overlap(_f1), "harmonic mean of token precision and recall"),
+    _against_references(
+        "recall_strict",
+        _of_match(str.__contains__),
+        "1 if the response contains a whole reference as a substring",
+    ),
+    _against_references(
+        "answer_accuracy",
+        _answer_accuracy,
+        "1 if the response contains a definite answer on word boundaries",
+        "Lee et al. 2024, section 4.1",
+        _ANSWER_OPTIONS,
+        "given_references",
+    ),
+    _against_references(
+        "rouge_1", lambda c, _: _rouge_n(c, False), f"{_ROUGE}words", "Lin 2004", {}
+    ),
+    _against_references(
+        "rouge_2",
+        lambda c, _: _rouge_n(c, True),
+        f"{_ROUGE}pairs of neighbouring words",
+        "Lin 2004",
+        {},
+    ),
+    _against_references(
+        "rouge_l", _rouge_l, f"{_ROUGE}the longest common subsequence of words", "Lin 2004", {}
+    ),
+    Metric(
+        "meteor",
+        "correctness",
+        ("references",),
+        _meteor,
+        "METEOR: aligned words by form, stem and WordNet synonym",
+        "Banerjee and Lavie 2005",
+        {"wordnet": Option("")},
+        prepare=_prepare_meteor,
+        extra="meteor",
+        in_default_set=False,
+    ),
+    _against_contexts(
+        "k_precision",
+        lambda o: ratio(o.common, o.a, 0.0),
+        "share of the response's tokens that are in the contexts",
+        {"abstention_passage": Option("false", ("false", "true"))},
+    ),
+    _against_contexts(
+        "k_recall",
+        lambda o: ratio(o.common, o.b, 0.0),
+        "share of the contexts' tokens that are in the response",
+    ),
+    _against_contexts("k_f1", _f1, "token F1 of response and contexts"),
+    _against_contexts(
+        "k_precision_pp",
+        lambda o: ratio(o.left_common, o.left, 1.0),
+        "k_precision without the tokens of question and history",
+    ),
+    _against_contexts(
+        "k_recall_pp",
+        lambda o: _if_left(o, ratio(o.left_common, o.b, 0.0)),
+        "k_recall without the tokens of question and history",
+    ),
+    _against_contexts(
+        "k_f1_pp",
+        lambda o: _if_left(o, ratio(2 * o.left_common, o.left + o.b, 1.0)),
+        "k_f1 without the tokens of question and history",
+    ),
+)

@@ -1,0 +1,243 @@
+"""Are the cited triples those of the given graph, and those that the answer needs?
+
+Definitions: metrics.md, "Citations of knowledge-graph triples"; Li et al. 2024, section 4.2. The
+variant `reference-code` counts as the authors' own script does, see docs/citations.md; `by_name`
+takes the name of one given graph for its id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from trueground.metrics.base import Metric, Option, counted
+from trueground.metrics.batch import Batch
+from trueground.metrics.column import Counts, Options, Tally, harmonic
+from trueground.metrics.context import BatchContext
+from trueground.text.brackets import Citation
+from trueground.text.triples import Key, ids_by_name, keys_of, plain, triple_key
+from trueground.types import Failure, Graph, Status, Triple
+
+REFERENCE = "reference-code"
+_FIRST_ROUND = "first_round_knowledge"
+_SOURCE = "Li et al. 2024, section 4.2"
+_VARIANTS = {"variant": Option("default", ("default", "by_name", REFERENCE))}
+_NEEDS = ("knowledge", "gold_knowledge")
+
+
+def unique(triples: Sequence[Triple]) -> dict[Key, Triple]:
+    """The different triples in their order; empty values are no triples."""
+    found: dict[Key, Triple] = {}
+    for triple in triples:
+        key = triple_key(triple)
+        if key[2]:
+            found.setdefault(key, triple)
+    return found
+
+
+def graph_status(batch: Batch) -> list[Status | None]:
+    """For each item why its citations cannot be scored; None where it has a graph."""
+    return [
+        Status.MISSING_FIELD if graphs is None else None if graphs else Status.NOT_APPLICABLE
+        for graphs in batch.graphs
+    ]
+
+
+@dataclass(frozen=True)
+class Cited:
+    """The citations of an item in their order: the triple of each, and whether a graph has it.
+
+    `needed` is the minimum knowledge set, None where the record gives none.
+    """
+
+    keys: list[Key]
+    correct: list[bool]
+    needed: dict[Key, Triple] | None
+
+    @property
+    def hits(self) -> list[Key]:
+        """The triples of the correct citations."""
+        return [key for key, right in zip(self.keys, self.correct, strict=True) if right]
+
+
+def _cited(context: BatchContext, variant: str = "default") -> list[Cited]:
+    """What each item cites, beside what it was given and needs."""
+    by_name, items = variant == "by_name", range(len(context.batch))
+
+    def compute() -> list[Cited]:
+        return [_cited_by(context.batch, i, by_name) for i in items]
+
+    return context.once(("cited", by_name), compute)
+
+
+def _cited_by(batch: Batch, item: int, by_name: bool) -> Cited:
+    graphs = batch.graphs[item] or ()
+    known = keys_of(graphs)
+    linked = _linked(graphs) if by_name else {}
+    keys = [
+        triple_key((c.qid or linked.get(plain(c.name).casefold(), ""), c.property, c.value))
+        for sentence in batch.cited[item]
+        for c in sentence.citations
+    ]
+    gold = batch.gold_knowledge[item]
+    correct = [all(key) and key in known for key in keys]
+    return Cited(keys, correct, None if gold is None else unique(gold))
+
+
+def _linked(graphs: Sequence[Graph]) -> dict[str, str]:
+    """The ids under the names that only one of them has."""
+    return {name: min(ids) for name, ids in ids_by_name(graphs).items() if len(ids) == 1}
+
+
+def first_round(meta: dict[str, Any] | None) -> set[Key] | Failure:
+    """The triples of the minimum set that its first round chose, from `meta`; often none."""
+    value = (meta or {}).get(_FIRST_ROUND)
+    try:
+        triples = msgspec.convert(value, list[tuple[str, str, str]] | None)
+    except msgspec.ValidationError:
+        shown = repr(value)
+        shown = shown if len(shown) < 60 else f"{shown[:57]}…"
+        reason = (
+            f"meta.{_FIRST_ROUND} is {shown}; expected a list of [qid, property, value] lists of "
+            "texts. Correct it or leave it out"
+        )
+        return Failure(Status.ERROR, reason)
+    return {triple_key(triple) for triple in triples or ()}
+
+
+def _citation_counts(
+    name: str, tally: Callable[[Cited, BatchContext, int, bool], Tally]
+) -> Callable[[BatchContext, Options], Counts]:
+    """Counts by a tally of (cited, context, item, as the reference code does)."""
+
+    def counts(context: BatchContext, o: Options) -> Counts:
+        variant = o["variant"]
+        reference = variant == REFERENCE
+
+        def compute() -> Counts:
+            pairs = zip(_cited(context, variant), graph_status(context.batch), strict=True)
+            return Counts.of(
+                [why or tally(item, context, i, reference) for i, (item, why) in enumerate(pairs)]
+            )
+
+        return context.once((name, variant), compute)
+
+    return counts
+
+
+def _tally_precision(item: Cited, _context: BatchContext, _i: int, reference: bool) -> Tally:
+    """Without a minimum set nothing can be in it, which says nothing about the answer."""
+    if not item.needed:
+        return Status.MISSING_FIELD if item.needed is None else Status.NO_CLAIMS
+    if reference:
+        return len(item.needed.keys() & set(item.keys)), len(item.keys)
+    return sum(key in item.needed for key in item.hits), len(item.keys)
+
+
+def _tally_recall(item: Cited, context: BatchContext, i: int, reference: bool) -> Tally:
+    if item.needed is None:
+        return Status.MISSING_FIELD
+    if not reference:
+        return len(item.needed.keys() & set(item.hits)), len(item.needed)
+    apart = first_round(context.batch.metas[i])
+    if isinstance(apart, Failure):
+        return apart
+    needed = item.needed.keys() - apart
+    return len(needed & set(item.keys)), len(needed)
+
+
+_correctness = _citation_counts(
+    "citation_correctness", lambda item, *_: (len(item.hits), len(item.keys))
+)
+_precision = _citation_counts("citation_precision", _tally_precision)
+_recall = _citation_counts("citation_recall", _tally_recall)
+
+
+def citation_details(context: BatchContext, item: int) -> dict[str, Any]:
+    """The sentences with their citations, each marked; what is missed, and what is absent.
+
+    Marks are those without a variant. A citation without an id has the `name` that stands in its
+    place, and `linked`, the id that `by_name` takes for it (null for none). `needed` is null where
+    the record has no minimum set. Places count in the NFC response.
+    """
+    batch, found = context.batch, _cited(context)[item]
+    if not batch.graphs[item]:
+        return {}
+    marks = iter(zip(found.keys, found.correct, strict=True))
+    needed, hits = found.needed, set(found.hits)
+    linked = _linked(batch.graphs[item] or ())
+
+    def citation(c: Citation) -> dict[str, Any]:
+        key, correct = next(marks)
+        name = {} if c.qid else {"name": c.name, "linked": linked.get(plain(c.name).casefold())}
+        return name | {
+            "qid": c.qid,
+            "property": c.property,
+            "value": c.value,
+            "start": c.start,
+            "end": c.end,
+            "correct": correct,
+            "needed": None if needed is None else key in needed,
+        }
+
+    return {
+        "sentences": [
+            {
+                "text": s.text,
+                "start": s.start,
+                "end": s.end,
+                "missing": s.missing,
+                "citations": [citation(c) for c in s.citations],
+            }
+            for s in batch.cited[item]
+        ],
+        "missed": [list(t) for key, t in (needed or {}).items() if key not in hits],
+        "absent": [list(t) for t in unique(batch.absent_knowledge[item] or ()).values()],
+    }
+
+
+_SHARED: dict[str, Any] = {"details": citation_details, "version": 2}
+
+METRICS = (
+    counted(
+        "citation_correctness",
+        ("knowledge",),
+        _correctness,
+        "share of the citations that are triples of the given graph",
+        _SOURCE,
+        _VARIANTS,
+        **_SHARED,
+    ),
+    counted(
+        "citation_precision",
+        _NEEDS,
+        _precision,
+        "share of the citations that are correct and in the minimum knowledge set",
+        _SOURCE,
+        _VARIANTS,
+        **_SHARED,
+    ),
+    counted(
+        "citation_recall",
+        _NEEDS,
+        _recall,
+        "share of the minimum knowledge set that is correctly cited",
+        _SOURCE,
+        _VARIANTS,
+        **_SHARED,
+    ),
+    Metric(
+        "citation_f1",
+        "citations",
+        _NEEDS,
+        lambda context, o: harmonic(_precision(context, o).column, _recall(context, o).column),
+        "harmonic mean of citation precision and recall",
+        _SOURCE,
+        _VARIANTS,
+        harmonic=("citation_precision", "citation_recall"),
+        **_SHARED,
+    ),
+)
