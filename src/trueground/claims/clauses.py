@@ -11,13 +11,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from trueground.claims.view import (
+    PASSIVE,
     YEAR,
     View,
     Word,
     among,
+    holds,
     is_adverb,
     is_finite,
     is_noun,
+    skip_adverbs,
     word_lists,
 )
 
@@ -31,24 +34,7 @@ _SHORT = frozenset(
 )
 _PLACES = frozenset(("where", "when"))  # "In a case where he has moved, but …, the best …"
 _NEAR = 5  # a verb of the right side must stand among its first words
-PASSIVE = frozenset(
-    [
-        "by",
-        "in",
-        "on",
-        "at",
-        "for",
-        "to",
-        "as",
-        "with",
-        "from",
-        "near",
-        "into",
-        "through",
-        "under",
-        "during",
-    ]
-)
+PARTICIPLE_GOES_ON = PASSIVE | {"through", "under", "during"}
 _UNTIL = frozenset(("when", "whenever", "until", "till", "once", "whilst"))
 _FAR = 40  # words in which a condition is looked for
 
@@ -75,13 +61,10 @@ def clauses(view: View) -> list[Clause]:
         semicolon = ";" in word.gap
         if i > begin and (semicolon or word.lower in _JOINS):
             first = i if semicolon and word.lower not in _JOINS else i + 1
-            kind = (
-                _kind(view, begin, i, first, semicolon)
-                if seen and (verb < i - 1 or word.gap)
-                else None
-            )
-            if (relative or placed) and not semicolon:
-                kind = None  # "A ball that is passed because …": no verb of its own
+            kind = None
+            # "A ball that is passed because …" has no verb of its own.
+            if seen and (verb < i - 1 or word.gap) and (semicolon or not (relative or placed)):
+                kind = _kind(view, begin, i, first, semicolon)
             if kind and (semicolon or not reported) and not (kind == "bare" and nested):
                 found.append(Clause(begin, i, bare))
                 begin, bare = first, kind == "bare"
@@ -89,12 +72,9 @@ def clauses(view: View) -> list[Clause]:
                 continue
             uncut = uncut or word.lower == "and"
         if seen and i > begin:
-            nested = nested or ":" in word.gap or ";" in word.gap
-            nested = (
-                nested
-                or among(word.lower, "nesting")
-                or (word.verb and (dated or (uncut and among(word.lower, "auxiliary"))))
-            )
+            nested = nested or ":" in word.gap or ";" in word.gap or among(word.lower, "nesting")
+            if word.verb and (dated or (uncut and among(word.lower, "auxiliary"))):
+                nested = True
             dated = dated or among(word.lower, "stop")
         if not seen and word.verb:
             seen, verb = True, i
@@ -119,24 +99,20 @@ def _kind(view: View, begin: int, cut: int, first: int, semicolon: bool) -> str 
     lowers = [word.lower for word in right if not is_adverb(word.lower)]
     if len(right) < 2 or not lowers or lowers[0] in _RELATIVES:
         return None
-    joined = words[cut].lower
-    if joined == "while" and (
-        "," not in words[cut].gap or right[0].lower in _ALONE or right[0].lower == "it"
-    ):
+    joined, opening, gap = words[cut].lower, right[0].lower, words[cut].gap
+    if joined == "while" and ("," not in gap or opening in _ALONE or opening == "it"):
         return None  # "while" = during
-    if right[0].lower == "not" or (
-        joined == "and" and not words[cut].gap and is_conditional(view, first)
-    ):
+    if opening == "not" or (joined == "and" and not gap and is_conditional(view, first)):
         return None
-    if joined == "and" and words[cut - 1].verb and "," not in words[cut].gap:
+    if joined == "and" and words[cut - 1].verb and "," not in gap:
         return None  # "designed and built the tower": one object for two verbs
     if joined == "because" and _is_partial(words, begin, cut):
         return None
-    if semicolon and right[0].lower in ("as", "so", "nor"):
+    if semicolon and opening in ("as", "so", "nor"):
         return None  # "; as is the second"
     if joined in _CONTRAST and _names_pronoun(right):
         return "own"
-    if right[0].lower in ("both", "either", "neither") and joined == "and":
+    if opening in ("both", "either", "neither") and joined == "and":
         return None  # "and both had the rights"
     verb = _verb(right, joined)
     if verb is None:
@@ -149,20 +125,21 @@ def _kind(view: View, begin: int, cut: int, first: int, semicolon: bool) -> str 
         return None
     if _is_form_in_s(right[0]) and _is_form_in_s(right[verb]):
         return None  # "but experiences quick changes": the first word is the verb
-    counted = right[0].lower in ("at", "over", "about", "around") and (
-        right[1].value or right[1].lower in ("least", "most")
-    )  # "at least 1,500 species are"
-    if not semicolon and among(right[0].lower, "preposition") and not counted:
+    # "at least 1,500 species are"
+    counted = right[1].value or right[1].lower in ("least", "most")
+    counted = counted and opening in ("at", "over", "about", "around")
+    if not semicolon and among(opening, "preposition") and not counted:
         pronoun = among(right[verb - 1].lower, "pronoun")
         if not pronoun or among(right[verb - 1].lower, "stop"):
             return None  # "but unlike a proclamation is directed to agencies"
     if joined == "and" and among(right[verb].lower, "plural") and not _has_verb(words, begin, cut):
         return None  # "Ecuador, Chile, and Panama are represented"
-    if joined != "and" or semicolon or "," in words[cut].gap:
-        if joined != "and" or semicolon:
-            return "own"
-        plain = _plain_subject(right, verb) and not _ends_list(words, begin, cut)
-        return "own" if plain else None
+    if joined != "and" or semicolon:
+        return "own"
+    if "," in gap:
+        # No further member of a list: "A, and B which …".
+        listed = any(word.lower in ("of", "or") or word.gap for word in right[1:verb])
+        return None if listed or _ends_list(words, begin, cut) else "own"
     if words[cut - 1].lower in _ALONE or not _has_verb(words, begin, cut):
         return None  # "After it was sold, he and his wife left"
     return "own" if _is_subject(right[0]) and not _hangs(words, begin, cut) else None
@@ -183,17 +160,15 @@ def _has_verb(words: list[Word], begin: int, cut: int) -> bool:
         if words[i].verb:
             last = i + 2 == cut and words[i].lower.endswith("ed") and is_noun(words[i + 1])
             return not last  # "their shared language and the patterns reflect …"
-        if ";" in words[i].gap:
-            return False
-        if words[i].gap == ",":
+        if ";" in words[i].gap or words[i].gap == ",":
             return False
     return True
 
 
 def _is_form_in_s(word: Word) -> bool:
     """Whether a word may be a verb in the third person."""
-    known = among(word.lower, "auxiliary") or among(word.lower, "pronoun") or _is_subject(word)
-    return word.lower.endswith("s") and not (word.name or known)
+    known = word.name or among(word.lower, "auxiliary|pronoun") or _is_subject(word)
+    return word.lower.endswith("s") and not known
 
 
 def _hangs(words: list[Word], begin: int, cut: int) -> bool:
@@ -209,9 +184,8 @@ def _hangs(words: list[Word], begin: int, cut: int) -> bool:
 def _ends_list(words: list[Word], begin: int, cut: int) -> bool:
     """Whether ", and" comes after members of a list: "a minuet, a gavotte, and the waltz was"."""
     for i in range(cut - 1, max(begin, cut - 5), -1):
-        if words[i].verb and not words[i].lower.endswith("ed"):
-            return False
-        if among(words[i].lower, "preposition"):
+        finite = words[i].verb and not words[i].lower.endswith("ed")
+        if finite or among(words[i].lower, "preposition"):
             return False
         if words[i].gap == ",":
             return not all(w.name or w.value or w.lower == "and" for w in words[i:cut])
@@ -261,22 +235,23 @@ def _verb(right: list[Word], joined: str) -> int | None:
             return None
         if not word.verb:
             continue
-        if i and right[i - 1].lower == "to":
+        before = right[i - 1].lower if i else ""
+        if before == "to":
             continue  # "but unable to be kept"
-        if i and right[i - 1].lower in ("and", "or", "but"):
+        if before in ("and", "or", "but"):
             return None  # "and a keyboard player and recorded an album"
         if i > 1 and _is_attribute(right, i):
             continue
-        if i and right[i - 1].lower in ("the", "a", "an", "his", "her", "its", "their"):
+        if before in ("the", "a", "an", "his", "her", "its", "their"):
             continue
-        if i and among(right[i - 1].lower, "preposition") and word.lower.endswith("ed"):
+        if among(before, "preposition") and word.lower.endswith("ed"):
             continue  # "leading to increased investment"
         following = right[i + 1].lower if i + 1 < len(right) else ""
         plain = among(word.lower, "auxiliary")
-        bare = all(is_adverb(before.lower) for before in right[:i])
+        bare = all(is_adverb(one.lower) for one in right[:i])
         if not bare and joined == "and" and not plain and _is_weak(right, i):
             continue  # "and an anal fin placed close to it"
-        if not bare and not plain and following in PASSIVE and not _is_subject(right[0]):
+        if not bare and not plain and following in PARTICIPLE_GOES_ON and not _is_subject(right[0]):
             continue  # "and areas located nearby"
         return i
     return None
@@ -299,11 +274,6 @@ def _is_weak(right: list[Word], at: int) -> bool:
         return True
     following = right[at + 1]
     return not (following.name or following.value or among(following.lower, "determiner"))
-
-
-def _plain_subject(right: list[Word], verb: int) -> bool:
-    """Whether the words before the verb are no further member of a list ("A, and B which …")."""
-    return not any(word.lower in ("of", "or") or word.gap for word in right[1:verb])
 
 
 def _is_subject(word: Word) -> bool:
@@ -347,13 +317,11 @@ def auxiliary_for(view: View, verb: int, finite: int, last: int, clause: Clause)
     the subject. None: it cannot be told which word the bare clause goes with.
     """
     words = view.words
-    if any(among(word.lower, "hedge") and not word.name for word in words[verb:last]):
+    if holds(words[verb:last], "hedge"):
         return None
     if any(words[i].lower == "well" and words[i + 1].lower == "as" for i in range(verb, last - 1)):
         return None  # "and hundreds of soldiers as well as deserters and escaped prisoners"
-    at = clause.first
-    while is_adverb(words[at].lower):
-        at += 1
+    at = skip_adverbs(words, clause.first, len(words) - 1)
     own, ruling = words[at].lower, words[finite].lower
     following = words[at + 1] if at + 1 < clause.last else None
     after = following.lower if following else ""
@@ -370,7 +338,7 @@ def auxiliary_for(view: View, verb: int, finite: int, last: int, clause: Clause)
         passive = participle is not None and not any(w.verb for w in words[participle + 1 : last])
         if among(own, "either") or _has_infinitive(words[at + 1 : clause.last]):
             return None  # "was expected to leave but asked for time"
-        if after == "by" or (passive and after in PASSIVE and not among(own, "active")):
+        if after == "by" or (passive and after in PARTICIPLE_GOES_ON and not among(own, "active")):
             return f"{words[finite].spelling} " if passive else None
         if ruling not in ("was", "were") or among(own, "giving"):
             return None  # "was listed and awarded the status"
@@ -382,7 +350,7 @@ def auxiliary_for(view: View, verb: int, finite: int, last: int, clause: Clause)
         return None
     if own.endswith("ed") and not among(own, "active") and following and is_noun(following):
         return None  # "a barrel and specifically designed munition"
-    if after == "by" or (among(own, "state participle") and after in PASSIVE):
+    if after == "by" or (among(own, "state participle") and after in PARTICIPLE_GOES_ON):
         return None
     return ""
 
@@ -402,6 +370,6 @@ def _participle(view: View, finite: int, last: int) -> int | None:
         word = view.words[i].lower
         if is_adverb(word):
             continue
-        known = among(word, "event participle") or among(word, "state participle")
-        return i if known or word == "born" or is_finite(word) else None
+        known = among(word, "event participle|state participle") or word == "born"
+        return i if known or is_finite(word) else None
     return None

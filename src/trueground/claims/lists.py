@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from trueground.claims.splits import Range, Statement, is_hedged
-from trueground.claims.view import View, Word, among, is_adverb, is_role
+from trueground.claims.view import View, Word, among, holds, is_role, skip_adverbs
 
 _BEFORE_LIST = frozenset(("by", "of", "with", "to", "in", "from", "at", "for"))
 _SINGULAR = {"are": "is", "were": "was", "have": "has"}
 _AFTER_LIST = frozenset(("in", "at", "on", "for", "during", "with"))
-_ABSTRACT = (
-    "tion",
-    "sion",
-    "ment",
-    "ness",
-    "ity",
-    "ism",
-    "ance",
-    "ence",
-    "ogy",
-    "ics",
-    "phy",
-    "ery",
-    "apy",
-)
+_ABSTRACT = re.compile(r"(?:tion|sion|ment|ness|ity|ism|ance|ence|ogy|ics|phy|ery|apy)$")
 _A = frozenset(("a", "an"))
 _ORDERED = frozenset(("followed", "preceded", "then", "first", "next", "finally"))
 
@@ -32,12 +19,11 @@ _ORDERED = frozenset(("followed", "preceded", "then", "first", "next", "finally"
 def names(view: View, head: str, part: Range, begin: int) -> list[Statement] | None:
     """ "stars A, B and C" → "stars A", "stars B", "stars C"."""
     words = view.words
-    joint = next(
-        (i for i in range(part.first + 2, part.last - 1) if words[i].spelling == "and"), None
-    )
+    inner = range(part.first + 2, part.last - 1)
+    joint = next((i for i in inner if words[i].spelling == "and"), None)
     if joint is None or is_ordered(words[part.first : part.last]):
         return None
-    if any(among(w.lower, "collective") and not w.name for w in words[part.first : part.last]):
+    if holds(words[part.first : part.last], "collective"):
         return None
     after = _run(view, joint + 1, part.last)
     items = _items_before(view, part.first + 1, joint)
@@ -46,31 +32,30 @@ def names(view: View, head: str, part: Range, begin: int) -> list[Statement] | N
     items.append(after)
     first = items[0][0]
     opening = words[first - 1]
-    if (
-        any(w.gap for w in words[part.first + 1 : first + 1])
-        or opening.lower in ("is", "are", "was", "were")
-        or opening.name
-    ):
+    if opening.name or opening.lower in ("is", "are", "was", "were"):
+        return None
+    if any(w.gap for w in words[part.first + 1 : first + 1]):
         return None
     if not (opening.verb or _introduces(view, part.first, first - 1)) or not _separate(view, items):
         return None
-    start = view.start_of(first)
-    again = head + view.text[begin:start]
-    found = [Statement(head, begin, view.end_of(items[0][1] - 1))]
-    found += [Statement(again, view.start_of(a), view.end_of(b - 1)) for a, b in items[1:-1]]
-    return [*found, Statement(again, view.start_of(items[-1][0]), part.end)]
+    return _one_by_one(view, head, items, part, begin)
+
+
+def _one_by_one(
+    view: View, head: str, items: list[tuple[int, int]], part: Range, begin: int
+) -> list[Statement]:
+    """A statement for each of the items, all with what stands before the first."""
+    again = head + view.text[begin : view.start_of(items[0][0])]
+    first = Statement(head, begin, view.end_of(items[0][1] - 1))
+    more = [Statement(again, view.start_of(a), view.end_of(b - 1)) for a, b in items[1:-1]]
+    return [first, *more, Statement(again, view.start_of(items[-1][0]), part.end)]
 
 
 def _may_follow(view: View, at: int, last: int) -> bool:
     """Whether what comes after the last name belongs to that name, or can be left out."""
     words = view.words[at:last]
-    if not words:
-        return True
-    return (
-        words[0].lower in _AFTER_LIST
-        and not words[0].gap
-        and not any(word.verb or word.gap for word in words)
-    )
+    plain = not any(word.verb or word.gap for word in words)
+    return not words or (plain and words[0].lower in _AFTER_LIST)
 
 
 def _introduces(view: View, first: int, at: int) -> bool:
@@ -88,18 +73,12 @@ def _run(view: View, at: int, last: int) -> tuple[int, int] | None:
     if at < last and words[at].lower == "the":
         at += 1
     end = at
-    while (
-        end < last
-        and words[end].name
-        and not words[end].value
-        and not (end > begin and words[end].gap)
-    ):
+    while end < last and words[end].name and not words[end].value:
+        if end > begin and words[end].gap:
+            break
         end += 1
-    if end == at or (
-        end < last and words[end].lower in ("of", "de", "and", "or") and not words[end].gap
-    ):
-        return None
-    return begin, end
+    goes_on = end < last and words[end].lower in ("of", "de", "and", "or") and not words[end].gap
+    return None if end == at or goes_on else (begin, end)
 
 
 def _items_before(view: View, first: int, joint: int) -> list[tuple[int, int]]:
@@ -150,10 +129,8 @@ def _separate(view: View, items: list[tuple[int, int]]) -> bool:
 def things(view: View, head: str, part: Range, begin: int) -> list[Statement] | None:
     """ "includes a park, a lake and two schools" → one statement for each thing."""
     words = view.words
-    opening = next(
-        (i for i in range(part.first, min(part.last, part.first + 6)) if _opens_things(view, i)),
-        None,
-    )
+    near = range(part.first, min(part.last, part.first + 6))
+    opening = next((i for i in near if _opens_things(view, i)), None)
     if opening is None or part.last - opening < 5 or is_ordered(words[part.first : part.last]):
         return None
     if any(word.doubt for word in (*words[part.first : opening - 1], *words[opening : part.last])):
@@ -177,10 +154,7 @@ def things(view: View, head: str, part: Range, begin: int) -> list[Statement] | 
         items.pop(-2)
     if len(items) < 3 or not all(_is_thing(view, a, b) for a, b in items):
         return None
-    again = head + view.text[begin : view.start_of(items[0][0])]
-    found = [Statement(head, begin, view.end_of(items[0][1] - 1))]
-    found += [Statement(again, view.start_of(a), view.end_of(b - 1)) for a, b in items[1:-1]]
-    return [*found, Statement(again, view.start_of(items[-1][0]), part.end)]
+    return _one_by_one(view, head, items, part, begin)
 
 
 def _opens_things(view: View, at: int) -> bool:
@@ -198,7 +172,7 @@ def _is_thing(view: View, first: int, last: int) -> bool:
     if not 0 < len(words) < 6 or any(word.gap for word in words[1:]):
         return False
     lowers = [word.lower for word in words]
-    if any(w.verb or among(w.lower, "preposition") or among(w.lower, "stop") for w in words):
+    if any(w.verb or among(w.lower, "preposition|stop") for w in words):
         return False
     if lowers[0] == "other":
         return True
@@ -207,7 +181,7 @@ def _is_thing(view: View, first: int, last: int) -> bool:
     counted = lowers[0] in ("a", "an", "the", "one") and len(words) > 1
     named = all(word.name for word in words)
     return not {"and", "or"} & set(lowers) and (
-        plural or counted or named or last_word.endswith(_ABSTRACT)
+        plural or counted or named or _ABSTRACT.search(last_word) is not None
     )
 
 
@@ -220,26 +194,20 @@ def subject_list(view: View, first: int, last: int) -> list[Statement] | None:
         return None
     after = _run(view, joint + 1, limit)
     items = _items_before(view, first, joint)
-    if (
-        after is None
-        or not items
-        or items[0][0] != first
-        or among(words[first].lower, "collective")
-    ):
+    if after is None or not items or items[0][0] != first:
         return None
     items.append(after)
     verb = after[1]
     part = Range(verb, last, view.end_of(last - 1))
     if verb >= last - 1 or words[verb].gap or not words[verb].verb or not _separate(view, items):
         return None
-    if is_hedged(view, part) or any(
-        among(w.lower, "collective") and not w.name for w in words[first:last]
-    ):
+    collective = among(words[first].lower, "collective") or holds(words[first:last], "collective")
+    if collective or is_hedged(view, part):
         return None
     ruling, following = words[verb].lower, words[verb + 1].lower
     if ruling in ("are", "were"):
-        placed = following in ("in", "from", "at") or among(following, "event participle")
-        if not (placed or among(following, "state participle")):
+        participle = among(following, "event participle|state participle")
+        if not (participle or following in ("in", "from", "at")):
             return None
     elif not among(ruling, "distributive"):
         return None
@@ -252,9 +220,7 @@ def subject_list(view: View, first: int, last: int) -> list[Statement] | None:
 def roles(view: View, name: str, head: str, part: Range, begin: int) -> list[Statement] | None:
     """ "is an American singer and actress" → "is an American singer", "is an American actress"."""
     words = view.words
-    at = part.first
-    while at < part.last and is_adverb(words[at].lower):
-        at += 1
+    at = skip_adverbs(words, part.first, part.last)
     if at + 4 > part.last or words[at].lower not in ("is", "was") or words[at + 1].lower not in _A:
         return None
     items = _role_items(view, at + 2, part.last)
@@ -284,12 +250,7 @@ def _role_items(view: View, first: int, last: int) -> list[tuple[int, int]] | No
         if word.lower == "and" and word.gap in ("", ","):
             items.append((begin, i))
             end = i + 1
-            while (
-                end < last
-                and end - i < 5
-                and not words[end].gap
-                and not _ends_role(words[end].lower)
-            ):
+            while end < min(last, i + 5) and not (words[end].gap or _ends_role(words[end].lower)):
                 end += 1
             items.append((i + 1, end))
             fits = all(0 < b - a < 5 and b > a for a, b in items)
@@ -297,15 +258,13 @@ def _role_items(view: View, first: int, last: int) -> list[tuple[int, int]] | No
         if word.gap == "," and i > begin:
             items.append((begin, i))
             begin = i
-        elif word.gap or among(word.lower, "preposition") or among(word.lower, "stop"):
+        elif word.gap or among(word.lower, "preposition|stop"):
             return None
     return None
 
 
 def _ends_role(word: str) -> bool:
-    return (
-        among(word, "preposition") or among(word, "stop") or word in ("and", "or", "born", "best")
-    )
+    return among(word, "preposition|stop") or word in ("and", "or", "born", "best")
 
 
 def _article(word: str) -> str:

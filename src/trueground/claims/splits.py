@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from trueground.claims.subjects import copula
-from trueground.claims.view import MONTHS, YEAR, View, Word, among, is_adverb
+from trueground.claims.view import MONTHS, YEAR, View, Word, among, skip_adverbs
 
 _WHO = frozenset(("by", "with", "to", "as", "named"))
 _CLAUSAL = frozenset(
@@ -47,16 +47,13 @@ def split_tail(view: View, finite: int, part: Range) -> tuple[Range, list[Statem
         return part, []
     word, following = words[at], words[at + 1]
     if word.lower in ("who", "which"):
-        verb = at + 1
-        while is_adverb(words[verb].lower) and verb < part.last - 1:
-            verb += 1
+        verb = skip_adverbs(words, at + 1, part.last - 1)
         if not words[verb].verb or words[verb].lower in _CLAUSAL:
             return part, []
         told = Statement(f"{head} ", following.start, part.end)
     elif word.lower in ("a", "an") and not among(following.lower, "time noun"):
-        if any(
-            w.lower in ("and", "or") or among(w.lower, "auxiliary") for w in words[at : part.last]
-        ):
+        tail = words[at : part.last]
+        if any(w.lower in ("and", "or") or among(w.lower, "auxiliary") for w in tail):
             return part, []
         told = Statement(f"{head} {copula(view, finite)} ", word.start, part.end)
     else:
@@ -89,8 +86,7 @@ def _antecedent(view: View, first: int, at: int, word: str) -> str | None:
 
 def _is_verbal(word: Word) -> bool:
     """Whether a word is a verb or a participle: "written by"."""
-    known = among(word.lower, "event participle") or among(word.lower, "state participle")
-    return word.verb or known
+    return word.verb or among(word.lower, "event participle|state participle")
 
 
 def _is_be(word: str) -> bool:
@@ -104,9 +100,7 @@ def split_noun(
     words = view.words
     if words[finite].lower not in ("is", "was") or is_hedged(view, part):
         return part, []
-    noun = finite + 1
-    while noun < part.last and is_adverb(words[noun].lower):
-        noun += 1
+    noun = skip_adverbs(words, finite + 1, part.last)
     if noun + 1 >= part.last or words[noun].lower not in ("a", "an"):
         return part, []
     for at in range(noun + 2, min(part.last - 2, noun + 9)):
@@ -116,17 +110,14 @@ def split_noun(
         short = at - 1 if words[at - 1].lower in ("best", "better", "well") else at
         rest = Range(part.first, short, view.end_of(short - 1))
         if word.lower in ("that", "which", "who"):
-            verb = at + 1
-            while verb < part.last - 1 and is_adverb(words[verb].lower):
-                verb += 1
+            verb = skip_adverbs(words, at + 1, part.last - 1)
             if not words[verb].verb or among(words[verb].lower, "plural"):
                 return part, []
             return rest, [(f"{name} ", Range(at + 1, part.last, part.end))]
-        if following.lower in ("in", "on", "at", "near", "by", "for", "as") and (
-            among(word.lower, "state participle")
-            or word.lower in ("born", "founded", "established")
-        ):
-            be = "was" if not among(word.lower, "state participle") else words[finite].lower
+        state = among(word.lower, "state participle")
+        placed = following.lower in ("in", "on", "at", "near", "by", "for", "as")
+        if placed and (state or word.lower in ("born", "founded", "established")):
+            be = words[finite].lower if state else "was"
             return rest, [(f"{name} {be} ", Range(short, part.last, part.end))]
         if word.gap or word.verb:
             return part, []
@@ -154,16 +145,11 @@ def dated(view: View, name: str, head: str, part: Range, begin: int) -> list[Sta
             return None  # which date goes with which place?
         cut = view.end_of(date_end - 1)
         return [Statement(head, begin, cut), Statement(again, following.start, part.end)]
-    at = next(
-        (i for i in range(verb_end + 2, part.last - 1) if words[i].lower in ("in", "on")), None
-    )
-    while at is not None and _date(view, at, part.last) != part.last:
-        at = next((i for i in range(at + 1, part.last - 1) if words[i].lower in ("in", "on")), None)
-    if (
-        at is None
-        or at - verb_end > 10
-        or any(w.gap for w in words[verb_end:at][1:] if w.gap != ",")
-    ):
+    ends = (i for i in range(verb_end + 2, part.last - 1) if _date(view, i, part.last) == part.last)
+    at = next(ends, None)
+    if at is None or at - verb_end > 10:
+        return None
+    if any(w.gap not in ("", ",") for w in words[verb_end + 1 : at]):
         return None
     if words[verb_end].lower not in ("in", "at", "by", "near") or words[at].gap:
         return None
@@ -171,32 +157,24 @@ def dated(view: View, name: str, head: str, part: Range, begin: int) -> list[Sta
         return None
     if any(w.value or (w.gap and not w.name) for w in words[verb_end:at]):
         return None  # "were sold by 2021, having two million players in 2017"
-    return [
-        Statement(head, begin, view.end_of(at - 1)),
-        Statement(again, words[at].start, part.end),
-    ]
+    first = Statement(head, begin, view.end_of(at - 1))
+    return [first, Statement(again, words[at].start, part.end)]
 
 
 def _bare_verb(view: View, part: Range) -> int | None:
     """Where "was founded", "died" or "was due to start" ends; None for other predicates."""
-    words = [word.lower for word in view.words[part.first : part.first + 5]]
-    at = 0
-    while at < len(words) and is_adverb(words[at]):
-        at += 1
-    if at < len(words) and words[at] == "died":
+    words = view.words[part.first : part.first + 5]
+    at = skip_adverbs(words, 0, len(words))
+    if at < len(words) and words[at].lower == "died":
         return part.first + at + 1
-    if at + 2 >= len(words) or words[at] not in ("is", "was", "were", "are"):
+    if at + 2 >= len(words) or words[at].lower not in ("is", "was", "were", "are"):
         return None
     at += 1
-    if words[at] == "due" and words[at + 1] == "to":
+    if words[at].lower == "due" and words[at + 1].lower == "to":
         return part.first + at + 3
-    while at < len(words) - 1 and is_adverb(words[at]):
-        at += 1
-    known = (
-        words[at] == "born"
-        or among(words[at], "event participle")
-        or words[at] in ("held", "built")
-    )
+    at = skip_adverbs(words, at, len(words) - 1)
+    participle = words[at].lower
+    known = participle in ("born", "held", "built") or among(participle, "event participle")
     return part.first + at + 1 if known else None
 
 
@@ -224,16 +202,15 @@ def places(view: View, name: str, head: str, part: Range, begin: int) -> list[St
     at = part.first
     if at + 4 > part.last or words[at].lower not in ("is", "was") or words[at + 1].lower not in _A:
         return None
-    place = next(
-        (i for i in range(at + 2, min(part.last, at + 9)) if words[i].lower in _PLACED), None
-    )
-    if place is None or any(
-        among(w.lower, "preposition") or w.gap or w.lower == "and" for w in words[at + 2 : place]
-    ):
+    near = range(at + 2, min(part.last, at + 9))
+    place = next((i for i in near if words[i].lower in _PLACED), None)
+    if place is None:
         return None
-    cuts = [
-        i for i in range(place + 1, part.last) if words[i].gap == "," and words[i].lower in _PLACED
-    ]
+    noun = words[at + 2 : place]
+    if any(among(w.lower, "preposition") or w.gap or w.lower == "and" for w in noun):
+        return None
+    inner = range(place + 1, part.last)
+    cuts = [i for i in inner if words[i].gap == "," and words[i].lower in _PLACED]
     loose = any(
         w.verb or among(w.lower, "nesting") or w.gap not in ("", ",") or w.lower in ("and", "but")
         for w in words[place : part.last]
@@ -242,7 +219,6 @@ def places(view: View, name: str, head: str, part: Range, begin: int) -> list[St
         return None
     again = f"{name} {view.of(at, place)} "
     ends = [view.stop_before(i) for i in cuts] + [part.end]
-    found = [Statement(head, begin, ends[0])]
-    return found + [
-        Statement(again, words[i].start, end) for i, end in zip(cuts, ends[1:], strict=True)
-    ]
+    more = zip(cuts, ends[1:], strict=True)
+    first = Statement(head, begin, ends[0])
+    return [first, *(Statement(again, words[i].start, end) for i, end in more)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
-from trueground.claims.clauses import PASSIVE, Clause, auxiliary_for, clauses
+from trueground.claims.clauses import PARTICIPLE_GOES_ON, Clause, auxiliary_for, clauses
 from trueground.claims.lists import names, roles, subject_list, things
 from trueground.claims.splits import (
     Range,
@@ -18,7 +19,7 @@ from trueground.claims.splits import (
     split_tail,
 )
 from trueground.claims.subjects import Subject, find_subject, is_singular
-from trueground.claims.view import YEAR, View, Word, among, has_finite, is_adverb
+from trueground.claims.view import YEAR, View, Word, among, has_finite, skip_adverbs
 
 _WHOLE = re.compile(
     r"\bnot (?:only|just|merely|simply)\b|\brespectively\b|\bin that order\b|;\s*or\b"
@@ -44,9 +45,8 @@ def statements(sentence: str) -> list[Statement]:
     if not _TRIGGER.search(sentence):
         return [Statement("", 0, len(sentence))]
     view = View(sentence)
-    if not view.words or not view.balanced or among(view.words[0].lower, "whole"):
-        return list(_with_aside(sentence, Statement("", 0, len(sentence))))
-    if stays_whole(view):
+    whole = not view.words or not view.balanced or among(view.words[0].lower, "whole")
+    if whole or stays_whole(view):
         return list(_with_aside(sentence, Statement("", 0, len(sentence))))
     parts = clauses(view)
     plain = len(view.words) <= _LONGEST
@@ -69,18 +69,14 @@ def statements(sentence: str) -> list[Statement]:
             found.append(Statement("", begin, view.stop_before(last)))
         else:
             subject = _resolved(view, own, subject, before)
-            found += _told(view, own, parts[at + 1 : bare], subject)
+            found += _expand(view, own, parts[at + 1 : bare], subject)
         at = bare
     if "(" in sentence:
         found = [one for statement in found for one in _with_aside(sentence, statement)]
-    return sorted(found, key=_start) if len(found) > 1 else found
+    return sorted(found, key=attrgetter("start"))
 
 
-def _start(statement: Statement) -> int:
-    return statement.start
-
-
-def _told(view: View, own: Clause, bare: Sequence[Clause], subject: Subject) -> list[Statement]:
+def _expand(view: View, own: Clause, bare: Sequence[Clause], subject: Subject) -> list[Statement]:
     """The statements of a clause with a plain subject and of those that go on with it."""
     found = [Statement(*aside) for aside in subject.asides]
     ranges = _ranges(view, own, bare, subject)
@@ -91,13 +87,13 @@ def _told(view: View, own: Clause, bare: Sequence[Clause], subject: Subject) -> 
         else:
             head, begin = _opening(view, own, subject)
             finite = subject.finite
-        told = "" if number and auxiliary else subject.text
         part, cut = split_tail(view, finite, part)
-        part, more = split_noun(view, subject.text, finite, part) if told else (part, [])
-        if told:
-            found += _spread(view, subject.text, head, part, begin)
-        else:
+        more: list[tuple[str, Range]] = []
+        if number and auxiliary:
             found.append(Statement(head, begin, part.end))
+        else:
+            part, more = split_noun(view, subject.text, finite, part)
+            found += _spread(view, subject.text, head, part, begin)
         for lead, whole in more:
             for auxiliary, rest in _joined(view, whole):
                 begin = view.start_of(rest.first)
@@ -145,20 +141,15 @@ def _continued(
 
 def _goes_on(view: View, step: Clause) -> bool:
     """Whether ", made two films" is surely a predicate and no participle (", owned by them")."""
-    verb = step.first
-    while verb < step.last - 1 and is_adverb(view.words[verb].lower):
-        verb += 1
+    verb = skip_adverbs(view.words, step.first, step.last - 1)
     word = view.words[verb].lower
     if among(word, "auxiliary"):
         return True
     if verb + 1 >= step.last or any(w.gap for w in view.words[verb + 1 : step.last]):
         return False
     after = view.words[verb + 1]
-    if among(word, "intransitive"):
-        return True
-    if word.endswith("ed") and after.value:
-        return False  # ", dated 20 February 2002"
-    return not among(after.lower, "preposition")
+    dated = word.endswith("ed") and after.value  # ", dated 20 February 2002"
+    return among(word, "intransitive") or not (dated or among(after.lower, "preposition"))
 
 
 def _joined(view: View, part: Range) -> list[tuple[str, Range]]:
@@ -252,7 +243,9 @@ def _states(text: str) -> bool:
     if subject is None or subject.finite + 1 >= len(view.words):
         return False
     verb, after = view.words[subject.finite], view.words[subject.finite + 1]
-    return not (verb.lower.endswith("ed") and after.lower in PASSIVE)  # "(the text kept in …)"
+    return not (
+        verb.lower.endswith("ed") and after.lower in PARTICIPLE_GOES_ON
+    )  # "(the text kept in …)"
 
 
 def _spread(view: View, name: str, head: str, part: Range, begin: int) -> list[Statement]:
@@ -288,9 +281,6 @@ def verbs_after_commas(view: View, first: int, last: int) -> list[int]:
     for i in range(first, last - 1):
         if view.words[i].gap != ",":
             continue
-        verb = i
-        while verb < last - 1 and is_adverb(view.words[verb].lower):
-            verb += 1
-        if view.words[verb].verb:
+        if view.words[skip_adverbs(view.words, i, last - 1)].verb:
             found.append(i)
     return found

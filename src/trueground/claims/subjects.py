@@ -5,10 +5,21 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from trueground.claims.view import YEAR, View, Word, among, is_adverb, is_finite, is_noun
+from trueground.claims.view import (
+    PASSIVE,
+    YEAR,
+    View,
+    among,
+    holds,
+    is_adverb,
+    is_finite,
+    is_noun,
+    skip_adverbs,
+)
 
 _LONGEST = 10  # words of a subject
 _ALONE = frozenset(("he", "she", "it", "they", "we", "i"))
+_SOLE = frozenset(("this", "that", "some", "each", "another"))  # they stand without a noun too
 _AHEAD = 12  # words in which the verb must come
 _INSERTED = 16  # words of one insertion
 _OPENS_ASIDE = re.compile(
@@ -18,7 +29,6 @@ _OPENS_ASIDE = re.compile(
 _BE = {(False, False): "is", (False, True): "are", (True, False): "was", (True, True): "were"}
 _PAST = re.compile(r"born|founded|established|formerly|originally|previously")
 _BRACKET = re.compile(r"\s*\(([^()]+)\)")
-_PASSIVE = frozenset(("by", "in", "on", "at", "for", "to", "as", "with", "from", "near", "into"))
 _MANY = frozenset(("people", "men", "women", "children", "police", "media", "data", "folk", "ones"))
 _ONE = frozenset(("is", "was", "has", "does"))
 
@@ -58,7 +68,9 @@ def find_subject(view: View, first: int, last: int) -> Subject | None:
     comma = next_gap(view, first + 1, last)
     finite = _find_verb(view, first, min(last, comma))
     if finite is not None:
-        verb = _before_adverbs(view, first, finite)
+        verb = finite
+        while verb - 1 > first and is_adverb(words[verb - 1].lower) and not words[verb - 1].name:
+            verb -= 1
         if verb > first + 1 and words[first].lower in _ALONE:
             return None  # "They operate like executive orders"
         if verb == first or verb - first > _LONGEST or _is_apposition(view, finite, comma, last):
@@ -112,16 +124,16 @@ def _may_open(view: View, first: int) -> bool:
         third = view.words[first + 2]
         if third.name or (among(third.lower, "pronoun") and not among(third.lower, "stop")):
             return False  # "The night Mara won, …"
-    if among(word.lower, "determiner") or among(word.lower, "pronoun"):
+    if among(word.lower, "determiner|pronoun"):
         return word.lower not in ("that", "which", "who", "no")
     lower = word.lower
     if lower in ("one", "last") and among(view.words[first + 1].lower, "time noun"):
         return False  # "One day he left"
-    if any(among(lower, kind) for kind in ("auxiliary", "nothing", "whole", "intro")):
+    if lower in ("and", "but", "or", "to") or is_adverb(lower):
         return False
-    if among(lower, "preposition") or lower in ("and", "but", "or", "to"):
+    if among(lower, "auxiliary|nothing|whole|intro|preposition"):
         return False
-    return not (lower.endswith(("ing", "ed")) or is_adverb(lower))
+    return not lower.endswith(("ing", "ed"))
 
 
 def _find_verb(view: View, first: int, last: int) -> int | None:
@@ -136,13 +148,7 @@ def _find_verb(view: View, first: int, last: int) -> int | None:
         if among(word.lower, "auxiliary"):
             return i
         before = words[i - 1].lower
-        if among(before, "determiner") and before not in (
-            "this",
-            "that",
-            "some",
-            "each",
-            "another",
-        ):
+        if among(before, "determiner") and before not in _SOLE:
             continue
         if before.endswith(("'s", "s'")) or among(before, "preposition"):
             continue
@@ -184,16 +190,6 @@ def _is_main(view: View, at: int, last: int) -> bool:
     return not (at + 1 < last and words[at + 1].verb)
 
 
-def _before_adverbs(view: View, first: int, finite: int) -> int:
-    while finite - 1 > first and _is_adverb(view.words[finite - 1]):
-        finite -= 1
-    return finite
-
-
-def _is_adverb(word: Word) -> bool:
-    return not word.name and is_adverb(word.lower)
-
-
 def copula(view: View, finite: int) -> str:
     """The form of "be" that agrees with the tense of the verb."""
     word = view.words[finite].lower
@@ -202,10 +198,7 @@ def copula(view: View, finite: int) -> str:
 
 def next_gap(view: View, first: int, last: int) -> int:
     """The number of the next word that has a mark before it, `last` where there is none."""
-    for i in range(first, last):
-        if view.words[i].gap:
-            return i
-    return last
+    return next((i for i in range(first, last) if view.words[i].gap), last)
 
 
 def bracketed(
@@ -239,18 +232,13 @@ def bracketed(
 
 def _is_loose(view: View, first: int, last: int, *, of: bool) -> bool:
     """Whether what follows the words may speak of a noun inside them: "the wife of the king"."""
-    return any(
-        among(word.lower, "preposition") and not word.name and (of or word.lower != "of")
-        for word in view.words[first:last]
-    )
+    return holds((w for w in view.words[first:last] if of or w.lower != "of"), "preposition")
 
 
 def with_insertions(view: View, first: int, comma: int, last: int) -> Subject | None:
     """The subject of "Ann, a baker, who was born in Leeds, left": each insertion is known."""
     words = view.words
-    if any(word.verb for word in words[first:comma]):
-        return None
-    if among(words[comma - 1].lower, "time noun"):
+    if any(w.verb for w in words[first:comma]) or among(words[comma - 1].lower, "time noun"):
         return None  # "Every year, the centre, which …"
     name = view.of(first, comma)
     parts: list[tuple[int, int]] = []
@@ -263,7 +251,7 @@ def with_insertions(view: View, first: int, comma: int, last: int) -> Subject | 
             after = words[min(verb + 1, last - 1)].lower
             if words[verb].lower.endswith("ed") and after in ("by", "with"):
                 return None  # "…, later adopted by": no predicate
-            return _told(view, first, comma, name, parts, at, verb, last)
+            return _with_asides(view, first, comma, name, parts, at, verb, last)
         end = next_gap(view, at + 1, last)
         if end - at > _INSERTED:
             return None
@@ -288,12 +276,12 @@ def _is_participle(view: View, at: int, last: int) -> bool:
     word = view.words[at].lower
     if among(word, "auxiliary"):
         return False
-    known = among(word, "state participle") or among(word, "event participle")
+    known = among(word, "state participle|event participle")
     following = view.words[at + 1].lower if at + 1 < last else ""
-    return known and following in _PASSIVE and next_gap(view, at + 1, last) < last
+    return known and following in PASSIVE and next_gap(view, at + 1, last) < last
 
 
-def _told(
+def _with_asides(
     view: View,
     first: int,
     comma: int,
@@ -317,11 +305,9 @@ def _told(
     loose = _is_loose(view, first, comma, of=True)
     for begin, end in parts:
         opening = words[begin]
-        start = begin
-        while start < end - 1 and is_adverb(words[start].lower):
-            start += 1
-        told = words[start].lower
-        if any(among(w.lower, "report") and not w.name for w in words[begin:end]):
+        start = skip_adverbs(words, begin, end - 1)
+        kind = words[start].lower
+        if holds(words[begin:end], "report"):
             return None
         if not (one or opening.lower in ("who", "which", "a", "an")):
             return None
@@ -341,13 +327,13 @@ def _told(
             head, start = f"{name} {copula(view, finite)} ", opening.start
         elif any(word.verb and among(word.lower, "auxiliary") for word in words[begin:end]):
             return None
-        elif among(told, "state participle"):
+        elif among(kind, "state participle"):
             dated = any(YEAR.match(word.lower) for word in words[start:end])
             be = "was" if dated or _PAST.match(opening.lower) else "is"
             head, start = f"{name} {be} ", opening.start
-        elif told == "sold" and words[start + 1].lower == "under":
+        elif kind == "sold" and words[start + 1].lower == "under":
             head, start = f"{name} {copula(view, finite)} ", opening.start
-        elif told == "born" or (among(told, "event participle") and start == begin):
+        elif kind == "born" or (among(kind, "event participle") and start == begin):
             head, start = f"{name} was ", opening.start
         else:
             return None
@@ -360,7 +346,7 @@ def is_singular(view: View, first: int, last: int, finite: int) -> bool:
     ruling = view.words[finite].lower
     if ruling in _ONE:
         return True
-    if among(ruling, "present") or among(ruling, "plural"):
+    if among(ruling, "present|plural"):
         return False
     words = view.words[first:last]
     lowers = [word.lower for word in words]

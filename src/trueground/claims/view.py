@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -18,6 +19,8 @@ _UNPAIRED = re.compile(r'["“”«»()\[\]]')
 _SPACE = re.compile(r"\s*(?:\([^()\[\]]*\)|\[(?!\d{4}\])[^()\[\]]*\])")
 YEAR = re.compile(r"(?:1\d|20)\d\d(?:s|BC|AD)?$")
 MONTHS = frozenset(MONTH_NAMES)
+# What follows a participle: "built by", "located in".
+PASSIVE = frozenset(("by", "in", "on", "at", "for", "to", "as", "with", "from", "near", "into"))
 
 
 class Word(NamedTuple):
@@ -111,9 +114,9 @@ def _looks(spelling: str) -> tuple[str, str, bool, bool, bool, bool, bool]:
     lower = spelling.lower().replace("’", "'")
     name = spelling[0].isupper()
     value = spelling[0].isdigit() or (name and lower in MONTHS)
-    doubt = not name and (among(lower, "hedge") or among(lower, "report"))
+    doubt = not name and among(lower, "hedge|report")
     verb = not name and is_finite(lower)
-    joins = any(among(lower, kind) for kind in ("stop", "nesting", "joint", "report", "hedge"))
+    joins = among(lower, "stop|nesting|joint|report|hedge")
     return lower, spelling, name, value, verb, doubt, not (verb or joins)
 
 
@@ -143,10 +146,20 @@ def is_adverb(word: str) -> bool:
 
 def is_noun(word: Word) -> bool:
     """Whether a word is no determiner, preposition, adverb, name or value."""
-    lower = word.lower
-    known = among(lower, "determiner") or among(lower, "preposition") or among(lower, "stop")
-    known = known or among(lower, "pronoun") or among(lower, "object")
-    return not (known or word.name or word.value or is_adverb(lower))
+    known = among(word.lower, "determiner|preposition|stop|pronoun|object")
+    return not (known or word.name or word.value or is_adverb(word.lower))
+
+
+def skip_adverbs(words: Sequence[Word], at: int, last: int) -> int:
+    """The first of the words from `at` on that is no adverb; `last` where there is none."""
+    while at < last and is_adverb(words[at].lower):
+        at += 1
+    return at
+
+
+def holds(words: Iterable[Word], name: str) -> bool:
+    """Whether one of the words, which is no name, is in the list `name`."""
+    return any(among(word.lower, name) and not word.name for word in words)
 
 
 def is_role(word: str) -> bool:
