@@ -41,6 +41,7 @@ from trueground.studies.calibrate.result import Calibration, format_notes, why_n
 FOLDS = 5
 VERDICT = 0.5  # between False and True
 _POINTS = 200
+Read = Callable[[Floats], Floats]  # scores → probabilities
 # Fewer of a kind than this, and the steps of an isotonic curve follow single records.
 _LEAST_OF_A_KIND = 20
 
@@ -97,41 +98,48 @@ class CalibrationSettings:
         return partial(best_threshold, objective=self.chosen_for)
 
 
-@dataclass(frozen=True)
-class FittedCurve:
-    """Scores → probabilities; `fields` is what of the curve stands in the file."""
-
-    read: Callable[[Floats], Floats]
-    fields: dict[str, object]
-
-
-def fit_curve(method: str, scores: Floats, labels: Mask) -> FittedCurve:
-    """The curve of one of METHODS. InputError: labels of one kind."""
+def fit_curve(method: str, scores: Floats, labels: Mask) -> tuple[Read, dict[str, object]]:
+    """The curve of one of METHODS, and its fields in the file. InputError: labels of one kind."""
     if method == "isotonic":
         knots = calibration.fit_isotonic(scores, labels)
         fields = {"slope": None, "intercept": None, "knots": knots.tolist()}
-        return FittedCurve(partial(calibration.isotonic_probabilities, knots=knots), fields)
+        return partial(calibration.isotonic_probabilities, knots=knots), fields
     slope, intercept = calibration.fit_logistic(scores, labels)
-    return FittedCurve(
-        partial(calibration.logistic_probabilities, slope=slope, intercept=intercept),
-        {"slope": slope, "intercept": intercept, "knots": None},
-    )
+    fields = {"slope": slope, "intercept": intercept, "knots": None}
+    return partial(calibration.logistic_probabilities, slope=slope, intercept=intercept), fields
 
 
 def compute_calibration(j: JudgedRecords, settings: CalibrationSettings) -> Calibration:
     """The statistics. InputError: the scored records are of one kind, or all score alike, a
     precision that no threshold reaches, too few records for the method."""
     default = VERDICT if j.by_verdict else j.judge.threshold
-    chosen = _choose_threshold(j, settings)
-    at_default, at_chosen = _measure_at(j, (default, chosen), settings)
+    chosen = VERDICT
+    if j.by_verdict:
+        _check_verdicts(j)
+    else:
+        chosen = settings.choose(j.scores, j.labels)
+    # Both thresholds stay fixed; the resamples are those that `validate` draws too.
+    measured = measure_all(
+        {"default": j.scores, "chosen": j.scores},
+        j.labels.astype(np.float64),
+        clusters=j.clusters,
+        threshold={"default": default, "chosen": chosen},
+        probability=False,
+        resamples=settings.resamples,
+        seed=settings.seed,
+        level=settings.level,
+    )
+    at_default, at_chosen = measured["default"], measured["chosen"]
     if not j.by_verdict:  # two scores only: no curve can follow them too closely
         _check_enough(settings.method, j.labels)
-    fitted = fit_curve(settings.method, j.scores, j.labels)
+    fitted, fields = fit_curve(settings.method, j.scores, j.labels)
     parts = folds(len(j.scores), j.clusters, parts=FOLDS, seed=settings.seed)
     held = HeldOut(reason="the judge's verdicts are taken as they are")
     if not j.by_verdict:
         held = held_out(j.scores, j.labels, parts, settings.choose)
-    area = at_default.estimates["auroc"]
+    at_held: dict[str, float | None] = dict.fromkeys(MEASURES)
+    if held.applied is not None:
+        at_held = measures_at(j.scores, j.labels, held.applied)
     raw: dict[str, Any] = {
         "format": FORMAT,
         "judge": j.judge.name,
@@ -139,7 +147,7 @@ def compute_calibration(j: JudgedRecords, settings: CalibrationSettings) -> Cali
         "of": "verdict" if j.by_verdict else "score",
         "threshold": chosen,
         "method": settings.method,
-        **fitted.fields,
+        **fields,
         "objective": None if j.by_verdict else settings.chosen_for,
         "precision": _precision(j, settings, chosen, held),
         "label": j.sets.rule.label,
@@ -152,7 +160,7 @@ def compute_calibration(j: JudgedRecords, settings: CalibrationSettings) -> Cali
         "auroc": {
             "value": auroc(j.scores, j.labels),
             "ci": _interval(at_default, "auroc"),
-            "reason": area.why,
+            "reason": at_default.estimates["auroc"].why,
         },
         "default": _threshold_entry(j, default, at_default),
         "chosen": {
@@ -160,11 +168,7 @@ def compute_calibration(j: JudgedRecords, settings: CalibrationSettings) -> Cali
             "cross_validated": {
                 "folds": int(parts.max()) + 1,
                 "thresholds": held.thresholds,
-                **(
-                    dict.fromkeys(MEASURES)
-                    if held.applied is None
-                    else measures_at(j.scores, j.labels, held.applied)
-                ),
+                **at_held,
                 "reason": held.reason,
             },
         },
@@ -180,15 +184,13 @@ def compute_calibration(j: JudgedRecords, settings: CalibrationSettings) -> Cali
     return Calibration({**raw, "notes": [*j.sets.notes, *format_notes(raw, measure)]})
 
 
-def _choose_threshold(j: JudgedRecords, settings: CalibrationSettings) -> float:
-    if not j.by_verdict:
-        return settings.choose(j.scores, j.labels)
+def _check_verdicts(j: JudgedRecords) -> None:
+    """InputError where the labels, or the verdicts, are all of one kind."""
     check_labelled(j.scores, j.labels)
     if j.scores.min() == j.scores.max():
         raise InputError(
             f"all {len(j.scores)} verdicts are {bool(j.scores[0])}: they tell nothing apart"
         )
-    return VERDICT
 
 
 def _check_enough(method: str, labels: Mask) -> None:
@@ -199,24 +201,6 @@ def _check_enough(method: str, labels: Mask) -> None:
             f"method=isotonic with {fewest} records of the rarer kind; expected "
             f"{_LEAST_OF_A_KIND} or more of each; label more, or take method=platt"
         )
-
-
-def _measure_at(
-    j: JudgedRecords, thresholds: tuple[float, float], settings: CalibrationSettings
-) -> list[Measured]:
-    """At each threshold, which stays fixed, by the resamples that `validate` draws too."""
-    names = [str(i) for i in range(len(thresholds))]
-    measured = measure_all(
-        dict.fromkeys(names, j.scores),
-        j.labels.astype(np.float64),
-        clusters=j.clusters,
-        threshold=dict(zip(names, thresholds, strict=True)),
-        probability=False,
-        resamples=settings.resamples,
-        seed=settings.seed,
-        level=settings.level,
-    )
-    return [measured[name] for name in names]
 
 
 def _threshold_entry(j: JudgedRecords, threshold: float, measured: Measured) -> dict[str, Any]:
@@ -281,15 +265,11 @@ def _threshold_curve(
 
 def _predict(j: JudgedRecords, method: str, parts: NDArray[np.int64]) -> Predicted:
     """Probabilities of each part by the curve of the others."""
-
-    def fit(scores: Floats, labels: Mask) -> Callable[[Floats], Floats]:
-        return fit_curve(method, scores, labels).read
-
-    return predicted(j.scores, j.labels, parts, fit)
+    return predicted(j.scores, j.labels, parts, lambda *data: fit_curve(method, *data)[0])
 
 
 def _curve_entries(
-    j: JudgedRecords, method: str, fitted: FittedCurve, parts: NDArray[np.int64]
+    j: JudgedRecords, method: str, fitted: Read, parts: NDArray[np.int64]
 ) -> dict[str, Any]:
     """How far probabilities can be believed: the judge's own, and those of each method.
 
@@ -313,12 +293,12 @@ def _curve_entries(
     return {
         "calibration_error": {
             "before": errors(own)["calibration_error"],
-            "after": calibration.calibration_error(fitted.read(j.scores), j.labels),
+            "after": calibration.calibration_error(fitted(j.scores), j.labels),
             "cross_validated": errors(mine)["calibration_error"],
         },
         "methods": {
             name: {
-                **errors(fit_curve(name, j.scores, j.labels).read(j.scores)),
+                **errors(fit_curve(name, j.scores, j.labels)[0](j.scores)),
                 "cross_validated": {**errors(by.probabilities), "reason": by.reason},
             }
             for name, by in held.items()
