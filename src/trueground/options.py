@@ -32,7 +32,7 @@ class Option:
 
     def __init__(
         self,
-        help_text: str,
+        help_text: str | None,
         *flags: str,
         type: Any = None,  # noqa: A002
         default: Any = UNSET,

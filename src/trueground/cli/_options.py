@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import wraps
-from typing import Annotated, Any, get_args
+from math import isfinite
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
 from trueground.options import UNSET, Option
 
+if TYPE_CHECKING:
+    from trueground.benchmarks.base import BenchmarkOption
+
+HELP = {"help_option_names": ["-h", "--help"]}
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
+
+# The largest whole number that every JSON reader takes as it is, and that of 64 bits for seeds.
+_LARGEST, _LARGEST_SEED = 2**53 - 1, 2**63 - 1
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SECRETS = {"key", "apikey", "token", "secret", "password", "authorization", "credentials"}
+# Numbers of vocabulary entries (stop_token_ids), and OpenAI's name for calls that share a cache.
+_NO_SECRETS = re.compile(r".*_ids?|prompt_cache_key")
 
 
 class Format(StrEnum):
@@ -42,41 +56,70 @@ def takes(
     """
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
-        own = [
-            parameter
-            for parameter in inspect.signature(command, eval_str=True).parameters.values()
-            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-        ]
-        theirs = [] if function is None else inspect.signature(function).parameters.values()
-        names = {parameter.name for parameter in own}
-        theirs = [p for p in theirs if _declaration(p) is not None and p.name not in names]
-        parameters = _in_order(own, theirs, before or {})
-        declared = {p.name: (p, d) for p in parameters if (d := _declaration(p)) is not None}
-
-        @wraps(command)
-        def run(**given: Any) -> None:
-            command(**_ready(declared, given))
-
-        shown = [_typer_parameter(p).replace(kind=_KEYWORD) for p in parameters]
-        run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in shown}
-        return run
+        own = {p.name: p for p in parameters_of(command)}
+        theirs = [] if function is None else declared_by(function)
+        early = {name for names in (before or {}).values() for name in names}
+        parameters = [p for p in own.values() if p.kind is not _KEYWORD]
+        for parameter in theirs:
+            if parameter.name not in own:
+                parameters += [own[name] for name in (before or {}).get(parameter.name, ())]
+                parameters.append(parameter)
+        rest = [p for p in own.values() if p.kind is _KEYWORD and p.name not in early]
+        return as_command(command, [*parameters, *rest])
 
     return with_options
 
 
-def _in_order(
-    own: Sequence[inspect.Parameter],
-    theirs: Sequence[inspect.Parameter],
-    before: Mapping[str, Sequence[str]],
-) -> list[inspect.Parameter]:
-    by_name = {parameter.name: parameter for parameter in own}
-    early = {name for names in before.values() for name in names}
-    ordered = [p for p in own if p.kind is not _KEYWORD]
-    for parameter in theirs:
-        ordered += [by_name[name] for name in before.get(parameter.name, ())]
-        ordered.append(parameter)
-    return ordered + [p for p in own if p.kind is _KEYWORD and p.name not in early]
+def as_command(
+    command: Callable[..., None], parameters: Sequence[inspect.Parameter]
+) -> Callable[..., None]:
+    """The command with these parameters for typer; it is called with what they stand for."""
+    declared = {p.name: (p, d) for p in parameters if (d := _declaration(p)) is not None}
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        command(**_ready(declared, given))
+
+    shown = [_typer_parameter(p).replace(kind=_KEYWORD) for p in parameters]
+    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in shown}
+    return run
+
+
+def make_command(name: str, function: Callable[..., None], help_text: str | None = None) -> Any:
+    """A command of a group that makes its commands itself."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name, help=help_text, context_settings=HELP)(function)
+    return typer.main.get_command(app)
+
+
+def parameters_of(source: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The named parameters of a function, or the fields of a class; annotations are values."""
+    if isinstance(source, type):
+        hints = get_type_hints(source, include_extras=True)
+    else:
+        hints = {
+            name: _evaluated(hint, source.__globals__)
+            for name, hint in source.__annotations__.items()
+            if name != "return"
+        }
+    return [
+        parameter.replace(annotation=hints.get(parameter.name, parameter.annotation))
+        for parameter in inspect.signature(source).parameters.values()
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+
+
+def _evaluated(hint: Any, names: dict[str, Any]) -> Any:
+    try:
+        return eval(hint, names) if isinstance(hint, str) else hint
+    except NameError:  # the type of something heavy; then it is no option of a command
+        return hint
+
+
+def declared_by(source: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Those of them that are options of a command."""
+    return [p for p in parameters_of(source) if _declaration(p) is not None]
 
 
 def _declaration(parameter: inspect.Parameter) -> Option | None:
@@ -130,3 +173,84 @@ def _ready(
                 value = option.parse(value)
         ready[name] = value
     return ready
+
+
+def parameter_of(option: BenchmarkOption) -> inspect.Parameter:
+    """A benchmark's option as a parameter that typer understands."""
+    flag = isinstance(option.default, bool)
+    allowed = f" [{'|'.join(option.allowed)}]" if option.allowed else ""
+    several = ". Repeatable: each is a run of its own" if option.varied else ""
+    info = typer.Option(
+        f"--{option.name}", help=option.doc + allowed + several, show_default=not flag
+    )
+    kind: Any = bool if flag else (str | None if option.default is None else str)
+    default: Any = option.default
+    if option.varied:
+        kind = list[str] | None if default is None else list[str]
+        default = None if default is None else [default]
+    return inspect.Parameter(
+        option.name.replace("-", "_"),
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, info],
+    )
+
+
+def check_numbers(given: Mapping[str, Any]) -> None:
+    """UsageError for numbers that no model and no file takes: endless ones, too long ones."""
+    from trueground.errors import UsageError
+
+    for name, value in given.items():
+        option = f"--{name.removesuffix('_seconds').replace('_', '-')}"
+        if isinstance(value, float) and not isfinite(value):
+            raise UsageError(f"{option} {value}: expected a finite number")
+        most = _LARGEST_SEED if name == "seed" else _LARGEST
+        if isinstance(value, int) and value > most:
+            raise UsageError(f"{option} {value}: expected a whole number up to {most:,}")
+
+
+def parse_param(text: str) -> tuple[str, Any]:
+    """NAME=JSON, as --param takes it. UsageError for what cannot be read, or is a secret."""
+    import orjson
+
+    from trueground.errors import UsageError
+
+    name, equals, json = (part.strip() for part in text.partition("="))
+    if _is_secret(name):
+        raise _secret_param(name)
+    try:
+        if not equals or not name:
+            raise ValueError
+        value = orjson.loads(json)
+    except ValueError:
+        raise UsageError(
+            f"--param {name!r} cannot be read; write NAME=JSON, as in reasoning_effort='\"low\"'"
+        ) from None
+    if inner := _secret_within(value):
+        raise _secret_param(f"{name} … {inner}")
+    return name, value
+
+
+def _secret_within(value: Any) -> str | None:
+    """The first name in the value that holds a secret: headers, and whatever else is nested."""
+    if isinstance(value, list):
+        return next(filter(None, map(_secret_within, value)), None)
+    if not isinstance(value, dict):
+        return None
+    own = (name for name, inner in value.items() if isinstance(inner, str) and _is_secret(name))
+    return next(own, None) or _secret_within(list(value.values()))
+
+
+def _is_secret(name: str) -> bool:
+    """Is a word of the name `key`, `token` or the like? In `max_tokens` there is none."""
+    words = {word.lower() for word in _WORD.findall(name)}
+    return not words.isdisjoint(_SECRETS) and not _NO_SECRETS.fullmatch(name)
+
+
+def _secret_param(name: str) -> Exception:
+    from trueground.errors import UsageError
+
+    return UsageError(
+        f"--param {name} looks like a secret, and parameters are written into the run's files. "
+        "Put it into an environment variable, and name that with --api-key-env"
+    )

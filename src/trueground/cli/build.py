@@ -7,21 +7,42 @@ made when they are asked for, so that other commands do not wait for them.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from trueground.cli.build_options import common
-from trueground.cli.build_report import report
-from trueground.cli.run import parameter_of
+from trueground.cli._options import (
+    HELP,
+    Format,
+    FormatOption,
+    NoProgress,
+    Quiet,
+    as_command,
+    check_numbers,
+    declared_by,
+    make_command,
+    parameter_of,
+    parameters_of,
+    parse_param,
+)
+from trueground.cli._output import command_line, echo_json, echo_note, progress_bar
 
 if TYPE_CHECKING:
     from trueground.builders.base import Builder
+    from trueground.builders.build import BuildSettings, Built
+    from trueground.builders.estimate import Estimated
 
-_HELP = {"help_option_names": ["-h", "--help"]}
-_EXAMPLE, _REPORT = "example", "report"
+_NOTHING_LEFT = 3  # as where too few items could be scored
+# The options in the order of the help; those of the builder follow.
+_ORDER = """
+    sources model out base_url api_key_env prompts labels limit seed temperature max_tokens param
+    max_connections rpm tpm timeout deadline max_attempts max_failed dry_run prices cache format_
+    quiet no_progress
+"""
 
 
 class BuilderGroup(TyperGroup):
@@ -31,14 +52,12 @@ class BuilderGroup(TyperGroup):
         """The names of the builders."""
         from trueground.builders.registry import BUILDERS
 
-        return [*BUILDERS, _EXAMPLE, _REPORT]
+        return [*BUILDERS, "example", "report"]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a builder, `example` or `report`. Raises UsageError."""
-        if cmd_name == _EXAMPLE:
-            return _own_command(_EXAMPLE, example)
-        if cmd_name == _REPORT:
-            return _own_command(_REPORT, report)
+        if cmd_name in ("example", "report"):
+            return make_command(cmd_name, example if cmd_name == "example" else report)
         from trueground.builders.registry import get_builder
 
         return _command(get_builder(cmd_name))
@@ -51,36 +70,135 @@ group = typer.Typer(
     subcommand_metavar="KIND SOURCE… --model NAME --out DIR [OPTIONS]",
     no_args_is_help=True,
     rich_markup_mode=None,
-    context_settings=_HELP,
+    context_settings=HELP,
 )
 
 
 def _command(builder: Builder) -> Any:
-    own = [option.name.replace("-", "_") for option in builder.options]
-    others = builder.roles[1:]
+    from trueground.builders.asking.models import EndpointDefaults
+    from trueground.builders.build import BuildSettings
 
-    def run(**given: Any) -> None:
-        from trueground.cli.build_action import start
+    first, *others = (role.name for role in builder.roles)
 
-        options = {key.replace("_", "-"): given.pop(key) for key in own}
-        models = {builder.roles[0].name: given.pop("model")}
-        models |= {role.name: given.pop(_field(role.name)) for role in others}
-        start(builder, {k: v for k, v in models.items() if v is not None}, options, **given)
+    def run(*, model: str | None, **values: Any) -> None:
+        own = [option.name for option in builder.options]
+        options = {name: values.pop(name.replace("-", "_")) for name in own}
+        models = {first: model, **{name: values.pop(_field(name)) for name in others}}
+        _start(builder, {k: v for k, v in models.items() if v is not None}, options, **values)
 
-    parameters = [*inspect.signature(common, eval_str=True).parameters.values()]
-    parameters += [_role(role.name, role.doc) for role in others]
+    sources = (EndpointDefaults, BuildSettings)
+    known = {p.name: p for source in sources for p in declared_by(source)}
+    known |= {p.name: p for p in parameters_of(_own_options)}
+    parameters = [known[name] for name in _ORDER.split()]
+    parameters += [_role(role.name, role.doc) for role in builder.roles[1:]]
     parameters += [parameter_of(option) for option in builder.options]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(builder.name, help=_help(builder), context_settings=_HELP)(run)
-    return typer.main.get_command(app)
+    prompts = f" Prompts: {', '.join(builder.prompts)}." if builder.prompts else ""
+    help_text = f"{builder.doc} ({builder.source}). SOURCE: {builder.takes}.{prompts}"
+    return make_command(builder.name, as_command(run, parameters), help_text)
 
 
-def _own_command(name: str, function: Any) -> Any:
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name, context_settings=_HELP)(function)
-    return typer.main.get_command(app)
+def _field(role: str) -> str:
+    return f"{role.replace('-', '_')}_model"
+
+
+def _role(name: str, doc: str) -> inspect.Parameter:
+    info = typer.Option(f"--{name}-model", help=f"{doc} NAME, or NAME(base_url=URL).")
+    return inspect.Parameter(
+        _field(name),
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[str | None, info],
+    )
+
+
+def _own_options(
+    sources: Annotated[list[Path], typer.Argument(metavar="SOURCE", help="Files or folders.")],
+    *,
+    model: Annotated[
+        str | None,
+        typer.Option(help="Who writes: a name at the endpoint, or fake:…, replay:FILE, hf:NAME."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder of the build; goes on with one there.")],
+    param: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=JSON, put into every call as it is. Repeatable."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Call and write nothing; show what it would cost.")
+    ] = False,
+    format_: FormatOption = Format.TEXT,
+    quiet: Quiet = False,
+    no_progress: NoProgress = False,
+) -> None:
+    """A signature only: what `trueground build KIND` takes beside the fields of BuildSettings."""
+
+
+def _start(
+    builder: Builder,
+    models: Mapping[str, str],
+    options: Mapping[str, Any],
+    *,
+    sources: list[Path],
+    out: Path,
+    param: list[str] | None,
+    dry_run: bool,
+    format_: Format,
+    quiet: bool,
+    no_progress: bool,
+    **values: Any,
+) -> None:
+    """Build, or say what it would cost, and print what came of it. Exit 3: no item is left."""
+    from trueground.builders.asking.models import EndpointDefaults
+    from trueground.builders.build import BuildSettings, Built, build
+    from trueground.builders.build import dry_run as estimate
+    from trueground.reports.building import render_built, render_estimated
+
+    check_numbers(values)
+    names = [field.name for field in fields(EndpointDefaults) if field.name != "seed"]
+    endpoint = EndpointDefaults(
+        **{name: values.pop(name) for name in names if name in values},
+        extra=dict(map(parse_param, param or ())),
+    )
+    with progress_bar(quiet or no_progress) as progress:
+        settings = BuildSettings(
+            **values,
+            endpoint=endpoint,
+            note=echo_note,
+            progress=progress,
+            command=command_line(),
+        )
+        do = estimate if dry_run else build
+        found = do(builder.name, sources, out, models=models, options=options, settings=settings)
+    if format_ is Format.JSON:
+        echo_json(_as_json(found))
+    elif isinstance(found, Built):
+        if not quiet:
+            typer.echo(render_built(found.summary, found.path, found.spent, _usd(found, settings)))
+    else:
+        typer.echo(render_estimated(_as_json(found)))
+    if isinstance(found, Built) and not found.items:
+        raise typer.Exit(_NOTHING_LEFT)
+
+
+def _usd(built: Built, settings: BuildSettings) -> dict[str, float]:
+    """What each role cost, where prices were given."""
+    from trueground.models.pricing import price_of
+
+    if settings.prices is None:
+        return {}
+    return {
+        role: price_of(one["name"], settings.prices).cost(one["tokens_in"], one["tokens_out"])
+        for role, one in built.spent.items()
+    }
+
+
+def _as_json(found: Built | Estimated) -> dict[str, Any]:
+    from trueground.builders.build import Built
+
+    if isinstance(found, Built):
+        return {**found.summary, "spent": found.spent, "out": str(found.path)}
+    stages = [vars(one) for one in found.stages]
+    return {"items": found.items, "done": found.done, "stages": stages}
 
 
 def example(
@@ -93,20 +211,22 @@ def example(
     typer.echo(copy_example(kind, out).rstrip())
 
 
-def _help(builder: Builder) -> str:
-    prompts = f" Prompts: {', '.join(builder.prompts)}." if builder.prompts else ""
-    return f"{builder.doc} ({builder.source}). SOURCE: {builder.takes}.{prompts}"
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The --out of a finished build.")],
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="Merged human labels, as `annotate import` writes them."),
+    ] = None,
+    format_: FormatOption = Format.TEXT,
+    quiet: Quiet = False,
+) -> None:
+    """Draw the page and the data card of a build again, with labels that came after it."""
+    from trueground.builders.quality.again import draw_again
 
-
-def _field(role: str) -> str:
-    return f"{role.replace('-', '_')}_model"
-
-
-def _role(name: str, doc: str) -> inspect.Parameter:
-    said = typer.Option(f"--{name}-model", help=f"{doc} NAME, or NAME(base_url=URL).")
-    return inspect.Parameter(
-        _field(name),
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[str | None, said],
-    )
+    drawn = draw_again(folder, labels)
+    if format_ is Format.JSON:
+        echo_json({"page": str(drawn.page), "card": str(drawn.card), "people": drawn.people})
+    elif not quiet:
+        for kind in (drawn.people or {}).get("kinds", ()):
+            typer.echo(f"{kind['kind']}  {kind['labelled']:,} of {kind['tasks']:,} tasks labelled")
+        typer.echo(f"page   {drawn.page}\ncard   {drawn.card}")

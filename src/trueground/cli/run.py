@@ -6,16 +6,46 @@ are made when they are asked for, so that other commands do not wait for them.
 
 from __future__ import annotations
 
-import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from trueground.cli.run_options import common
+from trueground.cli._options import (
+    HELP,
+    Format,
+    FormatOption,
+    NoProgress,
+    Quiet,
+    as_command,
+    check_numbers,
+    declared_by,
+    make_command,
+    parameter_of,
+    parameters_of,
+    parse_param,
+)
+from trueground.cli._output import command_line, echo_json, echo_note, progress_bar
 
 if TYPE_CHECKING:
-    from trueground.benchmarks.base import Benchmark, BenchmarkOption
+    from trueground.benchmarks.base import Benchmark, Value
+    from trueground.evaluate.questions import RunSettings
+    from trueground.models.base import ChatModel
+    from trueground.studies.sweep import SweepOutcome, SweepRun
+
+# The options in the order of the help; those of the benchmark follow.
+_ORDER = """
+    model base_url api_key_env api data prompt out judge judge_calibration decomposer rater also
+    limit repeats temperature top_p top_k min_tokens max_tokens seed param max_connections rpm tpm
+    timeout deadline max_attempts time_limit dry_run batch poll_seconds prices cache retry_failed
+    by wrapper batch_size quantize device_map dtype trust_remote_code keep_records format_ quiet
+    no_progress
+"""
 
 
 class BenchmarkGroup(TyperGroup):
@@ -46,55 +76,279 @@ group = typer.Typer(
     subcommand_metavar="BENCHMARK[/TASK] --model NAME [OPTIONS]",
     no_args_is_help=True,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP,
 )
 
 
 def _command(benchmark: Benchmark, tasks: tuple[str, ...], name: str) -> Any:
-    own = [option.name.replace("-", "_") for option in benchmark.options]
+    from trueground.evaluate.run import run as run_task
+    from trueground.models.base import Params
+    from trueground.models.options import ModelOptions
 
-    def run(**given: Any) -> None:
-        from trueground.cli.run_action import start
+    def run(**values: Any) -> None:
+        own = [option.name for option in benchmark.options]
+        options = {name: values.pop(name.replace("-", "_")) for name in own}
+        _start(benchmark, tasks, options, **values)
 
-        options = {key.replace("_", "-"): given.pop(key) for key in own}
-        start(benchmark, tasks, options, **given)
-
-    parameters = [*inspect.signature(common, eval_str=True).parameters.values()]
+    sources = (run_task, ModelOptions, Params)
+    known = {p.name: p for source in sources for p in declared_by(source)}
+    known |= {p.name: p for p in parameters_of(_own_options)}
+    parameters = [known[name] for name in _ORDER.split()]
     parameters += [parameter_of(option) for option in benchmark.options]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name, help=_help(benchmark, tasks), context_settings=_HELP)(run)
-    return typer.main.get_command(app)
-
-
-_HELP = {"help_option_names": ["-h", "--help"]}
-
-
-def _help(benchmark: Benchmark, tasks: tuple[str, ...]) -> str:
     chosen = f"Runs {', '.join(tasks)}." if len(tasks) > 1 else f"Task {tasks[0]}."
-    return (
+    help_text = (
         f"{benchmark.doc[0].upper()}{benchmark.doc[1:]} ({benchmark.source}). {chosen} "
         f"One task by itself: {benchmark.name}/TASK, with TASK one of {', '.join(benchmark.tasks)}."
     )
+    return make_command(name, as_command(run, parameters), help_text)
 
 
-def parameter_of(option: BenchmarkOption) -> inspect.Parameter:
-    """A benchmark's option as a parameter that typer understands."""
-    flag = isinstance(option.default, bool)
-    allowed = f" [{'|'.join(option.allowed)}]" if option.allowed else ""
-    several = ". Repeatable: each is a run of its own" if option.varied else ""
-    said = typer.Option(
-        f"--{option.name}", help=option.doc + allowed + several, show_default=not flag
+def _own_options(
+    *,
+    model: Annotated[
+        list[str],
+        typer.Option(help="Name at the endpoint, or fake:…, replay:FILE, hf:NAME. Repeatable."),
+    ],
+    base_url: Annotated[
+        list[str] | None,
+        typer.Option(help="Endpoint, as http://localhost:8000/v1: one for all, or one a --model."),
+    ] = None,
+    api_key_env: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Variable that holds the key: one for all, or one a --model. "
+            "Default: OPENAI_API_KEY."
+        ),
+    ] = None,
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A prompt file in place of the benchmark's, or `default`. Repeatable: each is a "
+            "run of its own, and the runs are compared."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Run directory. Default: the unfinished run of this command, "
+            "else runs/<utc-time>-<name>/"
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Sent to the model, and that of the intervals.")
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=JSON, put into every call as it is. Repeatable."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Call and write nothing; show what it would cost.")
+    ] = False,
+    format_: FormatOption = Format.TEXT,
+    quiet: Quiet = False,
+    no_progress: NoProgress = False,
+) -> None:
+    """A signature only: what `trueground run BENCHMARK` takes and `trueground.run` does not."""
+
+
+def _start(
+    benchmark: Benchmark,
+    tasks: Sequence[str],
+    options: Mapping[str, Value | Sequence[str]],
+    *,
+    model: list[str],
+    base_url: list[str] | None,
+    api_key_env: list[str] | None,
+    param: list[str] | None,
+    seed: int | None,
+    dry_run: bool,
+    judge: Any = None,
+    judge_calibration: Any = None,
+    decomposer: str,
+    rater: str | None = None,
+    **values: Any,
+) -> None:
+    """Run the benchmark's tasks on every model named, and print what came of it."""
+    from trueground.evaluate.parts import make_parts
+    from trueground.evaluate.questions import RunSettings
+    from trueground.models.base import Params
+    from trueground.models.options import ModelOptions
+
+    check_numbers(values | {"seed": seed})
+    made = make_parts(
+        judge or benchmark.judge(options),  # type: ignore[arg-type]
+        decomposer,
+        rater,
+        cache=values["cache"],
+        calibration=judge_calibration,
     )
-    kind: Any = bool if flag else (str | None if option.default is None else str)
-    default: Any = option.default
-    if option.varied:
-        kind = list[str] | None if default is None else list[str]
-        default = None if default is None else [default]
-    return inspect.Parameter(
-        option.name.replace("-", "_"),
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[kind, said],
-    )
+    with closing(made) as parts, _scratch(dry_run) as scratch:
+        asking = {name: values.pop(name) for name in Params.__struct_fields__ if name in values}
+        params = Params(**asking, seed=seed, extra=dict(map(parse_param, param or ())))
+        settings = RunSettings(
+            **{f.name: values.pop(f.name) for f in fields(RunSettings) if f.name in values},
+            params=params,
+            parts=parts,
+            seed=0 if seed is None else seed,
+            command=command_line(),
+        )
+        of_models = ModelOptions(
+            **{f.name: values.pop(f.name) for f in fields(ModelOptions) if f.name in values}
+        )
+        models = _make_models(model, base_url, api_key_env, of_models)
+        _sweep(benchmark, tasks, options, models, model, settings, scratch, **values)
+
+
+@contextmanager
+def _scratch(dry_run: bool) -> Iterator[Path | None]:
+    """A folder for what a dry run must make to count its prompts; it goes at the end."""
+    if not dry_run:
+        yield None
+        return
+    # Windows keeps what is still mapped into memory.
+    with TemporaryDirectory(prefix="trueground-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+def _make_models(
+    names: Sequence[str],
+    base_urls: list[str] | None,
+    variables: list[str] | None,
+    options: Any,
+) -> list[ChatModel]:
+    """The models named, each with its own endpoint where several are given."""
+    from trueground.models.options import check_variable
+    from trueground.models.registry import make_model
+
+    for variable in variables or ():
+        check_variable("--api-key-env", variable)
+    urls = _one_each("--base-url", base_urls, names)
+    keys = _one_each("--api-key-env", variables, names)
+    return [
+        make_model(name, replace(options, base_url=url or None, api_key_env=key or None))
+        for name, url, key in zip(names, urls, keys, strict=True)
+    ]
+
+
+def _one_each(option: str, values: list[str] | None, names: Sequence[str]) -> list[str]:
+    values = values or [""]
+    if len(values) == 1:
+        return values * len(names)
+    if len(values) != len(names):
+        from trueground.errors import UsageError
+
+        raise UsageError(
+            f"{option} is given {len(values)} times for {len(names)} models; give it once for all, "
+            "or once for each --model in the same order"
+        )
+    return values
+
+
+def _sweep(
+    benchmark: Benchmark,
+    tasks: Sequence[str],
+    options: Mapping[str, Value | Sequence[str]],
+    models: Sequence[ChatModel],
+    names: Sequence[str],
+    settings: RunSettings,
+    scratch: Path | None,
+    *,
+    data: Path | None = None,
+    prompt: list[str] | None,
+    out: Path | None,
+    format_: Format,
+    quiet: bool,
+    no_progress: bool,
+) -> None:
+    from trueground.benchmarks.base import Sources
+    from trueground.studies.sweep import draw, pairs_of, place, studies_of, sweep, variants
+
+    with progress_bar(quiet or no_progress) as progress:
+        sources = Sources(
+            data,
+            None,
+            names[0] if len(names) == 1 else None,
+            echo_note,
+            progress,
+            scratch,
+            limit=settings.limit,
+            cache=settings.cache,
+        )
+        pairs = pairs_of(variants(benchmark, tasks, options, sources, prompt or ()), models)
+    _tell_unused(pairs, settings)
+    name = "-".join([benchmark.name, *(tasks if len(tasks) == 1 else ())])
+    folder, resumed = (out, False) if out else place(name, pairs, settings)
+    if scratch is not None:
+        _show_estimates(pairs, folder, settings, format_)
+        return
+    if resumed:
+        echo_note(f"going on with the unfinished run in {folder}")
+    with progress_bar(quiet or no_progress) as progress:
+        outcomes = sweep(pairs, folder, replace(settings, progress=progress))
+    prompts = studies_of(outcomes)
+    page = draw(outcomes, folder, prompts)
+    for outcome in outcomes:
+        for line in outcome.notes():
+            echo_note(line)
+    echo_note(settings.parts.note)
+    if format_ is Format.JSON or not quiet:
+        _show(outcomes, format_, prompts)
+    if page is not None and format_ is Format.TEXT and not quiet:
+        typer.echo(f"side by side: {page}")
+    errors = [outcome.error for outcome in outcomes if outcome.error]
+    if errors:
+        raise typer.Exit(errors[0].exit_code)
+
+
+def _tell_unused(pairs: Sequence[SweepRun], settings: RunSettings) -> None:
+    """Say before any call what was given and is of no use in any of the runs."""
+    from trueground.evaluate.questions import make_run_plan
+
+    if settings.parts.calibrations:
+        found = [make_run_plan(pair.task, settings).unused for pair in pairs]
+        if found and all(found):
+            echo_note(found[0])
+
+
+def _show(
+    outcomes: Sequence[SweepOutcome], format_: Format, prompts: Sequence[Mapping[str, Any]]
+) -> None:
+    from trueground.reports.prompts import render_prompts
+    from trueground.reports.terminal import render_run, render_runs
+
+    finished = [outcome for outcome in outcomes if outcome.result is not None]
+    if format_ is Format.JSON:
+        found = [outcome.as_json() for outcome in outcomes]
+        single: Any = found[0] if len(found) == 1 else found
+        if prompts:
+            single = {"runs": found, "prompts": prompts}
+        echo_json(single)
+    elif len(outcomes) == 1 and finished:
+        typer.echo(render_run(finished[0].summary, finished[0].manifest, finished[0].path))
+    elif finished:
+        typer.echo(
+            render_runs([(one.run.label, one.summary, one.manifest, one.path) for one in finished])
+        )
+        for study in prompts:
+            typer.echo("\n" + render_prompts(study))
+
+
+def _show_estimates(
+    pairs: Sequence[SweepRun], out: Path, settings: RunSettings, format_: Format
+) -> None:
+    from trueground.evaluate.session import estimate_run
+    from trueground.reports.terminal import render_estimates
+
+    rows = [
+        (
+            pair.model.name,
+            f"{pair.task.benchmark}/{pair.label}",
+            estimate_run(pair.task, pair.model, out / pair.where, settings),
+        )
+        for pair in pairs
+    ]
+    if format_ is Format.JSON:
+        found = [{"model": m, "task": t, **vars(e)} for m, t, e in rows]
+        echo_json(found)
+        return
+    typer.echo(render_estimates([(m, t, vars(e)) for m, t, e in rows]))

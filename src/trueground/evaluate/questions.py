@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -18,9 +19,17 @@ from trueground.evaluate.plan import Plan, check_breakdowns, make_plan
 from trueground.evaluate.questioned import BY_ID, REPEAT
 from trueground.models.base import ChatRequest, Params, writable
 from trueground.models.cached import prompt_sha256
-from trueground.models.pricing import Prices
+from trueground.models.pricing import Prices, read_prices
 from trueground.net.redact import raised
-from trueground.options import Progress, no_progress
+from trueground.options import (
+    By,
+    Cache,
+    KeepRecords,
+    Option,
+    Progress,
+    check_whole_numbers,
+    no_progress,
+)
 from trueground.records import Check
 from trueground.records.checks import Tally
 from trueground.records.schema import AT_MOST, LARGEST_RESPONSE
@@ -30,6 +39,30 @@ from trueground.types import Answered, Failure, Record, Status
 _BATCH = 1024
 _REASONS = 20  # different reasons of failures that the manifest names
 _OTHER = "(other reasons)"
+
+
+_NO_PARAMS = Params()
+
+Limit = Annotated[int | None, Option("Only the first N questions.", min=1)]
+Repeats = Annotated[int, Option("Answers to each question.", min=1)]
+Also = Annotated[
+    Sequence[str],
+    Option("Metrics beside the benchmark's own, as for score. Repeatable.", type=list[str] | None),
+]
+RetryFailed = Annotated[bool, Option("Ask again what failed, and only that.")]
+Batch = Annotated[bool, Option("Through the endpoint's batch files: slower, cheaper.")]
+PollSeconds = Annotated[
+    float, Option("--batch: seconds to the first look; grows to 60.", "--poll", min=0.01)
+]
+PriceTable = Annotated[
+    Prices | None,
+    Option(
+        'JSON, US dollars per million tokens: {"m": {"input": 1, "output": 2}}',
+        type=Path | None,
+        parse=read_prices,
+    ),
+]
+TimeLimit = Annotated[float | None, Option("Seconds for this session; resume later.", min=0.01)]
 
 
 @dataclass(frozen=True)
@@ -43,29 +76,31 @@ class RunSettings:
     minute.
     """
 
-    params: Params = field(default_factory=Params)
-    limit: int | None = None
-    repeats: int = 1
-    by: Sequence[str] = ()
-    also: Sequence[str] = ()
+    params: Params = _NO_PARAMS
+    limit: Limit = None
+    repeats: Repeats = 1
+    by: By = ()
+    also: Also = ()
     seed: int = 0
     resamples: int = 2_000
     parts: Parts = field(default_factory=make_parts)
-    cache: bool = True
-    retry_failed: bool = False
-    batch: bool = False
-    poll_seconds: float = 5.0
-    prices: Prices | None = None
-    time_limit: float | None = None
-    keep_records: bool = True
+    cache: Cache = True
+    retry_failed: RetryFailed = False
+    batch: Batch = False
+    poll_seconds: PollSeconds = 5.0
+    prices: PriceTable = None
+    time_limit: TimeLimit = None
+    keep_records: KeepRecords = True
     progress: Progress = no_progress
     command: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        for name, least in (("repeats", 1), ("limit", 1), ("seed", 0), ("resamples", 1)):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < least):
-                raise UsageError(f"{name}={value!r}; it must be a whole number, {least} or more")
+        check_whole_numbers(
+            repeats=(self.repeats, 1),
+            limit=(self.limit, 1),
+            seed=(self.seed, 0),
+            resamples=(self.resamples, 1),
+        )
         if not 0 < self.poll_seconds < float("inf"):
             raise UsageError(f"poll_seconds={self.poll_seconds!r}; it must be above 0")
 
@@ -110,12 +145,13 @@ class Questionnaire:
 
 def make_run_plan(task: Task, settings: RunSettings) -> Plan:
     """The task's metrics under these settings; repeated runs are also summed up one by one."""
+    by = (settings.by,) if isinstance(settings.by, str) else settings.by
     repeats = [f"meta.{REPEAT}"] if settings.repeats > 1 else []
     return make_plan(
         (),
         [*task.metrics, *settings.also],
         settings.parts,
-        by=tuple(dict.fromkeys((*task.by, *settings.by, *repeats))),
+        by=tuple(dict.fromkeys((*task.by, *by, *repeats))),
         seed=settings.seed,
         resamples=settings.resamples,
         keep_records=settings.keep_records,

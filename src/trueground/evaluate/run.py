@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from dataclasses import fields
+from functools import update_wrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Annotated, Any, ParamSpec, TypeVar
 
 from trueground.benchmarks.base import Sources, Task, Value
 from trueground.benchmarks.registry import get_benchmark
 from trueground.errors import RunInterrupted, UsageError
-from trueground.evaluate.calibrating import Calibrations
-from trueground.evaluate.parts import JudgeName, make_parts
-from trueground.evaluate.questions import RunSettings
+from trueground.evaluate.options import DecomposerName, JudgeCalibrations, Judges, RaterName
+from trueground.evaluate.parts import make_parts
+from trueground.evaluate.questions import (
+    Also,
+    Batch,
+    Limit,
+    PollSeconds,
+    PriceTable,
+    Repeats,
+    RetryFailed,
+    RunSettings,
+    TimeLimit,
+)
 from trueground.evaluate.result import Result
 from trueground.evaluate.session import Session
-from trueground.models.base import ChatModel
+from trueground.models.base import ChatModel, Params
 from trueground.models.options import ModelOptions
 from trueground.models.registry import make_model
+from trueground.options import By, Cache, KeepRecords, Option, Progress, no_progress
 from trueground.records import Check
 from trueground.runs.directory import free_path
 
-if TYPE_CHECKING:
-    from trueground.claims import Decomposer
-    from trueground.judges.rating import Rater
-
+P = ParamSpec("P")
 T = TypeVar("T")
-_Run = tuple[Task, ChatModel, Path, RunSettings]
 
 
 def run(
@@ -38,95 +48,112 @@ def run(
     *,
     out: str | Path | None = None,
     options: Mapping[str, Value] | None = None,
-    data: str | Path | None = None,
+    data: Annotated[
+        str | Path | None,
+        Option("The benchmark's data: a file or folder of your own.", type=Path | None),
+    ] = None,
     prompt: str | Path | None = None,
     model_options: ModelOptions | None = None,
-    judge: JudgeName | Sequence[JudgeName] | None = None,
-    decomposer: str | Decomposer = "rules",
-    rater: str | Rater | None = None,
-    judge_calibration: Calibrations | None = None,
-    **settings: Any,
+    judge: Judges = None,
+    judge_calibration: JudgeCalibrations = None,
+    decomposer: DecomposerName = "rules",
+    rater: RaterName = None,
+    params: Params = RunSettings.params,
+    limit: Limit = RunSettings.limit,
+    repeats: Repeats = RunSettings.repeats,
+    by: By = RunSettings.by,
+    also: Also = RunSettings.also,
+    seed: int = RunSettings.seed,
+    resamples: int = RunSettings.resamples,
+    cache: Cache = RunSettings.cache,
+    retry_failed: RetryFailed = RunSettings.retry_failed,
+    batch: Batch = RunSettings.batch,
+    poll_seconds: PollSeconds = RunSettings.poll_seconds,
+    prices: PriceTable = RunSettings.prices,
+    time_limit: TimeLimit = RunSettings.time_limit,
+    keep_records: KeepRecords = RunSettings.keep_records,
+    progress: Progress = no_progress,
+    command: Sequence[str] = RunSettings.command,
 ) -> Result:
     """Ask a model the questions of a benchmark's task ("faitheval/unanswerable"), and score.
 
     `model` is a name as for `trueground run --model`, or any ChatModel. `out` is the run directory,
     where a run that was broken off goes on; without it a new one, runs/<utc-time>-<name>. `options`
-    are those of the benchmark, `settings` the fields of RunSettings. `judge` (None: the benchmark's
-    under these options), `decomposer`, `rater` and `judge_calibration` are as for `score`. May be
-    called where an event loop runs.
+    are those of the benchmark. `judge` (None: the benchmark's under these options), `decomposer`,
+    `rater` and `judge_calibration` are as for `score`; `params` and all that follows are as in
+    `RunSettings`. May be called where an event loop runs.
 
     Raises UsageError, InputError, OutputError, UnreachableError, RunInterrupted and WriteError.
     """
-    judging = (judge, decomposer, rater, judge_calibration)
-    asking = (options or {}, data, prompt, model_options)
-    with _prepared(benchmark, model, out, asking, judging, settings) as prepared:
+    with _prepare(locals()) as prepared:
         return run_task(*prepared)
 
 
-async def arun(
-    benchmark: str,
-    model: str | ChatModel,
-    *,
-    out: str | Path | None = None,
-    options: Mapping[str, Value] | None = None,
-    data: str | Path | None = None,
-    prompt: str | Path | None = None,
-    model_options: ModelOptions | None = None,
-    judge: JudgeName | Sequence[JudgeName] | None = None,
-    decomposer: str | Decomposer = "rules",
-    rater: str | Rater | None = None,
-    judge_calibration: Calibrations | None = None,
-    **settings: Any,
-) -> Result:
+def _in_loop(
+    function: Callable[P, Result],
+) -> Callable[
+    [Callable[[dict[str, Any]], Coroutine[Any, Any, Result]]],
+    Callable[P, Coroutine[Any, Any, Result]],
+]:
+    """The same call for an event loop: what the function declares, done by the coroutine."""
+
+    def with_signature(
+        work: Callable[[dict[str, Any]], Coroutine[Any, Any, Result]],
+    ) -> Callable[P, Coroutine[Any, Any, Result]]:
+        async def wrapper(*args: P.args, **kwargs: P.kwargs) -> Result:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            return await work(bound.arguments)
+
+        signature = inspect.signature(function)
+        update_wrapper(wrapper, work)
+        wrapper.__signature__ = signature  # type: ignore[attr-defined]
+        return wrapper
+
+    return with_signature
+
+
+@_in_loop(run)
+async def arun(arguments: dict[str, Any]) -> Result:
     """`run` for callers that own an event loop: calls are made in it, scoring in a thread."""
-    judging = (judge, decomposer, rater, judge_calibration)
-    asking = (options or {}, data, prompt, model_options)
-    with _prepared(benchmark, model, out, asking, judging, settings) as prepared:
+    with _prepare(arguments) as prepared:
         return await arun_task(*prepared)
 
 
 @contextmanager
-def _prepared(
-    benchmark: str,
-    model: str | ChatModel,
-    out: str | Path | None,
-    asking: tuple[Mapping[str, Value], str | Path | None, str | Path | None, ModelOptions | None],
-    judging: tuple[
-        JudgeName | Sequence[JudgeName] | None,
-        str | Decomposer,
-        str | Rater | None,
-        Calibrations | None,
-    ],
-    settings: Mapping[str, Any],
-) -> Iterator[_Run]:
-    """The parts behind the names. Raises UsageError, InputError."""
-    options, data, prompt, model_options = asking
-    judge, decomposer, rater, calibration = judging
-    name, slash, task_name = benchmark.partition("/")
-    if judge is None:
-        judge = get_benchmark(name).judge(options)
-    cache = settings.get("cache", True)
-    parts = make_parts(judge, decomposer, rater, cache=cache, calibration=calibration)
+def _prepare(
+    arguments: Mapping[str, Any],
+) -> Iterator[tuple[Task, ChatModel, Path, RunSettings]]:
+    """The parts behind the names in the arguments of `run`. Raises UsageError, InputError."""
+    name, slash, task_name = arguments["benchmark"].partition("/")
+    model, out, data, prompt = (arguments[key] for key in ("model", "out", "data", "prompt"))
+    options, judge, cache = arguments["options"] or {}, arguments["judge"], arguments["cache"]
+    found = get_benchmark(name)
+    parts = make_parts(
+        found.judge(options) if judge is None else judge,
+        arguments["decomposer"],
+        arguments["rater"],
+        cache=cache,
+        calibration=arguments["judge_calibration"],
+    )
     with closing(parts):
-        unknown = settings.keys() - RunSettings.__dataclass_fields__.keys()
-        if unknown:
-            known = ", ".join(RunSettings.__dataclass_fields__)
-            raise UsageError(f"unknown setting {min(unknown)!r}; settings are: {known}")
-        found = get_benchmark(name)
         if not slash or task_name not in found.tasks:
             tasks = ", ".join(f"{name}/{known}" for known in found.tasks)
-            raise UsageError(f"{benchmark!r} names no single task; tasks are: {tasks}")
-        own = RunSettings(**{**settings, "parts": parts})
+            raise UsageError(f"{arguments['benchmark']!r} names no single task; tasks are: {tasks}")
+        settings: dict[str, Any] = {
+            field.name: arguments.get(field.name) for field in fields(RunSettings)
+        }
+        own = RunSettings(**(settings | {"parts": parts}))
         sources = Sources(
             Path(data) if data else None,
             Path(prompt) if prompt else None,
             model if isinstance(model, str) else None,
             limit=own.limit,
-            cache=own.cache,
+            cache=cache,
         )
         task = found.prepare(task_name, options, sources)
         if isinstance(model, str):
-            model = make_model(model, model_options or ModelOptions())
+            model = make_model(model, arguments["model_options"] or ModelOptions())
         path = free_path(f"{task.benchmark}-{task.name}") if out is None else Path(out)
         yield task, model, path, own
 

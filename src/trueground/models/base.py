@@ -7,11 +7,12 @@ that cannot be meant (UsageError), an endpoint that refuses or cannot be found (
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import msgspec
 
 from trueground.net.redact import hide, is_secret, scrub
+from trueground.options import Option
 from trueground.types import Status
 
 # The finish reason of a call that came to no model: nobody there, not let in, no such model.
@@ -32,11 +33,11 @@ class Params(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     `logprobs` is the number of alternatives whose log-probabilities are wanted for each token.
     """
 
-    temperature: float | None = None
-    top_p: float | None = None
-    top_k: int | None = None
-    min_tokens: int | None = None
-    max_tokens: int | None = None
+    temperature: Annotated[float | None, Option(None, min=0.0)] = None
+    top_p: Annotated[float | None, Option(None, min=0.0, max=1.0)] = None
+    top_k: Annotated[int | None, Option("Where the endpoint knows it.", min=1)] = None
+    min_tokens: Annotated[int | None, Option("Where the endpoint knows it.", min=1)] = None
+    max_tokens: Annotated[int | None, Option("Longest answer.", min=1)] = None
     seed: int | None = None
     stop: tuple[str, ...] = ()
     logprobs: int | None = None

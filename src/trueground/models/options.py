@@ -5,11 +5,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from trueground.errors import UsageError
+from trueground.options import Option
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+
+MaxConnections = Annotated[int, Option("Calls under way at once.", min=1)]
+RequestsPerMinute = Annotated[float | None, Option("Requests a minute, at most.", min=0.1)]
+TokensPerMinute = Annotated[float | None, Option("Tokens a minute, at most.", min=1)]
+Timeout = Annotated[float, Option("Seconds for one attempt of a call.", min=0.01)]
+Deadline = Annotated[float, Option("Seconds for a call with all its attempts.", min=0.01)]
+MaxAttempts = Annotated[int, Option("Attempts of a call.", min=1)]
 
 
 def check_variable(option: str, name: str) -> None:
@@ -32,17 +40,20 @@ class ModelOptions:
 
     base_url: str | None = None
     api_key_env: str | None = None
-    api: Literal["chat", "completions"] = "chat"
-    max_connections: int = 32
-    rpm: float | None = None
-    tpm: float | None = None
-    timeout: float = 300.0
-    deadline: float = 1_800.0
-    max_attempts: int = 6
-    wrapper: Path | None = None  # a prompt wrapper for models without a chat template
-    batch_size: int = 8
-    quantize: Literal["4bit"] | None = None
-    device_map: str | None = None
-    dtype: str | None = None
-    trust_remote_code: bool = False
+    api: Annotated[Literal["chat", "completions"], Option("chat, or plain completions.")] = "chat"
+    max_connections: MaxConnections = 32
+    rpm: RequestsPerMinute = None
+    tpm: TokensPerMinute = None
+    timeout: Timeout = 300.0
+    deadline: Deadline = 1_800.0
+    max_attempts: MaxAttempts = 6
+    wrapper: Annotated[
+        Path | None,
+        Option("Text around {system} and {user}, for models without a chat template."),
+    ] = None
+    batch_size: Annotated[int, Option("hf: prompts at once.", min=1)] = 8
+    quantize: Annotated[Literal["4bit"] | None, Option("hf: 4bit (needs a GPU).")] = None
+    device_map: Annotated[str | None, Option("hf: auto, cpu, cuda …")] = None
+    dtype: Annotated[str | None, Option("hf: float32, bfloat16 …")] = None
+    trust_remote_code: Annotated[bool, Option("hf: run code that comes with a model.")] = False
     extra: dict[str, Any] = field(default_factory=dict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import msgspec
 
@@ -12,8 +13,18 @@ from trueground.builders.base import Builder
 from trueground.errors import UsageError, unknown_name
 from trueground.models.asker import OPTIONS
 from trueground.models.base import ChatModel, Params
-from trueground.models.options import ModelOptions, check_variable
+from trueground.models.options import (
+    Deadline,
+    MaxAttempts,
+    MaxConnections,
+    ModelOptions,
+    RequestsPerMinute,
+    Timeout,
+    TokensPerMinute,
+    check_variable,
+)
 from trueground.models.registry import make_model
+from trueground.options import Option
 from trueground.plugins import PartSpec, parse_model_part
 
 _OWN = ("temperature", "max_tokens")
@@ -23,16 +34,22 @@ _OWN = ("temperature", "max_tokens")
 class EndpointDefaults:
     """What holds for every model that does not say otherwise in its parentheses."""
 
-    base_url: str | None = None
-    api_key_env: str | None = None
-    max_connections: int = 32
-    rpm: float | None = None
-    tpm: float | None = None
-    timeout: float = 300.0
-    deadline: float = 1_800.0
-    max_attempts: int = 6
-    temperature: float | None = None
-    max_tokens: int | None = None
+    base_url: Annotated[
+        str | None, Option("Endpoint of all models, as http://localhost:8000/v1.")
+    ] = None
+    api_key_env: Annotated[
+        str | None, Option("Variable that holds the key. Default: OPENAI_API_KEY.")
+    ] = None
+    max_connections: MaxConnections = 32
+    rpm: RequestsPerMinute = None
+    tpm: TokensPerMinute = None
+    timeout: Timeout = 300.0
+    deadline: Deadline = 1_800.0
+    max_attempts: MaxAttempts = 6
+    temperature: Annotated[
+        float | None, Option("Of the model that writes; judges have 0.", min=0.0)
+    ] = None
+    max_tokens: Annotated[int | None, Option("Longest reply.", min=1)] = None
     seed: int | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
 
