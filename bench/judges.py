@@ -25,7 +25,7 @@ from trueground.encoders import EncoderOptions, text_encoder
 from trueground.judges import Judge, ask, get_judge
 from trueground.judges.windows import cut
 from trueground.stats.thresholds import auroc
-from trueground.text.sentences import sentences
+from trueground.text.sentences import split_sentences
 from trueground.types import JudgeRequest, Verdict
 
 SETS = int(os.environ.get("TG_JUDGE_SETS", "8"))
@@ -106,7 +106,7 @@ def mixtures(questions: list[Question], seed: int) -> Iterator[Answer]:
     """For each question some of its gold facts among some sentences of its contexts."""
     draw = random.Random(seed)
     for question in questions:
-        told = [c[a:b] for c in question.contexts for a, b in sentences(c)]
+        told = [c[a:b] for c in question.contexts for a, b in split_sentences(c)]
         parts = draw.sample(question.facts, draw.randint(1, len(question.facts)))
         parts += draw.sample(told, min(len(told), draw.randint(1, 3)))
         draw.shuffle(parts)

@@ -25,9 +25,9 @@ from trueground.retrieval.corpora.documents.cutting import cut
 from trueground.text.choices import chosen_label
 from trueground.text.citations import read_numbers, read_triples
 from trueground.text.normalize import NORMALIZERS, contains_words, get_normalizer
-from trueground.text.refusal import refusal
-from trueground.text.sentences import sentences
-from trueground.text.values import values
+from trueground.text.refusal import find_refusal
+from trueground.text.sentences import split_sentences
+from trueground.text.values import find_values
 from trueground.types import Choice, JudgeRequest
 
 SHORT, TIMES = 10_000, 4  # characters
@@ -151,9 +151,9 @@ def _readers(folder: Path) -> dict[str, Callable[[str], object]]:
     judge, rules = get_judge("lexical"), get_decomposer("rules")
     normalise = get_normalizer("faitheval").rule
     readers: dict[str, Callable[[str], object]] = {
-        "sentences": sentences,
-        "values": values,
-        "refusal": lambda text: refusal(f"I don't know. {text}", ("Paris",)),
+        "sentences": split_sentences,
+        "values": find_values,
+        "refusal": lambda text: find_refusal(f"I don't know. {text}", ("Paris",)),
         "choice": lambda text: chosen_label(text, CHOICES, normalise),
         "words": lambda text: contains_words(text, text[: len(text) // 2]),
         "triples": lambda text: read_triples(text, GRAPHS),
@@ -219,7 +219,7 @@ def test_time_grows_with_the_text(name: str, tmp_path: Path) -> None:
 def test_a_megabyte_of_marks_is_cut_into_sentences(piece: str) -> None:
     text = piece * (200_000 // len(piece))
     begin = process_time()
-    spans = sentences(text)
+    spans = split_sentences(text)
     assert process_time() - begin < 5  # seconds; minutes before
     assert (len(spans) > 60_000) == (piece == "字。")
 

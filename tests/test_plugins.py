@@ -15,12 +15,12 @@ from trueground.judges import get_judge
 from trueground.metrics.registry import metric_of_key, parse_spec, parse_specs
 from trueground.plugins import (
     PartSpec,
+    format_part,
     parse_model_part,
     parse_part,
-    quoted,
+    quote,
     split_key,
     split_outside,
-    write,
 )
 
 
@@ -99,14 +99,14 @@ def test_what_is_written_is_read_again(
     part = PartSpec("judge", name, model, options)
     assert parse_part("judge", part.written) == part
     assert split_outside(f"a, {part.written} ,b") == ["a", part.written, "b"]
-    assert split_key(write(name, None, options) + "@nli") == (
+    assert split_key(format_part(name, None, options) + "@nli") == (
         name,
-        write(name, None, options),
+        format_part(name, None, options),
         "nli",
     )
     if model is not None:
-        written = write("role", None, options).removeprefix("role")
-        assert parse_model_part("role", quoted(model) + written) == (
+        written = format_part("role", None, options).removeprefix("role")
+        assert parse_model_part("role", quote(model) + written) == (
             model,
             PartSpec("model", "role", None, options),
         )

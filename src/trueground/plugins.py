@@ -36,10 +36,8 @@ _QUOTED = r"\"(?:[^\"]|\"\")*+\"|'(?:[^']|'')*+'"
 _IN_QUOTES = re.compile(_QUOTED)
 _TOKEN = re.compile(rf"(?<![^\s:=(,+])(?:{_QUOTED})|.", re.DOTALL)
 _NEEDS_QUOTES = re.compile(r"[\s,()\"'+]")
-# Over the blotted text.
-_WRITTEN = re.compile(
-    r"\s*([A-Za-z_][\w.-]*)\s*(?::\s*([^()]*?)\s*)?(?:\(([^()]*)\))?\s*", re.DOTALL
-)
+# Over the text as `mask_quoted` gives it.
+_PART = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(?::\s*([^()]*?)\s*)?(?:\(([^()]*)\))?\s*", re.DOTALL)
 _DIGITS = 9  # of a whole number
 _SHOWN = 60  # characters of a value that is refused
 _only_here: set[tuple[str, str]] = set()
@@ -58,7 +56,7 @@ def load_plugins() -> None:
         _loading.pop()
 
 
-def add(kind: str, registry: MutableMapping[str, T], name: str, part: T) -> None:
+def register_part(kind: str, registry: MutableMapping[str, T], name: str, part: T) -> None:
     """Put a part into its registry. Raises UsageError if another one has the name."""
     if registry.setdefault(name, part) is not part:
         raise UsageError(f"a {kind} named {name!r} exists already; choose another name")
@@ -66,7 +64,7 @@ def add(kind: str, registry: MutableMapping[str, T], name: str, part: T) -> None
         _only_here.add((kind, name))
 
 
-def find(kind: str, registry: MutableMapping[str, T], name: str) -> T:
+def find_part(kind: str, registry: MutableMapping[str, T], name: str) -> T:
     """The part of that name; UsageError with near names where there is none."""
     if name not in registry:
         load_plugins()
@@ -96,7 +94,7 @@ class PartSpec:
     @property
     def written(self) -> str:
         """The part as it can be read again."""
-        return write(self.name, self.model, self.options)
+        return format_part(self.name, self.model, self.options)
 
     def check(self, known: Iterable[str], *, model: bool = True) -> None:
         """UsageError for an option that is not known, or a model where none can be meant."""
@@ -158,10 +156,10 @@ class PartSpec:
 
 def parse_part(kind: str, text: str, *, cache: bool = True) -> PartSpec:
     """`NAME:MODEL(option=value,…)` in its pieces. UsageError where it cannot be read."""
-    match = _WRITTEN.fullmatch(blotted(text))
+    match = _PART.fullmatch(mask_quoted(text))
     model = None
     if match is not None and match.start(2) >= 0:
-        model = _bare(text[slice(*match.span(2))])
+        model = _unquote(text[slice(*match.span(2))])
     if match is None or (match.start(2) >= 0 and not model):
         # What stands in the parentheses may hold a password: it is not repeated.
         shown = text.partition("(")[0] + "(…" * ("(" in text)
@@ -169,7 +167,7 @@ def parse_part(kind: str, text: str, *, cache: bool = True) -> PartSpec:
             f"cannot read the {kind} {shown!r}; write NAME, NAME:MODEL or NAME:MODEL(option=value)"
         )
     inside = text[slice(*match.span(3))] if match[3] else ""
-    return PartSpec(kind, match[1], model, _options(f"{kind} {match[1]}", inside), cache)
+    return PartSpec(kind, match[1], model, _parse_options(f"{kind} {match[1]}", inside), cache)
 
 
 def parse_model_part(role: str, text: str) -> tuple[str, PartSpec]:
@@ -177,22 +175,24 @@ def parse_model_part(role: str, text: str) -> tuple[str, PartSpec]:
 
     A name that itself ends in parentheses stands in quotes. UsageError where it cannot be read.
     """
-    seen = blotted(text := text.strip())
+    seen = mask_quoted(text := text.strip())
     opened = seen.rfind("(") if seen.endswith(")") else -1
-    name = _bare((text if opened < 0 else text[:opened]).strip())
+    name = _unquote((text if opened < 0 else text[:opened]).strip())
     if not name:
         raise UsageError(f"the model of the {role} has no name; write NAME or NAME(option=value)")
     return name, parse_part("model", role + text[opened:] if opened >= 0 else role)
 
 
-def write(name: str, model: str | None = None, options: Mapping[str, str] | None = None) -> str:
-    """`NAME:MODEL(option=value,…)`, as `read_given` reads it; quotes where they are needed."""
-    said = ",".join(f"{option}={quoted(value)}" for option, value in (options or {}).items())
-    behind = "" if model is None else f":{quoted(model)}"
-    return f"{name}{behind}" + (f"({said})" if said else "")
+def format_part(
+    name: str, model: str | None = None, options: Mapping[str, str] | None = None
+) -> str:
+    """`NAME:MODEL(option=value,…)`, as `parse_part` reads it; quotes where they are needed."""
+    inside = ",".join(f"{option}={quote(value)}" for option, value in (options or {}).items())
+    behind = "" if model is None else f":{quote(model)}"
+    return f"{name}{behind}" + (f"({inside})" if inside else "")
 
 
-def quoted(word: str) -> str:
+def quote(word: str) -> str:
     """The word as it stands for a model or a value; a quotation mark within is doubled."""
     if word and not _NEEDS_QUOTES.search(word):
         return word
@@ -200,28 +200,28 @@ def quoted(word: str) -> str:
     return mark + word.replace(mark, mark * 2) + mark
 
 
-def blotted(text: str) -> str:
+def mask_quoted(text: str) -> str:
     """The text, as long as before, without what stands within quotes or parentheses.
 
     So a mark that is found in it separates. Quotes open where a word begins.
     """
-    found, depth = [], 0
+    pieces, depth = [], 0
     for token in _TOKEN.finditer(text):
         word = token[0]
         depth = max(0, depth - (word == ")"))
         shown = word if len(word) == 1 else word[0] + "\0" * (len(word) - 2) + word[-1]
-        found.append("\0" * len(word) if depth else shown)
+        pieces.append("\0" * len(word) if depth else shown)
         depth += word == "("
-    return "".join(found)
+    return "".join(pieces)
 
 
 def split_outside(text: str, mark: str = ",") -> list[str]:
     """The pieces between marks that stand outside quotes and parentheses, stripped."""
-    cuts = [-1, *(m.start() for m in re.finditer(re.escape(mark), blotted(text))), len(text)]
+    cuts = [-1, *(m.start() for m in re.finditer(re.escape(mark), mask_quoted(text))), len(text)]
     return [text[a + 1 : b].strip() for a, b in pairwise(cuts)]
 
 
-class Key(NamedTuple):
+class ResultKey(NamedTuple):
     """A key of results, `name(option=value)@judge`: name, what comes before the judge, judge."""
 
     name: str
@@ -229,19 +229,19 @@ class Key(NamedTuple):
     judge: str
 
 
-def split_key(key: str) -> Key:
+def split_key(key: str) -> ResultKey:
     """The pieces of a key; an @ within parentheses belongs to an option."""
-    at = blotted(key).find("@")
+    at = mask_quoted(key).find("@")
     spec, judge = (key, "") if at < 0 else (key[:at], key[at + 1 :])
-    return Key(spec.partition("(")[0].strip(), spec, judge)
+    return ResultKey(spec.partition("(")[0].strip(), spec, judge)
 
 
-def _options(part: str, text: str) -> dict[str, str]:
+def _parse_options(part: str, text: str) -> dict[str, str]:
     """What stands between the parentheses. UsageError."""
     options: dict[str, str] = {}
     for number, piece in enumerate(filter(None, split_outside(text)), 1):
         option, equals, word = piece.partition("=")
-        option, value = option.strip(), _bare(word.strip())
+        option, value = option.strip(), _unquote(word.strip())
         if not option or not value:
             found = f"{option}=…" if equals else f"option number {number}"
             raise UsageError(
@@ -254,19 +254,19 @@ def _options(part: str, text: str) -> dict[str, str]:
     return options
 
 
-def _bare(word: str) -> str | None:
+def _unquote(word: str) -> str | None:
     """The word without its quotes; None where they are not closed."""
     if word[:1] not in _QUOTES or not word:
         return word
     return word[1:-1].replace(word[0] * 2, word[0]) if _IN_QUOTES.fullmatch(word) else None
 
 
-def make(kind: str, registry: MutableMapping[str, Callable[..., T]], given: PartSpec) -> T:
-    """The part, made by its factory: with what was given, where it has a parameter `given`.
+def make_part(kind: str, registry: MutableMapping[str, Callable[..., T]], given: PartSpec) -> T:
+    """The part that its factory builds: with the PartSpec, where it has a parameter `given`.
 
     UsageError: no part of that name, or a model or options for one that takes none.
     """
-    factory = find(kind, registry, given.name)
+    factory = find_part(kind, registry, given.name)
     if "given" in inspect.signature(factory).parameters:
         return factory(given=given)
     given.check((), model=False)

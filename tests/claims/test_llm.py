@@ -22,7 +22,7 @@ from trueground.claims import Decomposer, get_decomposer
 from trueground.claims.llm import read_facts
 from trueground.errors import InputError, MissingExtraError, UnreachableError, UsageError
 from trueground.models.marks import mark_for
-from trueground.text.sentences import sentences
+from trueground.text.sentences import split_sentences
 from trueground.types import Claim, Failure, Status
 
 pytest.importorskip("bm25s", reason="the retrieval extra is not installed")
@@ -257,7 +257,7 @@ def test_every_claim_carries_the_place_of_its_sentence(text: str) -> None:
     decomposer = get_decomposer("llm:fake:- A fact(examples=0)")
     (claims,) = decomposer.decompose([text])
     decomposer.close()
-    spans = sentences(text)
+    spans = split_sentences(text)
     assert isinstance(claims, list)
     for claim in claims:
         start, end = spans[claim.sentence]

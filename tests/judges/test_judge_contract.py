@@ -13,7 +13,7 @@ from tests.judges.rule_endpoint import rule_endpoint
 
 from trueground.errors import UsageError
 from trueground.judges import Judge, ask, get_judge, judges
-from trueground.text.sentences import sentences
+from trueground.text.sentences import split_sentences
 from trueground.types import JudgeRequest, Status, Verdict
 
 TEXTS = (
@@ -129,7 +129,7 @@ def test_verdicts_are_whole(judge: Judge, claim: str, texts: list[str]) -> None:
 def test_a_sentence_of_a_text_is_supported(judge: Judge, texts: list[str], pick: object) -> None:
     if judge.name not in UNDERSTANDING:
         return
-    spans = [text[start:end] for text in texts for start, end in sentences(text)]
+    spans = [text[start:end] for text in texts for start, end in split_sentences(text)]
     for sentence in spans:
         assert one(judge, sentence, texts).supported, sentence
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.judges.small import tokens
 
 from trueground.judges.windows import Span, cut, heads
-from trueground.text.sentences import sentences
+from trueground.text.sentences import split_sentences
 
 TEXT = st.text(
     st.sampled_from("ab c.\n\u2003é東!?-1") | st.characters(exclude_categories=["Cs"]), max_size=120
@@ -53,7 +53,7 @@ def test_texts_do_not_change_each_others_windows(texts: list[tuple[str, int]]) -
 
 @given(text=TEXT, room=st.integers(1, 30))
 def test_windows_begin_and_end_with_sentences_that_fit(text: str, room: int) -> None:
-    spans = sentences(text)
+    spans = split_sentences(text)
     if any(count > room // 3 for count in words([text[a:b] for a, b in spans])) or not spans:
         return
     begins = {start for start, _ in spans[1:]}

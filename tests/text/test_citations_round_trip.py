@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trueground.text.citations import Sentence, read_numbers, read_triples, remove_citations
-from trueground.text.triples import citation, pairs_of, plain, triple_key
+from trueground.text.triples import format_citation, pairs_of, plain, triple_key
 from trueground.types import Graph
 
 KALMA = Path(__file__).parents[3] / "shared" / "data" / "kalma"
@@ -53,7 +53,7 @@ def triples(sentences: tuple[Sentence, ...]) -> list[tuple[str, str, str]]:
 @settings(max_examples=300, deadline=None)
 def test_any_triple_comes_back(graph: Graph, name: str, value: str) -> None:
     graph = {"qid": graph["qid"], name: value}
-    text = f"It is {citation(graph['qid'], [(name, value)])}. Next"
+    text = f"It is {format_citation(graph['qid'], [(name, value)])}. Next"
     assert triples(read_triples(text, [graph]))[0] == (graph["qid"], name, value)
     assert [s.text for s in read_triples(text, [graph])] == ["It is.", "Next"]
 
@@ -63,7 +63,7 @@ def test_any_triple_comes_back(graph: Graph, name: str, value: str) -> None:
 def test_what_a_graph_says_is_read_as_what_it_says(graph: Graph, data: st.DataObject) -> None:
     """Several triples may have a common text; whichever are read, the graph has them."""
     several = data.draw(st.lists(st.sampled_from(list(pairs_of(graph))), min_size=1, max_size=4))
-    written = citation(graph["qid"], several)
+    written = format_citation(graph["qid"], several)
     read = read_triples(f"It is {written}.", [graph])
     known = {triple_key((graph["qid"], *pair)) for pair in pairs_of(graph)}
     assert {triple_key(t) for t in triples(read)} <= known
@@ -101,7 +101,7 @@ def test_every_triple_of_the_published_graphs_comes_back() -> None:
         (graph,) = islice((g for g in given_ if g["qid"] == qid), 1)
         pairs = list(pairs_of(graph))
         cited = [[pair] for pair in pairs] + [rng.sample(pairs, min(5, len(pairs)))]
-        text = " ".join(f"And this {citation(qid, some)}." for some in cited)
+        text = " ".join(f"And this {format_citation(qid, some)}." for some in cited)
         read = read_triples(text, given_)
         assert [triples((sentence,)) for sentence in read] == [
             [(qid, *pair) for pair in some] for some in cited

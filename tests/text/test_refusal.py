@@ -13,8 +13,8 @@ from trueground.text.refusal import (
     REFUSAL_RULES,
     _has_cue,
     _rules,
-    contains_refusal,
-    refusal,
+    find_refusal,
+    find_refusal_phrase,
 )
 
 CASES = Path(__file__).parents[1] / "data" / "abstention_cases.jsonl"
@@ -67,14 +67,14 @@ MORE = """
 
 @pytest.mark.parametrize("case", LABELLED, ids=lambda case: case["id"])
 def test_labelled_cases(case):
-    found = refusal(case["response"], case.get("references") or ())
+    found = find_refusal(case["response"], case.get("references") or ())
     assert (found is not None) is case["abstained"], found
 
 
 @pytest.mark.parametrize("line", MORE.strip().splitlines())
 def test_more_cases(line):
     declines, response = line.split("|")
-    assert (refusal(response) is not None) is (declines == "1"), refusal(response)
+    assert (find_refusal(response) is not None) is (declines == "1"), find_refusal(response)
 
 
 @pytest.mark.parametrize(
@@ -88,14 +88,14 @@ def test_more_cases(line):
     ],
 )
 def test_the_declining_words_come_back(response, words):
-    assert refusal(response) == words
+    assert find_refusal(response) == words
 
 
 def test_a_reference_that_says_the_same_makes_it_an_answer():
-    assert refusal("The painter is unknown.", ["Vermeer"]) == "The painter is unknown"
-    assert refusal("The painter is unknown.", ["unknown"]) is None
-    assert refusal("Unknown", ["It is not known."]) is None
-    assert refusal("I don't know.", ["unknown"]) == "I don't know"
+    assert find_refusal("The painter is unknown.", ["Vermeer"]) == "The painter is unknown"
+    assert find_refusal("The painter is unknown.", ["unknown"]) is None
+    assert find_refusal("Unknown", ["It is not known."]) is None
+    assert find_refusal("I don't know.", ["unknown"]) == "I don't know"
 
 
 def test_every_phrase_is_behind_a_cue():
@@ -136,11 +136,11 @@ pieces = st.lists(st.sampled_from(PIECES), max_size=10).map("".join)
 @settings(max_examples=300, deadline=None)
 @given(st.one_of(st.text(max_size=80), pieces))
 def test_any_text_is_read_and_outer_space_means_nothing(text):
-    assert refusal(f" \n\t{text}\u3000 ") == refusal(text)
+    assert find_refusal(f" \n\t{text}\u3000 ") == find_refusal(text)
 
 
 def test_what_stands_beside_the_rates_is_what_was_measured():
-    found = [refusal(c["response"], c.get("references") or ()) is not None for c in HELD]
+    found = [find_refusal(c["response"], c.get("references") or ()) is not None for c in HELD]
     right = sum(f and c["abstained"] for f, c in zip(found, HELD, strict=True))
     assert {
         "rules": REFUSAL_RULES,
@@ -167,9 +167,9 @@ ASKED = ("the price", "who built the bridge", "the date of the battle")
 def test_a_source_that_does_not_tell_declines_whatever_it_is_called(source, lacks):
     for asked in ASKED:
         for after in (".", ". [1]", ". Reference: [1]", " (Document 2)."):
-            assert refusal(f"{source} {lacks} {asked}{after}"), (asked, after)
-    assert refusal(f"{source}, however, {lacks} that, so I don't know.")
-    assert refusal(f"{source} {lacks} the price, but it was 40 euros.") is None
+            assert find_refusal(f"{source} {lacks} {asked}{after}"), (asked, after)
+    assert find_refusal(f"{source}, however, {lacks} that, so I don't know.")
+    assert find_refusal(f"{source} {lacks} the price, but it was 40 euros.") is None
 
 
 @pytest.mark.parametrize(
@@ -178,20 +178,20 @@ def test_a_source_that_does_not_tell_declines_whatever_it_is_called(source, lack
 @pytest.mark.parametrize("lacks", LACKS)
 def test_anybody_else_who_does_not_tell_is_an_answer(who, lacks):
     for asked in ASKED:
-        assert refusal(f"{who} {lacks} {asked}.") is None
+        assert find_refusal(f"{who} {lacks} {asked}.") is None
 
 
 def test_what_is_said_of_the_world_is_an_answer_unless_a_reference_knows_better():
     for response in ("It is unknown who wrote it.", "The cause cannot be determined."):
-        assert refusal(response) is None
-        assert refusal(response, ["", " "]) is None
-        assert refusal(response, ["It is not known who wrote it"]) is None
-        assert refusal(response, ["Cynewulf"])
-    assert refusal("The cause of death could not be determined.", ["a fever"]) is None
-    assert refusal("The cause cannot be determined from the passage.")
+        assert find_refusal(response) is None
+        assert find_refusal(response, ["", " "]) is None
+        assert find_refusal(response, ["It is not known who wrote it"]) is None
+        assert find_refusal(response, ["Cynewulf"])
+    assert find_refusal("The cause of death could not be determined.", ["a fever"]) is None
+    assert find_refusal("The cause cannot be determined from the passage.")
 
 
 def test_plain_phrases_are_found_anywhere():
-    assert contains_refusal("Paris, but I don’t know for sure.") == "i don't know"
-    assert contains_refusal("The  passage does\nnot mention it.") == "does not mention"
-    assert contains_refusal("Paris.") is None
+    assert find_refusal_phrase("Paris, but I don’t know for sure.") == "i don't know"
+    assert find_refusal_phrase("The  passage does\nnot mention it.") == "does not mention"
+    assert find_refusal_phrase("Paris.") is None

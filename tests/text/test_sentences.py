@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueground.text.sentences import sentences
+from trueground.text.sentences import split_sentences
 
 
 def cut(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentences(text)]
+    return [text[start:end] for start, end in split_sentences(text)]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_wrapped_running_text_stays_one_sentence() -> None:
 def test_spans_are_ordered_stripped_and_hold_every_word(text: str) -> None:
     last = 0
     kept = ""
-    for start, end in sentences(text):
+    for start, end in split_sentences(text):
         assert last <= start < end <= len(text)
         assert text[start:end] == text[start:end].strip()
         last = end
@@ -69,9 +69,9 @@ WHITE = [c for c in map(chr, range(0x3001)) if c.isspace()]
 def test_an_initial_before_any_white_space_is_read(space: str) -> None:
     """The library panics where that is not ASCII; the spans are those with a plain space."""
     for text in ("The answer is A_. It is B. C _.", "A_.", "X_. Y_.B _. Then he left."):
-        spans = sentences(text.replace("_", space))
+        spans = split_sentences(text.replace("_", space))
         if space not in "\n\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029":
-            assert spans == sentences(text.replace("_", " ")) != []
+            assert spans == split_sentences(text.replace("_", " ")) != []
 
 
 def test_no_text_makes_the_library_panic() -> None:
@@ -79,4 +79,4 @@ def test_no_text_makes_the_library_panic() -> None:
     parts = ["A", "Bo", "z", "Mr", ".", "!", "。", '"', "”", "(", "字", "1.", "[1]", "\0", *WHITE]
     for _ in range(20_000):
         text = "".join(random_.choices(parts, k=random_.randint(2, 12)))
-        assert all(0 <= start < end <= len(text) for start, end in sentences(text))
+        assert all(0 <= start < end <= len(text) for start, end in split_sentences(text))

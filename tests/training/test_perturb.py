@@ -12,7 +12,7 @@ from training.offline_judge.sources import Pool, Source, is_clean
 from training.offline_judge.writing import Changed, put
 
 from trueground.errors import OutputError
-from trueground.text.values import values
+from trueground.text.values import find_values
 
 TEXT = (
     "Anna Holt founded the mill museum in Oslo on 3 May 1987. The museum has 1,194 paintings and "
@@ -80,11 +80,11 @@ def test_exactly_one_word_changes(kind: str, part: str) -> None:
 @pytest.mark.parametrize("kind", ["number_near", "number_digits", "number_tenfold", "date_year"])
 def test_a_changed_value_is_not_in_the_text(kind: str) -> None:
     claim = sentence("founded" if kind == "date_year" else "1,194")
-    known = {(v.amount, v.year) for v in values(TEXT)}
+    known = {(v.amount, v.year) for v in find_values(TEXT)}
     for seed in range(30):
         changed = change(kind, claim, seed)
         if changed is not None:
-            new = {(v.amount, v.year) for v in values(changed.claim)} - known
+            new = {(v.amount, v.year) for v in find_values(changed.claim)} - known
             assert new, changed
 
 

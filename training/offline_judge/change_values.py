@@ -10,7 +10,7 @@ from training.offline_judge.names import lists, pairs
 from training.offline_judge.sources import Pool, Source
 from training.offline_judge.writing import Changed, put
 from trueground.text.numerals import MONTH_NAMES, NUMBER_WORDS
-from trueground.text.values import Value, values
+from trueground.text.values import Value, find_values
 
 _DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _WORDS = {word: int(n) for word, n in NUMBER_WORDS.items() if 2 <= n <= 20}
@@ -52,7 +52,9 @@ def _number(source: Source, claim: str, rng: random.Random, way: object) -> Chan
             continue
         changed = put(claim, start, end, new)
         # Read in its place: "30 million" and "300 million" are compared, not 30 and 300.
-        now = {v.amount for v in values(changed.claim)} - {v.amount for v in values(claim)}
+        now = {v.amount for v in find_values(changed.claim)} - {
+            v.amount for v in find_values(claim)
+        }
         if now and not now & known:
             return changed
     return None
@@ -61,7 +63,7 @@ def _number(source: Source, claim: str, rng: random.Random, way: object) -> Chan
 def _numbers(claim: str) -> list[tuple[int, int]]:
     """Places of plain numbers: digits, or a word from two to twenty; no date, score or code."""
     found = []
-    for value in values(claim):
+    for value in find_values(claim):
         if value.kind != "number" or value.unit == "clock" or _IDIOMS.search(claim):
             continue
         match = _DIGITS.search(claim, value.start, value.end)
@@ -171,7 +173,7 @@ def date_day(source: Source, claim: str, pool: Pool, rng: random.Random) -> Chan
 
 
 def _dates(claim: str) -> list[Value]:
-    return [value for value in values(claim) if value.kind == "date"]
+    return [value for value in find_values(claim) if value.kind == "date"]
 
 
 def _shuffled(found: list[Value], rng: random.Random) -> list[Value]:
@@ -215,9 +217,9 @@ def _counted(claim: str, name: str) -> bool:
 
 def value_from_text(source: Source, claim: str, pool: Pool, rng: random.Random) -> Changed | None:
     """A number or year that the text gives for something else, in place of the right one."""
-    mine = [v for v in values(claim) if _bare(claim, v)]
+    mine = [v for v in find_values(claim) if _bare(claim, v)]
     rng.shuffle(mine)
-    said = {v.amount for v in values(claim)}
+    said = {v.amount for v in find_values(claim)}
     for value in mine:
         old = _DIGITS.match(claim, value.start)
         others = sorted(

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import InputError
-from trueground.text.sentences import sentences
+from trueground.text.sentences import split_sentences
 
 _TABLE = Path(__file__).with_name("sets.toml")
 _SHORTEST = 8  # words; a shorter sentence may be the same by chance
@@ -147,7 +147,7 @@ def marks(texts: Iterable[str]) -> set[str]:
     """Return the sentences of at least eight words, in lower case and without punctuation."""
     found = set()
     for text in texts:
-        for start, end in sentences(text):
+        for start, end in split_sentences(text):
             plain = _NOT_WORD.sub(" ", text[start:end].lower()).strip()
             if plain.count(" ") + 1 >= _SHORTEST:
                 found.add(plain)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from training.offline_judge import sets
 from training.offline_judge.names import Name, names
-from trueground.text.sentences import sentences
-from trueground.text.values import Value, values
+from trueground.text.sentences import split_sentences
+from trueground.text.values import Value, find_values
 
 _LOOKS = 12  # names or texts that are tried
 _LENGTHS = range(6, 41)  # words of a sentence that is taken
@@ -52,7 +52,7 @@ class Source:
         found: list[tuple[str, ...]] = []
         for passage in self.contexts:
             run: list[str] = []
-            for start, end in sentences(passage):
+            for start, end in split_sentences(passage):
                 if is_clean(passage[start:end]):
                     run.append(passage[start:end])
                 else:
@@ -73,7 +73,7 @@ class Source:
     @cached_property
     def values(self) -> tuple[Value, ...]:
         """The numbers and dates in the text."""
-        return tuple(values(self.text))
+        return tuple(find_values(self.text))
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -175,6 +175,6 @@ def sources(folder: Path, name: str) -> list[Source]:
 
 def _claims(response: str) -> Iterable[str]:
     """The sentences of a supported response that are plain statements."""
-    for start, end in sentences(response):
+    for start, end in split_sentences(response):
         if is_clean(response[start:end]):
             yield response[start:end]

@@ -18,7 +18,7 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.net.home import home
-from trueground.plugins import add, find, load_plugins
+from trueground.plugins import find_part, load_plugins, register_part
 
 ORIGIN = "origin.json"
 _MODULES = (
@@ -94,7 +94,7 @@ DATASETS: dict[str, Dataset] = {}
 
 def add_dataset(dataset: Dataset) -> Dataset:
     """Register a dataset of another package. Raises UsageError if the name is taken."""
-    add("dataset", DATASETS, dataset.name, dataset)
+    register_part("dataset", DATASETS, dataset.name, dataset)
     return dataset
 
 
@@ -109,7 +109,7 @@ def all_datasets() -> dict[str, Dataset]:
 
 def get_dataset(name: str) -> Dataset:
     """The dataset of that name, or a UsageError with near names."""
-    return DATASETS[name] if name in DATASETS else find("dataset", all_datasets(), name)
+    return DATASETS[name] if name in DATASETS else find_part("dataset", all_datasets(), name)
 
 
 def folder(name: str) -> Path:

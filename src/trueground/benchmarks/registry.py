@@ -13,7 +13,7 @@ from importlib import import_module
 
 from trueground.benchmarks.base import Benchmark, Value
 from trueground.errors import UsageError, unknown_name
-from trueground.plugins import add, find, load_plugins
+from trueground.plugins import find_part, load_plugins, register_part
 
 _MODULES = ("faitheval", "truly_ground", "instruct_qa", "kalma")
 
@@ -26,7 +26,7 @@ BENCHMARKS: dict[str, Benchmark] = {
 
 def add_benchmark(benchmark: Benchmark) -> Benchmark:
     """Register a benchmark of another package. Raises UsageError if the name is taken."""
-    add("benchmark", BENCHMARKS, benchmark.name, benchmark)
+    register_part("benchmark", BENCHMARKS, benchmark.name, benchmark)
     return benchmark
 
 
@@ -42,7 +42,7 @@ def get_benchmark(name: str) -> Benchmark:
         load_plugins()
         alike = [known for known in BENCHMARKS if _plain(known) == _plain(name)]
         name = alike[0] if alike else name
-    return find("benchmark", BENCHMARKS, name)
+    return find_part("benchmark", BENCHMARKS, name)
 
 
 def settled(benchmark: Benchmark, task: str, given: Mapping[str, Value]) -> dict[str, Value]:

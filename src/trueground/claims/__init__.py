@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from trueground.claims.base import Decomposed, Decomposer
 from trueground.claims.rules import RuleDecomposer
-from trueground.plugins import PartSpec, add, load_plugins, make, parse_part
+from trueground.plugins import PartSpec, load_plugins, make_part, parse_part, register_part
 
 __all__ = [
     "Decomposed",
@@ -45,7 +45,7 @@ def kinds() -> list[dict[str, str]]:
 
 def get_decomposer(text: str, *, cache: bool = True) -> Decomposer:
     """Return a new decomposer from `NAME:MODEL(option=value)`. Raises UsageError."""
-    return make("decomposer", decomposers, parse_part("decomposer", text, cache=cache))
+    return make_part("decomposer", decomposers, parse_part("decomposer", text, cache=cache))
 
 
 def decomposer(name: str) -> Callable[[Factory], Factory]:
@@ -55,7 +55,7 @@ def decomposer(name: str) -> Callable[[Factory], Factory]:
     """
 
     def register(factory: Factory) -> Factory:
-        add("decomposer", decomposers, name, factory)
+        register_part("decomposer", decomposers, name, factory)
         return factory
 
     return register

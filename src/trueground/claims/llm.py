@@ -26,7 +26,7 @@ from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_
 from trueground.plugins import PartSpec
 from trueground.records.problems import describe, shorten
 from trueground.retrieval.bm25.memory import BM25
-from trueground.text.sentences import sentences
+from trueground.text.sentences import split_sentences
 from trueground.types import Failure, Status
 
 EXAMPLES = 8
@@ -122,7 +122,7 @@ class _Work(NamedTuple):
     @classmethod
     def of(cls, text: str) -> _Work:
         spans, numbers = [], []
-        for number, (start, end) in enumerate(sentences(text)):
+        for number, (start, end) in enumerate(split_sentences(text)):
             if not is_chatter(text[start:end]):
                 begin = skip_boilerplate(text, start, end)
                 spans.append((begin if text[begin:end].strip() else start, end))
@@ -224,7 +224,7 @@ class Demonstrations:
         Where fewer share a word with it, the first ones of the file make up the number.
         """
         picked = []
-        for hits in self._retriever.search(sentences, most):
+        for hits in self._retriever.search(split_sentences, most):
             near = [hit.index for hit in hits]
             others = (i for i in range(len(self._all)) if i not in near)
             order = [*near, *others][:most]

@@ -13,7 +13,7 @@ from functools import cache
 from trueground.claims.base import Fact, clean_facts
 from trueground.claims.statements import statements
 from trueground.claims.view import data_lines
-from trueground.text.sentences import sentences
+from trueground.text.sentences import split_sentences
 from trueground.types import Claim
 
 _TAIL = string.whitespace + ",;:"
@@ -53,7 +53,7 @@ class RuleDecomposer:
 
 
 def _claims(text: str) -> list[Claim]:
-    spans = sentences(text)
+    spans = split_sentences(text)
     stating = [span for span in spans if not is_chatter(text[slice(*span)])]
     if not stating:
         return []

@@ -13,7 +13,7 @@ from trueground.errors import UsageError
 from trueground.evaluate.calibrating import Calibrations, listed, with_calibration
 from trueground.judges import Judge, get_judge
 from trueground.judges.comparing import Comparer, make_comparer
-from trueground.plugins import PartSpec, known_everywhere, parse_part, write
+from trueground.plugins import PartSpec, format_part, known_everywhere, parse_part
 
 if TYPE_CHECKING:
     from trueground.judges.rating import Rater
@@ -168,7 +168,7 @@ def _rater_name(judge: str) -> str:
 
     given, shared = parse_part("judge", judge), (*OPTIONS, "temperature", "max_tokens")
     kept = {name: value for name, value in given.options.items() if name in shared}
-    return write("llm", given.model, kept)
+    return format_part("llm", given.model, kept)
 
 
 def _names(

@@ -16,7 +16,7 @@ from trueground.graph.items import Placed, begins_array, decoded, graphs_of_pair
 from trueground.graph.loading.streams import bare_name, reading
 from trueground.graph.rdf import TYPES, property_iri
 from trueground.records.problems import Problem, clean, shorten
-from trueground.text.triples import value_text
+from trueground.text.triples import format_value
 from trueground.types import Graph
 
 _LINES = (".jsonl", ".ndjson")
@@ -163,9 +163,9 @@ def _values(value: Any, where: str) -> Iterator[PropertyValue]:
     """The values of a property; null and blank texts are none."""
     for one in value if isinstance(value, list) else [value]:
         if isinstance(one, bool):
-            yield PropertyValue(value_text(one), "other")
+            yield PropertyValue(format_value(one), "other")
         elif isinstance(one, int | float):
-            yield PropertyValue(value_text(one), "quantity")
+            yield PropertyValue(format_value(one), "quantity")
         elif isinstance(one, str):
             if one.strip():
                 yield PropertyValue(one)

@@ -8,7 +8,7 @@ from typing import Any
 
 from trueground.judges.base import MODELS, Judge, ask
 from trueground.judges.lexical import LexicalJudge
-from trueground.plugins import PartSpec, add, load_plugins, make, parse_part
+from trueground.plugins import PartSpec, load_plugins, make_part, parse_part, register_part
 
 __all__ = ["Judge", "LexicalJudge", "ask", "get_judge", "judge", "judges", "kinds"]
 
@@ -80,11 +80,11 @@ def get_judge(text: str, *, cache: bool = True) -> Judge:
     path = given.options.get("calibration")
     # These read a calibration themselves, because a threshold of theirs stands beside it.
     if path is None or given.name == "lexical" or given.name in MODELS:
-        return make("judge", judges, given)
+        return make_part("judge", judges, given)
     from trueground.judges.calibrated import calibrated
 
     others = {name: value for name, value in given.options.items() if name != "calibration"}
-    inner = make("judge", judges, replace(given, options=others))
+    inner = make_part("judge", judges, replace(given, options=others))
     return calibrated(inner, path, keep_threshold="threshold" in others)
 
 
@@ -95,7 +95,7 @@ def judge(name: str) -> Callable[[Factory], Factory]:
     """
 
     def register(factory: Factory) -> Factory:
-        add("judge", judges, name, factory)
+        register_part("judge", judges, name, factory)
         return factory
 
     return register

@@ -15,7 +15,7 @@ from trueground.models.base import ChatRequest, Reply
 from trueground.models.marks import block, blocks, mark_for
 from trueground.models.prompts import PromptFile, packaged_prompt, user_prompt
 from trueground.plugins import PartSpec
-from trueground.text.sentences import sentences
+from trueground.text.sentences import split_sentences
 from trueground.types import JudgeRequest, Status, Verdict
 
 _PACKAGE = "trueground.judges"
@@ -159,7 +159,7 @@ def _halves(texts: Sequence[str], window: tuple[int, int, int]) -> list[tuple[in
     where that leaves it shorter than the whole. Nothing where it is one sentence.
     """
     text, start, end = window
-    spans = [(start + a, start + b) for a, b in sentences(texts[text][start:end])]
+    spans = [(start + a, start + b) for a, b in split_sentences(texts[text][start:end])]
     if len(spans) < 2:
         return []
     middle = (start + end) / 2

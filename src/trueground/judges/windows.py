@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, pairwise
 
-from trueground.text.sentences import sentences
+from trueground.text.sentences import split_sentences
 
 RULE = "windows-1"
 
@@ -74,7 +74,7 @@ def _in_order(spans: list[Span]) -> list[Span]:
 
 def _units(text: str) -> list[Span]:
     """Sentences, each with what stands between it and the next one."""
-    starts = [start for start, _ in sentences(text)]
+    starts = [start for start, _ in split_sentences(text)]
     cuts = [0, *starts[1:], len(text)]
     spans = [_bare(text, a, b) for a, b in pairwise(cuts)]
     return [span for span in spans if span[0] < span[1]]

@@ -12,7 +12,7 @@ import numpy as np
 from trueground.metrics.base import Metric, Option
 from trueground.metrics.column import Column, Options
 from trueground.metrics.context import BatchContext
-from trueground.text.refusal import REFUSAL_RULES, contains_refusal
+from trueground.text.refusal import REFUSAL_RULES, find_refusal_phrase
 from trueground.types import Status
 
 SOURCE = "Adlakha et al. 2023, section 5.3"
@@ -27,7 +27,7 @@ def _declined(context: BatchContext, options: Options) -> list[str | None]:
     """For each item the phrase that declines, if any."""
     if options["variant"] == "default":
         return context.refusals
-    return [contains_refusal(response) for response in context.batch.responses]
+    return [find_refusal_phrase(response) for response in context.batch.responses]
 
 
 def _abstained(context: BatchContext, options: Options) -> Column:

@@ -11,7 +11,7 @@ import numpy as np
 from trueground.errors import UsageError
 from trueground.metrics.column import CODES, Column, Counts, Floats, Options
 from trueground.metrics.context import BatchContext, ClaimCheck
-from trueground.plugins import write
+from trueground.plugins import format_part
 from trueground.text.normalize import NORMALIZERS
 from trueground.text.refusal import REFUSAL_RULES
 from trueground.types import ComparisonRequest, RatingRequest, Status
@@ -178,7 +178,7 @@ def make_spec(metric: Metric, given: Mapping[str, str]) -> Spec:
         for name, option in metric.options.items()
     }
     changed = {n: v for n, v in options.items() if v != metric.options[n].default}
-    return Spec(metric, options, write(metric.name, None, changed))
+    return Spec(metric, options, format_part(metric.name, None, changed))
 
 
 def abstain_option(default: str) -> dict[str, Option]:

@@ -15,7 +15,7 @@ from trueground.metrics.base import Metric, Option, abstain_option, apply_abstai
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import Column, Options
 from trueground.metrics.context import BatchContext
-from trueground.plugins import write
+from trueground.plugins import format_part
 from trueground.types import Comparison, ComparisonRequest, Status
 
 Requests = list[ComparisonRequest | None]
@@ -74,7 +74,7 @@ def _metric(
             for name, option in options.items()
             if name != "model" and o[name] != option.default
         }
-        return write(comparer, o.get("model"), given)
+        return format_part(comparer, o.get("model"), given)
 
     def requests(context: BatchContext, _o: Options) -> Requests:
         batch = context.batch

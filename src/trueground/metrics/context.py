@@ -21,7 +21,7 @@ from trueground.metrics.column import Floats, Mask, Options
 from trueground.metrics.overlap import Overlap, overlap
 from trueground.text.choices import answer_part
 from trueground.text.normalize import fact_key, get_normalizer
-from trueground.text.refusal import refusal
+from trueground.text.refusal import find_refusal
 from trueground.text.tokens import Ids, Tokens, tokenise
 from trueground.types import (
     Claim,
@@ -349,7 +349,7 @@ class BatchContext:
     def refusals(self) -> list[str | None]:
         """For each item the phrase that declines to answer, if any."""
         pairs = zip(self.batch.responses, self.batch.references, strict=True)
-        return self.once("refusals", lambda: [refusal(u, refs or ()) for u, refs in pairs])
+        return self.once("refusals", lambda: [find_refusal(u, refs or ()) for u, refs in pairs])
 
     @property
     def abstained(self) -> Mask:

@@ -119,9 +119,9 @@ def _meteor(context: BatchContext, o: Options) -> Column:
 
 
 def _prepare_meteor(o: Options) -> None:
-    from trueground.text.meteor import prepare
+    from trueground.text.meteor import load_meteor
 
-    prepare(o["wordnet"] or None)
+    load_meteor(o["wordnet"] or None)
 
 
 def _against_references(

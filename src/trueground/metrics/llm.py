@@ -16,7 +16,7 @@ from trueground.metrics.batch import Batch
 from trueground.metrics.column import Column, Mask, Options
 from trueground.metrics.compared import comparison_values
 from trueground.metrics.context import BatchContext
-from trueground.plugins import write
+from trueground.plugins import format_part
 from trueground.types import ComparisonRequest, Status
 
 # Which items are asked about, and after the answers are in, what else becomes of the column.
@@ -54,7 +54,9 @@ def _metric(
     def written(o: Options) -> str:
         """The comparer, with the user's prompt where there is one."""
         path = o["prompt"]
-        return write(comparer or name.replace("_", "-"), None, {"prompt": path} if path else {})
+        return format_part(
+            comparer or name.replace("_", "-"), None, {"prompt": path} if path else {}
+        )
 
     def requests(context: BatchContext, o: Options) -> list[ComparisonRequest | None]:
         batch = context.batch

@@ -17,8 +17,8 @@ from trueground.metrics.batch import Batch
 from trueground.metrics.column import Column, Options
 from trueground.metrics.context import BatchContext
 from trueground.text.citations import remove_citations
-from trueground.text.places import places_in
-from trueground.text.triples import flat
+from trueground.text.placeholders import placeholders_in
+from trueground.text.triples import format_graph
 from trueground.types import RatingRequest, Status
 
 PAPER = "Lee et al. 2024, appendix D.7"
@@ -69,7 +69,7 @@ def _places(path: str) -> frozenset[str]:
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or f"it is no UTF-8 text ({error})"
         raise InputError(f"the rubric {path} cannot be read: {why}") from error
-    found = places_in(text)
+    found = placeholders_in(text)
     if "response" not in found:
         raise UsageError(
             f"the rubric {path} has no place {{response}}; it may have {{response}}, {{question}} "
@@ -97,7 +97,7 @@ def _question(batch: Batch, item: int) -> str:
 
 def _knowledge(batch: Batch, item: int) -> tuple[str, ...]:
     """The contexts that are not blank, then the graphs, each in one line."""
-    graphs = (flat(graph) for graph in batch.graphs[item] or ())
+    graphs = (format_graph(graph) for graph in batch.graphs[item] or ())
     return (*batch.texts(item, batch.kept(item)), *graphs)
 
 

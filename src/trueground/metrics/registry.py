@@ -14,7 +14,14 @@ from typing import Any
 from trueground.errors import UsageError
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.metrics.batch import NEEDS
-from trueground.plugins import add, find, load_plugins, parse_part, split_key, split_outside
+from trueground.plugins import (
+    find_part,
+    load_plugins,
+    parse_part,
+    register_part,
+    split_key,
+    split_outside,
+)
 
 # In this order they are computed and shown.
 _MODULES = (
@@ -61,7 +68,7 @@ def metric(
             raise UsageError(f"{name}: needs {min(unknown)!r}; it may need {', '.join(NEEDS)}")
         rest["in_default_set"] = False
         made = Metric(name, family, needs, compute, doc, source, **rest)
-        add("metric", METRICS, name, made)
+        register_part("metric", METRICS, name, made)
         return made
 
     return register
@@ -75,7 +82,7 @@ def all_metrics() -> dict[str, Metric]:
 
 def get_metric(name: str) -> Metric:
     """The metric of that name, or a UsageError with near names."""
-    return find("metric", METRICS, name)
+    return find_part("metric", METRICS, name)
 
 
 def metric_of_key(key: str) -> Metric | None:

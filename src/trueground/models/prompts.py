@@ -17,7 +17,7 @@ from pathlib import Path
 
 from trueground.errors import InputError, UsageError
 from trueground.models.base import Message
-from trueground.text.places import PLACE, places_in
+from trueground.text.placeholders import PLACEHOLDER, placeholders_in
 
 # A place alone on its line takes the line with it where it has nothing to say.
 _LINE = re.compile(r"^[ \t]*\{([a-z_]+)\}[ \t]*(?:\n|\Z)", re.MULTILINE)
@@ -48,7 +48,9 @@ class Prompt:
 
     def has(self, place: str) -> bool:
         """Whether the text has this place, as a marked block or plain."""
-        return not places_in(f"{self.system}\n{self.user}").isdisjoint((place, f"{PLAIN}{place}"))
+        return not placeholders_in(f"{self.system}\n{self.user}").isdisjoint(
+            (place, f"{PLAIN}{place}")
+        )
 
     def fill(self, places: Mapping[str, str]) -> tuple[Message, ...]:
         """The messages with every place filled; braces inside the values stay as they are."""
@@ -86,7 +88,7 @@ def user_prompt(
         raise InputError(f"the prompt {path} is not UTF-8 text; save it as UTF-8") from error
     if "\0" in text:
         raise UsageError(f"the prompt {path} holds NUL characters; save it as plain UTF-8 text")
-    found = places_in(text)
+    found = placeholders_in(text)
     shown = ", ".join(f"{{{name}}}" for name in known)
     for name in needed:
         if name not in found and (f"{PLAIN}{name}" not in found or f"{PLAIN}{name}" not in known):
@@ -121,4 +123,4 @@ def _prompt(name: str, text: str) -> Prompt:
 
 def _fill(text: str, places: Mapping[str, str]) -> str:
     text = _LINE.sub(lambda match: match[0] if places.get(match[1], "") else "", text)
-    return PLACE.sub(lambda match: match[1] or places.get(match[2], ""), text).strip("\n")
+    return PLACEHOLDER.sub(lambda match: match[1] or places.get(match[2], ""), text).strip("\n")

@@ -13,7 +13,7 @@ from typing import Any
 from trueground.errors import UsageError
 from trueground.models.base import ChatModel
 from trueground.models.options import ModelOptions
-from trueground.plugins import add, load_plugins
+from trueground.plugins import load_plugins, register_part
 
 Factory = Callable[[str, ModelOptions], ChatModel]
 
@@ -75,7 +75,7 @@ def model(prefix: str) -> Callable[[Factory], Factory]:
     """
 
     def register(factory: Factory) -> Factory:
-        add("kind of model", models, prefix, factory)
+        register_part("kind of model", models, prefix, factory)
         return factory
 
     return register

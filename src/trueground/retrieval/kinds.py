@@ -14,7 +14,7 @@ from typing import Any
 from trueground.encoders import text_encoder
 from trueground.encoders.options import encoder_options
 from trueground.errors import UsageError, unknown_name
-from trueground.plugins import PartSpec, add, load_plugins, parse_part
+from trueground.plugins import PartSpec, load_plugins, parse_part, register_part
 from trueground.retrieval import results
 from trueground.retrieval.base import OpenedRetriever, Passages, Retriever, RetrieverKind
 from trueground.retrieval.bm25.about import options_of
@@ -90,7 +90,7 @@ def retriever(name: str) -> Callable[[Factory], Factory]:
     def register(factory: Factory) -> Factory:
         if name in (*_COMPOUNDS, results.NAME):
             raise UsageError(f"a retriever named {name!r} exists already; choose another name")
-        add("retriever", retrievers, name, factory)
+        register_part("retriever", retrievers, name, factory)
         return factory
 
     return register

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from trueground.errors import UsageError
-from trueground.plugins import PartSpec, blotted
+from trueground.plugins import PartSpec, mask_quoted
 
 _PLUS = re.compile(r"\s\+\s")
 # A name, with or without options, and a + right behind it: no retriever is so called.
@@ -22,7 +22,7 @@ def parts_of(given: PartSpec, example: str) -> list[str]:
             f"the retriever {given.name} is put together from others, and none is named; write "
             f'{given.name}:"{example}"'
         )
-    ends = [match.span() for match in _PLUS.finditer(blotted(given.model))]
+    ends = [match.span() for match in _PLUS.finditer(mask_quoted(given.model))]
     cuts = zip([0, *(end for _, end in ends)], [*(at for at, _ in ends), None], strict=True)
     parts = [given.model[start:end].strip() for start, end in cuts]
     if not all(parts):

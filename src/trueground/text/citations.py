@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trueground.text.brackets import Bracket, Citation, number_brackets
-from trueground.text.sentences import sentences
+from trueground.text.sentences import split_sentences
 from trueground.text.triple_brackets import triple_brackets
 from trueground.types import Graph
 
@@ -83,7 +83,7 @@ def remove_brackets(text: str, brackets: Sequence[Bracket]) -> str:
 def _split(text: str, brackets: Sequence[Bracket]) -> tuple[Sentence, ...]:
     """The sentences of an answer in NFC, each with what its brackets cite."""
     bare = _BareText(text, brackets)
-    spans = sentences(bare.text)
+    spans = split_sentences(bare.text)
     if not spans and brackets:
         spans = [(0, 0)]
     owned: list[list[Bracket]] = [[] for _ in spans]

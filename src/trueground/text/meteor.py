@@ -45,7 +45,7 @@ def meteor(response: str, references: Sequence[str], wordnet: str | None = None)
     )
 
 
-def prepare(wordnet: str | None = None) -> None:
+def load_meteor(wordnet: str | None = None) -> None:
     """Load NLTK and WordNet now, so that what is absent is reported before any work is done."""
     _nltk()
     _synonyms(wordnet or os.environ.get(WORDNET_VARIABLE) or None)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trueground.text.normalize import contains_words
-from trueground.text.sentences import sentences
+from trueground.text.sentences import split_sentences
 
 REFUSAL_RULES = "rules-2"
 # How far they carry: on tests/data/abstention_held.jsonl, which was written before the rules.
@@ -82,7 +82,7 @@ class _Rules(NamedTuple):
     sections: dict[str, re.Pattern[str]]
 
 
-def refusal(response: str, references: Sequence[str] = ()) -> str | None:
+def find_refusal(response: str, references: Sequence[str] = ()) -> str | None:
     """The words of the response that decline to answer for lack of information, or None.
 
     A statement about the world ("it is unknown who painted it") is an answer, unless there are
@@ -95,7 +95,7 @@ def refusal(response: str, references: Sequence[str] = ()) -> str | None:
     return _found(response, () if known else ("world",))
 
 
-def contains_refusal(response: str) -> str | None:
+def find_refusal_phrase(response: str) -> str | None:
     """The first plain phrase of a refusal that the response contains anywhere, or None.
 
     Adlakha et al. 2023, section 5.3: a share of responses that contain "I don't know" or the like.
@@ -159,7 +159,7 @@ def _read(text: str, foreign: bool, ignored: Sequence[str]) -> str | None:
     """The first refusal of a plain text in which no sentence answers."""
     found = None
     talked = False
-    for start, end in sentences(text):
+    for start, end in split_sentences(text):
         sentence = " ".join(text[start:end].split())
         lowered = _lower(sentence)
         if start == 0 and _has("verdict", lowered) and not _has_any(_lower(text), _TURNS):

@@ -23,7 +23,7 @@ _MOST_MARKS = 500  # in what the library reads at once: its time grows with thei
 _WRAPPED_LINE = 40  # a shorter line that ends without punctuation is an item, not wrapped text
 
 
-def sentences(text: str) -> list[tuple[int, int]]:
+def split_sentences(text: str) -> list[tuple[int, int]]:
     """Return the character spans (start, end exclusive) of the sentences of `text`, in order.
 
     Spans carry no outer white space, never overlap and hold at least one letter or digit; a blank

@@ -38,7 +38,7 @@ def triple_key(triple: Sequence[str]) -> Key:
     return plain(qid), plain_property(name), plain(value)
 
 
-def value_text(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value of a graph as it stands in a citation."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -49,7 +49,7 @@ def pairs_of(graph: Graph) -> Iterator[tuple[str, str]]:
         if name == "qid":
             continue
         for one in value if isinstance(value, list) else [value]:
-            text = "" if one is None else value_text(one)
+            text = "" if one is None else format_value(one)
             if text.strip():
                 yield name, text
 
@@ -73,12 +73,12 @@ def ids_by_name(graphs: Iterable[Graph]) -> dict[str, set[str]]:
     return ids
 
 
-def citation(qid: str, pairs: Iterable[tuple[str, str]]) -> str:
+def format_citation(qid: str, pairs: Iterable[tuple[str, str]]) -> str:
     """`[qid, property: value, property: value]`."""
     return f"[{', '.join([qid, *(f'{name}: {value}' for name, value in pairs)])}]"
 
 
-def flat(graph: Graph) -> str:
+def format_graph(graph: Graph) -> str:
     """A graph in one line, as a model is shown it: `{qid: …, name: …, property: value, …}`.
 
     Several values of a property stand one after the other, each with the property's name.

@@ -42,7 +42,7 @@ class Value(msgspec.Struct, frozen=True, gc=False):
     either: bool = False
 
 
-def same_day(one: Value, other: Value) -> bool:
+def may_be_same_day(one: Value, other: Value) -> bool:
     """Whether two dates may be the same, part by part; a missing part equals only a missing one.
 
     Two that may each be read in two ways are taken to be written in the same way.
@@ -125,7 +125,7 @@ _LETTERS = bytes(ord(c.lower()) if (c := chr(code)).isalpha() else 32 for code i
 _OPENERS = STARTERS | {word.capitalize() for word in STARTERS} | {w.upper() for w in STARTERS}
 
 
-def values(text: str, start: int = 0, end: int | None = None) -> list[Value]:
+def find_values(text: str, start: int = 0, end: int | None = None) -> list[Value]:
     """Return the values of `text[start:end]` from left to right; they never overlap."""
     found: list[Value] = []
     stop = len(text) if end is None else end

@@ -15,7 +15,7 @@ from trueground.judges.lexical.reading import TextView
 from trueground.judges.lexical.stems import stem
 from trueground.judges.lexical.tokens import read
 from trueground.judges.lexical.words import lexicon
-from trueground.text.values import values
+from trueground.text.values import find_values
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_opposites_share_a_key_and_differ_in_sign() -> None:
     ],
 )
 def test_agreement(claimed: str, found: str, agree: bool) -> None:
-    assert agrees(values(claimed)[0], values(found)[0]) is agree
+    assert agrees(find_values(claimed)[0], find_values(found)[0]) is agree
 
 
 def test_the_smallest_window_that_says_all_is_taken() -> None:
@@ -86,7 +86,7 @@ def test_verbatim(claim: str, text: str, there: bool) -> None:
 
 def pairs(claim: str, sentence: str) -> list[tuple[str, str]]:
     """The words that are paired, as they are spelled in each."""
-    tokens = [read(text, 0, len(text), values(text)) for text in (claim, sentence)]
+    tokens = [read(text, 0, len(text), find_values(text)) for text in (claim, sentence)]
     laid = align(*tokens)
     return [(laid.mine[i].spelling, laid.theirs[j].spelling) for i, j in laid.pairs]
 

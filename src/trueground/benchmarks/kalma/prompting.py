@@ -16,7 +16,7 @@ from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_
 from trueground.records.jsonl import decode_row
 from trueground.records.problems import Problem
 from trueground.records.schema import to_record
-from trueground.text.triples import flat
+from trueground.text.triples import format_graph
 from trueground.types import Graph
 
 _PACKAGE = "trueground.benchmarks.kalma"
@@ -60,7 +60,7 @@ class KalmaPrompt:
         return (*system, user, Message("assistant", self.demonstration.answer), asked[-1])
 
     def _filled(self, question: str, graphs: Sequence[Graph]) -> tuple[Message, ...]:
-        lines = "\n".join(" ".join(flat(graph).split()) for graph in graphs)
+        lines = "\n".join(" ".join(format_graph(graph).split()) for graph in graphs)
         return self.prompt.fill({"question": question, "knowledge": lines or _NOTHING})
 
 

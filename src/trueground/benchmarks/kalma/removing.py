@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from trueground.text.triples import Key, keys_of, triple_key, value_text
+from trueground.text.triples import Key, format_value, keys_of, triple_key
 from trueground.types import Graph, Triple
 
 
@@ -44,7 +44,7 @@ def _left(graph: Graph, gone: Any) -> Graph:
         kept = [
             one
             for one in several
-            if one is None or triple_key((qid, name, value_text(one))) not in gone
+            if one is None or triple_key((qid, name, format_value(one))) not in gone
         ]
         if kept == several:
             left[name] = value

@@ -11,7 +11,7 @@ from trueground.builders.kalma.items import Fact
 from trueground.records.problems import shorten
 from trueground.text.citations import Sentence, read_triples, remove_brackets
 from trueground.text.triple_brackets import triple_brackets
-from trueground.text.triples import citation, plain, plain_property, triple_key
+from trueground.text.triples import format_citation, plain, plain_property, triple_key
 from trueground.types import Graph
 
 _PART = re.compile(r"\d+|[^\W\d_]+")
@@ -125,4 +125,4 @@ def _differs(new: str, old: str) -> str:
 
 
 def _written(qid: str, name: str, value: str) -> str:
-    return shorten(citation(qid, [(name, value)]), 120)
+    return shorten(format_citation(qid, [(name, value)]), 120)

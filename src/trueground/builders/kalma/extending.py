@@ -28,7 +28,7 @@ from trueground.models.marks import block, mark_for
 from trueground.models.perplexity_base import UnscoredText, perplexity
 from trueground.models.prompts import Prompt
 from trueground.text.citations import read_triples
-from trueground.text.triples import citation, plain, plain_property
+from trueground.text.triples import format_citation, plain, plain_property
 
 PLACES = ("paragraph", "knowledge", "citation")
 REASONS = {
@@ -185,7 +185,7 @@ async def _extended(
 
 
 def _messages(prompt: Prompt, draft: Draft, fact: Fact) -> tuple[Message, ...]:
-    knowledge, cited = told([fact], draft), citation(fact[0], [fact[1:]])
+    knowledge, cited = told([fact], draft), format_citation(fact[0], [fact[1:]])
     mark = mark_for([draft.text, knowledge, cited])
     return prompt.fill(
         {

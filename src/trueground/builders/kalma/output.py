@@ -20,7 +20,7 @@ from trueground.builders.kalma.items import (
 from trueground.builders.kalma.people import judged, piece_id
 from trueground.builders.people import PeopleLabels
 from trueground.builders.quality.base import Piece
-from trueground.text.triples import flat, pairs_of
+from trueground.text.triples import format_graph, pairs_of
 
 RUN = "trueground run kalma --data {dataset} --minimum {dataset}/minimum.json --model MODEL"
 _FACTORS = ("question", "relation", "rounds")
@@ -102,7 +102,7 @@ def _pieces(item: JudgedQuestion | QuestionRequest) -> Iterator[Piece]:
         yield Piece(
             piece_id(item, version),
             item.question(version),
-            contexts=tuple(flat(graph) for graph in item.graphs),
+            contexts=tuple(format_graph(graph) for graph in item.graphs),
             answers=(item.bare,),
             factors=factors,
             numbers=numbers,

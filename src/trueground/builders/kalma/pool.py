@@ -10,7 +10,13 @@ import msgspec
 
 from trueground.builders.kalma.items import Fact, LinkedPair
 from trueground.text.citations import read_triples
-from trueground.text.triples import citation, flat, pairs_of, plain_property, triple_key
+from trueground.text.triples import (
+    format_citation,
+    format_graph,
+    pairs_of,
+    plain_property,
+    triple_key,
+)
 from trueground.types import Graph
 
 # As Wikidata calls what catalogues and websites know it by.
@@ -54,7 +60,7 @@ def told(facts: Sequence[Fact], item: LinkedPair) -> str:
             if qid == graph["qid"]:
                 own.setdefault(name, []).append(value)
         if own:
-            lines.append(flat({"qid": graph["qid"], "name": name_of(graph), **own}))
+            lines.append(format_graph({"qid": graph["qid"], "name": name_of(graph), **own}))
     return "\n".join(lines)
 
 
@@ -94,7 +100,9 @@ def _citable(facts: Sequence[Fact], graphs: Sequence[Graph]) -> Iterator[Fact]:
     All are read as one text, since laying out the graphs costs more than reading; a group that is
     not read back whole, as an odd bracket may swallow its neighbours, is halved.
     """
-    said = " ".join(f"It says so {citation(qid, [(name, value)])}." for qid, name, value in facts)
+    said = " ".join(
+        f"It says so {format_citation(qid, [(name, value)])}." for qid, name, value in facts
+    )
     read = [
         [triple_key((c.qid, c.property, c.value)) for c in sentence.citations]
         for sentence in read_triples(said, graphs)

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import msgspec
 
 from trueground.errors import InputError, UsageError
-from trueground.text.places import places_in
+from trueground.text.placeholders import placeholders_in
 from trueground.text.triples import plain_property
 
 Part = Literal["noun", "verb", "adjective"]
@@ -98,7 +98,7 @@ def read_wording(path: Path | None) -> Wording:
     for name, text in templates.items():
         if name not in PARTS:
             raise UsageError(f"the templates {path}: found {name!r}; expected {', '.join(PARTS)}")
-        if not isinstance(text, str) or not set(_PLACES) <= set(places_in(text)):
+        if not isinstance(text, str) or not set(_PLACES) <= set(placeholders_in(text)):
             raise UsageError(
                 f"the templates {path}, {name}: expected a text with {{name}}, {{relation}} and "
                 "{value}"

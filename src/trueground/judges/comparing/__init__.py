@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from trueground.errors import ProtocolError, UsageError
 from trueground.judges.base import each_once
-from trueground.plugins import PartSpec, make, parse_part
+from trueground.plugins import PartSpec, make_part, parse_part
 from trueground.types import Comparison, ComparisonRequest, Status
 
 __all__ = ["Comparer", "asks_a_language_model", "compare", "comparers", "make_comparer"]
@@ -120,4 +120,4 @@ def make_comparer(written: str, rater: PartSpec | None = None, *, cache: bool = 
             )
         options = {**rater.options, **given.options}
         given = PartSpec("comparer", given.name, rater.model, options, cache)
-    return make("comparer", comparers, given)
+    return make_part("comparer", comparers, given)

@@ -21,7 +21,7 @@ from trueground.encoders.whole import AnswerFinder, QuestionWriter
 from trueground.errors import UsageError
 from trueground.judges.windows import cut
 from trueground.plugins import PartSpec
-from trueground.text.sentences import sentences
+from trueground.text.sentences import split_sentences
 from trueground.types import Comparison, ComparisonRequest, Status
 
 MODELS = {
@@ -202,7 +202,7 @@ def candidates(response: str) -> list[str]:
     """Names and values first, then noun phrases, each once (case makes no difference)."""
     named: list[str] = []
     nouns: list[str] = []
-    for start, end in sentences(response):
+    for start, end in split_sentences(response):
         view = View(response[start:end])
         names = list(_names(view.words))
         inside = {at for first, last in names for at in range(first, last)}

@@ -13,7 +13,7 @@ from trueground.judges.lexical.reading import (
 )
 from trueground.judges.lexical.tokens import Token, read
 from trueground.judges.lexical.words import LIGHT, NUMERIC, LexicalWord, small_key
-from trueground.text.values import Value, values
+from trueground.text.values import Value, find_values
 
 VALUE, NAME, LAST = 2.0, 1.5, 1.5
 SMALL, SELF = 0.1, 0.5  # words without content; "I" and "my" claim what no source can say
@@ -57,7 +57,7 @@ class ClaimView:
             found = sorted(set(spaceless_keys(self.text)))
             self.items = [CoverageItem(0, _NO_TOKEN, key, None, 1.0) for key in found]
         else:
-            self.tokens = read(self.text, 0, len(self.text), values(self.text))
+            self.tokens = read(self.text, 0, len(self.text), find_values(self.text))
             items = self._items()
             # The names and words of the question count where nothing else is claimed.
             own = [item for item in items if item.value or item.key not in self.asked]
@@ -103,7 +103,7 @@ def _asked(question: str) -> tuple[frozenset[str], frozenset[str]]:
     """The keys and the spellings of the content words of a question."""
     if not question:
         return frozenset(), frozenset()
-    tokens = read(question, 0, len(question), values(question))
+    tokens = read(question, 0, len(question), find_values(question))
     said = [token for token in tokens if token.content and token.key]
     return frozenset(t.key for t in said), frozenset(t.spelling.lower() for t in said)
 

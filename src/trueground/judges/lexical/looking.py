@@ -11,7 +11,7 @@ from trueground.judges.lexical import anchors, contradictions, presence, quantit
 from trueground.judges.lexical.coverage import ClaimView, Coverage
 from trueground.judges.lexical.features import NAMES, features
 from trueground.judges.lexical.pool import WordPool
-from trueground.text.refusal import refusal
+from trueground.text.refusal import find_refusal
 
 _CHECKED = 300  # tokens: a longer claim is a text, to which the checks do not apply
 _READ = 0.5  # coverage from which a text is searched for contradictions
@@ -66,7 +66,7 @@ def look(view: ClaimView, pool: WordPool) -> Looked:
     if place is None:
         return Looked(np.zeros(len(NAMES)), None, [], False)
     doubts = [*presence.missing(place.found, pool), *place.against]
-    if refusal(view.text):
+    if find_refusal(view.text):
         doubts.append("the claim declines to answer")
     scant = place.said < _WHOLE and len(view.items) <= _SHORT
     return Looked(features(view, pool, place.said, len(place.against)), place, doubts, scant)

@@ -10,8 +10,8 @@ from functools import cached_property
 from trueground.judges.lexical.segments import Segment, segments
 from trueground.judges.lexical.tokens import WORDS, Token, read
 from trueground.judges.lexical.words import NUMERIC, keys
-from trueground.text.sentences import sentences
-from trueground.text.values import Value, values
+from trueground.text.sentences import split_sentences
+from trueground.text.values import Value, find_values
 
 ARTICLES = frozenset(("_a", "_an", "_the"))
 _SPACELESS = r"\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
@@ -40,7 +40,7 @@ class TextView:
     def spans(self) -> list[tuple[int, int]]:
         """Where the sentences stand."""
         text = self._original
-        return [part for span in sentences(text) for part in _pieces(text, *span)]
+        return [part for span in split_sentences(text) for part in _pieces(text, *span)]
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -87,7 +87,7 @@ class TextView:
         """The numbers and dates of one sentence; offsets count from the start of the text."""
         if number not in self._values:
             numeric = self.index.get(NUMERIC, 0) >> number & 1
-            self._values[number] = values(self.text, *self.spans[number]) if numeric else []
+            self._values[number] = find_values(self.text, *self.spans[number]) if numeric else []
         return self._values[number]
 
     def segments(self, first: int, end: int) -> list[Segment]:

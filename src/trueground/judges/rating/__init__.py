@@ -25,7 +25,7 @@ from trueground.models.asker import Asks, Spent, shortened
 from trueground.models.base import ChatRequest, Message, Params, Reply
 from trueground.models.marks import block, blocks, mark_for
 from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
-from trueground.plugins import PartSpec, make, parse_part
+from trueground.plugins import PartSpec, make_part, parse_part
 from trueground.types import Rating, RatingRequest, Status
 
 __all__ = ["LLMRater", "Rater", "make_rater", "rate", "raters", "rubric_for"]
@@ -84,7 +84,7 @@ class Rater(Protocol):
 
 def make_rater(text: str, *, cache: bool = True) -> Rater:
     """Return a new rater from `NAME:MODEL(option=value)`. Raises UsageError."""
-    return make("rater", raters, parse_part("rater", text, cache=cache))
+    return make_part("rater", raters, parse_part("rater", text, cache=cache))
 
 
 def rate(

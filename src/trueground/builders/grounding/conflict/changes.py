@@ -12,7 +12,7 @@ from trueground.builders.grounding.instances import (
     OriginalInstance,
     is_yes_or_no,
 )
-from trueground.text.sentences import sentences
+from trueground.text.sentences import split_sentences
 
 # Words beside the changed phrases that may come or go in a sentence with one, such as articles.
 FEW = 2
@@ -150,7 +150,7 @@ def _parts(original: OriginalInstance, made: Conflict) -> Iterator[Part]:
 
 
 def _sentences(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentences(text)]
+    return [text[start:end] for start, end in split_sentences(text)]
 
 
 def _touched(sentence: str, changes: Sequence[KnowledgeChange]) -> bool:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from trueground.retrieval.corpora.documents.base import Document, Section
-from trueground.text.sentences import sentences
+from trueground.text.sentences import split_sentences
 
 # A character of a script without spaces counts as a word.
 _WORD = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_]+")
@@ -83,7 +83,7 @@ def _pieces(section: Section, words: int) -> list[_Piece]:
 
 def _sentences(paragraph: str) -> Iterator[str]:
     """The paragraph in parts that end where its sentences do."""
-    ends = [end for _, end in sentences(paragraph)]
+    ends = [end for _, end in split_sentences(paragraph)]
     ends[-1:] = [len(paragraph)]
     start = 0
     for end in ends:
