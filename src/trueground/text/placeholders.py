@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 # Either the text {word}, written with two braces, or a place; all other braces are text.
-PLACE = re.compile(r"\{(\{[a-z_]+\})\}|\{([a-z_]+)\}")
+PLACEHOLDER = re.compile(r"\{(\{[a-z_]+\})\}|\{([a-z_]+)\}")
 
 
-def places_in(text: str) -> frozenset[str]:
+def placeholders_in(text: str) -> frozenset[str]:
     """The names of all places."""
-    return frozenset(place for _, place in PLACE.findall(text) if place)
+    return frozenset(place for _, place in PLACEHOLDER.findall(text) if place)
