@@ -224,7 +224,7 @@ class Demonstrations:
         Where fewer share a word with it, the first ones of the file make up the number.
         """
         picked = []
-        for hits in self._retriever.search(split_sentences, most):
+        for hits in self._retriever.search(sentences, most):
             near = [hit.index for hit in hits]
             others = (i for i in range(len(self._all)) if i not in near)
             order = [*near, *others][:most]
