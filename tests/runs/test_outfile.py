@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trueground.errors import OutputError, UsageError
-from trueground.runs.outfile import check_page_file
+from trueground.runs.directory import check_page_file
 
 MARK = "trueground-validation-1"
 OURS = f'<!doctype html><head><meta name="generator" content="{MARK}"></head>'

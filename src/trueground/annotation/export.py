@@ -21,8 +21,7 @@ from trueground.annotation.sampling import sampled, shuffled
 from trueground.annotation.sheets import LONGEST_CELL, sheet, too_long
 from trueground.annotation.sources import OnBadRow, find_tasks
 from trueground.errors import OutputError, UsageError
-from trueground.runs.directory import replacing
-from trueground.runs.outfile import check_out_file
+from trueground.runs.directory import check_out_file, replacing
 
 Order = Literal["shuffled", "same"]
 MOST_ANNOTATORS = 100

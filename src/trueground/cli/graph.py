@@ -232,7 +232,7 @@ def show(
 
 def _check_free(out: Path, overwrite: bool) -> None:
     from trueground.errors import OutputError
-    from trueground.runs.outfile import check_out_file
+    from trueground.runs.directory import check_out_file
 
     check_out_file(out, "linked.json")
     if out.exists() and not overwrite:

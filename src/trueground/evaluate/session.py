@@ -41,7 +41,7 @@ from trueground.runs.directory import (
     read_manifest,
     write_json,
 )
-from trueground.runs.responses import ResponseLog, answered_before
+from trueground.runs.responses import ResponseIndex, ResponseLog
 
 # Where no limit is set, an answer is taken to be this long. FaithEval asks for a few words.
 _USUAL_TOKENS_OUT = 64
@@ -307,14 +307,14 @@ def estimate_run(task: Task, model: ChatModel, out: Path, settings: RunSettings)
     Raises OutputError where `out` holds another run.
     """
     check_same(out, identify_run(task, settings, model.signature))
-    is_answered = answered_before(out / RESPONSES, retry_failed=settings.retry_failed)
+    index = ResponseIndex(out / RESPONSES)
     use_cache = settings.cache and model.cacheable
     questionnaire = Questionnaire(task, settings)
     items = answered = cached = tokens_in = 0
     with known_keys(default_path() if use_cache else None) as is_cached:
         for call in questionnaire.calls():
             items += 1
-            if is_answered(call.id, call.prompt):
+            if index.has(call.id, call.prompt, retry_failed=settings.retry_failed):
                 answered += 1
             elif is_cached(request_key(model.signature, call.request)):
                 cached += 1

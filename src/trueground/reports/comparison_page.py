@@ -27,8 +27,7 @@ from trueground.reports.comparison_sizes import (
 from trueground.reports.item_links import way_to
 from trueground.reports.shell import draw
 from trueground.reports.terminal import number
-from trueground.runs.directory import replacing
-from trueground.runs.outfile import check_page_file
+from trueground.runs.directory import check_page_file, replacing
 
 MARK = "trueground-comparison-1"
 

@@ -9,8 +9,7 @@ from typing import Any
 from trueground.reports.item_links import item_links, way_to
 from trueground.reports.shell import draw
 from trueground.reports.terminal import number
-from trueground.runs.directory import replacing
-from trueground.runs.outfile import check_page_file
+from trueground.runs.directory import check_page_file, replacing
 
 MARK = "trueground-errors-1"  # what tells our pages from other people's files
 _NO_CATEGORY = "not sorted"

@@ -14,8 +14,7 @@ from trueground.reports.validation_charts import curve, place_x, place_y, spread
 from trueground.reports.validation_headline import headline
 from trueground.reports.validation_people import estimates, over_pairs, people, preferences
 from trueground.reports.validation_worst import worst
-from trueground.runs.directory import replacing
-from trueground.runs.outfile import check_page_file
+from trueground.runs.directory import check_page_file, replacing
 
 MARK = "trueground-validation-1"  # what tells our pages from other people's files
 _SCRIPTS = ("leaderboard.js", "validation.js")

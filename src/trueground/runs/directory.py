@@ -1,7 +1,8 @@
-"""A run directory while it is being written.
+"""A run directory while it is being written, and single files that a command writes.
 
 Files are either replaced as a whole (JSON, page) or appended to in whole pieces: when the disk is
-full, the unfinished piece is cut off again, so that what was finished stays intact.
+full, the unfinished piece is cut off again, so that what was finished stays intact. Whatever is to
+be written is checked before any work is done, and another's file is never replaced.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, BinaryIO, Self
 import orjson
 import zstandard
 
-from trueground.errors import InputError, OutputError, TruegroundError, WriteError
+from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
 from trueground.net.files import missing, opened, opened_new, part_of, remove_empty, whole
 from trueground.net.locks import LOCK, locked
 
@@ -31,6 +32,7 @@ REPEATS = "repeats.jsonl"
 BATCHES = "batches.json"
 # What a run may have written: the only files that --overwrite removes.
 _OURS = (MANIFEST, SUMMARY, ITEMS, RECORDS, REPORT, RESPONSES, BATCHES, REPEATS)
+_BEGINNING = 4_096  # bytes in which a file of ours says what it is
 
 
 def safe_name(name: str) -> str:
@@ -47,15 +49,12 @@ def default_path(name: str, now: datetime | None = None) -> Path:
 
 def free_path(name: str) -> Path:
     """The default path, or with a number behind it where a command of the same second took it."""
-    path = default_path(name)
-    names = chain([path.name], (f"{path.name}-{number}" for number in count(2)))
-    return next(free for free in map(path.with_name, names) if not free.exists())
+    return next(path for path in _numbered(default_path(name)) if not path.exists())
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Replace a JSON file as a whole. Raises WriteError."""
-    with replacing(path) as out:
-        out.write(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
+def _numbered(path: Path) -> Iterator[Path]:
+    """path, path-2, path-3 …"""
+    return chain([path], (path.with_name(f"{path.name}-{number}") for number in count(2)))
 
 
 def read_manifest(run: Path) -> dict[str, Any] | None:
@@ -70,6 +69,12 @@ def read_manifest(run: Path) -> dict[str, Any] | None:
     return manifest if isinstance(manifest, dict) else None
 
 
+def write_json(path: Path, value: Any) -> None:
+    """Replace a JSON file as a whole. Raises WriteError."""
+    with replacing(path) as out:
+        out.write(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file that takes the place of `path` when it is whole, or never. Raises WriteError."""
@@ -81,7 +86,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_error(path: Path, error: OSError) -> WriteError:
-    """What to tell when writing stopped."""
+    """The error for writing that stopped."""
     return WriteError(
         f"writing {path} failed: {error.strerror or error}. What was finished before is intact in "
         f"{path.parent}. Make room or choose another --out, then run again."
@@ -97,18 +102,22 @@ def count_lines(path: Path) -> int:
 
 
 class AppendFile:
-    """A file that grows by whole pieces only."""
+    """A file that grows by whole pieces only. Nothing is buffered: closing cannot lose anything.
+
+    `size` is in bytes, those found at the start included.
+    """
 
     def __init__(self, path: Path, size: int = 0) -> None:
         """Begin behind the first `size` bytes of what is there; the rest is cut off."""
         self.path = path
-        self._size = size
+        self.size = size
         try:
             self._file = opened(path, "r+b", 0) if size else opened_new(path, 0)
             self._file.truncate(size)
             self._file.seek(size)
         except OSError as error:
             raise write_error(path, error) from error
+        self.close = self._file.close
 
     def append(self, piece: bytes) -> None:
         """Write the piece, or nothing of it. Raises WriteError."""
@@ -118,22 +127,13 @@ class AppendFile:
             while len(view):
                 view = view[self._file.write(view) :]
             done = True
-            self._size += len(piece)
+            self.size += len(piece)
         except OSError as error:
             raise write_error(self.path, error) from error
         finally:
             if not done:  # Ctrl-C in the middle of a piece, too
-                self._file.truncate(self._size)
-                self._file.seek(self._size)
-
-    @property
-    def size(self) -> int:
-        """Bytes written so far, those found at the start included."""
-        return self._size
-
-    def close(self) -> None:
-        """Nothing is buffered, so closing cannot lose anything."""
-        self._file.close()
+                self._file.truncate(self.size)
+                self._file.seek(self.size)
 
 
 class RunDirectory:
@@ -151,31 +151,32 @@ class RunDirectory:
 
         With `resume` what lies there stays; whether it is the same run is for the caller to see.
         """
-        made = missing(path.parent if unique else path)
-        self.path = path = _new(path) if unique else path
-        made = [path, *made] if unique else made
+        created = missing(path.parent if unique else path)
+        self.path = path = _create_free(path) if unique else path
+        created = [path, *created] if unique else created
         self._pack = zstandard.ZstdCompressor(level=3)
         self._items: AppendFile | None = None
         self._records: AppendFile | None = None
+        busy = OutputError(f"{path} is in use by another run; wait for it or choose another --out")
         with ExitStack() as stack:
-            _make(path)
-            stack.enter_context(locked(path, _busy(path)))
+            _create(path)
+            stack.enter_context(locked(path, busy))
             _check_free(path, overwrite or resume, "resume" if resume else "--overwrite")
             if not resume:
                 self._clear()
             if not (path / MANIFEST).exists():
-                stack.push(lambda _kind, error, _at: self._undo(error, made))
+                stack.push(lambda _kind, error, _at: self._undo(error, created))
             self._open = stack.pop_all()
 
     def begin(self, keep_records: bool = True) -> None:
         """Start items.jsonl, and the file of records, from nothing."""
-        self._items = self._started(ITEMS)
+        self._items = self._start(ITEMS)
         if keep_records:
-            self._records = self._started(RECORDS)
+            self._records = self._start(RECORDS)
         else:
             (self.path / RECORDS).unlink(missing_ok=True)
 
-    def _started(self, name: str) -> AppendFile:
+    def _start(self, name: str) -> AppendFile:
         file = AppendFile(self.path / name)
         self._open.callback(file.close)
         return file
@@ -203,22 +204,21 @@ class RunDirectory:
                 if one.name in there:
                     one.unlink()
 
-    def _undo(self, error: BaseException | None, made: Sequence[Path]) -> None:
+    def _undo(self, error: BaseException | None, created: Sequence[Path]) -> None:
         """A run that began here and is refused leaves nothing, if nothing came of it."""
         refused = getattr(error, "exit_code", None) == TruegroundError.exit_code
-        if refused and not any(_size(self.path / name) for name in (ITEMS, RESPONSES, BATCHES)):
+        if refused and all(map(_is_empty, (self.path / n for n in (ITEMS, RESPONSES, BATCHES)))):
             self._clear()
-            remove_empty(made)
+            remove_empty(created)
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+def _is_empty(path: Path) -> bool:
+    return not path.exists() or not path.stat().st_size
 
 
-def _new(path: Path) -> Path:
+def _create_free(path: Path) -> Path:
     """A directory that nobody else has made: the path itself, or with a number behind it."""
-    for name in chain([path.name], (f"{path.name}-{number}" for number in count(2))):
-        free = path.with_name(name)
+    for free in _numbered(path):
         try:
             free.mkdir(parents=True)
         except FileExistsError:
@@ -229,19 +229,38 @@ def _new(path: Path) -> Path:
     raise AssertionError("numbers do not end")
 
 
-def _make(path: Path) -> None:
-    """Make the directory. Raises OutputError."""
+def _create(path: Path) -> None:
+    _check_no_file(path)
     try:
-        if path.exists() and not path.is_dir():
-            raise OutputError(f"{path} is a file; --out must name a folder")
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _unusable(path, error) from error
 
 
-def _check_free(path: Path, may_be_a_run: bool, how: str) -> None:
-    """See that the directory may be filled. Raises OutputError."""
-    names = {entry.name for entry in path.iterdir() if not _is_left(entry)}
+def _unusable(path: Path, error: OSError) -> OutputError:
+    return OutputError(
+        f"cannot use {path} as output folder: {error.strerror or error}; choose another --out"
+    )
+
+
+def check_resumable(path: Path) -> None:
+    """Raises OutputError where a run could not begin, or go on, in this folder. Makes nothing."""
+    _check_no_file(path)
+    if path.exists():
+        _check_free(path, True, "resume")
+
+
+def _check_no_file(path: Path) -> None:
+    try:
+        if path.exists() and not path.is_dir():
+            raise OutputError(f"{path} is a file; --out must name a folder")
+    except OSError as error:
+        raise _unusable(path, error) from error
+
+
+def _check_free(path: Path, may_be_a_run: bool, option: str) -> None:
+    """Check that the directory may be filled. Raises OutputError."""
+    names = {entry.name for entry in path.iterdir() if not _is_left_over(entry)}
     if names and not may_be_a_run:
         raise OutputError(
             f"{path} exists and is not empty; choose another --out, or pass --overwrite to replace "
@@ -249,25 +268,17 @@ def _check_free(path: Path, may_be_a_run: bool, how: str) -> None:
         )
     if names and not _is_run(path):
         raise OutputError(
-            f"{path} holds files but no run, so {how} leaves it alone; choose another --out"
+            f"{path} holds files but no run, so {option} leaves it alone; choose another --out"
         )
     if not os.access(path, os.W_OK):
         raise OutputError(f"{path} is not writable; choose another --out or fix its permissions")
 
 
-def _is_left(entry: Path) -> bool:
+def _is_left_over(entry: Path) -> bool:
     """Whether it is what a killed run may leave before it has a manifest."""
     if entry.name in (RESPONSES, ITEMS, RECORDS):
-        return entry.is_file() and not _size(entry)
+        return entry.is_file() and _is_empty(entry)
     return entry.name in (LOCK, *(part_of(entry.with_name(name)).name for name in _OURS))
-
-
-def check_resumable(path: Path) -> None:
-    """Raises OutputError where a run could not begin, or go on, in this folder. Makes nothing."""
-    if path.exists() and not path.is_dir():
-        raise OutputError(f"{path} is a file; --out must name a folder")
-    if path.exists():
-        _check_free(path, True, "resume")
 
 
 def _is_run(path: Path) -> bool:
@@ -278,11 +289,55 @@ def _is_run(path: Path) -> bool:
         return False
 
 
-def _busy(path: Path) -> OutputError:
-    return OutputError(f"{path} is in use by another run; wait for it or choose another --out")
+# Single files
 
 
-def _unusable(path: Path, error: OSError) -> OutputError:
-    return OutputError(
-        f"cannot use {path} as output folder: {error.strerror or error}; choose another --out"
-    )
+def check_out_file(path: Path, example: str, option: str = "--out") -> None:
+    """Check that a file may be written there. `example` is a name that could be meant.
+
+    OutputError: a folder, a device or pipe, a folder above that is missing or may not be written.
+    """
+    if path.is_dir():
+        raise OutputError(
+            f"{path} is a folder; {option} must name a file, such as {path / example}"
+        )
+    if path.exists() and not path.is_file():
+        raise OutputError(f"{path} is no regular file; {option} must name one, such as {example}")
+    if not path.parent.is_dir():
+        raise OutputError(f"the folder {path.parent} does not exist; make it, or choose another")
+    if not os.access(path.parent, os.W_OK):
+        raise OutputError(f"{path.parent} is not writable; choose another {option}")
+
+
+def check_page_file(path: Path, mark: str, overwrite: bool, option: str = "--out") -> None:
+    """Check that a page may be written there. A file is replaced only where it is such a page.
+
+    `mark` is what the page is, as trueground-KIND-NUMBER; it stands in the page's head as
+    <meta name="generator" content="MARK">. `overwrite` says whether a page of ours may be replaced.
+    UsageError: the name does not end in .html. OutputError: see `check_out_file`; others' file, or
+    a page of ours that is to stay.
+    """
+    kind = mark.split("-")[1]
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"{option} {path}: the page is an HTML file; name it FILE.html")
+    check_out_file(path, f"{kind}.html", option)
+    check_ours(path, f'<meta name="generator" content="{mark}">', f"{kind} page of ours", option)
+    if path.exists() and not overwrite:
+        raise OutputError(
+            f"{path} exists; choose another {option}, or pass --overwrite to replace it"
+        )
+
+
+def check_ours(path: Path, mark: str, what: str, option: str = "--out") -> None:
+    """Check that a file that is there is `what`: its beginning has the mark. Raises OutputError."""
+    try:
+        with path.open("rb") as file:
+            ours = mark.encode() in file.read(_BEGINNING)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise OutputError(
+            f"{path} cannot be read ({error.strerror}); choose another {option}"
+        ) from None
+    if not ours:
+        raise OutputError(f"{path} exists and is no {what}, so it stays; choose another {option}")

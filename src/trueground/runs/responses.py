@@ -6,7 +6,7 @@ for an id stands in the place of earlier ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -118,7 +118,7 @@ class Paid:
             self.tokens_cached += usage.cached
 
     def as_json(self) -> dict[str, Any]:
-        """The part of the manifest that tells of the calls."""
+        """The part of the manifest about the calls."""
         tokens = {"in": self.tokens_in, "out": self.tokens_out, "cached": self.tokens_cached}
         return {"calls": self.calls, "cache_hits": self.cache_hits, "tokens": tokens}
 
@@ -139,92 +139,73 @@ class _Entry(NamedTuple):
     failed: bool
 
 
-class _Index(dict[str, _Entry]):
-    """The lines that count, by id; `paid` counts all lines."""
+class ResponseIndex:
+    """The lines of responses.jsonl that count, by the ids of the items; their texts stay on disk.
 
-    def __init__(self) -> None:
-        super().__init__()
+    `paid` counts all lines, `size` is where the last whole line ends.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Read the file, if it is there; changes nothing. InputError: a line that is no reply."""
+        self.path = path
         self.paid = Paid()
+        self.size = 0
+        self._entries: dict[str, _Entry] = {}
+        if not path.exists():
+            return
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    self._add(_decode_head(line), len(line))
+                except (msgspec.DecodeError, ValueError) as error:
+                    raise _no_reply(f"{path}, line {number}", error) from None
 
-    def note(self, at: int, head: _Head | Response) -> None:
+    def _add(self, head: _Head | Response, size: int) -> None:
         """Take a line; one that never reached the model takes no answer's place."""
-        self.paid.add(head)
         failed = head.status == Status.ERROR  # a prompt that is too long stays so
         if head.finish_reason != UNREACHABLE:
-            self[head.id] = _Entry(at, bytes.fromhex(head.prompt_sha256), failed)
-        elif head.id not in self or self[head.id].failed:
-            self[head.id] = _Entry(at, b"", True)
+            prompt = bytes.fromhex(head.prompt_sha256)
+            self._entries[head.id] = _Entry(self.size, prompt, failed)
+        elif head.id not in self._entries or self._entries[head.id].failed:
+            self._entries[head.id] = _Entry(self.size, b"", True)
+        self.paid.add(head)
+        self.size += size
 
-    def has(self, id_: str, prompt: str, retry_failed: bool) -> bool:
+    def has(self, id_: str, prompt: str, *, retry_failed: bool = False) -> bool:
         """Whether this prompt has been answered, or has failed and is not to be tried again."""
-        found = self.get(id_)
-        if found is None or found.prompt != bytes.fromhex(prompt):
+        entry = self._entries.get(id_)
+        if entry is None or entry.prompt != bytes.fromhex(prompt):
             return False
-        return not (retry_failed and found.failed)
+        return not (retry_failed and entry.failed)
+
+    def __len__(self) -> int:
+        return len(self._entries)
 
 
-def _read(path: Path) -> tuple[_Index, int]:
-    """The index of a file, and where its last whole line ends. Raises InputError."""
-    index, at = _Index(), 0
-    if not path.exists():
-        return index, at
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
-                break
-            try:
-                index.note(at, _decode_head(line))
-            except (msgspec.DecodeError, ValueError) as error:
-                raise _no_reply(f"{path}, line {number}", error) from None
-            at += len(line)
-    return index, at
-
-
-def _no_reply(place: str, error: Exception) -> InputError:
-    return InputError(
-        f"{place}: not a reply ({error}). Restore the line, or delete it; the item is then asked "
-        "again"
-    )
-
-
-def answered_before(path: Path, *, retry_failed: bool = False) -> Callable[[str, str], bool]:
-    """Whether the file has an answer, by id and hash of the prompt. Reads only. InputError."""
-    index, _ = _read(path)
-    return lambda id_, prompt: index.has(id_, prompt, retry_failed)
-
-
-class ResponseLog:
+class ResponseLog(ResponseIndex):
     """The replies of one run: appended to, and read by id. Holds an index, not the texts."""
 
     def __init__(self, path: Path) -> None:
         """Open what is there and fix its end. Raises InputError for a line that is no reply."""
-        self.path = path
-        self._index, size = _read(path)
-        self._out = AppendFile(path, size)
+        super().__init__(path)
+        self._out = AppendFile(path, self.size)
         self._in = path.open("rb")
 
     def append(self, response: Response) -> None:
         """Write one line. Raises WriteError."""
         line = _encode(response) + b"\n"
-        at = self._out.size
+        self.size = self._out.size  # also after an interrupt between the two steps below
         self._out.append(line)
-        self._index.note(at, response)
-
-    @property
-    def paid(self) -> Paid:
-        """What all calls of the run came to so far."""
-        return self._index.paid
-
-    def has(self, id_: str, prompt: str, *, retry_failed: bool = False) -> bool:
-        """Whether this prompt has been answered, or has failed and is not to be tried again."""
-        return self._index.has(id_, prompt, retry_failed)
+        self._add(response, len(line))
 
     def get(self, id_: str) -> Response | None:
         """The reply of an item; None where there is none."""
-        found = self._index.get(id_)
-        if found is None:
+        entry = self._entries.get(id_)
+        if entry is None:
             return None
-        self._in.seek(found.at)
+        self._in.seek(entry.at)
         try:
             return _decode(self._in.readline())
         except msgspec.DecodeError as error:
@@ -232,13 +213,10 @@ class ResponseLog:
 
     def __iter__(self) -> Iterator[Response]:
         """The replies that count, in the order of their ids' first arrival."""
-        for id_ in self._index:
+        for id_ in self._entries:
             response = self.get(id_)
             assert response is not None
             yield response
-
-    def __len__(self) -> int:
-        return len(self._index)
 
     def close(self) -> None:
         """Every line is in the file already."""
@@ -250,3 +228,10 @@ class ResponseLog:
 
     def __exit__(self, *_error: object) -> None:
         self.close()
+
+
+def _no_reply(place: str, error: Exception) -> InputError:
+    return InputError(
+        f"{place}: not a reply ({error}). Restore the line, or delete it; the item is then asked "
+        "again"
+    )

@@ -23,8 +23,7 @@ from trueground.judges.comparing import Comparer, compare, make_comparer
 from trueground.judges.comparing.llm import CATEGORIES, CATEGORY
 from trueground.metrics.registry import higher_is_better
 from trueground.plugins import PartSpec, parse_part
-from trueground.runs.directory import RECORDS, replacing
-from trueground.runs.outfile import check_out_file
+from trueground.runs.directory import RECORDS, check_out_file, replacing
 from trueground.studies.error_counts import Line, check_draws, compute_by_label, count_categories
 from trueground.studies.finished import FinishedRun, hash_texts, open_run, read_records
 from trueground.studies.labels import TIED, LabelRule, RecordLabel

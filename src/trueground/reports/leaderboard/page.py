@@ -34,8 +34,7 @@ from trueground.reports.manifest import refusal_rules
 from trueground.reports.prompts import prompts_view
 from trueground.reports.shell import draw
 from trueground.reports.view import STATUS_WORDS
-from trueground.runs.directory import replacing
-from trueground.runs.outfile import check_ours, check_out_file
+from trueground.runs.directory import check_ours, check_out_file, replacing
 from trueground.text.refusal import MEASURED
 from trueground.types import Status
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from trueground.errors import OutputError
 from trueground.judges.calibrated import FAMILY
-from trueground.runs.directory import write_json
-from trueground.runs.outfile import check_ours, check_out_file
+from trueground.runs.directory import check_ours, check_out_file, write_json
 
 _FEW_GROUPS = 50  # below it the variance over clusters is known too roughly
 _CLEAR = 2  # standard errors

@@ -17,8 +17,16 @@ import orjson
 from trueground._version import __version__
 from trueground.errors import OutputError, RunInterrupted, UsageError
 from trueground.net.files import made, missing, remove_empty
-from trueground.runs.directory import MANIFEST, replacing, safe_name, write_error, write_json
-from trueground.runs.outfile import check_ours, check_out_file, check_page_file
+from trueground.runs.directory import (
+    MANIFEST,
+    check_ours,
+    check_out_file,
+    check_page_file,
+    replacing,
+    safe_name,
+    write_error,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from trueground.evaluate.parts import Parts
