@@ -63,6 +63,17 @@ def check_whole_numbers(**values: tuple[int | None, int]) -> None:
             raise UsageError(f"{name}={value!r}; it must be a whole number, {least} or more")
 
 
+def check_draws(resamples: int, seed: int, level: float) -> None:
+    """UsageError for intervals that cannot be drawn."""
+    if resamples < 1 or seed < 0 or not 0 < level < 1:
+        from trueground.errors import UsageError
+
+        raise UsageError(
+            f"resamples={resamples}, seed={seed}, level={level}; expected 1 or more, 0 or more, "
+            "and a number between 0 and 1"
+        )
+
+
 OnBadRow = Annotated[Literal["stop", "skip"], Option("stop, or skip.", "--on-bad-row")]
 Seed = Annotated[int, Option("Seed of all that is drawn.", "--seed", min=0, max=2**63 - 1)]
 Resamples = Annotated[int, Option("Bootstrap samples.", "--resamples", min=1)]

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.benchmarks.published import published
-from trueground.errors import UsageError
 from trueground.judges.comparing.llm import CATEGORIES
 from trueground.reports.terminal import number, table
 from trueground.stats.bootstrap import Floats, intervals
@@ -58,15 +57,6 @@ class Line(msgspec.Struct, kw_only=True):
     def counts(self) -> str | None:
         """The category that counts: a person's, else the proposed one."""
         return self.category or self.proposed
-
-
-def check_draws(resamples: int, seed: int, level: float) -> None:
-    """UsageError for intervals that cannot be drawn."""
-    if resamples < 1 or seed < 0 or not 0 < level < 1:
-        raise UsageError(
-            f"resamples={resamples}, seed={seed}, level={level}; expected 1 or more, 0 or more, "
-            "and a number between 0 and 1"
-        )
 
 
 def compute_by_label(

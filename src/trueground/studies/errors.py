@@ -22,9 +22,10 @@ from trueground.errors import InputError, OutputError, UsageError, unknown_name
 from trueground.judges.comparing import Comparer, compare, make_comparer
 from trueground.judges.comparing.llm import CATEGORIES, CATEGORY
 from trueground.metrics.registry import higher_is_better
+from trueground.options import check_draws
 from trueground.plugins import PartSpec, parse_part
 from trueground.runs.directory import RECORDS, check_out_file, replacing
-from trueground.studies.error_counts import Line, check_draws, compute_by_label, count_categories
+from trueground.studies.error_counts import Line, compute_by_label, count_categories
 from trueground.studies.finished import FinishedRun, hash_texts, open_run, read_records
 from trueground.studies.labels import TIED, LabelRule, RecordLabel
 from trueground.studies.scores import Scores, read_scores
@@ -169,7 +170,8 @@ def select_errors(
             f"{path / RECORDS}: not found, and the error categories are read from the records; "
             "score again without --no-records"
         )
-    keys = {name: _named(run, name) for name in (METRIC, OVERLAP, MODEL)}
+    near = {name: run.metrics_named(name) for name in (METRIC, OVERLAP, MODEL)}
+    keys = {name: of[0] if len(of) == 1 else None for name, of in near.items()}
     columns = list(dict.fromkeys([key, *filter(None, keys.values())]))
     scores = read_scores(run, columns)
     selection = Selection(len(scores.ids), key)
@@ -206,19 +208,11 @@ def select_errors(
     return selection
 
 
-def _named(run: FinishedRun, name: str) -> str | None:
-    """The metric of that name, or the only one with options behind it; None: none, or several."""
-    near = [key for key in run.signatures if key.partition("(")[0] == name]
-    return name if name in near else near[0] if len(near) == 1 else None
-
-
 def _find_metric(run: FinishedRun, name: str) -> str:
     """The metric as the run names it. Raises InputError, UsageError."""
-    if name in run.signatures:
-        return name
-    if found := _named(run, name):
-        return found
-    near = [key for key in run.signatures if key.partition("(")[0] == name]
+    near = run.metrics_named(name)
+    if len(near) == 1:
+        return near[0]
     if near:
         raise UsageError(
             f"{run.path} has {len(near)} metrics of the name {name}: {', '.join(near)}; name one "

@@ -131,6 +131,11 @@ class FinishedRun:
         questions = (self._summary.get("repeats") or {}).get("questions")
         return clusters is not None and (questions is None or clusters < questions)
 
+    def metrics_named(self, name: str) -> list[str]:
+        """The metric of that key; where there is none, all with that bare name."""
+        near = [key for key in self.signatures if key.partition("(")[0] == name]
+        return [name] if name in self.signatures else near
+
     def _part(self, name: str) -> dict[str, Any]:
         part = self.manifest.get(name)
         return part if isinstance(part, dict) else {}

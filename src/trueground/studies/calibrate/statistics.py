@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from trueground._version import __version__
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.judges.calibrated import FORMAT, METHODS, basis_of
+from trueground.options import check_draws
 from trueground.stats import calibration
 from trueground.stats.bootstrap import Floats, Mask
 from trueground.stats.human import Measured, measure_all
@@ -74,11 +75,7 @@ class CalibrationSettings:
             raise UsageError(
                 f"precision={self.precision:g}; expected a number above 0, and at most 1"
             )
-        if self.resamples < 1 or self.seed < 0 or not 0 < self.level < 1:
-            raise UsageError(
-                f"resamples={self.resamples}, seed={self.seed}, level={self.level}; expected 1 or "
-                "more, 0 or more, and a number between 0 and 1"
-            )
+        check_draws(self.resamples, self.seed, self.level)
 
     @property
     def chooses(self) -> bool:

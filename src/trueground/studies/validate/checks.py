@@ -105,8 +105,7 @@ def _find_metrics(run: FinishedRun, metrics: str | Sequence[str | Spec]) -> list
     found: dict[str, None] = {}
     for part in [metrics] if isinstance(metrics, str) else metrics:
         for name in [part.key] if isinstance(part, Spec) else split_specs(part):
-            near = [key for key in run.signatures if key == name]
-            near = near or [key for key in run.signatures if key.partition("(")[0] == name]
+            near = run.metrics_named(name)
             if len(near) != 1:
                 raise unknown_name(f"metric of the run {run.path}", name, run.signatures)
             found[near[0]] = None
