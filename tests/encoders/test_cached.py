@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from trueground.encoders.base import Floats
-from trueground.encoders.cached import Store
+from trueground.encoders.cache import Store
 from trueground.errors import UsageError
 from trueground.net.cache import vectors_path
 from trueground.net.upkeep import stats
@@ -113,7 +113,7 @@ def test_another_signature_or_boundary_is_another_input() -> None:
 def test_a_process_that_closes_nothing_has_written(tmp_path: Path) -> None:
     code = (
         "import numpy as np\n"
-        "from trueground.encoders.cached import Store\n"
+        "from trueground.encoders.cache import Store\n"
         "Store('m', 's', True).rows([('one',)], 2, lambda p: np.ones((1, 2), np.float32))\n"
         "store = Store('m', 's', True)\n"
         "store.rows([('two',)], 2, lambda p: np.ones((1, 2), np.float32))\n"

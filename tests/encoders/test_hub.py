@@ -21,7 +21,7 @@ pytest.importorskip("onnx", reason="onnx, which exports the models of this test,
 from tests.encoders import tiny
 from tests.net.loopback_models import COMMIT, Hub, serving
 
-from trueground.encoders.workers import named
+from trueground.encoders.tiles import library_version
 
 ASK = """
 import sys
@@ -70,7 +70,9 @@ def fetched(hub: Hub) -> set[str]:
 
 def test_an_encoder_comes_from_the_hub_and_then_from_the_cache(hub: Hub) -> None:
     found = ask(hub, "tiny/bert")
-    assert found.startswith(f"hf/tiny/bert@{COMMIT[:16]}+{named('torch')}+float32+128+mean [2] [")
+    assert found.startswith(
+        f"hf/tiny/bert@{COMMIT[:16]}+{library_version('torch')}+float32+128+mean [2] ["
+    )
     assert "model.safetensors" in fetched(hub)
     assert "1_Pooling/config.json" in fetched(hub)
     assert not fetched(hub) & {"pytorch_model.bin", "modeling.py", "onnx/model.onnx"}
@@ -81,9 +83,8 @@ def test_an_encoder_comes_from_the_hub_and_then_from_the_cache(hub: Hub) -> None
 
 def test_an_onnx_file_and_a_revision(hub: Hub) -> None:
     found = ask(hub, f"tiny/bert@{COMMIT}", "auto")
-    start = (
-        f"hf/tiny/bert@{COMMIT[:16]}/onnx/model.onnx+{named('onnxruntime')}+float32+128+mean [2] ["
-    )
+    runtime = library_version("onnxruntime")
+    start = f"hf/tiny/bert@{COMMIT[:16]}/onnx/model.onnx+{runtime}+float32+128+mean [2] ["
     assert found.startswith(start)
     assert "onnx/model.onnx" in fetched(hub)
     assert "model.safetensors" not in fetched(hub)

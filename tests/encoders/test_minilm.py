@@ -17,7 +17,7 @@ package = pytest.importorskip(
 
 from trueground.encoders import EncoderOptions, text_encoder
 from trueground.encoders.base import TextEncoder
-from trueground.encoders.workers import named
+from trueground.encoders.tiles import library_version
 
 TEXTS = (
     "A cat sits on the mat.",
@@ -41,7 +41,7 @@ def minilm(folder: Path) -> TextEncoder:
 
 def test_what_its_files_say(minilm: TextEncoder) -> None:
     assert (minilm.window, minilm.specials) == (256, 2)
-    assert minilm.signature.endswith(f"+{named('torch')}+float32+256+mean")
+    assert minilm.signature.endswith(f"+{library_version('torch')}+float32+256+mean")
     assert minilm.lengths(["A cat sits on the mat."]) == [7]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trueground.encoders.base import Floats
-from trueground.encoders.tiles import Row, Shape, Tile, in_tiles
+from trueground.encoders.tiles import Row, Shape, Tile, compute_in_tiles
 
 CPU = Shape(rows=8, step=16, window=128, padding=9)
 
@@ -36,7 +36,7 @@ def test_every_row_comes_back_in_its_place() -> None:
         assert (tile.ids[tile.mask == 0] == 9).all()
         return sums(tile)
 
-    found = in_tiles(rows, CPU, 3, compute)
+    found = compute_in_tiles(rows, CPU, 3, compute)
     assert found.tolist() == [[float(r.ids.sum()), len(r.ids), float(r.types.sum())] for r in rows]
     assert {rows for rows, _ in shapes} == {8}
     assert all(tokens % 16 == 0 for _, tokens in shapes)
@@ -49,7 +49,7 @@ def test_rows_without_padding_are_never_beside_rows_with_it() -> None:
         assert len(set(tile.mask.all(axis=1).tolist())) == 1
         return sums(tile)
 
-    assert in_tiles(rows, CPU, 3, compute)[:, 1].tolist() == [len(r.ids) for r in rows]
+    assert compute_in_tiles(rows, CPU, 3, compute)[:, 1].tolist() == [len(r.ids) for r in rows]
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def test_a_row_alone_has_its_own_length() -> None:
         shapes.append(tile.ids.shape)
         return sums(tile)
 
-    in_tiles([row(5), row(3), row(5)], alone, 3, compute)
+    compute_in_tiles([row(5), row(3), row(5)], alone, 3, compute)
     assert shapes == [(1, 5), (1, 5), (1, 3)]
 
 
 def test_no_rows() -> None:
-    assert in_tiles([], CPU, 3, sums).shape == (0, 3)
+    assert compute_in_tiles([], CPU, 3, sums).shape == (0, 3)

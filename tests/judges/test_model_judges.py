@@ -136,7 +136,7 @@ def test_company_changes_no_bit(kind: str, folders: dict[str, Path]) -> None:
 
 def test_making_a_judge_loads_no_weights(folders: dict[str, Path], tmp_path: Path) -> None:
     judge = made(f"bi-encoder:{folders['text']}")
-    assert "_model" not in vars(judge.encoder._inner._backend)
+    assert "_model" not in vars(judge.encoder._backend)
     assert judge.signature.endswith("|threshold:0.4")
     assert made(f"bi-encoder:{folders['text']}(threshold=0.5)").basis == judge.basis
     assert made(f"bi-encoder:{folders['text']}(dtype=int8)").basis != judge.basis
@@ -229,7 +229,7 @@ def test_a_vocabulary_without_a_word_for_0(tmp_path: Path, folders: dict[str, Pa
 
 
 def test_a_missing_extra_is_said(monkeypatch: pytest.MonkeyPatch, folders: dict[str, Path]) -> None:
-    monkeypatch.setattr("trueground.encoders.folders.find_spec", lambda name: None)
+    monkeypatch.setattr("trueground.encoders.loading.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"trueground\[hf\]"):
         made(f"bi-encoder:{folders['text']}")
 

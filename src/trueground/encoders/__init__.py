@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from trueground.encoders.base import (
+    EncoderOptions,
     PairScorer,
     PartsScorer,
     PassageEncoder,
@@ -16,7 +17,6 @@ from trueground.encoders.base import (
     TextToText,
     TokenEncoder,
 )
-from trueground.encoders.options import EncoderOptions
 
 __all__ = [
     "EncoderOptions",
@@ -43,9 +43,9 @@ def text_encoder(model: str | Path, options: EncoderOptions = _DEFAULT) -> TextE
     Its files are found and checked here; weights are loaded when a text is met that is not in the
     cache. Raises UsageError, InputError, MissingExtraError.
     """
-    from trueground.encoders.making import make_text_encoder
+    from trueground.encoders.models import BiEncoder
 
-    return make_text_encoder(model, options)
+    return BiEncoder(str(model), options)
 
 
 def passage_encoder(model: str | Path, options: EncoderOptions = _DEFAULT) -> PassageEncoder:
@@ -53,23 +53,23 @@ def passage_encoder(model: str | Path, options: EncoderOptions = _DEFAULT) -> Pa
 
     With `similarity="auto"` its vectors are compared as the model was trained for.
     """
-    from trueground.encoders.passages import make_passage_encoder
+    from trueground.encoders.models import BiEncoder
 
-    return make_passage_encoder(model, options)
+    return BiEncoder(str(model), options)
 
 
 def pair_scorer(model: str | Path, options: EncoderOptions = _DEFAULT) -> PairScorer:
     """The cross-encoder or classifier of pairs in a folder or of that name; see `text_encoder`."""
-    from trueground.encoders.making import make_pair_scorer
+    from trueground.encoders.models import CrossEncoder
 
-    return make_pair_scorer(model, options)
+    return CrossEncoder(str(model), options)
 
 
 def parts_scorer(model: str | Path, options: EncoderOptions = _DEFAULT) -> PartsScorer:
     """The classifier in a folder or of that name, for two texts or more; see `text_encoder`."""
-    from trueground.encoders.making import make_parts_scorer
+    from trueground.encoders.models import CrossEncoder
 
-    return make_parts_scorer(model, options)
+    return CrossEncoder(str(model), options)
 
 
 def token_encoder(
@@ -79,16 +79,16 @@ def token_encoder(
 
     It runs on PyTorch, and keeps no results; see `text_encoder`.
     """
-    from trueground.encoders.token_vectors import make_token_encoder
+    from trueground.encoders.models import LayerEncoder
 
-    return make_token_encoder(model, layer, options)
+    return LayerEncoder(str(model), layer, options)
 
 
 def text_to_text(model: str | Path, options: EncoderOptions = _DEFAULT) -> TextToText:
     """The T5-style model in a folder or of that name; see `text_encoder`."""
-    from trueground.encoders.making import make_text_to_text
+    from trueground.encoders.models import FirstTokenModel
 
-    return make_text_to_text(model, options)
+    return FirstTokenModel(str(model), options)
 
 
 def token_counter(where: str | Path) -> Callable[[Sequence[str]], list[int]]:

@@ -1,17 +1,24 @@
-"""Rows of tokens computed in tiles of fixed shape, so that a row's numbers depend on it alone.
+"""Rows of tokens, computed in tiles of fixed shape, so that a row's numbers depend on it alone.
 
 Matrix products choose their order of summing by shape: the same row in a batch of another size may
 differ in its last bits. So a tile always has the same number of rows, filled up with repetitions,
 and a length that each row's own length settles. Rows without padding have tiles of their own:
-libraries leave the mask out where nothing is masked, and then sum otherwise. Who computes them,
-and how many at a time, is not settled here.
+libraries leave the mask out where nothing is masked, and then sum otherwise.
+
+How a library shares a product out among several threads decides the order of its sums, and so its
+last bits. Here every tile has one thread, and a machine with more cores computes more tiles at a
+time: how many there are changes no number.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import NamedTuple
+from importlib.metadata import PackageNotFoundError, version
+from threading import Barrier
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +26,8 @@ from numpy.typing import NDArray
 from trueground.encoders.base import Floats
 
 Whole = NDArray[np.int64]
+T = TypeVar("T")
+R = TypeVar("R")
 # Tokens of a tile, and the numbers of its rows.
 Part = tuple[int, list[int]]
 Each = Callable[[Callable[[Part], Floats], Iterable[Part]], Iterator[Floats]]
@@ -35,7 +44,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Tile:
-    """What the model is given, shape (rows, tokens); `mask` is 1 where no padding is."""
+    """The model's input, shape (rows, tokens); `mask` is 1 where no padding is."""
 
     ids: Whole
     mask: Whole
@@ -57,7 +66,7 @@ class Shape:
         return tokens, tokens == length
 
 
-def in_tiles(
+def compute_in_tiles(
     rows: Sequence[Row],
     shape: Shape,
     width: int,
@@ -66,7 +75,7 @@ def in_tiles(
 ) -> Floats:
     """Each row's numbers, shape (n, width); `compute` gives (rows of the tile, width).
 
-    `each` does the work for all parts and gives what came of it in their order.
+    `each` does the work for all parts and gives the results in their order.
     """
     out = np.empty((len(rows), width), np.float32)
     buckets: dict[tuple[int, bool], list[int]] = {}
@@ -82,14 +91,14 @@ def in_tiles(
     def one(tokens_part: Part) -> Floats:
         tokens, part = tokens_part
         filled = [rows[part[place % len(part)]] for place in range(shape.rows)]
-        return compute(_laid_out(filled, tokens, shape.padding))[: len(part)]
+        return compute(_lay_out(filled, tokens, shape.padding))[: len(part)]
 
     for (_, part), found in zip(parts, each(one, parts), strict=True):
         out[part] = found
     return out
 
 
-def _laid_out(rows: Sequence[Row], tokens: int, padding: int) -> Tile:
+def _lay_out(rows: Sequence[Row], tokens: int, padding: int) -> Tile:
     ids = np.full((len(rows), tokens), padding, np.int64)
     mask = np.zeros((len(rows), tokens), np.int64)
     types = np.zeros((len(rows), tokens), np.int64)
@@ -99,3 +108,52 @@ def _laid_out(rows: Sequence[Row], tokens: int, padding: int) -> Tile:
         mask[place, :length] = 1
         types[place, :length] = row.types
     return Tile(ids, mask, types)
+
+
+def cores() -> int:
+    """How many tiles at a time: OMP_NUM_THREADS, else the cores that this process may use."""
+    setting = os.environ.get("OMP_NUM_THREADS", "")
+    if setting.isdecimal() and int(setting) > 0:
+        return int(setting)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def library_version(runtime: str, *packages: str) -> str:
+    """The library with its major and minor version, such as torch-2.13; found without importing."""
+    for package in (runtime, *packages):
+        try:
+            return "-".join((runtime, ".".join(version(package).split(".")[:2])))
+        except PackageNotFoundError:
+            continue
+    return runtime
+
+
+class Workers:
+    """Threads, as many as `cores`; `begin` is called once in each of them."""
+
+    def __init__(self, begin: Callable[[], None] = lambda: None) -> None:
+        number = cores()
+        self._pool = ThreadPoolExecutor(number, thread_name_prefix="trueground-tiles")
+        # All of them now: what `begin` changes for the process can be put right afterwards.
+        barrier = Barrier(number)
+
+        def together() -> None:
+            try:
+                begin()
+            finally:
+                barrier.wait()
+
+        starts = [self._pool.submit(together) for _ in range(number)]
+        wait(starts)
+        for start in starts:
+            start.result()
+
+    def map(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+        """Results of `work` in the order of the items; the first exception comes out here."""
+        return self._pool.map(work, items)
+
+    def close(self) -> None:
+        """End the threads, when their tiles are done."""
+        self._pool.shutdown(cancel_futures=True)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.encoders.base import Pair, Parts, Prompt
-from trueground.encoders.kinds import settings
+from trueground.encoders.loading import read_settings
 from trueground.encoders.tiles import Row
 from trueground.errors import InputError, UsageError
 from trueground.net import checkpoints
@@ -42,7 +42,7 @@ class Tokeniser:
     def __init__(self, shown: str, folder: Path, window: int, pairs: bool) -> None:
         self._shown = shown
         self._tokenizer = read_tokenizer(shown, folder)
-        names = settings(shown, folder, "tokenizer_config.json").get("model_input_names")
+        names = read_settings(shown, folder, "tokenizer_config.json").get("model_input_names")
         # Some models know no second text, or were trained without being told.
         self._typed = not isinstance(names, list) or "token_type_ids" in names
         self._window = window

@@ -12,11 +12,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueground.encoders.folders import find_checkpoint
-from trueground.encoders.kinds import SPANS, WORDS, Kind, settings, window_of
-from trueground.encoders.options import EncoderOptions
+from trueground.encoders.backends import TorchBackend, import_hf, torch_device
+from trueground.encoders.base import EncoderOptions
+from trueground.encoders.loading import (
+    SPANS,
+    WORDS,
+    ModelKind,
+    find_checkpoint,
+    read_settings,
+    window_of,
+)
 from trueground.encoders.tokens import plain, read_tokenizer
-from trueground.encoders.torch_backend import TorchBackend, needed, torch_device
 
 _LONGEST = 128  # tokens of a question
 _BEAMS = 5
@@ -26,7 +32,7 @@ _NO_REPEAT = 3  # as many words in a row stand in a question once only
 class _Whole:
     """What both have; `signature` names weights, library and arithmetic."""
 
-    def __init__(self, model: str, options: EncoderOptions, kind: Kind) -> None:
+    def __init__(self, model: str, options: EncoderOptions, kind: ModelKind) -> None:
         options = replace(options, backend="torch")
         options.check()
         self.name = model
@@ -50,7 +56,7 @@ class _Whole:
 
     def _tensor(self, numbers: Sequence[int]) -> Any:
         row = np.array([numbers], np.int64)
-        return needed("torch").from_numpy(row).to(self._device)
+        return import_hf("torch").from_numpy(row).to(self._device)
 
     def _text(self, ids: Sequence[int]) -> str:
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=True)).strip()
@@ -71,7 +77,7 @@ class QuestionWriter(_Whole):
         specials = self._tokenizer.num_special_tokens_to_add(False)
         found.truncate(self.window - specials)
         ids = self._tokenizer.post_process(found, None, True).ids
-        with self._backend.computing(), needed("torch").inference_mode():
+        with self._backend.computing(), import_hf("torch").inference_mode():
             given = self._tensor(ids)
             beams = self._backend.model.generate(
                 input_ids=given,
@@ -99,9 +105,9 @@ class AnswerFinder(_Whole):
 
     def __init__(self, model: str, options: EncoderOptions) -> None:
         super().__init__(model, options, SPANS)
-        names = settings(model, self._folder, "tokenizer_config.json").get("model_input_names")
+        names = read_settings(model, self._folder, "tokenizer_config.json").get("model_input_names")
         # Some were trained without being told which text a token belongs to.
-        self._told = not isinstance(names, list) or "token_type_ids" in names
+        self._typed = not isinstance(names, list) or "token_type_ids" in names
 
     def rooms(self, questions: Sequence[str]) -> list[int]:
         """For each question the tokens that are left for a text beside it."""
@@ -119,8 +125,8 @@ class AnswerFinder(_Whole):
         second.truncate(max(0, self.rooms([question])[0]))
         both = self._tokenizer.post_process(first, second, True)
         given = {"input_ids": both.ids, "attention_mask": [1] * len(both.ids)}
-        with self._backend.computing(), needed("torch").inference_mode():
-            if self._told and self._backend.typed:
+        with self._backend.computing(), import_hf("torch").inference_mode():
+            if self._typed and self._backend.typed:
                 given["token_type_ids"] = both.type_ids
             output = self._backend.model(**{k: self._tensor(v) for k, v in given.items()})
             starts = output.start_logits[0].float().cpu().numpy()

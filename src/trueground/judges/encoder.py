@@ -24,8 +24,8 @@ from trueground.encoders.base import (
     TextEncoder,
     TextToText,
     Windowed,
+    encoder_options,
 )
-from trueground.encoders.options import encoder_options
 from trueground.errors import UsageError
 from trueground.judges.base import MODELS
 from trueground.judges.calibrated import sign, threshold_of

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from trueground.encoders import text_encoder
-from trueground.encoders.options import encoder_options
+from trueground.encoders.base import encoder_options
 from trueground.errors import UsageError, unknown_name
 from trueground.plugins import PartSpec, load_plugins, parse_part, register_part
 from trueground.retrieval import results

@@ -14,7 +14,7 @@ pytest.importorskip("transformers")
 
 from tests.encoders.tiny import tiny_answer_finder, tiny_pair_scorer, tiny_text_to_text
 
-from trueground.encoders.options import EncoderOptions
+from trueground.encoders.base import EncoderOptions
 from trueground.encoders.whole import AnswerFinder, QuestionWriter, Span
 from trueground.errors import InputError, UsageError
 from trueground.judges.comparing import make_comparer

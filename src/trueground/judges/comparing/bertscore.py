@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.encoders import token_encoder
-from trueground.encoders.base import Floats, Pair, TokenEncoder
-from trueground.encoders.cached import Store
-from trueground.encoders.options import encoder_options
+from trueground.encoders.base import Floats, Pair, TokenEncoder, encoder_options
+from trueground.encoders.cache import Store
 from trueground.errors import UsageError
 from trueground.judges.comparing.classifiers import BROKEN, check_options
 from trueground.judges.windows import RULE, cut

@@ -12,8 +12,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from trueground.encoders import pair_scorer, parts_scorer
-from trueground.encoders.base import PairScorer, PartsScorer
-from trueground.encoders.options import encoder_options
+from trueground.encoders.base import PairScorer, PartsScorer, encoder_options
 from trueground.errors import MissingExtraError
 from trueground.judges.encoder import LEAST_ROOM, OPTIONS, find_output, softmax_column
 from trueground.judges.windows import RULE, Span, cut

@@ -16,7 +16,7 @@ from typing import Any
 
 from trueground.claims.view import View, Word, among, is_adverb, is_finite
 from trueground.encoders import pair_scorer
-from trueground.encoders.options import EncoderOptions, encoder_options
+from trueground.encoders.base import EncoderOptions, encoder_options
 from trueground.encoders.whole import AnswerFinder, QuestionWriter
 from trueground.errors import UsageError
 from trueground.judges.windows import cut

@@ -16,7 +16,7 @@ from threading import Lock
 
 import msgspec
 
-from trueground.encoders.workers import cores
+from trueground.encoders.tiles import cores
 from trueground.errors import InputError, UsageError, WorkerError, WriteError
 from trueground.plugins import PartSpec
 from trueground.retrieval.base import Hit, OpenedRetriever, Passages, Progress, RetrieverKind

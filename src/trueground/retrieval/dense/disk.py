@@ -17,8 +17,8 @@ import msgspec
 import numpy as np
 
 from trueground.encoders import EncoderOptions, PassageEncoder, passage_encoder
-from trueground.encoders.options import POOLINGS, encoder_options
-from trueground.encoders.workers import cores
+from trueground.encoders.base import POOLINGS, encoder_options
+from trueground.encoders.tiles import cores
 from trueground.errors import InputError, ProtocolError, UsageError
 from trueground.plugins import PartSpec
 from trueground.retrieval.base import (

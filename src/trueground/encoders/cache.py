@@ -1,6 +1,6 @@
-"""Numbers that were computed once: kept in memory, and on disk across runs.
+"""Numbers that were computed once: in memory, and on disk across runs.
 
-What is kept is found by the encoder's signature and the input. Of all that an encoder's numbers
+They are found by the encoder's signature and the input. Of all that an encoder's numbers
 depend on (see `base`) only the kind of machine is not in there: a file that was carried to another
 kind of machine gives the numbers of the first, which may differ in their last bits.
 """
@@ -12,18 +12,17 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from threading import RLock
-from typing import Protocol
 
 import numpy as np
 
-from trueground.encoders.base import Floats, Parts, Prompt, Windowed
+from trueground.encoders.base import Floats
 from trueground.net.cache import ResponseCache, vectors_path
 
 # Part of every key: a change of the arithmetic here must not meet older entries.
 _VERSION = "2"
 _MEMORY_BYTES = 100_000_000
 _OVERHEAD_BYTES = 300
-# Rows are sorted by length within a block; what is finished is kept if the next block fails.
+# Rows are sorted by length within a block; what is finished is stored if the next block fails.
 _BLOCK = 2048
 _NUMBER = np.dtype("<f4")
 
@@ -57,7 +56,7 @@ class Store:
 
     @property
     def held_bytes(self) -> int:
-        """How much is kept in memory."""
+        """How much is in memory."""
         return self._held_bytes
 
     def rows(
@@ -84,8 +83,8 @@ class Store:
             keys = list(missing)
             for start in range(0, len(keys), _BLOCK):
                 block = keys[start : start + _BLOCK]
-                found = compute([missing[key][0] for key in block])
-                for key, row in zip(block, found, strict=True):
+                computed = compute([missing[key][0] for key in block])
+                for key, row in zip(block, computed, strict=True):
                     out[missing[key]] = row
                     self._put(key, row.astype(_NUMBER).tobytes())
         return out
@@ -139,100 +138,3 @@ class Store:
             # Also where nobody closes: what is waiting is written when the store or Python ends.
             self._closer = weakref.finalize(self, self._cache.close)
         return self._cache
-
-
-class _TextEncoder(Windowed, Protocol):
-    width: int
-
-    def encode(self, texts: Sequence[str]) -> Floats: ...
-
-
-class _PairScorer(Windowed, Protocol):
-    labels: tuple[str, ...]
-
-    def scores(self, pairs: Sequence[Parts]) -> Floats: ...
-
-
-class _TextToText(Windowed, Protocol):
-    def prompt_lengths(self, prompts: Sequence[Prompt]) -> list[int]: ...
-
-    def first_token(self, prompts: Sequence[Prompt], words: Sequence[str]) -> Floats: ...
-
-    def check_words(self, words: Sequence[str]) -> None: ...
-
-
-class _Cached:
-    """What is the same for all kinds."""
-
-    def __init__(self, inner: Windowed, store: Store) -> None:
-        self._windowed = inner
-        self.store = store
-        self.name = inner.name
-        self.signature = inner.signature
-        self.window = inner.window
-        self.specials = inner.specials
-
-    @property
-    def problem(self) -> str | None:
-        """Why results were no longer kept on disk; None where they were."""
-        return self.store.problem
-
-    def lengths(self, texts: Sequence[str]) -> list[int]:
-        return self._windowed.lengths(texts)
-
-    def close(self) -> None:
-        self._windowed.close()
-        self.store.close()
-
-
-class CachedTextEncoder(_Cached):
-    """A bi-encoder that computes a text once; see `base.TextEncoder`."""
-
-    def __init__(self, inner: _TextEncoder, store: Store) -> None:
-        super().__init__(inner, store)
-        self._inner = inner
-
-    def encode(self, texts: Sequence[str]) -> Floats:
-        def compute(places: list[int]) -> Floats:
-            return self._inner.encode([texts[place] for place in places])
-
-        return self.store.rows([(text,) for text in texts], self._inner.width, compute)
-
-
-class CachedPairScorer(_Cached):
-    """A scorer that computes a pair once; see `base.PairScorer`."""
-
-    def __init__(self, inner: _PairScorer, store: Store) -> None:
-        super().__init__(inner, store)
-        self._inner = inner
-        self.labels = inner.labels
-
-    def scores(self, pairs: Sequence[Parts]) -> Floats:
-        def compute(places: list[int]) -> Floats:
-            return self._inner.scores([pairs[place] for place in places])
-
-        return self.store.rows(pairs, len(self.labels), compute)
-
-
-class CachedTextToText(_Cached):
-    """A text-to-text model that is asked a prompt once; see `base.TextToText`."""
-
-    def __init__(self, inner: _TextToText, store: Store) -> None:
-        super().__init__(inner, store)
-        self._inner = inner
-
-    def prompt_lengths(self, prompts: Sequence[Prompt]) -> list[int]:
-        return self._inner.prompt_lengths(prompts)
-
-    def first_token(self, prompts: Sequence[Prompt], words: Sequence[str]) -> Floats:
-        # Also where all is kept: a word that is no token is a mistake in any case.
-        self._inner.check_words(words)
-
-        def compute(places: list[int]) -> Floats:
-            return self._inner.first_token([prompts[place] for place in places], words)
-
-        inputs = [
-            (prompt, *words) if isinstance(prompt, str) else (str(len(prompt)), *prompt, *words)
-            for prompt in prompts
-        ]
-        return self.store.rows(inputs, len(words), compute)
