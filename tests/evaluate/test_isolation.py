@@ -27,8 +27,8 @@ from trueground.claims import RuleDecomposer, decomposers, get_decomposer
 from trueground.errors import BadRow, BadRowsError, MissingExtraError, UnreachableError, WorkerError
 from trueground.evaluate.parts import Parts
 from trueground.evaluate.plan import Plan
-from trueground.evaluate.pool import WorkerPool
 from trueground.evaluate.scorer import Scorer
+from trueground.evaluate.workers import WorkerPool
 from trueground.judges import ask, get_judge
 from trueground.judges.comparing import comparers
 from trueground.metrics.base import Spec

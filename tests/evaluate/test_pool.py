@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.records.record_files import write
 
-from trueground.evaluate.pool import WorkerPool
+from trueground.evaluate.workers import WorkerPool
 from trueground.testing import synthetic_records
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals to process groups")
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals to process g
 # What a worker does first is to import the script that started it; here that takes a while.
 SLOW = """
 import pathlib, sys, time
-from trueground.evaluate.pool import WorkerPool
+from trueground.evaluate.workers import WorkerPool
 
 def start(name):
     pathlib.Path(name).touch()

@@ -15,7 +15,8 @@ import trueground as tg
 from trueground.annotation.export import export
 from trueground.errors import BadRowsError, InputError, OutputError, UsageError, WriteError
 from trueground.evaluate.parts import make_parts
-from trueground.evaluate.stream import make_stream
+from trueground.evaluate.plan import make_plan
+from trueground.evaluate.scoring import score_batches
 from trueground.reports.validation import render
 from trueground.stats.correlation import spearman
 from trueground.stats.thresholds import auroc
@@ -443,16 +444,16 @@ def test_metrics_beyond_one_have_no_default_threshold() -> None:
     assert found["f1"].estimates["balanced_accuracy"].value == 1.0
 
 
-def test_a_stream_scores_what_score_scores() -> None:
-    stream = make_stream(["contexts"], "k_precision,support", make_parts())
+def test_a_plan_scores_what_score_scores() -> None:
+    plan = make_plan(["contexts"], "k_precision,support", make_parts())
     records = [tg.Record(id=r["id"], response=r["response"]) for r in rows()]
-    (scored,) = stream.scored(iter([records]), len(records), 1)
+    (scored,) = score_batches(plan, iter([records]), len(records), 1)
     assert scored.values[:, :2].shape == (6, 2)
     assert np.isnan(scored.values[:, :2]).all()  # no contexts
-    assert stream.judges
-    assert stream.decomposer
-    plain = make_stream(["contexts"], "k_precision", make_parts())
-    assert (plain.judges, plain.decomposer) == ([], None)
+    assert plan.judge_signatures
+    assert plan.decomposer_signature
+    plain = make_plan(["contexts"], "k_precision", make_parts())
+    assert (plain.judge_signatures, plain.decomposer_signature) == ([], None)
 
 
 @pytest.mark.skipif(not HUMAN.is_dir(), reason="needs the human-labelled sets in shared/data")

@@ -12,8 +12,7 @@ from trueground.cli._output import command_line, echo_json, echo_note, progress_
 from trueground.evaluate.score import score as score_records
 
 if TYPE_CHECKING:
-    from trueground.evaluate.gates import GateOutcome
-    from trueground.evaluate.result import Result
+    from trueground.evaluate.result import GateOutcome, Result
 
 GATE_FAILED = 1
 COVERAGE_FAILED = 3
@@ -39,7 +38,7 @@ def score(
 ) -> None:
     """Score a file of answers: item by item and as a whole, in a folder with a page."""
 
-    from trueground.evaluate.gates import judge_gates, parse_gate
+    from trueground.evaluate.result import judge_gates, parse_gate
     from trueground.runs.directory import default_path
 
     gates = [parse_gate(text) for text in fail_under or ()]

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trueground.claims import Decomposer, get_decomposer
-from trueground.errors import UsageError
-from trueground.evaluate.calibrating import Calibrations, listed, with_calibration
+from trueground.errors import InputError, UsageError
 from trueground.judges import Judge, get_judge
+from trueground.judges.calibrated import (
+    CalibrationFile,
+    basis_of,
+    calibrated,
+    open_calibration,
+    with_option,
+)
 from trueground.judges.comparing import Comparer, make_comparer
 from trueground.plugins import PartSpec, format_part, known_everywhere, parse_part
 
@@ -21,6 +28,7 @@ if TYPE_CHECKING:
     from trueground.models.prompts import PromptFile
 
 JudgeName = str | Judge
+Calibrations = str | Path | Sequence[str | Path]
 
 
 @dataclass(frozen=True)
@@ -131,7 +139,7 @@ def make_parts(
             raise UsageError(f"{name}={part!r}; leave it out for the default, or name one")
     if twice := [text for text in wanted if wanted.count(text) > 1]:
         raise UsageError(f"the judge {twice[0]!r} is named twice; name each judge once")
-    wanted = with_calibration(wanted, files := listed(calibration), cache=cache)
+    wanted = with_calibration(wanted, files := _as_paths(calibration), cache=cache)
     judges = tuple(get_judge(j, cache=cache) if isinstance(j, str) else j for j in wanted)
     splits = get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
     if rater is None:
@@ -184,3 +192,86 @@ def _names(
     if not known_everywhere("judge", names) or not known_everywhere("decomposer", [splits]):
         return None
     return tuple(texts), decomposer
+
+
+# Calibration files: which of the judges each is of.
+
+
+def _as_paths(paths: Calibrations | None) -> tuple[str, ...]:
+    """The paths of one file or several, as texts."""
+    if paths is None:
+        return ()
+    return (str(paths),) if isinstance(paths, str | Path) else tuple(map(str, paths))
+
+
+def with_calibration(
+    judges: Sequence[str | Judge], paths: Calibrations, *, cache: bool = True
+) -> list[str | Judge]:
+    """The same judges, in order, each with the calibration that is of it.
+
+    A judge that is named stays a name, with `calibration=FILE` among its options. Of several with
+    the name that a file tells, those whose signature it tells are meant. UsageError: such a judge
+    has a calibration already, or two files are of it. InputError: a file that cannot be used, or is
+    of none of them.
+    """
+    files: dict[int, str] = {}
+    for path in _as_paths(paths):
+        for number in _judges_of(judges, path, cache):
+            if number in files:
+                raise UsageError(
+                    f"--judge-calibration {files[number]} and {path} are both of the judge "
+                    f"{_judge_name(judges[number])}; leave one out"
+                )
+            files[number] = path
+    return [
+        _add_calibration(judge, files[n]) if n in files else judge for n, judge in enumerate(judges)
+    ]
+
+
+def _judges_of(judges: Sequence[str | Judge], path: str, cache: bool) -> list[int]:
+    """The judges that a file is of."""
+    found = open_calibration(path)
+    alike = [number for number, judge in enumerate(judges) if _judge_name(judge) == found.judge]
+    if not alike:
+        others = ", ".join(_judge_name(judge) for judge in judges)
+        raise InputError(
+            f"calibration file {path}: it is of the judge {found.judge!r}, and the judges here are "
+            f"{others}; add --judge {found.judge}, or make one with: trueground judge calibrate "
+            "FILE --judge NAME"
+        )
+    return _of_same_signature(judges, alike, found, path, cache) if len(alike) > 1 else alike
+
+
+def _judge_name(judge: str | Judge) -> str:
+    return parse_part("judge", judge).name if isinstance(judge, str) else judge.name
+
+
+def _of_same_signature(
+    judges: Sequence[str | Judge],
+    alike: list[int],
+    found: CalibrationFile,
+    path: str,
+    cache: bool,
+) -> list[int]:
+    """Those of one name whose scores depend on what the file tells. InputError where none does."""
+    bases = {number: _basis(judges[number], cache) for number in alike}
+    same = [number for number, basis in bases.items() if basis == found.signature]
+    if not same:
+        raise InputError(
+            f"calibration file {path}: it was made with {found.signature!r}, and the judges "
+            f"{found.judge} here are {', '.join(map(repr, bases.values()))}; make one with: "
+            f"trueground judge calibrate FILE --judge {found.judge}"
+        )
+    return same
+
+
+def _basis(judge: str | Judge, cache: bool) -> str:
+    if not isinstance(judge, str):
+        return basis_of(judge)
+    opened = get_judge(judge, cache=cache)
+    with closing(opened) if hasattr(opened, "close") else nullcontext():  # type: ignore[type-var]
+        return basis_of(opened)
+
+
+def _add_calibration(judge: str | Judge, path: str) -> str | Judge:
+    return with_option(judge, path) if isinstance(judge, str) else calibrated(judge, path)

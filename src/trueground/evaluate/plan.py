@@ -92,6 +92,21 @@ class Plan:
         return tuple(dict.fromkeys(check for spec in self.chosen for check in spec.checks))
 
     @property
+    def judge_signatures(self) -> list[str]:
+        """Those of the judges that are asked; none where no metric reads verdicts."""
+        return [judge.signature for judge in self.parts.judges] if self.checks else []
+
+    @property
+    def decomposer_signature(self) -> str | None:
+        """That of who splits answers into claims; None where nobody does."""
+        return self.parts.decomposer.signature if any(c.splits for c in self.checks) else None
+
+    def prepare(self) -> None:
+        """Raises MissingExtraError and InputError for what a metric needs."""
+        for spec in self.specs:
+            spec.metric.prepare(spec.options)
+
+    @property
     def unused(self) -> str | None:
         """What was given and has no use here: calibrations where no metric asks a judge."""
         if self.checks or not self.parts.calibrations:
@@ -168,4 +183,15 @@ def check_breakdowns(by: Sequence[str], check: Check) -> None:
             known = ", ".join(check.breakdowns) or "none"
             raise UsageError(
                 f"--by {name}: no record has this field; fields to break down by: {known}"
+            )
+
+
+def check_names(plan: Plan, check: Check, require: Sequence[str]) -> None:
+    """Breakdowns and gates must name something that is there. Raises UsageError."""
+    check_breakdowns(plan.by, check)
+    for name in require:
+        known = plan.summary_keys
+        if name not in known and sum(k.partition("(")[0] == name for k in known) != 1:
+            raise UsageError(
+                f"--fail-under {name}: this metric is not in the run, which has {', '.join(known)}"
             )

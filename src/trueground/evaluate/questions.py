@@ -16,7 +16,7 @@ from trueground.errors import InputError, UsageError, fails_alone
 from trueground.evaluate.asking import Call
 from trueground.evaluate.parts import Parts, make_parts
 from trueground.evaluate.plan import Plan, check_breakdowns, make_plan
-from trueground.evaluate.questioned import BY_ID, REPEAT
+from trueground.evaluate.table import BY_ID, REPEAT
 from trueground.models.base import ChatRequest, Params, writable
 from trueground.models.cached import prompt_sha256
 from trueground.models.pricing import Prices, read_prices

@@ -1,8 +1,8 @@
-"""What a finished evaluation gives back."""
+"""What a finished evaluation gives back, and the gates that it must pass."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import orjson
 
-from trueground.errors import unknown_name
+from trueground.errors import UsageError, unknown_name
+from trueground.plugins import split_key
 
 if TYPE_CHECKING:
     import polars as pl
@@ -111,3 +112,74 @@ class Result:
                 columns[f"{key}:status"].append(item.status[key])
         floats = dict.fromkeys(keys, pl.Float64)
         return pl.DataFrame(columns, schema_overrides=floats)
+
+
+# Gates for continuous integration: a mean that must be reached, a coverage that must be kept.
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The mean of `metric` must not be below `least`."""
+
+    metric: str
+    least: float
+
+
+@dataclass(frozen=True)
+class GateOutcome:
+    """What the gates say; `messages` tell why."""
+
+    failed: bool
+    uncovered: bool
+    messages: tuple[str, ...]
+
+
+def parse_gate(text: str) -> Gate:
+    """`k_precision(abstain=zero)=0.8` → Gate. Raises UsageError."""
+    from trueground.evaluate.run_level import macro_key, micro_key
+    from trueground.metrics.registry import all_metrics, parse_spec
+
+    name, equals, number = text.rpartition("=")
+    try:
+        if not equals or not name:
+            raise ValueError
+        least = float(number)
+        if least != least:
+            raise ValueError
+    except ValueError:
+        raise UsageError(
+            f"--fail-under {text!r} cannot be read; write METRIC=NUMBER, as in k_precision=0.8"
+        ) from None
+    _, plain, judge = split_key(name)
+    macro = macro_key(plain)
+    # A metric's own name comes first, then that of a micro value.
+    micro = macro != plain and plain.partition("(")[0].strip() not in all_metrics()
+    key = parse_spec(macro if micro else plain).key
+    label = f"@{judge.rstrip()}" if judge else ""
+    return Gate((micro_key(key) if micro else key) + label, least)
+
+
+def judge_gates(summary: Summary, gates: Sequence[Gate], min_coverage: float) -> GateOutcome:
+    """A gate whose metric has no mean fails: what was not measured was not reached."""
+    from trueground.metrics.registry import higher_is_better
+
+    messages = []
+    for gate in gates:
+        mean = summary[gate.metric].mean
+        if mean is None:
+            messages.append(f"gate failed: {gate.metric} has no scored item, {gate.least:g} wanted")
+        elif mean < gate.least:
+            messages.append(f"gate failed: {gate.metric} is {mean:.4f}, {gate.least:g} wanted")
+    failed = bool(messages)
+    messages += [
+        f"note: lower is better for {gate.metric}; this gate is a floor"
+        for gate in gates
+        if higher_is_better(gate.metric) is False
+    ]
+    short = {name: m.coverage for name, m in summary.items() if m.coverage < min_coverage}
+    for name, coverage in short.items():
+        messages.append(
+            f"coverage too low: {name} was scored for {coverage:.1%} of the items, "
+            f"{min_coverage:.1%} wanted"
+        )
+    return GateOutcome(failed, bool(short), tuple(messages))

@@ -91,11 +91,9 @@ def score(
     RunInterrupted on Ctrl-C.
     """
     from trueground.evaluate.parts import make_parts
-    from trueground.evaluate.plan import make_plan
-    from trueground.evaluate.questioned import repeats_of as find_repeats
-    from trueground.evaluate.scoring import check_names, make_job, score_in_memory, score_to_disk
-    from trueground.evaluate.values import Values
-    from trueground.evaluate.work import Work
+    from trueground.evaluate.plan import check_names, make_plan
+    from trueground.evaluate.scoring import Scoring
+    from trueground.evaluate.table import find_repeats
     from trueground.records import open_records
 
     check_whole_numbers(
@@ -114,19 +112,17 @@ def score(
     )
     with closing(parts):
         # Names are read before the file is: a slip in an option should not cost a pass over it.
-        for spec in plan_of(()).specs:
-            spec.metric.prepare(spec.options)
+        plan_of(()).prepare()
         with open_records(records, mapping=mapping, on_bad_row=on_bad_row, limit=limit) as source:
             check = source.check(lambda done: progress("check", done, None))
             fields = [name for name, count in check.fields.items() if count]
             plan = plan_of(fields, keep_records=keep_records and out is not None)
             plan = replace(plan, repeats_of=find_repeats(repeats_of, check))
             check_names(plan, check, require)
-            with Values(plan.width, plan.by, plan.abstained_at) as values:
-                work = Work(plan, source, check, values, make_job(plan), workers, progress)
-                if out is None:
-                    return score_in_memory(work)
-                return score_to_disk(work, Path(out), command, overwrite=overwrite, unique=unique)
+            scoring = Scoring(plan, source, check, workers, progress)
+            if out is None:
+                return scoring.in_memory()
+            return scoring.to_folder(Path(out), command, overwrite=overwrite, unique=unique)
 
 
 def in_thread(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import fails_alone
 from trueground.evaluate.plan import Plan
-from trueground.evaluate.questioned import answer_hash, question_of
+from trueground.evaluate.table import Scored, answer_hash, question_of
 from trueground.evaluate.verdicts import check_as_json, collect_results, new_results
 from trueground.metrics.base import Spec
 from trueground.metrics.batch import Batch
@@ -27,31 +26,6 @@ from trueground.types import Answered, Failure, Record, Status
 
 NONE = "(none)"
 Failures = Sequence[Failure | None]
-
-
-@dataclass
-class Scored:
-    """What a batch comes to. `values` and `status` have shape (n, metrics + hidden ones).
-
-    `by` has one list of n values per breakdown field; `clusters` (n,) are hashes of `group`, or of
-    the id where an item has no group. `answerable` (n,) holds 1, 0, or -1 where the record does not
-    say. `empty` counts empty responses. `agreement` counts pairs of verdicts (see
-    `count_verdict_pairs`). Of repeated answers, `questions` names the question of each and
-    `answers` (n,) are hashes of them; None where the plan tells no questions apart.
-    """
-
-    n: int
-    items: bytes
-    records: bytes
-    values: NDArray[np.float64]
-    status: NDArray[np.uint8]
-    clusters: NDArray[np.int64]
-    answerable: NDArray[np.int8]
-    by: list[list[str]]
-    empty: int
-    agreement: NDArray[np.int64]
-    questions: list[str] | None = None
-    answers: NDArray[np.int64] | None = None
 
 
 class _Numbers(NamedTuple):

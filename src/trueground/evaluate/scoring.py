@@ -1,71 +1,159 @@
-"""What `score` does with a plan: the names in it checked, numbers in memory or a run directory."""
+"""The way of every evaluation: batches under a plan → table → items, summary, page."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from trueground.errors import RunInterrupted, UsageError
-from trueground.evaluate.manifest import judging, make_manifest
-from trueground.evaluate.mapper import Job
-from trueground.evaluate.plan import Plan, check_breakdowns
+from trueground.errors import RunInterrupted
+from trueground.evaluate.manifest import end_manifest, judging, make_manifest
+from trueground.evaluate.plan import Plan
 from trueground.evaluate.result import Result, Summary
-from trueground.evaluate.work import Work
-from trueground.metrics.registry import METRICS
-from trueground.plugins import known_everywhere
+from trueground.evaluate.summary import summarise, summarise_repeats
+from trueground.evaluate.table import ItemTable, Scored
+from trueground.evaluate.workers import map_batches
+from trueground.options import Progress, no_progress
 from trueground.records import Check
-from trueground.runs.directory import ITEMS, RunDirectory, count_lines
+from trueground.reports.page import write_page
+from trueground.runs.directory import (
+    ITEMS,
+    MANIFEST,
+    REPEATS,
+    SUMMARY,
+    RunDirectory,
+    count_lines,
+    replacing,
+    write_json,
+)
+from trueground.types import Record
+
+_ASKED_AT_ONCE = 64  # records of a batch that a language model judges within a minute or so
 
 
-def score_in_memory(work: Work) -> Result:
-    """Summary and items; nothing is written."""
-    summary, lines = work.in_memory()
-    return Result(Summary(summary), None, lines, work.plan.note)
+class Source(Protocol):
+    """Where records come from, batch by batch, in input order."""
+
+    def batches(self) -> Iterator[list[Record]]:
+        """The records; asked for once."""
+        ...
 
 
-def score_to_disk(
-    work: Work, out: Path, command: Sequence[str], *, overwrite: bool, unique: bool
-) -> Result:
-    """Write the run directory. Raises OutputError, WriteError."""
-    with RunDirectory(out, overwrite=overwrite, unique=unique) as run:
-        manifest = make_manifest(work.plan, work.check, command)
+def score_batches(
+    plan: Plan, batches: Iterator[list[Record]], n: int, workers: int | None
+) -> Iterator[Scored]:
+    """Each batch in turn; batches of several sources may follow one another.
 
-        def latest(error: BaseException | None) -> dict[str, Any]:
-            """What judging cost, whether it was kept for the next time, and what is written."""
-            spent = judging(work.plan.parts.spent) | {"cache_problem": work.plan.parts.problem}
-            # An interrupt can come between writing a batch and counting it: the file tells.
-            return spent if error is None else {**spent, "scored": count_lines(run.path / ITEMS)}
-
-        try:
-            return work.to_run(run, manifest, latest)
-        except KeyboardInterrupt:
-            done = count_lines(run.path / ITEMS)
-            raise RunInterrupted(
-                f"interrupted; {done} of {work.check.n} items are in {run.path / ITEMS}"
-            ) from None
+    `n` records are expected, which decides on processes where `workers` is None. Where a language
+    model is asked, batches are cut smaller; none ever joins two. Raises UnreachableError,
+    WorkerError.
+    """
+    if plan.parts.spent is not None:
+        batches = (
+            batch[low : low + _ASKED_AT_ONCE]
+            for batch in batches
+            for low in range(0, len(batch), _ASKED_AT_ONCE)
+        )
+    yield from map_batches(plan, batches, n, workers)
 
 
-def make_job(plan: Plan) -> Job | None:
-    """The names by which another process finds all parts; None where it could not."""
-    specs, names = plan.chosen, plan.parts.names
-    known = (
-        all(METRICS.get(spec.metric.name) is spec.metric for spec in specs)
-        and known_everywhere("metric", (spec.metric.name for spec in specs))
-        and not any(spec.metric.rubric or spec.metric.comparer for spec in specs)
-    )
-    if names is None or not known:
-        return None
-    keys = tuple(spec.key for spec in specs)
-    return Job(keys, *names, plan.by, plan.keep_records, plan.repeats_of)
+@dataclass(frozen=True)
+class Scoring:
+    """One evaluation under way: what is computed, and from what.
 
+    `check` tells how many records there are, and which rows were left out.
+    """
 
-def check_names(plan: Plan, check: Check, require: Sequence[str]) -> None:
-    """Breakdowns and gates must name something that is there. Raises UsageError."""
-    check_breakdowns(plan.by, check)
-    for name in require:
-        known = plan.summary_keys
-        if name not in known and sum(k.partition("(")[0] == name for k in known) != 1:
-            raise UsageError(
-                f"--fail-under {name}: this metric is not in the run, which has {', '.join(known)}"
-            )
+    plan: Plan
+    source: Source
+    check: Check
+    workers: int | None = 1
+    progress: Progress = no_progress
+
+    def in_memory(self) -> Result:
+        """Summary and items; nothing is written."""
+        with self._table() as table:
+            lines = b"".join([scored.items for scored in self._scored(table)])
+            summary, _ = self._summarise(table)
+            return Result(Summary(summary), None, lines, self.plan.note)
+
+    def to_folder(
+        self, out: Path, command: Sequence[str], *, overwrite: bool, unique: bool
+    ) -> Result:
+        """Write a new run directory. Raises OutputError, WriteError, RunInterrupted."""
+        parts = self.plan.parts
+        with RunDirectory(out, overwrite=overwrite, unique=unique) as run:
+
+            def latest(error: BaseException | None) -> dict[str, Any]:
+                """What judging cost, whether it was cached for next time, and what is written."""
+                spent = judging(parts.spent) | {"cache_problem": parts.problem}
+                # An interrupt can come between writing a batch and counting it: the file tells.
+                done = {} if error is None else {"scored": count_lines(run.path / ITEMS)}
+                return spent | done
+
+            try:
+                return self.to_run(run, make_manifest(self.plan, self.check, command), latest)
+            except KeyboardInterrupt:
+                done = count_lines(run.path / ITEMS)
+                raise RunInterrupted(
+                    f"interrupted; {done} of {self.check.n} items are in {run.path / ITEMS}"
+                ) from None
+
+    def to_run(
+        self,
+        run: RunDirectory,
+        manifest: dict[str, Any],
+        latest: Callable[[BaseException | None], dict[str, Any]],
+    ) -> Result:
+        """Score into a run directory; the manifest tells that it goes on, and how it ended.
+
+        `latest` gives what else the manifest tells at the end, of which the error is known by then.
+        Raises WriteError.
+        """
+        manifest["status"] = "running"
+        write_json(run.path / MANIFEST, manifest)
+        with self._table() as table:
+            try:
+                summary = self._write(run, table)
+            except BaseException as error:
+                end_manifest(run.path, manifest | latest(error), error)
+                raise
+            end_manifest(run.path, manifest | latest(None) | {"scored": table.n}, None)
+        return Result(Summary(summary), run.path, run.path / ITEMS, self.plan.note)
+
+    def _write(self, run: RunDirectory, table: ItemTable) -> dict[str, Any]:
+        """Items, records, summary and page."""
+        run.begin(self.plan.keep_records)
+        for _ in self._scored(table, run):
+            pass
+        summary, repeats = self._summarise(table)
+        if repeats is not None:
+            with replacing(run.path / REPEATS) as out:
+                out.writelines(repeats)
+        write_json(run.path / SUMMARY, summary)
+        self.progress("report", 0, None)
+        write_page(run.path)
+        return summary
+
+    def _table(self) -> ItemTable:
+        return ItemTable(self.plan.width, self.plan.by, self.plan.abstained_at)
+
+    def _scored(self, table: ItemTable, run: RunDirectory | None = None) -> Iterator[Scored]:
+        """Each batch, after its lines stand in the run and its numbers in the table."""
+        batches = self.source.batches()
+        for scored in score_batches(self.plan, batches, self.check.n, self.workers):
+            if run is not None:
+                run.append(scored.items, scored.records)
+            table.append(scored)
+            self.progress("score", table.n, self.check.n)
+            yield scored
+
+    def _summarise(self, table: ItemTable) -> tuple[dict[str, Any], Iterator[bytes] | None]:
+        """The summary, and the lines of repeats.jsonl where questions have several answers."""
+        skipped = [str(row) for row in self.check.bad]
+        summary = summarise(self.plan, table, skipped, self.check.bad_total)
+        if self.plan.repeats_of is None or not (found := summarise_repeats(self.plan, table)):
+            return summary, None
+        summary["repeats"], lines = found
+        return summary, lines

@@ -25,8 +25,7 @@ from trueground.evaluate.questions import (
     make_run_plan,
 )
 from trueground.evaluate.result import Result
-from trueground.evaluate.values import Values
-from trueground.evaluate.work import Work
+from trueground.evaluate.scoring import Scoring
 from trueground.models.base import ChatModel
 from trueground.models.cached import request_key
 from trueground.models.estimate import estimate_tokens
@@ -220,13 +219,12 @@ class Session:
         plan = self._plan
         outcome = Outcome()
         source = AnsweredQuestions(self._questionnaire, self._log, self._model.name, outcome)
-        with Values(plan.width, plan.by, plan.abstained_at) as values:
-            work = Work(plan, source, self._check, values, progress=self._settings.progress)
-            return work.to_run(
-                self._directory,
-                self._manifest,
-                lambda error: self._latest(None if error else outcome),
-            )
+        scoring = Scoring(plan, source, self._check, progress=self._settings.progress)
+        return scoring.to_run(
+            self._directory,
+            self._manifest,
+            lambda error: self._latest(None if error else outcome),
+        )
 
     def close(self) -> None:
         """Let go of the folder."""

@@ -1,48 +1,53 @@
-"""Per-item numbers → summary.json."""
+"""The table of a run → summary.json, and repeats.jsonl where questions have several answers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 from statistics import stdev
 from typing import Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
-from trueground.evaluate.agreement import agreement
 from trueground.evaluate.plan import ABSTAINED, Plan
 from trueground.evaluate.run_level import Draws, Entries
-from trueground.evaluate.values import Values
+from trueground.evaluate.table import NO_ANSWER, ItemTable
 from trueground.metrics.column import CODES, STATUSES
+from trueground.stats.agreement import cohen_kappa
 from trueground.stats.bootstrap import Floats, percentiles, resampled_means, stratum_seed
+from trueground.stats.repeats import VERDICT_AT, PerQuestion, noise, per_question
 from trueground.text.refusal import MEASURED
 from trueground.types import Status
 
 _ROWS = 65_536
-SCORED = CODES[Status.SCORED]
+_LINES = 4_096  # of a piece of repeats.jsonl
+_SCORED = CODES[Status.SCORED]
 
 
-def summarise(plan: Plan, values: Values, skipped: Sequence[str], bad: int) -> dict[str, Any]:
+def summarise(plan: Plan, table: ItemTable, skipped: Sequence[str], bad: int) -> dict[str, Any]:
     """The content of summary.json, in the shape of the contract."""
-    clusters = len(np.unique(values.clusters))
-    grouped = clusters < values.n
-    everything, _ = _metrics(plan, values, grouped)
-    broken_down = {field: _breakdown(plan, values, i, grouped) for i, field in enumerate(plan.by)}
+    clusters = len(np.unique(table.clusters))
+    grouped = clusters < table.n
+    everything, _ = _metrics(plan, table, grouped)
+    broken_down = {field: _breakdown(plan, table, i, grouped) for i, field in enumerate(plan.by)}
     shown = {key: everything[key] for key in plan.summary_keys}
     summary = {
-        "n": values.n,
+        "n": table.n,
         "metrics": shown,
         "by": {field: found for field, (found, _) in broken_down.items()},
         "averages": {field: averages for field, (_, averages) in broken_down.items()},
         "abstention_rate": everything[ABSTAINED]["mean"],
-        "abstention": _confusion(values),
+        "abstention": _confusion(table),
         "abstention_rules": MEASURED,
-        "empty_responses": values.empty,
+        "empty_responses": table.empty,
         "clusters": clusters if grouped else None,
     }
-    if values.agreement is not None and len(plan.parts.judges) > 1:
+    if table.agreement is not None and len(plan.parts.judges) > 1:
         summary["judges"] = plan.parts.labels
-        summary["judge_agreement"] = agreement(plan, values.agreement)
+        summary["judge_agreement"] = _judge_agreement(plan, table.agreement)
     if bad:
         summary["skipped"] = bad
         summary["skipped_rows"] = list(skipped)
@@ -51,7 +56,7 @@ def summarise(plan: Plan, values: Values, skipped: Sequence[str], bad: int) -> d
 
 def _metrics(
     plan: Plan,
-    values: Values,
+    table: ItemTable,
     grouped: bool,
     rows: NDArray[np.int64] | None = None,
     seed: int | None = None,
@@ -60,15 +65,15 @@ def _metrics(
 
     Beside them the means in each resample, (resamples,) for each metric.
     """
-    scores, status = values.scores, values.status
+    scores, status = table.scores, table.status
     means = resampled_means(
         scores,
-        values.clusters if grouped else None,
+        table.clusters if grouped else None,
         rows,
         resamples=plan.resamples,
         seed=plan.seed if seed is None else seed,
     )
-    n = values.n if rows is None else len(rows)
+    n = table.n if rows is None else len(rows)
     specs = (*plan.specs, *plan.hidden)
     totals = np.zeros(len(specs))
     counts = np.zeros((len(specs), len(STATUSES)), np.int64)
@@ -91,7 +96,7 @@ def _metrics(
 def _entry(
     plan: Plan, total: float, n: int, counts: list[int], ci: tuple[float, float] | None
 ) -> dict[str, Any]:
-    scored = counts[SCORED]
+    scored = counts[_SCORED]
     return {
         "mean": total / scored if scored else None,
         "ci": ci,
@@ -101,24 +106,24 @@ def _entry(
         "unscored": {
             STATUSES[code].value: count
             for code, count in enumerate(counts)
-            if count and code != SCORED
+            if count and code != _SCORED
         },
     }
 
 
 def _breakdown(
-    plan: Plan, values: Values, i: int, grouped: bool
+    plan: Plan, table: ItemTable, i: int, grouped: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Metrics within each value of one field, by name, and their unweighted averages."""
-    codes = values.by(i)
+    codes = table.by(i)
     found: dict[str, Any] = {}
     # Each value is drawn by itself, so that averages over them can be taken. What has no interval
     # in some value is NaN there and from then on.
     keys = plan.summary_keys
     total = {key: np.zeros(plan.resamples) for key in keys}
-    for number, (name, code) in enumerate(sorted(values.names[i].items())):
+    for number, (name, code) in enumerate(sorted(table.names[i].items())):
         rows = np.flatnonzero(codes == code)
-        metrics, means = _metrics(plan, values, grouped, rows, stratum_seed(plan.seed, number))
+        metrics, means = _metrics(plan, table, grouped, rows, stratum_seed(plan.seed, number))
         found[name] = {key: metrics[key] for key in keys}
         for key in keys:
             if metrics[key]["scored"]:
@@ -148,9 +153,9 @@ def _average(plan: Plan, entries: list[dict[str, Any]], total: Floats) -> dict[s
     }
 
 
-def _confusion(values: Values) -> dict[str, Any] | None:
+def _confusion(table: ItemTable) -> dict[str, Any] | None:
     """Abstaining against `answerable`; to abstain where nothing can be answered is the positive."""
-    (tp, fp), (fn, tn) = values.abstained, values.answered
+    (tp, fp), (fn, tn) = table.abstained, table.answered
     if not tp + fp + fn + tn:
         return None
 
@@ -168,3 +173,132 @@ def _confusion(values: Values) -> dict[str, Any] | None:
             "answerable": {"abstained": fp, "answered": tn},
         },
     }
+
+
+def _judge_agreement(plan: Plan, counts: NDArray[np.int64]) -> list[dict[str, Any]]:
+    """One entry for each pair of judges and kind of check: raw agreement and Cohen's kappa.
+
+    Both are None where no verdict could be compared; kappa too where all are the same.
+    """
+    labels = plan.parts.labels
+    entries = []
+    for (a, b), tables in zip(combinations(labels, 2), counts, strict=True):
+        for check, table in zip(plan.checks, tables, strict=True):
+            n = int(table.sum())
+            entries.append(
+                {
+                    "judges": [a, b],
+                    "of": str(check),
+                    "n": n,
+                    "agreement": float(np.trace(table)) / n if n else None,
+                    "kappa": cohen_kappa(table),
+                    "supported": [
+                        float(table[1].sum()) / n if n else None,
+                        float(table[:, 1].sum()) / n if n else None,
+                    ],
+                }
+            )
+    return entries
+
+
+def summarise_repeats(
+    plan: Plan, table: ItemTable
+) -> tuple[dict[str, Any], Iterator[bytes]] | None:
+    """The part of the summary on repeated answers, and the lines of repeats.jsonl.
+
+    None where no question has a second answer. Numbers of whole runs, harmonic means of means and
+    micro values, have no value for an answer and are left out.
+    """
+    names = list(table.questions)
+    codes = table.question_codes
+    if len(names) == len(codes):
+        return None
+    columns = [i for i, spec in enumerate(plan.specs) if not spec.metric.harmonic]
+    keys = [plan.specs[i].key for i in columns]
+    answers = per_question(table.scores, codes, len(names), columns)
+    whole, different = _count_answers(codes, table.answer_hashes, len(names))
+    clusters = np.zeros(len(names), np.int64)
+    clusters[codes] = table.clusters
+    found = noise(
+        answers,
+        clusters,  # even if each question is one: their order gives the draws of the items' means
+        resamples=plan.resamples,
+        seed=plan.seed,
+        level=plan.level,
+    )
+    several = whole > 1
+    part = {
+        "of": plan.repeats_of,
+        "most": int(answers.asked.max()),
+        "questions": len(names),
+        "answers": len(codes),
+        "several": int(several.sum()),
+        "same_answer": int((different[several] == 1).sum()),
+        "incomplete": int((whole < answers.asked).sum()),
+        "ci_level": plan.level,
+        "metrics": {
+            key: dataclasses.asdict(one) | {"verdicts": _verdict_rule(answers, i)}
+            for i, (key, one) in enumerate(zip(keys, found, strict=True))
+        },
+    }
+    return part, _repeat_lines(names, keys, answers, whole, different)
+
+
+def _verdict_rule(answers: PerQuestion, i: int) -> str | None:
+    """By what a verdict changes: `binary` for values 0 and 1, `0.5` for crossing it, else None."""
+    if not np.isfinite(answers.low[i]):
+        return None
+    if answers.whole[i]:
+        return "binary"
+    return str(VERDICT_AT) if answers.has_verdicts[i] else None
+
+
+def _count_answers(
+    codes: NDArray[np.int64], hashes: NDArray[np.int64], count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Whole answers to each question, and how many different ones are among them."""
+    whole = hashes != NO_ANSWER
+    pairs = np.unique(np.stack([codes[whole], hashes[whole]], axis=1), axis=0)
+    return (
+        np.bincount(codes[whole], minlength=count),
+        np.bincount(pairs[:, 0], minlength=count),
+    )
+
+
+def _repeat_lines(
+    names: Sequence[str],
+    keys: Sequence[str],
+    answers: PerQuestion,
+    whole: NDArray[np.int64],
+    different: NDArray[np.int64],
+) -> Iterator[bytes]:
+    """One line for each question, in the order in which they came, many lines a piece."""
+    sds, flips = np.sqrt(answers.variances), answers.flips
+    piece = []
+    for q, name in enumerate(names):
+        numbers = zip(answers.means[q], sds[q], answers.scored[q], flips[q], strict=True)
+        scores = {
+            key: {
+                "mean": mean,  # NaN is written as null
+                "sd": sd,
+                "scored": int(scored),
+                "flipped": None if np.isnan(flip) or not rule else bool(flip),
+            }
+            for key, rule, (mean, sd, scored, flip) in zip(
+                keys, answers.has_verdicts, numbers, strict=True
+            )
+        }
+        line = {
+            "id": name,
+            "asked": int(answers.asked[q]),
+            "answered": int(whole[q]),
+            "different": int(different[q]),
+            "scores": scores,
+        }
+        piece.append(
+            orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY)
+        )
+        if len(piece) == _LINES:
+            yield b"".join(piece)
+            piece = []
+    yield b"".join(piece)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError
-from trueground.evaluate.questioned import BY_ID, question_of
+from trueground.evaluate.table import BY_ID, question_of
 from trueground.records.files import open_unpacked
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, SUMMARY
 from trueground.types import Answered
@@ -44,7 +44,7 @@ LineT = TypeVar("LineT", bound=HasId)
 class Questions:
     """Which question each answer of a run is of, rows as in items.jsonl.
 
-    `told_by` is the rule for that (`evaluate.questioned`). `ids` (answers,) and `questions`
+    `told_by` is the rule for that (`evaluate.table`). `ids` (answers,) and `questions`
     (answers,) are hashes; `names` has the text of each question's name, in the order of their first
     answers.
     """
@@ -204,7 +204,7 @@ def wrong_records(run: FinishedRun) -> InputError:
 def with_questions(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
     """The runs, each by its questions if one of them has several answers to some.
 
-    There is one rule for which question an answer is of, `evaluate.questioned.question_of`, by
+    There is one rule for which question an answer is of, `evaluate.table.question_of`, by
     which the run was summed up. A run that tells no repeats is read as the first that does, so that
     one answer stands against several. Where some run cannot be read so, as its records were not
     kept, none is. InputError: records that cannot be read.

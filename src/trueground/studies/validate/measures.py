@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from trueground._version import __version__
 from trueground.errors import InputError
-from trueground.evaluate.stream import Stream
-from trueground.evaluate.work import Progress
+from trueground.evaluate.plan import Plan
 from trueground.metrics.registry import higher_is_better
+from trueground.options import Progress
 from trueground.stats.human import (
     PAIRED,
     Measured,
@@ -104,15 +104,15 @@ def is_share(scores: Floats) -> bool:
 
 
 def start_raw(
-    settings: MeasureSettings, stream: Stream | None, from_runs: RunMetrics
+    settings: MeasureSettings, plan: Plan | None, from_runs: RunMetrics
 ) -> dict[str, Any]:
     """`Validation.raw` without its numbers, which are still empty: who measured what, and how."""
     signatures = dict(from_runs.signatures)
     judge, decomposer = from_runs.judge, from_runs.decomposer
-    if stream is not None:
-        signatures |= stream.signatures
-        judge = stream.judges[0] if stream.judges else judge
-        decomposer = stream.decomposer or decomposer
+    if plan is not None:
+        signatures |= plan.signatures
+        judge = plan.judge_signatures[0] if plan.judge_signatures else judge
+        decomposer = plan.decomposer_signature or decomposer
     return {
         "format": FORMAT,
         "trueground": __version__,
@@ -141,7 +141,7 @@ def start_raw(
 def measure_sets(
     raw: dict[str, Any],
     sets: LabelledSets,
-    stream: Stream | None,
+    plan: Plan | None,
     from_runs: RunMetrics,
     settings: MeasureSettings,
     named: bool,
@@ -157,7 +157,7 @@ def measure_sets(
     means: dict[str, OverSets] = {}
     first: dict[str, Measured] = {}
     unscored: dict[str, list[tuple[str, str]]] = {}
-    for one in score_sets(sets, stream, from_runs.keys, settings.workers, progress):
+    for one in score_sets(sets, plan, from_runs.keys, settings.workers, progress):
         of = one.set
         for key in one.scores:
             reasons = one.unscored(key)

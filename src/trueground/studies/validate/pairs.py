@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError
-from trueground.evaluate.stream import Stream
-from trueground.evaluate.work import Progress
+from trueground.evaluate.plan import Plan
+from trueground.evaluate.scoring import score_batches
+from trueground.options import Progress
 from trueground.stats.human import Preferences, mean_of_preferences, preferences
 from trueground.studies.labelled import LabelledSet, LabelledSets
 from trueground.studies.validate.measures import MeasureSettings, ceiling_of, turn
@@ -27,29 +28,29 @@ def why_no_pair(record: Record) -> str | None:
     return None if isinstance((record.meta or {}).get(OTHER), str) else NO_OTHER
 
 
-def check_pairs(sets: LabelledSets, stream: Stream | None) -> Stream:
-    """The stream that scores them. InputError: a finished run has scores of one response only."""
+def check_pairs(sets: LabelledSets, plan: Plan | None) -> Plan:
+    """The plan that scores them. InputError: a finished run has scores of one response only."""
     runs = [one.path for one in sets.sets if one.run is not None]
-    if runs or stream is None:
+    if runs or plan is None:
         raise InputError(
             f"{', '.join(runs) or 'nothing'}: a run has scores of one response only; name the file "
             f'of pairs, with "response", "{OTHER}" and "human": {{"{LABEL}": 1}}'
         )
-    return stream
+    return plan
 
 
 def score_pairs(
     sets: LabelledSets,
-    stream: Stream,
+    plan: Plan,
     settings: MeasureSettings,
     workers: int | None,
     progress: Progress,
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The entry of each set, how far the metric prefers what people prefer; the means over sets."""
-    total, done, keys = 2 * sets.n, 0, stream.keys
+    total, done, keys = 2 * sets.n, 0, plan.keys
     entries: list[dict[str, Any]] = []
     over: dict[str, list[Preferences]] = {}
-    batches = stream.scored(_both_responses(sets), total, workers)
+    batches = score_batches(plan, _both_responses(sets), total, workers)
     for one in sets.sets:
         parts: list[NDArray[np.float64]] = []
         while sum(map(len, parts)) < 2 * one.n:

@@ -16,9 +16,10 @@ import zstandard
 from numpy.typing import NDArray
 
 from trueground.errors import InputError
-from trueground.evaluate.stream import Stream
-from trueground.evaluate.work import Progress
+from trueground.evaluate.plan import Plan
+from trueground.evaluate.scoring import score_batches
 from trueground.metrics.column import STATUSES
+from trueground.options import Progress
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.studies.finished import FinishedRun
 from trueground.studies.labelled import LabelledSet, LabelledSets
@@ -66,7 +67,7 @@ class ScoredSet:
 
 def score_sets(
     sets: LabelledSets,
-    stream: Stream | None,
+    plan: Plan | None,
     run_keys: Mapping[int, Sequence[str]],
     workers: int | None,
     progress: Progress,
@@ -80,13 +81,13 @@ def score_sets(
     for one in sets.sets:
         if one.run is not None:
             yield _read_run(sets, one, one.run, run_keys[one.number])
-    if stream is None:
+    if plan is None:
         return
     fresh = [one for one in sets.sets if one.run is None]
-    total, done, keys = sum(one.n for one in fresh), 0, stream.keys
+    total, done, keys = sum(one.n for one in fresh), 0, plan.keys
     labelled = (batch for one in fresh for batch in sets.batches(one) if batch)
     records = ([record for record, _ in batch] for batch in labelled)
-    batches = stream.scored(records, total, workers)
+    batches = score_batches(plan, records, total, workers)
     for one in fresh:
         n = 0
         values: list[Floats] = []

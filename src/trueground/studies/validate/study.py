@@ -116,7 +116,7 @@ def validate(
     from datetime import UTC, datetime
 
     from trueground.evaluate.parts import make_parts
-    from trueground.evaluate.stream import make_stream
+    from trueground.evaluate.plan import make_plan
     from trueground.studies.labelled import LabelledSets
     from trueground.studies.labels import DEFAULT_LABEL, LabelFiles
     from trueground.studies.validate import pairs as of_pairs
@@ -182,8 +182,10 @@ def validate(
             )
         )
         fields = dict.fromkeys(name for one in fresh for name, n in one.fields.items() if n)
-        stream = make_stream(list(fields), metrics, parts) if fresh else None
-        from_runs.check_signatures({} if stream is None else stream.signatures)
+        plan = make_plan(list(fields), metrics, parts, keep_records=False) if fresh else None
+        if plan is not None:
+            plan.prepare()
+        from_runs.check_signatures({} if plan is None else plan.signatures)
         settings = MeasureSettings(
             sets.rule,
             threshold,
@@ -194,19 +196,19 @@ def validate(
             verdict or ("at-least" if with_published else "above"),
             workers,
         )
-        raw = start_raw(settings, stream, from_runs)
+        raw = start_raw(settings, plan, from_runs)
         raw["notes"] += [*sets.notes, *lower_is_better(raw["higher_is_better"])]
         if pairs:
-            stream = of_pairs.check_pairs(sets, stream)
+            plan = of_pairs.check_pairs(sets, plan)
             raw["preferences"], raw["mean"] = of_pairs.score_pairs(
-                sets, stream, settings, workers, progress
+                sets, plan, settings, workers, progress
             )
         else:
             named = metrics is not None
-            measure_sets(raw, sets, stream, from_runs, settings, named, output, progress)
+            measure_sets(raw, sets, plan, from_runs, settings, named, output, progress)
         if with_published:
             raw["published"] = published_tables(raw)
-        if note := parts.note if stream is None else stream.plan.note:
+        if note := parts.note if plan is None else plan.note:
             raw["notes"].append(note)
         result = Validation(raw)
         if output is not None:

@@ -1,23 +1,60 @@
-"""Per-item numbers of a whole run: small runs in memory, large ones in a temporary file."""
+"""The table of a run: per-item numbers, small ones in memory, large ones in a temporary file.
+
+Where questions have several answers, it also tells which question an answer is of.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import tempfile
+from dataclasses import dataclass
 from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.evaluate.scorer import Scored
+from trueground.errors import UsageError
+from trueground.records import Check
+from trueground.records.columns import field_text, is_known
 from trueground.stats.bootstrap import NumberTable
+from trueground.types import Answered, Record
 
 _MOST_VALUES = 1_000
 OTHER = "(other)"
 _IN_MEMORY = 16_000_000
+REPEAT = "repeat"  # in `meta`, where a question was asked several times: which time it was
+BY_ID = "id"  # an answer's id is that of its question, `#` and the repeat
+QUESTION = "question"
+NO_ANSWER = 0
 
 
-class Rows:
+@dataclass
+class Scored:
+    """What a batch comes to. `values` and `status` have shape (n, metrics + hidden ones).
+
+    `by` has one list of n values per breakdown field; `clusters` (n,) are hashes of `group`, or of
+    the id where an item has no group. `answerable` (n,) holds 1, 0, or -1 where the record does not
+    say. `empty` counts empty responses. `agreement` counts pairs of verdicts (see
+    `count_verdict_pairs`). Of repeated answers, `questions` names the question of each and
+    `answers` (n,) are hashes of them; None where the plan tells no questions apart.
+    """
+
+    n: int
+    items: bytes
+    records: bytes
+    values: NDArray[np.float64]
+    status: NDArray[np.uint8]
+    clusters: NDArray[np.int64]
+    answerable: NDArray[np.int8]
+    by: list[list[str]]
+    empty: int
+    agreement: NDArray[np.int64]
+    questions: list[str] | None = None
+    answers: NDArray[np.int64] | None = None
+
+
+class RowStore:
     """Rows of numbers, appended in blocks; beyond some megabytes they lie in a temporary file."""
 
     def __init__(self, dtype: type[np.generic], width: int) -> None:
@@ -42,7 +79,7 @@ class Rows:
         """All rows so far, shape (rows, width); those in a file are read when asked for."""
         if self._file is not None:
             self._file.flush()
-            return OnDisk(self._file, self._dtype, self._width)
+            return RowsOnDisk(self._file, self._dtype, self._width)
         return np.concatenate([np.empty((0, self._width), self._dtype), *self._blocks])
 
     def array(self) -> NDArray[Any]:
@@ -56,7 +93,7 @@ class Rows:
             self._file.close()
 
 
-class OnDisk:
+class RowsOnDisk:
     """A table in a file: slices and row numbers give arrays, nothing else stays in memory."""
 
     def __init__(self, file: IO[bytes], dtype: np.dtype[Any], width: int) -> None:
@@ -74,7 +111,7 @@ class OnDisk:
         return taken
 
 
-class Values:
+class ItemTable:
     """The numbers of all items, and the codes of their breakdown values.
 
     `abstained` and `answered` count the unanswerable items first, then the answerable ones;
@@ -86,15 +123,15 @@ class Values:
         self.agreement: NDArray[np.int64] | None = None
         self.abstained = [0, 0]
         self.answered = [0, 0]
-        self._scores = Rows(np.float64, width)
-        self._status = Rows(np.uint8, width)
-        self._clusters = Rows(np.int64, 1)
-        self._by = Rows(np.int32, max(1, len(by)))
+        self._scores = RowStore(np.float64, width)
+        self._status = RowStore(np.uint8, width)
+        self._clusters = RowStore(np.int64, 1)
+        self._by = RowStore(np.int32, max(1, len(by)))
         self.fields = by
         self.names: list[dict[str, int]] = [{} for _ in by]
         # Of repeated answers: the questions in the order in which they came, with their numbers.
         self.questions: dict[str, int] = {}
-        self._repeated = Rows(np.int64, 2)
+        self._repeated = RowStore(np.int64, 2)
         self.n = 0
         self.empty = 0
 
@@ -162,3 +199,41 @@ class Values:
     def by(self, i: int) -> NDArray[np.int32]:
         """Codes of breakdown field i, one per item; `names[i]` tells what they mean."""
         return self._by.array()[:, i]
+
+
+def question_of(record: Record, of: str) -> str:
+    """The name of the question that a record answers; its own id where none is told.
+
+    `of` is BY_ID, `question` for its words, or a field as for --by.
+    """
+    if of == BY_ID:
+        again = field_text(record, f"meta.{REPEAT}")
+        return record.id.removesuffix(f"#{again}") if again else record.id
+    told = record.question if of == QUESTION else field_text(record, of)
+    return record.id if told is None else told
+
+
+def answer_hash(record: Record) -> int:
+    """64 bits of the response; 0 where there is no whole answer."""
+    if isinstance(record, Answered) and record.failure is not None:
+        return NO_ANSWER
+    if record.response is None:
+        return NO_ANSWER
+    text = record.response.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little", signed=True)
+
+
+def find_repeats(given: str | None, check: Check) -> str | None:
+    """How questions are told in a file: as given, else by ids where records say `meta.repeat`.
+
+    Raises UsageError for a field that no record has.
+    """
+    if given is None:
+        return BY_ID if is_known(f"meta.{REPEAT}", check.breakdowns) else None
+    known = (BY_ID, QUESTION, *check.breakdowns)
+    if given not in known and not is_known(given, check.breakdowns):
+        raise UsageError(
+            f"--repeats-of {given}: no record has this field; expected the field that tells which "
+            f"question is answered, one of {', '.join(known)}"
+        )
+    return given

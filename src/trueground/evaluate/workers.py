@@ -1,0 +1,187 @@
+"""Where batches are worked off: in this process, or in several. Results keep their order.
+
+Worker processes leave Ctrl-C to their parent from their first moment on: a terminal sends it to
+every process of a command, and one that is still importing would end with a traceback of its own.
+So this module imports next to nothing at its head, for a worker to get here first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trueground.evaluate.plan import Plan
+    from trueground.evaluate.scorer import Scorer
+    from trueground.evaluate.table import Scored
+    from trueground.types import Record
+
+# Starting a process costs about as much as scoring some thousand records.
+_WORTH_PROCESSES = 20_000
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker process needs to build the same scorer: names only."""
+
+    metrics: tuple[str, ...]
+    judges: tuple[str, ...]
+    decomposer: str
+    by: tuple[str, ...]
+    keep_records: bool
+    repeats_of: str | None = None
+
+
+def make_job(plan: Plan) -> Job | None:
+    """The names by which another process finds all parts; None where it could not."""
+    from trueground.metrics.registry import METRICS
+    from trueground.plugins import known_everywhere
+
+    specs, names = plan.chosen, plan.parts.names
+    known = (
+        all(METRICS.get(spec.metric.name) is spec.metric for spec in specs)
+        and known_everywhere("metric", (spec.metric.name for spec in specs))
+        and not any(spec.metric.rubric or spec.metric.comparer for spec in specs)
+    )
+    if names is None or not known:
+        return None
+    keys = tuple(spec.key for spec in specs)
+    return Job(keys, *names, plan.by, plan.keep_records, plan.repeats_of)
+
+
+def map_batches(
+    plan: Plan, batches: Iterable[Sequence[Record]], n: int, workers: int | None
+) -> Iterator[Scored]:
+    """Scored batches, in the order of the batches.
+
+    `workers` of None are as many processes as `n` records are worth. In this process where another
+    one could not find the parts of the plan.
+    """
+    from trueground.evaluate.scorer import Scorer
+
+    if workers is None:
+        workers = 1 if n < _WORTH_PROCESSES else max(1, os.cpu_count() or 1)
+    job = make_job(plan) if workers > 1 else None
+    if job is None:
+        yield from map(Scorer(plan), batches)
+    else:
+        yield from _map_in_processes(job, batches, workers)
+
+
+def _map_in_processes(
+    job: Job, batches: Iterable[Sequence[Record]], workers: int
+) -> Iterator[Scored]:
+    import msgspec
+
+    from trueground.errors import WorkerError
+
+    encode = msgspec.msgpack.Encoder().encode
+    pool = WorkerPool(workers, _start, job)
+    waiting: deque[Future[Scored]] = deque()
+    try:
+        for batch in batches:
+            waiting.append(pool.submit(_score, encode(batch)))
+            if len(waiting) > 2 * workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    except BrokenProcessPool:
+        raise WorkerError(
+            "a worker process could not start or was killed. In a script, call score() under "
+            'if __name__ == "__main__":, or pass workers=1; on a small machine, fewer workers'
+        ) from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+_scorer: Scorer | None = None
+
+
+def _start(job: Job) -> None:
+    """Build this worker's scorer."""
+    from trueground.evaluate.parts import make_parts
+    from trueground.evaluate.plan import make_plan
+    from trueground.evaluate.scorer import Scorer
+
+    global _scorer
+    parts = make_parts(job.judges, job.decomposer)
+    rest = {"keep_records": job.keep_records, "repeats_of": job.repeats_of}
+    _scorer = Scorer(make_plan((), job.metrics, parts, by=job.by, **rest))
+
+
+def _score(packed: bytes) -> Scored:
+    import msgspec
+
+    from trueground.types import Answered
+
+    if _scorer is None:
+        raise RuntimeError("worker was not started")
+    return _scorer(msgspec.msgpack.decode(packed, type=list[Answered]))
+
+
+class WorkerPool(ProcessPoolExecutor):
+    """Spawned processes, each of which calls `start(*args)` before its first piece of work.
+
+    `start` and `args` must be picklable.
+    """
+
+    def __init__(self, workers: int, start: Callable[..., None], *args: Any) -> None:
+        context = multiprocessing.get_context("spawn")
+        # Packed, so that what `start` imports is imported only once Ctrl-C is ignored.
+        packed = pickle.dumps((start, args))
+        super().__init__(workers, context, initializer=_begin, initargs=(packed,))
+
+    def submit(self, *work: Any, **named: Any) -> Future[Any]:
+        """As its base does; a process that is born meanwhile is born deaf to Ctrl-C, and what
+        cannot come back as it was raised comes as a WorkerError.
+        """
+        with _interrupts_held():
+            return super().submit(_run_readably, *work, **named)
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C comes after the block, and to no process that begins within it.
+
+    A process inherits the mask of the thread that starts it. Windows has no masks: there Ctrl-C can
+    still reach a worker until `_begin` runs.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _run_readably(work: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    try:
+        return work(*args, **named)
+    except BaseException as error:
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            from trueground.errors import WorkerError
+            from trueground.net.redact import raised
+
+            raise WorkerError(f"the work of a process failed: {raised(error)}") from error
+        raise
+
+
+def _begin(packed: bytes) -> None:
+    """Runs first in every worker."""
+    with contextlib.suppress(ValueError):  # not in the main thread: no signals come here
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    start, args = pickle.loads(packed)
+    start(*args)
