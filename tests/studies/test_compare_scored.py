@@ -18,7 +18,8 @@ from trueground.errors import UsageError
 from trueground.reports.comparison import render
 from trueground.reports.comparison_page import render_page
 from trueground.reports.prompts import prompts_view
-from trueground.studies.compare import check_detect, compare
+from trueground.studies.compare import compare
+from trueground.studies.compare_pair import check_detect
 
 GROUNDED = "grounding_precision,k_precision"
 REFUSAL = "I don't know."

@@ -1,0 +1,330 @@
+"""Two finished runs over the same items: what differs in each metric, and how sure that is."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.errors import UsageError
+from trueground.evaluate.run_level import macro_key
+from trueground.metrics.registry import higher_is_better
+from trueground.reports.item_links import item_links
+from trueground.stats.bootstrap import ALIKE, Floats
+from trueground.stats.effects import effects_of
+from trueground.stats.paired import (
+    MCNEMAR,
+    SIGN_FLIP,
+    Paired,
+    differences,
+    holm,
+    paired,
+    signed_rank,
+)
+from trueground.stats.power import plan
+from trueground.studies.comparison import (
+    Change,
+    MetricComparison,
+    PairComparison,
+    Sizes,
+)
+from trueground.studies.pairing import (
+    SCORED,
+    Aligned,
+    Side,
+    check_alike,
+    count_statuses,
+    read_items,
+)
+from trueground.studies.run_level import RunDifference, compare_whole_runs
+
+_REASONS = 5  # that an error names
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """How runs are compared; see `compare`. `tests` is how many Holm's adjustment counts."""
+
+    resamples: int
+    seed: int
+    level: float
+    allow_mismatch: bool
+    flips: int
+    power: float
+    detect: tuple[float, ...]
+    tests: int = 1
+
+    def __post_init__(self) -> None:
+        for name, least in (("resamples", 1), ("seed", 0), ("flips", 0)):
+            value = getattr(self, name)
+            if value < least:
+                raise UsageError(f"{name}={value}; it must be a whole number, {least} or more")
+        if not 0 < self.level < 1:
+            raise UsageError(f"level={self.level}; it must lie between 0 and 1, such as 0.95")
+        if not 0.5 <= self.power < 1:
+            raise UsageError(f"power={self.power}; it must be 0.5 or more and below 1, such as 0.8")
+        for difference in self.detect:
+            if not 0 < difference < inf:
+                raise UsageError(
+                    f"detect={difference}; it is a difference of means above 0: 0.02 for 2 points "
+                    "of 100"
+                )
+
+    @property
+    def alpha(self) -> float:
+        """The level of the tests for which is planned."""
+        return round(1 - self.level, 12)
+
+    @property
+    def draws(self) -> dict[str, Any]:
+        """How intervals are drawn."""
+        return {"resamples": self.resamples, "seed": self.seed, "level": self.level}
+
+
+def compare_pair(
+    aligned: Aligned, metrics: Sequence[str], names: Sequence[str], options: CompareOptions
+) -> PairComparison:
+    """All of b against a: `metrics` are the columns of both, `names` the numbers to be told.
+
+    UsageError: runs that do not match, where that is not allowed; no metric with an item that is
+    scored in both; a difference to detect that no scores can have.
+    """
+    a, b, clusters = aligned.a, aligned.b, aligned.clusters
+    notes = check_alike(aligned, options.allow_mismatch)
+    check_detect(options.detect, metrics, a.scores.values, b.scores.values)
+    whole, reasons = compare_whole_runs(metrics, a.scores, b.scores, clusters, **options.draws)
+    gaps = _check_scored(a, b, metrics, names, whole, reasons)
+    items = _compare_items(aligned, metrics, options)
+    return PairComparison(
+        a.label,
+        b.label,
+        len(a.rows),
+        None if clusters is None else len(np.unique(clusters)),
+        aligned.mismatch,
+        (*notes, *gaps),
+        tuple(m for m in a.run.signatures if m not in b.run.signatures),
+        tuple(m for m in b.run.signatures if m not in a.run.signatures),
+        {
+            name: _as_whole_run(items, name, whole[name], len(a.rows))
+            if name in whole
+            else items[name]
+            for name in names
+            if name not in reasons
+        },
+    )
+
+
+def _compare_items(
+    aligned: Aligned, metrics: Sequence[str], options: CompareOptions
+) -> dict[str, MetricComparison]:
+    """Each metric as means over the items that both have scored."""
+    a, b, clusters = aligned.a.scores, aligned.b.scores, aligned.clusters
+    results = paired(a.values, b.values, clusters, tests=options.tests, **options.draws)
+    sizes = _compute_sizes(results, a.values, b.values, clusters, options)
+    better = [higher_is_better(metric) is not False for metric in metrics]
+    changes = _largest_changes(aligned, better, options.flips)
+    found = {}
+    for i, (metric, result) in enumerate(zip(metrics, results, strict=True)):
+        counts = (result.higher, result.lower)
+        in_a, in_b = a.status[:, i], b.status[:, i]
+        found[metric] = MetricComparison(
+            result,
+            None,
+            better[i],
+            *(counts if better[i] else counts[::-1]),
+            count_statuses(in_b[(in_a == SCORED) & (in_b != SCORED)]),
+            count_statuses(in_a[(in_b == SCORED) & (in_a != SCORED)]),
+            *changes[i],
+            sizes[i],
+        )
+    return found
+
+
+def _as_whole_run(
+    items: Mapping[str, MetricComparison], name: str, whole: RunDifference, n: int
+) -> MetricComparison:
+    """A number of the two runs as wholes: no test; what is told of items is that of the metric."""
+    metric = items[macro_key(name)]
+    why = ALIKE if whole.difference is not None and whole.ci is None else None
+    no_test: dict[str, Any] = dict.fromkeys(("p", "test", "mcnemar", "patterns"))
+    result = dataclasses.replace(metric.result, n=n, why=why, **no_test, **whole._asdict())
+    metric = dataclasses.replace(metric, result=result, sizes=None)
+    if name in items:
+        return metric
+    return dataclasses.replace(metric, only_a={}, only_b={}, changes_lost=(), changes_won=())
+
+
+# What stands beside the test
+
+
+def _compute_sizes(
+    results: Sequence[Paired],
+    a: Floats,
+    b: Floats,
+    clusters: NDArray[np.int64] | None,
+    options: CompareOptions,
+) -> list[Sizes]:
+    """Wilcoxon's test, sizes of the effect and planning, over the items scored in both."""
+    known = ~np.isnan(a) & ~np.isnan(b)
+    alike: dict[bytes, list[int]] = {}  # metrics scored on the same items share their draws
+    for i in range(len(results)):
+        alike.setdefault(known[:, i].tobytes(), []).append(i)
+    sizes: dict[int, Sizes] = {}
+    for columns in alike.values():
+        rows = np.flatnonzero(known[:, columns[0]])
+        groups = None if clusters is None else clusters[rows]
+        part = np.ix_(rows, np.array(columns))
+        binary = [results[i].mcnemar is not None for i in columns]
+        effects = effects_of(a[part], b[part], groups, binary=binary, **options.draws)
+        for i, d, effect in zip(columns, differences(a[part], b[part]).T, effects, strict=True):
+            wilcoxon = signed_rank(d, groups) if len(d) and results[i].mcnemar is None else None
+            planning = plan(
+                d,
+                groups,
+                discordant=results[i].test == MCNEMAR,
+                wanted=options.detect,
+                alpha=options.alpha,
+                power=options.power,
+            )
+            sizes[i] = Sizes(wilcoxon, effect, planning)
+    return [sizes[i] for i in range(len(results))]
+
+
+def _largest_changes(
+    aligned: Aligned, better: Sequence[bool], most: int
+) -> list[tuple[tuple[Change, ...], tuple[Change, ...]]]:
+    """For each metric the items that lost most, and those that won most; ties in order."""
+    a, b = aligned.a, aligned.b
+    gains = differences(a.scores.values, b.scores.values) * np.where(better, 1.0, -1.0)
+    chosen = []
+    for gain in gains.T:  # NaN stands last in either order
+        lost, won = np.argsort(gain, kind="stable"), np.argsort(-gain, kind="stable")
+        chosen.append(
+            (lost[: min(most, int((gain < 0).sum()))], won[: min(most, int((gain > 0).sum()))])
+        )
+    rows = np.unique(np.concatenate([part for parts in chosen for part in parts]))
+    texts_a, texts_b = read_items(a.run, a.rows[rows]), read_items(b.run, b.rows[rows])
+    links_a = item_links(a.run.path, [item.on_page for item in texts_a.values()])
+    links_b = item_links(b.run.path, [item.on_page for item in texts_b.values()])
+
+    def change(row: int, i: int) -> Change:
+        in_a, in_b = texts_a[int(a.rows[row])], texts_b[int(b.rows[row])]
+        return Change(
+            in_a.id,
+            float(a.scores.values[row, i]),
+            float(b.scores.values[row, i]),
+            in_a.question if in_a.question is not None else in_b.question,
+            in_a.response,
+            in_b.response,
+            links_a.get(in_a.on_page),
+            links_b.get(in_b.on_page),
+        )
+
+    return [
+        (tuple(change(row, i) for row in lost), tuple(change(row, i) for row in won))
+        for i, (lost, won) in enumerate(chosen)
+    ]
+
+
+# What cannot be told
+
+
+def _check_scored(
+    a: Side,
+    b: Side,
+    metrics: Sequence[str],
+    names: Sequence[str],
+    whole: Mapping[str, RunDifference],
+    reasons: Mapping[str, str],
+) -> list[str]:
+    """A note for each of the `names` without a number of both runs, and why it has none.
+
+    `reasons` tells of those that are left out. UsageError where no name has a number.
+    """
+    left_out = {name: reasons[name] for name in names if name in reasons}
+    notes = [f"{name} is left out: {reason}" for name, reason in left_out.items()]
+    both = ((a.scores.status == SCORED) & (b.scores.status == SCORED)).any(axis=0).tolist()
+    known = {name for name, one in whole.items() if one.difference is not None}
+    known |= {name for name, any_ in zip(metrics, both, strict=True) if any_ and name not in whole}
+    empty = {}
+    for name in names:
+        if name not in left_out and name not in known:
+            # A number of whole runs has the items of its metric; it may lack units although they
+            # are scored.
+            i = metrics.index(name if name in metrics else macro_key(name))
+            counts = "; ".join(
+                f"{side.label}: "
+                + ", ".join(
+                    f"{n:,} {word}" for word, n in count_statuses(side.scores.status[:, i]).items()
+                )
+                for side in (a, b)
+            )
+            what = "not both runs have the units that it counts"
+            empty[name] = f"{what if both[i] else 'no item is scored in both'} ({counts})"
+    if len(empty) + len(left_out) < len(names):
+        return [*notes, *(f"{name}: {reason}" for name, reason in empty.items())]
+    alike: dict[str, list[str]] = {}
+    for name, reason in empty.items():
+        alike.setdefault(reason, []).append(name)
+    notes = [f"{', '.join(named)}: {reason}" for reason, named in alike.items()] + notes
+    more = [f"and {len(notes) - _REASONS:,} more"] if len(notes) > _REASONS else []
+    raise UsageError(
+        f"{a.label} = {a.run.path}, {b.label} = {b.run.path}: nothing can be compared; "
+        f"{'; '.join([*notes[:_REASONS], *more])}. Name a metric that both have scored, or look up "
+        "in items.jsonl why the items have no score"
+    )
+
+
+def check_detect(wanted: Sequence[float], names: Sequence[str], *values: Floats) -> None:
+    """UsageError for a wanted difference of 1 or more where every score lies in 0…1.
+
+    `values` are scores, each (items, metrics) with a column for each of `names`, NaN where not
+    scored.
+    """
+    most = max(wanted, default=0.0)
+    if most < 1:
+        return
+    every = np.concatenate(values)
+    with np.errstate(invalid="ignore"):
+        outside = np.any((every < 0) | (every > 1), axis=0).tolist()
+    known = np.any(~np.isnan(every), axis=0).tolist()
+    for name, beyond, any_ in zip(names, outside, known, strict=True):
+        if any_ and not beyond:
+            are = "point is" if most == 1 else "points are"
+            points = f"; {most:.12g} {are} --detect {most / 100:.12g}" if most < 100 else ""
+            raise UsageError(
+                f"--detect {most:.12g}: a difference of {name} lies between 0 and 1{points}. For a "
+                "metric with other scores, name it alone with --metrics"
+            )
+
+
+def adjust(pairs: Sequence[PairComparison], alpha: float) -> tuple[PairComparison, ...]:
+    """The same with Holm's p values over all of them, and notes where none can reach `alpha`.
+
+    p from random patterns is at least 1 / (patterns + 1); Holm's first is `tests` times that.
+    """
+    p_values = [m.result.p for pair in pairs for m in pair.metrics.values()]
+    holm_values = iter(holm(p_values))
+    tests = sum(p is not None for p in p_values)
+    adjusted = []
+    for pair in pairs:
+        notes = pair.notes
+        sampled = [m.result.patterns for m in pair.metrics.values() if m.result.test == SIGN_FLIP]
+        if patterns := min((n for n in sampled if n is not None), default=None):
+            least = tests / (patterns + 1)
+            if least > alpha:
+                notes += (
+                    f"with {patterns:,} random sign patterns and {tests:,} tests the smallest Holm "
+                    f"p attainable here is {min(1.0, least):.3g}; raise --resamples",
+                )
+        metrics = {
+            name: dataclasses.replace(metric, p_holm=next(holm_values))
+            for name, metric in pair.metrics.items()
+        }
+        adjusted.append(dataclasses.replace(pair, notes=notes, metrics=metrics))
+    return tuple(adjusted)
