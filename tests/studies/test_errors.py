@@ -15,7 +15,8 @@ import trueground as tg
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
 from trueground.judges.comparing.llm import CATEGORIES
 from trueground.studies.error_counts import Line, count_categories, figure_3, format_errors
-from trueground.studies.errors import GROUPS, NAME, read_errors, sort_errors
+from trueground.studies.error_lines import GROUPS, NAME, read_errors
+from trueground.studies.errors import sort_errors
 from trueground.types import Status
 
 LONG = " and much more is said of it here, at some length and to no end that one could see."

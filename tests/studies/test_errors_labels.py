@@ -16,7 +16,8 @@ import pytest
 import trueground as tg
 from trueground.errors import InputError, UsageError
 from trueground.studies.error_counts import format_errors
-from trueground.studies.errors import read_selected, sort_errors
+from trueground.studies.error_lines import read_selected
+from trueground.studies.errors import sort_errors
 
 HUMAN = Path(__file__).parents[3] / "shared" / "data" / "human"
 

@@ -1,93 +1,58 @@
-"""Correct answers with a low score, sorted by why: errors.jsonl, which people correct.
+"""Correct answers with a low score, sorted by why: `sort_errors`.
 
 Source of the categories: Adlakha et al. 2023, section 4.2 (an F1 of at most 0.3, correct by
-people's labels); any other metric, threshold and label is taken in the same way. A person fills in
-the category of each line, or a language model proposes one.
+people's labels); any other metric, threshold and label is taken in the same way.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import msgspec
-import numpy as np
-import orjson
-
-from trueground.errors import InputError, OutputError, UsageError, unknown_name
-from trueground.judges.comparing import Comparer, compare, make_comparer
-from trueground.judges.comparing.llm import CATEGORIES, CATEGORY
-from trueground.metrics.registry import higher_is_better
-from trueground.options import check_draws
-from trueground.plugins import PartSpec, parse_part
-from trueground.runs.directory import RECORDS, check_out_file, replacing
-from trueground.studies.error_counts import Line, compute_by_label, count_categories
-from trueground.studies.finished import FinishedRun, hash_texts, open_run, read_records
-from trueground.studies.labels import TIED, LabelRule, RecordLabel
-from trueground.studies.scores import Scores, read_scores
-from trueground.types import ComparisonRequest, Record, Status, Turn
-
-NAME = "errors.jsonl"
-METRIC, LABEL, MODEL, OVERLAP = "f1", "correct", "llm_correctness", "recall"
-AT_MOST = 0.3
-# A person may leave the kind open.
-GROUPS = tuple(dict.fromkeys(c.partition("/")[0] for c in CATEGORIES if "/" in c))
-ALLOWED = (*CATEGORIES, *GROUPS)
-_AT_ONCE = 256  # items per round of calls, after which progress is shown
-_SHOWN = 3  # ids that an error names
-_ANSWER = ("question", "references", "response")  # fields that say which answer a line is about
-_PROPOSAL = ("proposed", "by", "reason", "evidence", "status", "reply")
-Progress = Callable[[str, int, int | None], None]
-
-
-Lines = list[tuple[Line, dict[str, Any]]]  # with all fields of the line, people's own too
-
-
-class _LabelledRecord(msgspec.Struct):
-    """What of a record is sorted."""
-
-    id: str
-    response: str
-    question: str | None = None
-    history: list[Turn] | None = None
-    references: list[str] | None = None
-    human: dict[str, float] | None = None
-    group: str | None = None
-
-
-@dataclass
-class Selection:
-    """The items of a run that are to be sorted, out of `n`, as lines without a proposal.
-
-    `metric` is the run's name of the metric. `scores`, `positive` (whether the label is) and
-    `groups` (hashes) are of the items that have both its score and the label.
-    """
-
-    n: int
-    metric: str
-    lines: list[Line] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
-    positive: list[bool] = field(default_factory=list)
-    groups: list[int] = field(default_factory=list)
+from trueground.options import (
+    Cache,
+    Level,
+    Option,
+    Progress,
+    Resamples,
+    Seed,
+    check_draws,
+    no_progress,
+)
 
 
 def sort_errors(
     run: Path,
     *,
-    proposer: str | None = None,
-    out: Path | None = None,
-    metric: str = METRIC,
-    at_most: float = AT_MOST,
-    label: str = LABEL,
-    seed: int = 0,
-    resamples: int = 2_000,
-    level: float = 0.95,
-    cache: bool = True,
-    progress: Progress = lambda _phase, _done, _total: None,
+    proposer: Annotated[
+        str | None, Option("Who proposes categories: llm:MODEL(option=value). Default: nobody.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        Option("Where the items go, one line each. Default: errors.jsonl in the run."),
+    ] = None,
+    metric: Annotated[
+        str,
+        Option("The metric that is low, as the run names it. Default: f1.", type=str | None),
+    ] = "f1",
+    at_most: Annotated[
+        float,
+        Option(
+            "Items whose metric is at most this. Default: 0.3.",
+            "--at-most",
+            "--max-f1",
+            type=float | None,
+        ),
+    ] = 0.3,
+    label: Annotated[
+        str,
+        Option(
+            "The human label that says which items are right. Default: correct.", type=str | None
+        ),
+    ] = "correct",
+    seed: Seed = 0,
+    resamples: Resamples = 2_000,
+    level: Level = 0.95,
+    cache: Cache = True,
+    progress: Progress = no_progress,
 ) -> dict[str, Any]:
     """Select the correct items with a low score, write them to the file, return its counts.
 
@@ -99,20 +64,43 @@ def sort_errors(
     UsageError, InputError for a run without the metric or anything that tells of the label,
     OutputError for a file that is something else, UnreachableError and WriteError.
     """
+    from math import isfinite
+
+    import msgspec
+    import numpy as np
+    import orjson
+
+    from trueground.errors import UsageError
+    from trueground.runs.directory import check_out_file, replacing
+    from trueground.studies.error_counts import (
+        Line,
+        compute_by_label,
+        count_categories,
+    )
+    from trueground.studies.error_lines import (
+        METRIC,
+        NAME,
+        merge_lines,
+        parse_proposer,
+        propose_categories,
+        read_old_lines,
+        select_errors,
+    )
+
     if metric.partition("(")[0] == METRIC and not 0 <= at_most <= 1:
         raise UsageError(f"at_most={at_most!r}; expected a number from 0 to 1")
     if not isfinite(at_most):
         raise UsageError(f"at_most={at_most!r}; expected a number")
     check_draws(resamples, seed, level)
-    part = None if proposer is None else _parse_proposer(proposer, cache)
+    part = None if proposer is None else parse_proposer(proposer, cache)
     path = run / NAME if out is None else out
     selection = select_errors(run, metric=metric, at_most=at_most, label=label)
     check_out_file(path, NAME)
-    old = _read_old(path)
-    rows = _merge(path, selection.lines, old)  # also before anything is paid for
+    old = read_old_lines(path)
+    rows = merge_lines(path, selection.lines, old)  # also before anything is paid for
     if part is not None:
-        _propose(selection.lines, part, progress)
-        rows = _merge(path, selection.lines, old)
+        propose_categories(selection.lines, part, progress)
+        rows = merge_lines(path, selection.lines, old)
     with replacing(path) as file:
         file.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
     return {
@@ -133,251 +121,3 @@ def sort_errors(
         ),
         **count_categories(msgspec.convert(rows, list[Line])),
     }
-
-
-def read_errors(path: Path) -> dict[str, Any]:
-    """The counts of a file that people may have corrected. Raises InputError."""
-    return {"file": str(path), **count_categories([line for line, _ in _read_lines(path)])}
-
-
-def read_selected(path: Path) -> list[dict[str, Any]]:
-    """The selected lines of a file, each with `counts`, the category that counts."""
-    return [
-        msgspec.to_builtins(line) | {"counts": line.counts}
-        for line, _ in _read_lines(path)
-        if line.selected
-    ]
-
-
-# Which items
-
-
-def select_errors(
-    path: Path, *, metric: str = METRIC, at_most: float = AT_MOST, label: str = LABEL
-) -> Selection:
-    """Read a run: items whose `metric` is at most so much, that people call `label`.
-
-    For the label `correct` a language model's score, else a recall of 1, may say so where people do
-    not. Raises InputError: no finished run, no records, not that metric, nothing that tells which
-    items are correct. UsageError: a metric of which less is better, or several of that name.
-    """
-    run = open_run(path)
-    key = _find_metric(run, metric)
-    if higher_is_better(key) is False:
-        raise UsageError(f"{key}: lower is better there; choose a metric of which more is better")
-    if not run.has_records:
-        raise InputError(
-            f"{path / RECORDS}: not found, and the error categories are read from the records; "
-            "score again without --no-records"
-        )
-    near = {name: run.metrics_named(name) for name in (METRIC, OVERLAP, MODEL)}
-    keys = {name: of[0] if len(of) == 1 else None for name, of in near.items()}
-    columns = list(dict.fromkeys([key, *filter(None, keys.values())]))
-    scores = read_scores(run, columns)
-    selection = Selection(len(scores.ids), key)
-    rule, decided = LabelRule(label), False
-    for record, values in _read_scored(run, scores, columns):
-        score, f1, recall, judged = (
-            values[k] if k else None for k in (key, keys[METRIC], keys[OVERLAP], keys[MODEL])
-        )
-        told = rule.read(Record(id=record.id, response="", human=record.human))
-        by = None
-        if isinstance(told, RecordLabel):
-            decided = True
-            positive = rule.is_positive(told.value)
-            by = f"human.{label}" if positive else None
-            if score is not None:
-                selection.scores.append(score)
-                selection.positive.append(positive)
-                selection.groups.append(int(hash_texts([record.group])[0]))
-        elif told != TIED and label == LABEL:
-            # The first that can say decides; a run with recall has somebody who can.
-            decided |= judged is not None or bool(keys[OVERLAP])
-            if judged is not None:
-                by = MODEL if judged == 1 else None
-            elif recall == 1:
-                by = OVERLAP
-        if by and score is not None and score <= at_most:
-            selection.lines.append(_blank_line(record, key, score, f1, recall, by, run.task))
-    if not decided and selection.n:
-        raise InputError(
-            f"{path}: nothing tells which items are {label}: no record has human.{label}"
-            + (", and the run has no recall. Score with --metrics f1,recall" if label == LABEL
-               else "; choose another --label")
-        )  # fmt: skip
-    return selection
-
-
-def _find_metric(run: FinishedRun, name: str) -> str:
-    """The metric as the run names it. Raises InputError, UsageError."""
-    near = run.metrics_named(name)
-    if len(near) == 1:
-        return near[0]
-    if near:
-        raise UsageError(
-            f"{run.path} has {len(near)} metrics of the name {name}: {', '.join(near)}; name one "
-            "of them with --metric"
-        )
-    raise InputError(
-        f"{run.path} has no {name}; it has {', '.join(run.signatures) or 'no metrics'}. Score with "
-        f"--metrics {name},recall (and others), or run the benchmark with them"
-    )
-
-
-def _read_scored(
-    run: FinishedRun, scores: Scores, columns: Sequence[str]
-) -> Iterator[tuple[_LabelledRecord, Mapping[str, float | None]]]:
-    """Each record with its scores. InputError: records that are not those of the items."""
-    row = -1
-    unlike = InputError(
-        f"{run.path / RECORDS}: the ids are not those of the items beside it; run again"
-    )
-    for row, record in enumerate(read_records(run, _LabelledRecord)):
-        if row >= len(scores.ids) or hash_texts([record.id])[0] != scores.ids[row]:
-            raise unlike
-        values = scores.values[row].tolist()
-        yield record, {k: None if np.isnan(v) else v for k, v in zip(columns, values, strict=True)}
-    if row + 1 != len(scores.ids):
-        raise unlike
-
-
-def _blank_line(
-    record: _LabelledRecord,
-    metric: str,
-    score: float,
-    f1: float | None,
-    recall: float | None,
-    correct_by: str,
-    task: str | None,
-) -> Line:
-    return Line(
-        id=record.id,
-        question=record.question,
-        references=record.references or [],
-        response=record.response,
-        metric=metric,
-        score=score,
-        f1=f1,
-        recall=recall,
-        correct_by=correct_by,
-        proposed=None,
-        by=None,
-        reason=None,
-        status=Status.NOT_APPLICABLE,
-        history=[f"{t.role}: {t.content}" if t.role else t.content for t in record.history or ()],
-        task=task,
-    )
-
-
-# Who proposes
-
-
-def _parse_proposer(text: str, cache: bool) -> PartSpec:
-    part = parse_part("proposer", text, cache=cache)
-    if part.name != "llm":
-        raise UsageError(
-            f"unknown proposer {part.name!r}; it is a language model as "
-            '"llm:MODEL(base_url=URL)"; without --proposer people fill in the categories'
-        )
-    if part.model is None:
-        raise UsageError('the proposer llm needs a model; write "llm:MODEL(base_url=URL)"')
-    return part
-
-
-def _propose(lines: Sequence[Line], part: PartSpec, progress: Progress) -> None:
-    """Let a language model propose a category for each line."""
-    comparer = make_comparer("error-category", part, cache=part.cache)
-    with closing(comparer):
-        for at in range(0, len(lines), _AT_ONCE):
-            _fill_in(comparer, lines[at : at + _AT_ONCE])
-            progress("ask", min(at + _AT_ONCE, len(lines)), len(lines))
-
-
-def _fill_in(comparer: Comparer, lines: Sequence[Line]) -> None:
-    requests = [
-        ComparisonRequest(
-            line.response, tuple(line.references), line.question or "", "\n".join(line.history)
-        )
-        for line in lines
-    ]
-    for line, found in zip(lines, compare(comparer, requests), strict=True):
-        line.proposed = (found.detail or {}).get(CATEGORY)
-        line.by = f"llm:{comparer.signature}"
-        line.status, line.reply, line.reason = found.status, found.reply, found.reason
-
-
-# The file
-
-
-def _read_lines(path: Path) -> Lines:
-    """The lines of a file. Raises InputError."""
-    found: Lines = []
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-    ids: set[str] = set()
-    for number, text in enumerate(data.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
-        if not text.strip():
-            continue
-        try:
-            fields = msgspec.json.decode(text, type=dict[str, Any])
-            line = msgspec.convert(fields, Line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise InputError(
-                f"{path}, line {number}: {error}; expected a line such as `trueground errors RUN` "
-                "writes, with nothing changed but `category`"
-            ) from None
-        if line.category is not None and line.category not in ALLOWED:
-            message = unknown_name("category", line.category, ALLOWED)
-            raise InputError(f"{path}, line {number} (id {line.id!r}): {message}")
-        if line.id in ids:
-            raise InputError(f"{path}: the id {line.id!r} comes twice; leave one line of each")
-        ids.add(line.id)
-        found.append((line, fields))
-    return found
-
-
-def _read_old(path: Path) -> Lines:
-    """The file as it was before. OutputError where it is something else."""
-    if not path.exists():
-        return []
-    try:
-        return _read_lines(path)
-    except InputError as error:
-        raise OutputError(f"{error}. The file stays; fix it, or choose another --out") from error
-
-
-def _merge(path: Path, lines: Iterable[Line], old: Lines) -> list[dict[str, Any]]:
-    """The new lines with people's categories and own fields, and with earlier proposals.
-
-    Lines that are not among the new ones come last, where people wrote something into them.
-    OutputError where they wrote of another answer than the one that stands there now.
-    """
-    before = {line.id: (line, fields) for line, fields in old}
-    merged, changed = [], []
-    for line in lines:
-        fields = msgspec.to_builtins(line)
-        if line.id in before:
-            kept, own = before.pop(line.id)
-            same = all(getattr(line, name) == getattr(kept, name) for name in _ANSWER)
-            if not same and _is_touched(kept, own):
-                changed.append(line.id)
-            if same and line.by is None and kept.by is not None:
-                fields |= {name: value for name, value in own.items() if name in _PROPOSAL}
-            fields |= {name: value for name, value in own.items() if name not in fields}
-            fields["category"] = kept.category
-        merged.append(fields)
-    if changed:
-        shown = ", ".join(changed[:_SHOWN]) + (" …" if len(changed) > _SHOWN else "")
-        raise OutputError(
-            f"{path} holds what people wrote of other answers than this run's "
-            f"({len(changed):,}: {shown}), so it stays as it is; choose another --out"
-        )
-    left = [own for line, own in before.values() if _is_touched(line, own)]
-    return merged + [own | {"selected": False} for own in left]
-
-
-def _is_touched(line: Line, fields: Mapping[str, Any]) -> bool:
-    """Whether a person gave a category, or a field that is not ours."""
-    return bool(line.category) or not fields.keys() <= set(Line.__struct_fields__)
