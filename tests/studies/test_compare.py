@@ -19,7 +19,7 @@ from trueground.models.fake import FakeModel
 from trueground.reports.comparison import render
 from trueground.reports.comparison_page import render_page
 from trueground.studies.compare import compare
-from trueground.studies.comparison import Comparison
+from trueground.studies.comparison import RunComparison
 
 METRICS = "exact_match,f1,abstained,grounding_precision"
 CONTEXT = "The tower was finished in 1931. It is 120 metres tall."
@@ -249,7 +249,7 @@ def test_same_seed_same_result_and_plain_json(make: Make) -> None:
     assert json.loads(orjson.dumps(one.as_dict())) == json.loads(json.dumps(one.as_dict()))
 
 
-def hostile(make: Make) -> Comparison:
+def hostile(make: Make) -> RunComparison:
     answers = {k: f"\x1b[31m<script>alert(1)</script> {v * 100}" for k, v in B.items()}
     return compare([make("a", rows(A)), make("b", rows(answers))])
 

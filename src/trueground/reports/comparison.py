@@ -29,7 +29,7 @@ _TEXT = 160
 def render(comparison: Mapping[str, Any]) -> str:
     """The runs, and for each pair its table, what was left out, and the items that changed.
 
-    `comparison` is what `Comparison.as_dict` gives.
+    `comparison` is what `RunComparison.as_dict` gives.
     """
     blocks = ["\n".join(_run(run) for run in comparison["runs"])]
     for pair in comparison["pairs"]:

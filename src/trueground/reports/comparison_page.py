@@ -42,7 +42,7 @@ def check_writable(path: Path) -> None:
 
 
 def write_comparison(path: Path, comparison: Mapping[str, Any]) -> None:
-    """Draw what `Comparison.as_dict` gives. Raises WriteError."""
+    """Draw what `RunComparison.as_dict` gives. Raises WriteError."""
     with replacing(path) as out:
         out.write(render_page(comparison, path.parent).encode("utf-8", "replace"))
 

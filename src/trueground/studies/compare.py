@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from trueground.options import Level, Option, Resamples, Seed
 
 if TYPE_CHECKING:
-    from trueground.studies.comparison import ComparedRun, Comparison
+    from trueground.studies.comparison import ComparedRun, RunComparison
     from trueground.studies.finished import FinishedRun
 
 
@@ -48,7 +48,7 @@ def compare(
             type=list[float] | None,
         ),
     ] = (0.02,),
-) -> "Comparison":
+) -> "RunComparison":
     """Compare run directories: every later one with the first, item by item.
 
     `metrics` are names or one comma-separated text; without them, all that both runs have. `flips`
@@ -64,7 +64,7 @@ def compare(
     import numpy as np
 
     from trueground.studies.compare_pair import CompareOptions, adjust, compare_pair
-    from trueground.studies.comparison import Comparison
+    from trueground.studies.comparison import RunComparison
     from trueground.studies.finished import open_run, with_questions
     from trueground.studies.pairing import Side, align, common_metrics
     from trueground.studies.run_level import columns_for
@@ -94,7 +94,7 @@ def compare(
         pairs.append(compare_pair(align(a, b, columns), columns, chosen, options))
         compared.append(_compared_run(label, run, len(scores.ids)))
     adjusted = adjust(pairs, options.alpha)
-    return Comparison(tuple(compared), adjusted, level, resamples, seed, options.alpha, power)
+    return RunComparison(tuple(compared), adjusted, level, resamples, seed, options.alpha, power)
 
 
 def _compared_run(label: str, run: "FinishedRun", n: int) -> "ComparedRun":

@@ -136,7 +136,7 @@ class PairComparison:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """All comparisons. Holm's adjustment is over the one test of every metric of every pair.
 
     Planning is for a test at `alpha` that finds a difference with probability `power`.

@@ -55,7 +55,7 @@ class _LabelledRecord(msgspec.Struct):
 
 
 @dataclass
-class Selection:
+class ErrorSelection:
     """The items of a run that are to be sorted, out of `n`, as lines without a proposal.
 
     `metric` is the run's name of the metric. `scores`, `positive` (whether the label is) and
@@ -87,7 +87,7 @@ def read_selected(path: Path) -> list[dict[str, Any]]:
 # Which items
 
 
-def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> Selection:
+def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> ErrorSelection:
     """Read a run: items whose `metric` is at most so much, that people call `label`.
 
     For the label `correct` a language model's score, else a recall of 1, may say so where people do
@@ -107,7 +107,7 @@ def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> Sel
     keys = {name: of[0] if len(of) == 1 else None for name, of in near.items()}
     columns = list(dict.fromkeys([key, *filter(None, keys.values())]))
     scores = read_scores(run, columns)
-    selection = Selection(len(scores.ids), key)
+    selection = ErrorSelection(len(scores.ids), key)
     rule, decided = LabelRule(label), False
     for record, values in _read_scored(run, scores, columns):
         score, f1, recall, judged = (
