@@ -64,6 +64,9 @@ _TALK = re.compile(
     re.I,
 )
 _SENTENCE = re.compile(_END)
+# A number that may count a step: at the start of a line, or in brackets.
+_STEP = re.compile(r"^[ \t]*+(\d{1,2})[.):](?=\s)|\((\d{1,2})\)", re.M)
+_BLANK = re.compile(r"\s*+")
 _MOST_MARKS = 50  # in passing, from the last one
 _NEAR = 300  # characters around a mark in which its sentence begins and ends
 
@@ -131,18 +134,17 @@ class _Options:
         self._places = {label.lower(): place for place, label in enumerate(self._labels)}
         self._alone, self._marked, self._held, self._other = _patterns(self._labels)
         self._longest = max(map(len, (*self._raw, *self._labels, "")))
-        numbers = {found[1] for found in _STEP.finditer(self.response)}
-        self._steps = len(numbers) > 1
+        self._steps = len({step[1] for step in _STEP.finditer(self.response)}) > 1
 
     def named(self, part: str) -> set[int]:
         """The places of the options that a part of the response names by label or text."""
-        found = self._by_label(part)
+        places = self._by_label(part)
         left = self._normalise(part)
         for text, place in self._texts:
             if contains_words(left, text):
-                found.add(place)
+                places.add(place)
                 left = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", "\n", left)
-        return found
+        return places
 
     def leads(self, line: str) -> bool:
         """Whether a label with its sign begins the line."""
@@ -172,8 +174,8 @@ class _Options:
             return {self._places[whole[1].lower()]}
         matches = list(self._marked.finditer(part))
         others = (self._other.match(part, match.end()) for match in matches)
-        found = {p for match in matches if (p := self._label_of(match, part)) is not None}
-        return found | {self._places[other[1].lower()] for other in others if other}
+        places = {p for match in matches if (p := self._label_of(match, part)) is not None}
+        return places | {self._places[other[1].lower()] for other in others if other}
 
     def _label_of(self, match: re.Match[str], part: str) -> int | None:
         """The option of a label that stands as one in the raw text.
@@ -194,10 +196,6 @@ class _Options:
             if part[match.start()] == "[" or (listed and behind.strip() and not own):
                 return None
         return place
-
-
-# A number that may count a step: at the start of a line, or in brackets.
-_STEP = re.compile(r"^[ \t]*+(\d{1,2})[.):](?=\s)|\((\d{1,2})\)", re.M)
 
 
 def _plain(response: str) -> str:
@@ -227,9 +225,9 @@ def _marked(text: str) -> str | None:
     for mark in _MARKS:
         ends = [match.end() for match in mark.finditer(text)]
         if ends:
-            found = _line(text, ends[-1])
-            if found and not _DENIED.match(found):
-                return found
+            line = _line(text, ends[-1])
+            if line and not _DENIED.match(line):
+                return line
     return None
 
 
@@ -256,19 +254,16 @@ def _answer_in(line: str, options: _Options, marked: bool = False) -> str:
 
 def _before(end: re.Pattern[str], line: str) -> str:
     """The line up to there; all of it where nothing would be left."""
-    found = end.search(line)
-    return line[: found.start()] if found and line[: found.start()].strip() else line
+    match = end.search(line)
+    return line[: match.start()] if match and line[: match.start()].strip() else line
 
 
 def _line(text: str, at: int) -> str:
     """What stands from there to the end of the line, or on the next line that is not blank."""
-    rest = _BLANK.match(text, at)
-    start = rest.end() if rest else at
+    blank = _BLANK.match(text, at)
+    start = blank.end() if blank else at
     end = text.find("\n", start)
     return text[start : len(text) if end < 0 else end].strip()
-
-
-_BLANK = re.compile(r"\s*+")
 
 
 @lru_cache(maxsize=256)
@@ -278,16 +273,16 @@ def _patterns(labels: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     Lower case counts alone and in brackets; elsewhere the label must be written as given, and one
     that is also a word ("A", "I") must be followed by a sign or the end.
     """
-    given = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True) if label)
-    given = given or r"(?!)"
+    written = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True) if label)
+    written = written or r"(?!)"
     wordy = [label for label in labels if label.lower() in _ORDINARY_WORDS]
     words = "|".join(re.escape(label) for label in wordy) or r"(?!)"
-    own = rf"(?!(?:{words})[ \t]++(?!(?:{_GOES_ON})\b)\w)(?:{given})"
-    alone = rf"\W*({given})\W*"
+    own = rf"(?!(?:{words})[ \t]++(?!(?:{_GOES_ON})\b)\w)(?:{written})"
+    alone = rf"\W*({written})\W*"
     marked = (
-        rf"[(\[\"](?i:({given}))[)\]\"]|\\boxed\{{\s*+(?:\\text\{{)?(?i:(?P<boxed>{given}))\}}"
-        rf"|^[ \t]*+({given})(?:(?:[.):]|(?<!\d),)(?=\s|$)|[ \t]++[-–—]|[ \t\r]*+$)"
-        rf"|(?<![\w.(\[])({given})\)(?=\s|$)"
+        rf"[(\[\"](?i:({written}))[)\]\"]|\\boxed\{{\s*+(?:\\text\{{)?(?i:(?P<boxed>{written}))\}}"
+        rf"|^[ \t]*+({written})(?:(?:[.):]|(?<!\d),)(?=\s|$)|[ \t]++[-–—]|[ \t\r]*+$)"
+        rf"|(?<![\w.(\[])({written})\)(?=\s|$)"
         rf"|\b(?i:{_SAID})[\"']?(?P<said>{own})(?![\w'’.-]*\w)"
     )
     held = rf"(?<![\w'’-])(?:{own})\)?[ \t]++is[ \t]++(?:the[ \t]++)?(?:correct|right|best)\b"

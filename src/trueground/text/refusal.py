@@ -90,9 +90,9 @@ def find_refusal(response: str, references: Sequence[str] = ()) -> str | None:
     does. The words come back with white space collapsed and quotes straight.
     """
     known = [reference for reference in references if reference.strip()]
-    if any(_found(reference, ()) for reference in known):
-        return _found(response, _OF_THE_WORLD)
-    return _found(response, () if known else ("world",))
+    if any(_find(reference, ()) for reference in known):
+        return _find(response, _OF_THE_WORLD)
+    return _find(response, () if known else ("world",))
 
 
 def find_refusal_phrase(response: str) -> str | None:
@@ -101,8 +101,8 @@ def find_refusal_phrase(response: str) -> str | None:
     Adlakha et al. 2023, section 5.3: a share of responses that contain "I don't know" or the like.
     It finds answers too that only mention such words.
     """
-    found = _rules().contained.search(" ".join(_lower(response).translate(_PLAIN).split()))
-    return found and found.group()
+    phrase = _rules().contained.search(" ".join(_lower(response).translate(_PLAIN).split()))
+    return phrase and phrase.group()
 
 
 def find_phrase(normalised: str, phrases: Iterable[str], words: bool) -> str | None:
@@ -117,7 +117,7 @@ def find_phrase(normalised: str, phrases: Iterable[str], words: bool) -> str | N
     return None
 
 
-def _found(response: str, ignored: Sequence[str]) -> str | None:
+def _find(response: str, ignored: Sequence[str]) -> str | None:
     rules = _rules()
     lowered = response.lower()
     if not lowered.isascii():
@@ -127,25 +127,21 @@ def _found(response: str, ignored: Sequence[str]) -> str | None:
     text = _plain(response)
     whole = _lower(" ".join(text.split()))
     foreign = _has_any(f" {whole} ", rules.foreign_cues) and bool(rules.foreign.search(whole))
-    if not foreign and not _may_decline(whole):
-        return None
-    return _read(text, foreign, ignored)
-
-
-def _may_decline(lowered: str) -> bool:
-    """Whether a phrase occurs at all. No phrase goes beyond a full stop, and most parts of a text
-    have no cue, so the costly search is kept to the others."""
-    search = _rules().phrase.search
-    return any(_has_cue(part) and search(part) for part in _STOPS.split(lowered))
+    # No phrase goes beyond a full stop, and most parts of a text have no cue: the costly search is
+    # for the others.
+    search = rules.phrase.search
+    if foreign or any(_has_cue(part) and search(part) for part in _STOPS.split(whole)):
+        return _first_refusal(text, foreign, ignored)
+    return None
 
 
 def _has_cue(lowered: str) -> bool:
     """Whether the lower-case text has a string that every phrase has one of."""
-    cues = _rules().ascii_cues if lowered.isascii() else _rules().cues
-    for pattern in _rules().cue_patterns:
+    rules = _rules()
+    for pattern in rules.cue_patterns:
         if pattern.search(lowered):
             return True
-    return _has_any(lowered, cues)
+    return _has_any(lowered, rules.ascii_cues if lowered.isascii() else rules.cues)
 
 
 def _has_any(text: str, cues: list[str]) -> bool:
@@ -155,25 +151,25 @@ def _has_any(text: str, cues: list[str]) -> bool:
     return False
 
 
-def _read(text: str, foreign: bool, ignored: Sequence[str]) -> str | None:
+def _first_refusal(text: str, foreign: bool, ignored: Sequence[str]) -> str | None:
     """The first refusal of a plain text in which no sentence answers."""
-    found = None
-    talked = False
+    first = None
+    talked = False  # of the sources, or by declining
     for start, end in split_sentences(text):
         sentence = " ".join(text[start:end].split())
         lowered = _lower(sentence)
         if start == 0 and _has("verdict", lowered) and not _has_any(_lower(text), _TURNS):
             return sentence
         beside = _is_beside_the_point(lowered)
-        if found is None or not beside:
+        if first is None or not beside:
             other = _rules().foreign.search(lowered) if foreign else None
             span = other.span() if other else _declines(sentence, lowered, talked, ignored)
             if span is None and not beside:
                 return None
-            if span is not None and found is None:
-                found = sentence[slice(*span)].strip()
-        talked = talked or found is not None or _has("source", lowered)
-    return found
+            if span is not None and first is None:
+                first = sentence[slice(*span)].strip()
+        talked = talked or first is not None or _has("source", lowered)
+    return first
 
 
 def _plain(response: str) -> str:
@@ -215,7 +211,9 @@ def _declines(
         begin = _clause(lowered[: match.start()])
         if begin is None or kind in ignored:
             continue
-        if kind in ("anaphor", "told") and not (talked or _of_sources(lowered)):
+        if kind in ("anaphor", "told") and not (
+            talked or _has("source", lowered) or _has("frame", lowered)
+        ):
             continue
         if _is_title(sentence[match.start() : match.end()]) and match.start() > 0:
             continue
@@ -226,17 +224,13 @@ def _declines(
     return None
 
 
-def _of_sources(text: str) -> bool:
-    return _has("source", text) or _has("frame", text)
-
-
 def _phrases(lowered: str) -> list[tuple[re.Match[str], str]]:
     """Every phrase in the sentence with its kind, in their order; kinds may overlap."""
     if not _rules().phrase.search(lowered):
         return []
     kinds = _rules().kinds.items()
-    found = [(match, kind) for kind, pattern in kinds for match in pattern.finditer(lowered)]
-    return sorted(found, key=lambda pair: pair[0].start())
+    phrases = [(match, kind) for kind, pattern in kinds for match in pattern.finditer(lowered)]
+    return sorted(phrases, key=lambda pair: pair[0].start())
 
 
 def _clause(before: str) -> int | None:
@@ -293,8 +287,7 @@ def _is_title(phrase: str) -> bool:
 
 def _has(section: str, text: str) -> bool:
     pattern = _rules().sections[section]
-    found = pattern.search(text) if section in _ANYWHERE else pattern.match(text)
-    return found is not None
+    return (pattern.search(text) if section in _ANYWHERE else pattern.match(text)) is not None
 
 
 @cache
@@ -330,10 +323,10 @@ def _rules() -> _Rules:
 
 def _sections(text: str) -> dict[str, list[str]]:
     """The lines of each section, without comments; a line's own spaces count."""
-    found: dict[str, list[str]] = {}
+    sections: dict[str, list[str]] = {}
     for line in text.splitlines():
         if re.fullmatch(r"\[[a-z_]+\]", line):
-            current = found.setdefault(line[1:-1], [])
+            lines = sections.setdefault(line[1:-1], [])
         elif line and not line.startswith("#"):
-            current.append(line)
-    return found
+            lines.append(line)
+    return sections

@@ -52,8 +52,8 @@ def _boundaries(text: str) -> Iterator[tuple[int, int]]:
         cut = marks[place + _MOST_MARKS - 1]
         paragraph = text.rfind("\n\n", begin + 1, cut)
         cut = paragraph if paragraph > 0 else cut
-        found = get_sentence_boundaries("en", text[begin:cut])
-        ends = [(begin + one["start_index"], begin + one["end_index"]) for one in found]
+        pieces = get_sentence_boundaries("en", text[begin:cut])
+        ends = [(begin + one["start_index"], begin + one["end_index"]) for one in pieces]
         begin = cut
         if paragraph < 0 and len(ends) > 1:
             begin = ends.pop()[0]

@@ -128,10 +128,10 @@ def tokenise(texts: Sequence[str], normalizer: Normalizer) -> Tokens:
     starts, ends = edges[::2], edges[1::2]
     keys = _token_words(data, starts, ends)
     if normalizer.ascii_drop:
-        kept = np.ones(len(keys), np.bool_)
+        keep = np.ones(len(keys), np.bool_)
         for dropped in normalizer.ascii_drop:
-            kept &= keys != int.from_bytes(dropped, "little")
-        starts, ends, keys = starts[kept], ends[kept], keys[kept]
+            keep &= keys != int.from_bytes(dropped, "little")
+        starts, ends, keys = starts[keep], ends[keep], keys[keep]
     stops = np.flatnonzero(data == _END)
     offsets = np.concatenate(([0], np.searchsorted(starts, stops)))
     return Tokens(intern(keys), offsets, data, starts, ends)

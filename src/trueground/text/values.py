@@ -127,7 +127,7 @@ _OPENERS = STARTERS | {word.capitalize() for word in STARTERS} | {w.upper() for 
 
 def find_values(text: str, start: int = 0, end: int | None = None) -> list[Value]:
     """Return the values of `text[start:end]` from left to right; they never overlap."""
-    found: list[Value] = []
+    values: list[Value] = []
     stop = len(text) if end is None else end
     taken = start
     candidate = _CANDIDATE if _has_number_word(text[start:stop]) else _DIGITS
@@ -138,9 +138,9 @@ def find_values(text: str, start: int = 0, end: int | None = None) -> list[Value
         if begin >= taken:
             value = value_at(text, begin)
             if value is not None and value.end <= stop:
-                found.append(value)
+                values.append(value)
                 taken = value.end
-    return found
+    return values
 
 
 def _has_number_word(text: str) -> bool:
