@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 from tests.benchmarks.instruct_qa_files import PEOPLE, jsonl, single, world
 from tests.chaos import KEY, ChaosServer
+from tests.commands import PROGRAM, trueground
 
 from trueground.benchmarks.base import Sources, Task
 from trueground.benchmarks.registry import get_benchmark
@@ -31,12 +31,8 @@ def env(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "TRUEGROUND_HOME": str(tmp_path / "home"), "OPENAI_API_KEY": KEY}
 
 
-def words(*more: object) -> list[str]:
-    return [sys.executable, "-m", "trueground", *map(str, more)]
-
-
 def done(*more: object, env: dict[str, str], cwd: Path) -> str:
-    found = subprocess.run(words(*more), env=env, cwd=cwd, capture_output=True, text=True)
+    found = trueground(*more, env=env, cwd=cwd)
     assert found.returncode == 0, found.stderr
     return found.stdout
 
@@ -83,7 +79,7 @@ def test_a_sweep_that_was_killed_goes_on(env: dict[str, str], tmp_path: Path) ->
         common += ("--base-url", server.base_url, "--quiet", "--no-cache")
         common += ("--max-connections", 2)
         for number, at in enumerate((N // 4, N + N // 4, N + N // 2)):
-            process = subprocess.Popen(words(*common), env=env, cwd=tmp_path)
+            process = subprocess.Popen([*PROGRAM, *map(str, common)], env=env, cwd=tmp_path)
             give_up = time.monotonic() + 60
             while process.poll() is None and sum(server.calls.values()) < at:
                 assert time.monotonic() < give_up

@@ -7,13 +7,12 @@ import json
 import os
 import re
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from tests import commands
 from tests.benchmarks.instruct_qa_files import (
     NQ,
     PEOPLE,
@@ -210,13 +209,8 @@ def test_the_same_run_from_the_command_line(tmp_path: Path) -> None:
     data = jsonl(tmp_path / "questions.jsonl", rows)
 
     def trueground(*words: object, code: int = 0) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "trueground", *map(str, words)],
-            cwd=tmp_path,
-            env={**os.environ, "TRUEGROUND_HOME": str(tmp_path / "home")},
-            capture_output=True,
-            text=True,
-        )
+        env = {**os.environ, "TRUEGROUND_HOME": str(tmp_path / "home")}
+        done = commands.trueground(*words, cwd=tmp_path, env=env)
         assert done.returncode == code, done.stderr
         return done.stdout if code == 0 else done.stderr
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.benchmarks.kalma_files import EDDA, IVAR, ORLA, PIM, data_folder, write
+from tests.commands import trueground
 
 from trueground.benchmarks.base import Sources, Task
 from trueground.benchmarks.registry import get_benchmark
@@ -130,13 +128,7 @@ def test_a_dry_run_asks_no_endpoint(data: Path, kind: str) -> None:
             *("--limit", 2),
             *("--knowledge", kind, "--graph", f"sparql:{server.url}"),
         ]  # fmt: skip
-        done = subprocess.run(
-            [sys.executable, "-m", "trueground", *map(str, command)],
-            cwd=data,
-            env={**os.environ},
-            capture_output=True,
-            text=True,
-        )
+        done = trueground(*command, cwd=data)
         assert done.returncode == 0, done.stderr
         assert not server.queries
     assert not graphs_path().exists()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.benchmarks.kalma_files import EDDA, IVAR, MINIMUM, ORLA, SPECIFIC, data_folder, write
+from tests.commands import trueground
 
 from trueground.benchmarks.base import Sources, Task
 from trueground.benchmarks.registry import get_benchmark
@@ -125,13 +123,7 @@ def test_folders_are_no_files(data: Path) -> None:
 def test_a_dry_run_tells_the_calls_of_rating(data: Path) -> None:
     words = ["run", "kalma/specific", "--data", data, "--model", "fake:x", "--dry-run"]
     rater = "llm:r(base_url=http://127.0.0.1:9/v1)"
-    done = subprocess.run(
-        [sys.executable, "-m", "trueground", *map(str, words), "--rated", "2", "--rater", rater],
-        cwd=data,
-        env={**os.environ},
-        capture_output=True,
-        text=True,
-    )
+    done = trueground(*words, "--rated", "2", "--rater", rater, cwd=data)
     assert done.returncode == 0, done.stderr
     assert "asks the rater up to 24 times (12 for each of 2 answers), and again" in done.stderr
     assert "no graph to show and are left out" in done.stderr

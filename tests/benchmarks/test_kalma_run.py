@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 import pytest
 import zstandard
+from tests import commands
 from tests.benchmarks.kalma_files import (
     EDDA,
     MINIMUM,
@@ -357,13 +356,8 @@ def test_own_questions_without_graphs(tmp_path: Path) -> None:
 
 def test_from_the_command_line(data: Path, server: ChaosServer, tmp_path: Path) -> None:
     def trueground(*words: object) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "trueground", *map(str, words)],
-            cwd=tmp_path,
-            env={**os.environ, "TRUEGROUND_HOME": str(tmp_path / "home")},
-            capture_output=True,
-            text=True,
-        )
+        env = {**os.environ, "TRUEGROUND_HOME": str(tmp_path / "home")}
+        done = commands.trueground(*words, cwd=tmp_path, env=env)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -400,12 +394,7 @@ def test_the_example_of_the_docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_dry_run_writes_nothing(data: Path, tmp_path: Path) -> None:
     words = ["run", "kalma", "--data", data, "--model", "fake:x", "--dry-run", "--out", "runs"]
-    done = subprocess.run(
-        [sys.executable, "-m", "trueground", *map(str, words)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+    done = commands.trueground(*words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "kalma/specific" in done.stdout
     assert "kalma/general" in done.stdout

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import commands
 from tests.benchmarks.truly_ground_files import DISTRACTORS, ORIGINAL, data_folder, write
 
 import trueground as tg
@@ -36,13 +35,8 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_four_tasks_from_the_command_line(data: Path, tmp_path: Path) -> None:
     def trueground(*words: object) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "trueground", *map(str, words)],
-            cwd=tmp_path,
-            env={**os.environ, "TRUEGROUND_HOME": str(tmp_path / "home")},
-            capture_output=True,
-            text=True,
-        )
+        env = {**os.environ, "TRUEGROUND_HOME": str(tmp_path / "home")}
+        done = commands.trueground(*words, cwd=tmp_path, env=env)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -179,9 +173,8 @@ def test_a_limit_asks_the_first_questions_as_they_were(data: Path, tmp_path: Pat
 @pytest.mark.skipif(not find_spec("bm25s"), reason="the extra `retrieval` is not installed")
 def test_several_models_are_asked_the_same(data: Path, tmp_path: Path) -> None:
     (data / "qId2distractor.json").unlink()
-    command = [sys.executable, "-m", "trueground", "run", "truly-ground/conflict-dist"]
-    command += ["--model", "fake:a", "--model", "fake:b", "--data", str(data), "--out", "both"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    words = ("--model", "fake:a", "--model", "fake:b", "--data", data, "--out", "both")
+    done = commands.trueground("run", "truly-ground/conflict-dist", *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     hashes = []
     for model in ("fake-a", "fake-b"):

@@ -18,6 +18,7 @@ import pytest
 from tests.builders.building import FAST, built, contents, home, manifest, reasons, source
 from tests.builders.little import answering
 from tests.builders.scripted_server import ScriptedServer, all_text, scripted
+from tests.commands import trueground
 
 import trueground as tg
 from trueground.builders.asking.models import EndpointDefaults
@@ -42,10 +43,16 @@ def start(folder: Path, words: list[str], **more: Any) -> subprocess.Popen[str]:
 
 
 def done(folder: Path, words: list[str], **more: Any) -> tuple[int, str, str]:
-    process = start(folder, words, **more)
-    out, err = process.communicate(timeout=60)
+    """How the command ends; in a process of its own where more is said of it."""
+    if more:
+        process = start(folder, words, **more)
+        out, err = process.communicate(timeout=60)
+        code = process.returncode
+    else:
+        env = {**os.environ, "TRUEGROUND_HOME": str(folder / "home")}
+        code, out, err = trueground(*words[3:], cwd=folder, env=env)
     assert "Traceback" not in err
-    return process.returncode, out, err
+    return code, out, err
 
 
 def test_the_command(home: Path) -> None:

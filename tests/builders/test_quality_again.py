@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tests.builders.finished import finished, write_labels
+from tests.commands import Done, trueground
 
 from trueground.builders.quality.again import draw_again
 from trueground.errors import InputError, OutputError
@@ -125,9 +124,8 @@ def test_a_folder_that_is_not_whole(
         draw_again(folder)
 
 
-def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "trueground", "build", "report", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=60)
+def run(*words: str | Path) -> Done:
+    return trueground("build", "report", *words)
 
 
 def test_the_command(folder: Path, tmp_path: Path) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.commands import trueground
 from tests.metrics.answering import compared_columns
 
 import trueground as tg
@@ -212,8 +211,6 @@ def test_from_the_command_line(models: Path, tmp_path: Path) -> None:
     metric = _metrics(models)["bertscore_f1"]
     command = ["score", str(file), "--metrics", metric, "--format", "json", "--quiet"]
     command += ["--out", str(tmp_path / "run")]
-    done = subprocess.run(
-        [sys.executable, "-m", "trueground", *command], capture_output=True, text=True, check=False
-    )
+    done = trueground(*command)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["metrics"][metric]["scored"] == 2

@@ -1,31 +1,29 @@
-"""A real browser for the tests of leaderboards: opening a page, and what to measure in it."""
+"""A real browser for the tests of pages: opening a page, and what to measure in it."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.chromium import Chromium
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
-needs_a_browser = pytest.mark.skipif(
-    not (BROWSER and DRIVER), reason="no chromium (or google-chrome) with chromedriver here"
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
-FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run "
-    "--disable-background-networking --disable-component-update --disable-sync"
-)
+needs_a_browser = pytest.mark.skipif(not BROWSER, reason="no chromium (or google-chrome) here")
 WIDE = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 # Relative luminance by WCAG 2; transparent backgrounds show what lies below them.
 CONTRAST = """
   const canvas = Object.assign(document.createElement('canvas'), {width: 1, height: 1});
   const context = canvas.getContext('2d', {willReadFrequently: true});
+  const known = new Map();
   const rgb = (colour) => {
+    if (!known.has(colour)) known.set(colour, painted(colour));
+    return known.get(colour);
+  };
+  const painted = (colour) => {
     context.clearRect(0, 0, 1, 1); context.fillStyle = colour; context.fillRect(0, 0, 1, 1);
     return [...context.getImageData(0, 0, 1, 1).data];
   };
@@ -62,32 +60,26 @@ STICKING_OUT = """return [...document.querySelectorAll('svg.scatter text, figcap
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in FLAGS.split():
-        options.add_argument(flag)
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
-    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    assert BROWSER
+    with Chromium(BROWSER, tmp_path_factory.mktemp("profile")) as found:
+        yield found
 
 
 @pytest.fixture
-def opened(browser: Any, page: Path) -> Any:
+def opened(browser: Chromium, page: Path) -> Iterator[Chromium]:
     resize(browser, 1200)
     browser.get("about:blank")
     browser.get(page.as_uri())
     yield browser
-    assert browser.get_log("browser") == []
+    assert browser.messages() == []
 
 
-def resize(browser: Any, width: int) -> None:
-    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+def resize(browser: Chromium, width: int) -> None:
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    browser.send("Emulation.setDeviceMetricsOverride", **size)
 
 
-def emulate(browser: Any, scheme: str = "", media: str = "") -> None:
+def emulate(browser: Chromium, scheme: str = "", media: str = "") -> None:
     features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
+    browser.send("Emulation.setEmulatedMedia", media=media, features=features)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
+from tests.chromium import Chromium
 from tests.reports.browser import CONTRAST, WIDE, browser, emulate, needs_a_browser, opened, resize
 from tests.reports.citations_fixture import MARKUP, citation_run, invented, numbered_answers
 
@@ -41,16 +41,16 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_page(citation_run(tmp_path_factory.mktemp("citations") / "run"))
 
 
-def go(browser: Any, item: str) -> None:
+def go(browser: Chromium, item: str) -> None:
     browser.execute_script("location.hash = arguments[0]", f"#item-{item}")
     browser.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 60))")
 
 
-def texts(browser: Any, selector: str) -> list[str]:
+def texts(browser: Chromium, selector: str) -> list[str]:
     return [e.text for e in browser.find_elements("css selector", selector)]
 
 
-def test_every_bracket_is_a_mark_with_its_verdict(opened: Any) -> None:
+def test_every_bracket_is_a_mark_with_its_verdict(opened: Chromium) -> None:
     go(opened, "ada")
     assert texts(opened, ".response mark.cite") == [
         "[Q71, place of birth: Port Selby]",
@@ -68,7 +68,7 @@ def test_every_bracket_is_a_mark_with_its_verdict(opened: Any) -> None:
     assert "✗" in opened.execute_script(sign, ".response mark.cite.unsupported")
 
 
-def test_each_citation_tells_in_words_what_it_is(opened: Any) -> None:
+def test_each_citation_tells_in_words_what_it_is(opened: Chromium) -> None:
     go(opened, "ada")
     heading = opened.find_element("xpath", "//h3[starts-with(., 'Sentences')]").text
     assert heading == (
@@ -83,7 +83,7 @@ def test_each_citation_tells_in_words_what_it_is(opened: Any) -> None:
     assert "cites nothing" in texts(opened, ".sentences li")[-1]
 
 
-def test_missing_knowledge_is_listed(opened: Any) -> None:
+def test_missing_knowledge_is_listed(opened: Chromium) -> None:
     go(opened, "ada")
     section = opened.find_element("xpath", "//section[h3[.='Missing knowledge']]").text
     assert "Needed, not cited (2)" in section
@@ -93,7 +93,7 @@ def test_missing_knowledge_is_listed(opened: Any) -> None:
     assert "✗ no [NA] points at it" in section
 
 
-def test_what_no_graph_has_does_not_count_as_needed(browser: Any, tmp_path: Path) -> None:
+def test_what_no_graph_has_does_not_count_as_needed(browser: Chromium, tmp_path: Path) -> None:
     run = citation_run(tmp_path / "run", invented(), metrics=["citation_precision"])
     browser.get("about:blank")
     browser.get(write_page(run).as_uri())
@@ -109,22 +109,20 @@ def test_what_no_graph_has_does_not_count_as_needed(browser: Any, tmp_path: Path
     assert "Needed, not cited" not in section
 
 
-def test_the_keyboard_joins_list_answer_and_drawing(opened: Any) -> None:
-    from selenium.webdriver.common.keys import Keys
-
+def test_the_keyboard_joins_list_answer_and_drawing(opened: Chromium) -> None:
     go(opened, "ada")
     entry = opened.find_element("css selector", ".sentences button")
-    entry.send_keys(Keys.ENTER)
+    entry.press("Enter")
     active = (
         "return [...document.querySelectorAll('.active')].map((e) => e.className.split(' ')[0])"
     )
     assert opened.execute_script(active) == ["cite", "verdict", "node"]
     node = opened.find_element("css selector", ".net button.node:not(.active)")
-    node.send_keys(Keys.SPACE)
+    node.press(" ")
     assert "cartographer" in opened.find_element("css selector", ".response mark.active").text
 
 
-def test_the_graph_is_drawn_and_told(opened: Any) -> None:
+def test_the_graph_is_drawn_and_told(opened: Chromium) -> None:
     go(opened, "ada")
     assert texts(opened, ".entity strong") == ["Ada Quill", "Bram Quill"]
     states = [text.splitlines()[-1] for text in texts(opened, "li.cited, li.needed")]
@@ -140,7 +138,9 @@ def test_the_graph_is_drawn_and_told(opened: Any) -> None:
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1200])
 @pytest.mark.parametrize("item", ["ada", "many"])
-def test_nothing_overlaps_and_lines_meet_their_boxes(opened: Any, width: int, item: str) -> None:
+def test_nothing_overlaps_and_lines_meet_their_boxes(
+    opened: Chromium, width: int, item: str
+) -> None:
     resize(opened, width)
     go(opened, item)
     for button in opened.find_elements("css selector", ".subgraph button[aria-expanded]"):
@@ -151,7 +151,7 @@ def test_nothing_overlaps_and_lines_meet_their_boxes(opened: Any, width: int, it
     assert opened.execute_script(ASTRAY) == 0
 
 
-def test_many_values_wait_for_a_click(opened: Any) -> None:
+def test_many_values_wait_for_a_click(opened: Chromium) -> None:
     go(opened, "many")
     shown = "return [...document.querySelectorAll('.net li')].filter((e) => e.offsetParent).length"
     assert opened.execute_script(shown) == 16
@@ -164,7 +164,7 @@ def test_many_values_wait_for_a_click(opened: Any) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("item", ["ada", "many"])
-def test_contrast_is_enough_in_both_themes(opened: Any, scheme: str, item: str) -> None:
+def test_contrast_is_enough_in_both_themes(opened: Chromium, scheme: str, item: str) -> None:
     emulate(opened, scheme)
     go(opened, item)
     more = CONTRAST.replace("'th, td,", "'mark.cite, .badge, .node span, .entity *, th, td,")
@@ -173,19 +173,19 @@ def test_contrast_is_enough_in_both_themes(opened: Any, scheme: str, item: str) 
     emulate(opened)
 
 
-def test_places_count_after_composition(opened: Any) -> None:
+def test_places_count_after_composition(opened: Chromium) -> None:
     go(opened, "nfd")
     assert texts(opened, ".response mark.cite") == ["[Q71, award received: Selby Medal]"]
 
 
-def test_markup_in_a_graph_stays_text(opened: Any) -> None:
+def test_markup_in_a_graph_stays_text(opened: Chromium) -> None:
     go(opened, "markup")
     assert texts(opened, ".net li.cited .value") == [MARKUP]
     assert opened.execute_script("return [window.hit, document.images.length]") == [None, 0]
     assert "✗ incomplete" in texts(opened, ".sentences button")[-1]
 
 
-def test_without_records_the_citations_remain(browser: Any, tmp_path: Path) -> None:
+def test_without_records_the_citations_remain(browser: Chromium, tmp_path: Path) -> None:
     run = citation_run(tmp_path / "run")
     (run / "records.jsonl.zst").unlink()
     browser.get("about:blank")
@@ -193,10 +193,10 @@ def test_without_records_the_citations_remain(browser: Any, tmp_path: Path) -> N
     go(browser, "ada")
     assert len(texts(browser, ".sentences > li")) == 5
     assert not browser.find_elements("css selector", ".net, .response")
-    assert browser.get_log("browser") == []
+    assert browser.messages() == []
 
 
-def test_print_keeps_the_boxes(opened: Any) -> None:
+def test_print_keeps_the_boxes(opened: Chromium) -> None:
     go(opened, "ada")
     emulate(opened, media="print")
     resize(opened, 720)
@@ -205,7 +205,7 @@ def test_print_keeps_the_boxes(opened: Any) -> None:
     emulate(opened)
 
 
-def test_citations_of_passages_tell_what_they_do(browser: Any, tmp_path: Path) -> None:
+def test_citations_of_passages_tell_what_they_do(browser: Chromium, tmp_path: Path) -> None:
     metrics = ["passage_citation_recall", "passage_citation_precision"]
     run = citation_run(tmp_path / "run", numbered_answers(), metrics=metrics)
     resize(browser, 1200)
@@ -222,4 +222,4 @@ def test_citations_of_passages_tell_what_they_do(browser: Any, tmp_path: Path) -
     assert shown[4][1] == "✗ does not support it"
     browser.find_elements("css selector", ".cites button")[1].click()
     assert "Harbour" in browser.find_element("css selector", ".passage.active").text
-    assert browser.get_log("browser") == []
+    assert browser.messages() == []

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import pytest
+from tests.chromium import Chromium
 from tests.reports.browser import WIDE, browser, needs_a_browser, resize
 
 import trueground as tg
 from trueground.reports.comparison_page import write_comparison
 from trueground.studies.compare import compare
 
-WebDriverWait = pytest.importorskip(
-    "selenium.webdriver.support.ui", reason="selenium is not installed"
-).WebDriverWait
-
 __all__ = ["browser"]  # a fixture
 pytestmark = needs_a_browser
 
 
-def test_links_open_the_item(browser: Any, tmp_path: Path) -> None:
+def test_links_open_the_item(browser: Chromium, tmp_path: Path) -> None:
     for name, answer in (("a run", "1931"), ("b#1", "1913")):
         rows = [
             {"id": f"q {i}/?#ü'", "question": "When?", "references": ["1931"], "response": answer}
@@ -34,7 +29,7 @@ def test_links_open_the_item(browser: Any, tmp_path: Path) -> None:
         browser.get(page.as_uri())
         browser.find_element("css selector", "summary").click()
         browser.find_element("link text", f"in {label}").click()
-        WebDriverWait(browser, 10).until(lambda b: b.find_element("id", "item").is_displayed())
+        browser.wait_until(lambda: browser.find_element("id", "item").is_displayed())
         shown = browser.find_element("id", "item").text
         assert "q 0/?#ü'" in shown
         assert answer in shown
@@ -42,4 +37,4 @@ def test_links_open_the_item(browser: Any, tmp_path: Path) -> None:
     browser.get(page.as_uri())
     resize(browser, 1200)
     assert browser.execute_script(WIDE) <= 0
-    assert browser.get_log("browser") == []
+    assert browser.messages() == []

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.chromium import Chromium
 from tests.reports.browser import (
     CONTRAST,
     OVERLAP,
@@ -33,22 +33,21 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_leaderboard(runs, folder / "leaderboard.html", with_published=True)
 
 
-def column(browser: Any, number: int) -> list[str]:
+def column(browser: Chromium, number: int) -> list[str]:
     script = """return [...document.querySelectorAll('.board tbody tr')]
         .map((row) => row.cells[arguments[0]].dataset.value ?? row.cells[arguments[0]].innerText)"""
     return list(browser.execute_script(script, number))
 
 
-def test_nothing_is_asked_of_the_network(browser: Any, page: Path) -> None:
+def test_nothing_is_asked_of_the_network(browser: Chromium, page: Path) -> None:
     browser.get("about:blank")
-    browser.get_log("performance")
+    browser.requests()
     browser.get(page.as_uri())
-    log = "\n".join(entry["message"] for entry in browser.get_log("performance"))
-    assert log.count('"method":"Network.requestWillBeSent"') == 1
-    assert browser.get_log("browser") == []
+    assert browser.requests() == [page.as_uri()]
+    assert browser.messages() == []
 
 
-def test_a_click_sorts_and_a_second_one_turns_the_order(opened: Any) -> None:
+def test_a_click_sorts_and_a_second_one_turns_the_order(opened: Chromium) -> None:
     head = opened.find_element("css selector", ".board th:nth-child(4)")
     button = head.find_element("tag name", "button")
     for order in ("descending", "ascending"):
@@ -61,10 +60,8 @@ def test_a_click_sorts_and_a_second_one_turns_the_order(opened: Any) -> None:
         assert keys[len(values) :] == [""] * (len(keys) - len(values))  # without a value: last
 
 
-def test_models_sort_by_name_with_the_keyboard(opened: Any) -> None:
-    from selenium.webdriver.common.keys import Keys
-
-    opened.find_element("css selector", ".board th button").send_keys(Keys.ENTER)
+def test_models_sort_by_name_with_the_keyboard(opened: Chromium) -> None:
+    opened.find_element("css selector", ".board th button").press("Enter")
     names = [name.casefold() for name in column(opened, 0)]
     assert names[0].startswith("claude")
     assert opened.find_element("css selector", ".board th").get_attribute("aria-sort") == (
@@ -74,7 +71,7 @@ def test_models_sort_by_name_with_the_keyboard(opened: Any) -> None:
     assert len(sorted_heads) == 1
 
 
-def test_every_section_is_there_with_and_without_script(browser: Any, page: Path) -> None:
+def test_every_section_is_there_with_and_without_script(browser: Chromium, page: Path) -> None:
     script = "return [...document.querySelectorAll('h2')].map((h) => h.innerText)"
     expected = [
         "Task by task",
@@ -88,18 +85,18 @@ def test_every_section_is_there_with_and_without_script(browser: Any, page: Path
     ]
     browser.get(page.as_uri())
     assert browser.execute_script(script) == expected
-    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    browser.send("Emulation.setScriptExecutionDisabled", value=True)
     try:
         browser.get(page.as_uri())
         text = browser.find_element("tag name", "main").text
         assert all(title in text for title in expected)
         assert not browser.find_elements("css selector", "th button")
     finally:
-        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+        browser.send("Emulation.setScriptExecutionDisabled", value=False)
 
 
 @pytest.mark.parametrize("width", [320, 390, 1200])
-def test_only_tables_scroll_sideways(opened: Any, width: int) -> None:
+def test_only_tables_scroll_sideways(opened: Chromium, width: int) -> None:
     resize(opened, width)
     assert opened.execute_script(WIDE) == 0
     cut = """return [...document.querySelectorAll('caption > span')]
@@ -107,7 +104,7 @@ def test_only_tables_scroll_sideways(opened: Any, width: int) -> None:
     assert opened.execute_script(cut) == 0
 
 
-def test_names_stay_in_sight_while_a_table_scrolls(opened: Any) -> None:
+def test_names_stay_in_sight_while_a_table_scrolls(opened: Chromium) -> None:
     resize(opened, 390)
     script = """const frame = document.querySelector('.scroll'); frame.scrollLeft = 200;
         const place = frame.querySelector('tbody th').getBoundingClientRect();
@@ -116,13 +113,13 @@ def test_names_stay_in_sight_while_a_table_scrolls(opened: Any) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast_is_enough_in_both_themes(opened: Any, scheme: str) -> None:
+def test_contrast_is_enough_in_both_themes(opened: Chromium, scheme: str) -> None:
     emulate(opened, scheme)
     assert opened.execute_script(CONTRAST) >= 4.5
     emulate(opened)
 
 
-def test_theme_turns(opened: Any) -> None:
+def test_theme_turns(opened: Chromium) -> None:
     colour = "return getComputedStyle(document.body).backgroundColor"
     button = opened.find_element("id", "theme")
     button.click()
@@ -132,13 +129,13 @@ def test_theme_turns(opened: Any) -> None:
     assert opened.execute_script(colour) != light
 
 
-def test_numbers_in_scatters_do_not_overlap(opened: Any) -> None:
+def test_numbers_in_scatters_do_not_overlap(opened: Chromium) -> None:
     for width in (390, 1200):
         resize(opened, width)
         assert opened.execute_script(OVERLAP) == 0
 
 
-def test_print_fits_the_sheet(opened: Any) -> None:
+def test_print_fits_the_sheet(opened: Chromium) -> None:
     emulate(opened, media="print")
     resize(opened, 720)
     assert opened.execute_script(WIDE) == 0
@@ -146,7 +143,7 @@ def test_print_fits_the_sheet(opened: Any) -> None:
     emulate(opened)
 
 
-def test_hostile_text_stays_text(browser: Any, tmp_path: Path) -> None:
+def test_hostile_text_stays_text(browser: Chromium, tmp_path: Path) -> None:
     name = '</script><script>hit=1</script><img src=x onerror="hit=1">'
     for k, mean in enumerate((0.4, 0.6)):
         benchmark_run(
@@ -163,4 +160,4 @@ def test_hostile_text_stays_text(browser: Any, tmp_path: Path) -> None:
     safe = "return [window.hit, document.images.length, document.querySelectorAll('script').length]"
     assert browser.execute_script(safe) == [None, 0, 1]
     assert name in browser.find_element("css selector", ".board").text
-    assert browser.get_log("browser") == []
+    assert browser.messages() == []

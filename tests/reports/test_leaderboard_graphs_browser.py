@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.chromium import Chromium
 from tests.reports.browser import (
     CONTRAST,
     OVERLAP,
@@ -33,7 +33,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-def test_every_section_is_there(opened: Any) -> None:
+def test_every_section_is_there(opened: Chromium) -> None:
     script = "return [...document.querySelectorAll('h2')].map((h) => h.innerText)"
     assert opened.execute_script(script)[2:7] == [
         "Citations and text, measure by measure",
@@ -48,33 +48,33 @@ def test_every_section_is_there(opened: Any) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 390, 1200])
-def test_only_tables_scroll_sideways(opened: Any, width: int) -> None:
+def test_only_tables_scroll_sideways(opened: Chromium, width: int) -> None:
     resize(opened, width)
     assert opened.execute_script(WIDE) == 0
     assert opened.execute_script(STICKING_OUT) == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast_is_enough_in_both_themes(opened: Any, scheme: str) -> None:
+def test_contrast_is_enough_in_both_themes(opened: Chromium, scheme: str) -> None:
     emulate(opened, scheme)
     assert opened.execute_script(CONTRAST) >= 4.5
     emulate(opened)
 
 
-def test_every_picture_has_a_table_beside_it(opened: Any) -> None:
+def test_every_picture_has_a_table_beside_it(opened: Chromium) -> None:
     script = """return [...document.querySelectorAll('svg.scatter')].filter((svg) =>
         !svg.getAttribute('aria-label') || !(svg.closest('figure')?.querySelector('table')
           ?? svg.closest('section').querySelector('table'))).length"""
     assert opened.execute_script(script) == 0
 
 
-def test_numbers_of_the_lines_do_not_overlap(opened: Any) -> None:
+def test_numbers_of_the_lines_do_not_overlap(opened: Chromium) -> None:
     for width in (390, 1200):
         resize(opened, width)
         assert opened.execute_script(OVERLAP) == 0
 
 
-def test_a_line_is_told_by_shape_and_number_as_in_the_table(opened: Any) -> None:
+def test_a_line_is_told_by_shape_and_number_as_in_the_table(opened: Chromium) -> None:
     script = """const figure = document.querySelector('section[aria-labelledby=removed] figure');
         const marks = [...figure.querySelectorAll('svg.scatter use')].map((e) => e.getAttribute('href'));
         const heads = [...figure.querySelectorAll('thead use')].map((e) => e.getAttribute('href'));

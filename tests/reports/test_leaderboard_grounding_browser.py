@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.chromium import Chromium
 from tests.reports.browser import (
     CONTRAST,
     OVERLAP,
@@ -36,7 +36,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-def test_every_section_is_there(opened: Any) -> None:
+def test_every_section_is_there(opened: Chromium) -> None:
     script = "return [...document.querySelectorAll('h2')].map((h) => h.innerText)"
     assert opened.execute_script(script) == [
         "Task by task",
@@ -53,20 +53,20 @@ def test_every_section_is_there(opened: Any) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 390, 1200])
-def test_only_tables_scroll_sideways(opened: Any, width: int) -> None:
+def test_only_tables_scroll_sideways(opened: Chromium, width: int) -> None:
     resize(opened, width)
     assert opened.execute_script(WIDE) == 0
     assert opened.execute_script(STICKING_OUT) == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast_is_enough_in_both_themes(opened: Any, scheme: str) -> None:
+def test_contrast_is_enough_in_both_themes(opened: Chromium, scheme: str) -> None:
     emulate(opened, scheme)
     assert opened.execute_script(CONTRAST) >= 4.5
     emulate(opened)
 
 
-def test_every_picture_has_words_and_a_table_beside_it(opened: Any) -> None:
+def test_every_picture_has_words_and_a_table_beside_it(opened: Chromium) -> None:
     script = """return [...document.querySelectorAll('svg[role=img]')]
         .filter((svg) => !svg.getAttribute('aria-label')
           || !(svg.closest('figure')?.querySelector('table') ?? svg.closest('table')
@@ -77,13 +77,13 @@ def test_every_picture_has_words_and_a_table_beside_it(opened: Any) -> None:
     assert opened.execute_script(alone) == 0
 
 
-def test_numbers_of_the_points_do_not_overlap(opened: Any) -> None:
+def test_numbers_of_the_points_do_not_overlap(opened: Chromium) -> None:
     for width in (390, 1200):
         resize(opened, width)
         assert opened.execute_script(OVERLAP) == 0
 
 
-def test_drops_sort_by_the_share_lost(opened: Any) -> None:
+def test_drops_sort_by_the_share_lost(opened: Chromium) -> None:
     table = opened.find_element("css selector", "section[aria-labelledby=versions] table.sortable")
     head = table.find_elements("css selector", "thead th")[-1]
     head.find_element("tag name", "button").click()
@@ -95,7 +95,7 @@ def test_drops_sort_by_the_share_lost(opened: Any) -> None:
     assert values == sorted(values)
 
 
-def test_print_fits_the_sheet(opened: Any) -> None:
+def test_print_fits_the_sheet(opened: Chromium) -> None:
     emulate(opened, media="print")
     resize(opened, 720)
     assert opened.execute_script(WIDE) == 0

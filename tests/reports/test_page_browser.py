@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.reports.browser import browser, needs_a_browser, resize, webdriver
+from tests.chromium import Chromium
+from tests.reports.browser import browser, needs_a_browser, resize
 from tests.reports.report_fixture import make_item, sample_run, write_run
 
 from trueground.reports.page import write_page
 from trueground.types import Passage, Turn
-
-WebDriverWait = pytest.importorskip(
-    "selenium.webdriver.support.ui", reason="selenium is not installed"
-).WebDriverWait
 
 __all__ = ["browser"]  # a fixture
 pytestmark = needs_a_browser
@@ -31,39 +29,39 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def opened(browser: Any, page: Path) -> Any:
+def opened(browser: Chromium, page: Path) -> Iterator[Chromium]:
     browser.get("about:blank")
     browser.get(page.as_uri())
     yield browser
-    assert browser.get_log("browser") == []
+    assert browser.messages() == []
 
 
-def run(browser: Any, script: str, *values: Any) -> Any:
+def run(browser: Chromium, script: str, *values: Any) -> Any:
     return browser.execute_script(script, *values)
 
 
-def set_control(browser: Any, name: str, value: str, event: str = "change") -> None:
+def set_control(browser: Chromium, name: str, value: str, event: str = "change") -> None:
     script = """const control = document.querySelector(arguments[0]); control.value = arguments[1];
         control.dispatchEvent(new Event(arguments[2]))"""
     run(browser, script, name, value, event)
 
 
-def listed(browser: Any) -> list[str]:
+def listed(browser: Chromium) -> list[str]:
     script = "return [...document.querySelectorAll('#table .id')].map((p) => p.textContent)"
     return list(run(browser, script))
 
 
-def words(browser: Any, selector: str) -> str:
+def words(browser: Chromium, selector: str) -> str:
     return str(run(browser, "return document.querySelector(arguments[0]).innerText", selector))
 
 
-def open_first(browser: Any) -> None:
+def open_first(browser: Chromium) -> None:
     """Click the first item and wait for it: the address changes first, the page follows."""
     browser.find_element("css selector", "#table a").click()
-    WebDriverWait(browser, 10).until(lambda b: b.find_elements("css selector", "#item h1"))
+    browser.wait_until(lambda: browser.find_elements("css selector", "#item h1"))
 
 
-def follow(browser: Any, address: str) -> None:
+def follow(browser: Chromium, address: str) -> None:
     """Go to a place in the page and wait until the page has drawn it."""
     script = """const done = arguments[1];
         addEventListener('hashchange', () => setTimeout(done), {once: true});
@@ -71,17 +69,15 @@ def follow(browser: Any, address: str) -> None:
     browser.execute_async_script(script, address)
 
 
-def test_nothing_is_asked_of_the_network(browser: Any, page: Path) -> None:
+def test_nothing_is_asked_of_the_network(browser: Chromium, page: Path) -> None:
     browser.get("about:blank")
-    browser.get_log("performance")
+    browser.requests()
     browser.get(page.as_uri())
-    log = "\n".join(entry["message"] for entry in browser.get_log("performance"))
-    assert page.as_uri() in log
-    assert log.count('"method":"Network.requestWillBeSent"') == 1
-    assert browser.get_log("browser") == []
+    assert browser.requests() == [page.as_uri()]
+    assert browser.messages() == []
 
 
-def test_list_has_pages(opened: Any) -> None:
+def test_list_has_pages(opened: Chromium) -> None:
     assert words(opened, "#count") == "240 items"
     first = listed(opened)
     assert len(first) == 50
@@ -90,7 +86,7 @@ def test_list_has_pages(opened: Any) -> None:
     assert not set(first) & set(listed(opened))
 
 
-def test_sort_by_metric_and_id(opened: Any) -> None:
+def test_sort_by_metric_and_id(opened: Chromium) -> None:
     set_control(opened, "#sort", "id")
     ids = listed(opened)
     assert ids == sorted(ids)
@@ -104,7 +100,7 @@ def test_sort_by_metric_and_id(opened: Any) -> None:
     assert values == sorted(values, reverse=True)
 
 
-def test_unscored_items_come_last_in_both_orders(opened: Any) -> None:
+def test_unscored_items_come_last_in_both_orders(opened: Chromium) -> None:
     set_control(opened, "#sort", "metric:grounding_f1")
     for direction in ("up", "down"):
         set_control(opened, "#direction", direction)
@@ -113,7 +109,7 @@ def test_unscored_items_come_last_in_both_orders(opened: Any) -> None:
         assert "declined to answer" in words(opened, "#table tbody tr:last-child")
 
 
-def test_filters_narrow_together(opened: Any) -> None:
+def test_filters_narrow_together(opened: Chromium) -> None:
     set_control(opened, "#text", "MERIAN insects", "input")
     merian = listed(opened)
     assert merian
@@ -135,12 +131,10 @@ def test_filters_narrow_together(opened: Any) -> None:
     assert words(opened, "#page") == "nothing matches"
 
 
-def test_item_opens_by_keyboard_and_the_back_button_returns(opened: Any) -> None:
-    from selenium.webdriver.common.keys import Keys
-
+def test_item_opens_by_keyboard_and_the_back_button_returns(opened: Chromium) -> None:
     link = opened.find_elements("css selector", "#table a")[3]
     address = link.get_attribute("href")
-    link.send_keys(Keys.ENTER)
+    link.press("Enter")
     assert opened.current_url == address
     assert not opened.find_element("id", "overview").is_displayed()
     assert run(opened, "return document.activeElement.tagName") == "H1"
@@ -154,7 +148,7 @@ def test_item_opens_by_keyboard_and_the_back_button_returns(opened: Any) -> None
     assert opened.find_element("id", "overview").is_displayed()
 
 
-def test_deep_link_and_unknown_item(opened: Any, page: Path) -> None:
+def test_deep_link_and_unknown_item(opened: Chromium, page: Path) -> None:
     name = listed(opened)[7]
     opened.get("about:blank")
     opened.get(f"{page.as_uri()}#item-{name}")
@@ -193,7 +187,7 @@ def claims_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_page(write_run(tmp_path_factory.mktemp("claims"), [(record, item)]))
 
 
-def test_claims_point_at_their_window(browser: Any, claims_page: Path) -> None:
+def test_claims_point_at_their_window(browser: Chromium, claims_page: Path) -> None:
     resize(browser, 1200)
     browser.get(claims_page.as_uri())
     open_first(browser)
@@ -215,16 +209,15 @@ def test_claims_point_at_their_window(browser: Any, claims_page: Path) -> None:
     assert "Other evidence" not in words(browser, "#item")
 
 
-def test_hover_shows_and_a_click_holds(browser: Any, claims_page: Path) -> None:
-    actions = webdriver.ActionChains(browser)
+def test_hover_shows_and_a_click_holds(browser: Chromium, claims_page: Path) -> None:
     resize(browser, 1200)
     browser.get("about:blank")
     browser.get(claims_page.as_uri() + "#item-%C3%BCmlaut%20%26%20space")
     marks = browser.find_elements("css selector", ".response mark")
-    actions.move_to_element(marks[0]).perform()
+    marks[0].hover()
     assert words(browser, ".verdict.active .text") == "Tides rise."
-    actions.move_to_element(marks[1]).click().perform()
-    actions.move_to_element(marks[0]).perform()
+    marks[1].click()
+    marks[0].hover()
     assert words(browser, ".verdict.active .text") == "Moons fall."
 
 
@@ -266,7 +259,7 @@ def judged_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_page(write_run(tmp_path_factory.mktemp("judged"), pairs))
 
 
-def test_the_reader_switches_the_judge(browser: Any, judged_page: Path) -> None:
+def test_the_reader_switches_the_judge(browser: Chromium, judged_page: Path) -> None:
     browser.get(judged_page.as_uri())
     open_first(browser)
 
@@ -298,14 +291,14 @@ def test_the_reader_switches_the_judge(browser: Any, judged_page: Path) -> None:
     browser.find_element("css selector", ".verdict").click()
     assert words(browser, ".passages mark.active") == "The mill was built in 1903."
     browser.find_element("link text", "Next").click()
-    WebDriverWait(browser, 10).until(
-        lambda b: "Next" not in [a.text for a in b.find_elements("css selector", ".itemnav a")]
+    browser.wait_until(
+        lambda: "Next" not in [a.text for a in browser.find_elements("css selector", ".itemnav a")]
     )
     assert words(browser, ".judges [aria-pressed=true]") == "llm"
-    assert browser.get_log("browser") == []
+    assert browser.messages() == []
 
 
-def test_missing_facts_come_first(browser: Any, judged_page: Path) -> None:
+def test_missing_facts_come_first(browser: Chromium, judged_page: Path) -> None:
     browser.get("about:blank")
     browser.get(judged_page.as_uri())
     open_first(browser)
@@ -351,7 +344,7 @@ def hostile_run(folder: Path) -> Path:
     )
 
 
-def test_hostile_text_stays_text(browser: Any, tmp_path: Path) -> None:
+def test_hostile_text_stays_text(browser: Chromium, tmp_path: Path) -> None:
     path = hostile_run(tmp_path / "run")
     manifest = path / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"lexical"', '"<img src=x onerror=hit()>"'))
@@ -370,11 +363,11 @@ def test_hostile_text_stays_text(browser: Any, tmp_path: Path) -> None:
     assert run(browser, safe) == [None, 0, 3]
     browser.refresh()
     assert PAYLOAD in words(browser, "#item h1")
-    assert browser.get_log("browser") == []
+    assert browser.messages() == []
 
 
 @pytest.mark.parametrize("width", [320, 390])
-def test_phone_has_no_sideways_scroll(opened: Any, width: int) -> None:
+def test_phone_has_no_sideways_scroll(opened: Chromium, width: int) -> None:
     resize(opened, width)
     wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert run(opened, wide) == 0
@@ -383,7 +376,7 @@ def test_phone_has_no_sideways_scroll(opened: Any, width: int) -> None:
     resize(opened, 1200)
 
 
-def test_theme_turns(opened: Any) -> None:
+def test_theme_turns(opened: Chromium) -> None:
     colour = "return getComputedStyle(document.body).backgroundColor"
     button = opened.find_element("id", "theme")
     button.click()
@@ -393,7 +386,7 @@ def test_theme_turns(opened: Any) -> None:
     assert run(opened, colour) != light
 
 
-def test_breakdown_follows_the_chosen_metric(opened: Any) -> None:
+def test_breakdown_follows_the_chosen_metric(opened: Chromium) -> None:
     assert words(opened, ".breakdown:not([hidden]) code") == "grounding_f1"
     set_control(opened, "#breakdown-metric", "f1")
     assert words(opened, ".breakdown:not([hidden]) code") == "f1"
@@ -401,24 +394,24 @@ def test_breakdown_follows_the_chosen_metric(opened: Any) -> None:
     assert len(shown) == 2
 
 
-def test_without_records_scores_and_evidence_remain(browser: Any, tmp_path: Path) -> None:
+def test_without_records_scores_and_evidence_remain(browser: Chromium, tmp_path: Path) -> None:
     browser.get(write_page(sample_run(tmp_path / "run", 12, records=False)).as_uri())
     assert "made without records" in words(browser, "#list")
     open_first(browser)
     assert "Claims:" in words(browser, "#item")
     assert not browser.find_elements("css selector", ".passages, .response")
-    assert browser.get_log("browser") == []
+    assert browser.messages() == []
 
 
-def test_print_shows_the_list_without_controls(opened: Any) -> None:
-    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+def test_print_shows_the_list_without_controls(opened: Chromium) -> None:
+    opened.send("Emulation.setEmulatedMedia", media="print")
     assert not opened.find_element("id", "filters").is_displayed()
     assert opened.find_element("css selector", "#table .answer").is_displayed()
-    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    opened.send("Emulation.setEmulatedMedia", media="")
 
 
 @pytest.mark.long
-def test_twenty_thousand_items_stay_quick(browser: Any, tmp_path: Path) -> None:
+def test_twenty_thousand_items_stay_quick(browser: Chromium, tmp_path: Path) -> None:
     page = write_page(sample_run(tmp_path / "run", 20_000))
     browser.get(page.as_uri())
     paint = "return performance.getEntriesByName('first-contentful-paint')[0].startTime"

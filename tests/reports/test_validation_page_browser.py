@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.chromium import Chromium
 from tests.reports.browser import (
     CONTRAST,
     WIDE,
@@ -34,18 +34,17 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_nothing_is_asked_of_the_network(browser: Any, page: Path) -> None:
+def test_nothing_is_asked_of_the_network(browser: Chromium, page: Path) -> None:
     browser.get("about:blank")
-    browser.get_log("performance")
+    browser.requests()
     browser.get(page.as_uri())
-    log = "\n".join(entry["message"] for entry in browser.get_log("performance"))
-    assert log.count('"method":"Network.requestWillBeSent"') == 1
-    assert browser.get_log("browser") == []
+    assert browser.requests() == [page.as_uri()]
+    assert browser.messages() == []
     assert browser.execute_script("return window.hit === undefined")
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1200])
-def test_only_tables_scroll_sideways(opened: Any, width: int) -> None:
+def test_only_tables_scroll_sideways(opened: Chromium, width: int) -> None:
     resize(opened, width)
     opened.execute_script(UNFOLD)
     assert opened.execute_script(WIDE) == 0
@@ -55,7 +54,7 @@ def test_only_tables_scroll_sideways(opened: Any, width: int) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast_is_enough_in_both_themes(opened: Any, scheme: str) -> None:
+def test_contrast_is_enough_in_both_themes(opened: Chromium, scheme: str) -> None:
     emulate(opened, scheme)
     opened.execute_script(UNFOLD)
     for chosen in ("m0", "m13"):  # higher and lower is better
@@ -66,21 +65,23 @@ def test_contrast_is_enough_in_both_themes(opened: Any, scheme: str) -> None:
     emulate(opened)
 
 
-def shown(browser: Any) -> list[str]:
+def shown(browser: Chromium) -> list[str]:
     script = """return [...document.querySelectorAll('.chosen')]
         .filter((e) => e.offsetParent).map((e) => e.innerText.split(':')[0])"""
     return list(browser.execute_script(script))
 
 
-def test_a_measure_is_chosen_with_the_keyboard(opened: Any) -> None:
+def test_a_measure_is_chosen_with_the_keyboard(opened: Chromium) -> None:
     assert shown(opened) == ["AUROC"]
     first = opened.find_element("css selector", "#m0")
-    first.send_keys("\ue014")  # arrow to the right
+    first.press("ArrowRight")
     assert shown(opened) == ["Spearman ρ"]
 
 
-def test_without_script_measures_can_be_chosen_and_links_open(browser: Any, page: Path) -> None:
-    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+def test_without_script_measures_can_be_chosen_and_links_open(
+    browser: Chromium, page: Path
+) -> None:
+    browser.send("Emulation.setScriptExecutionDisabled", value=True)
     try:
         browser.get("about:blank")
         browser.get(page.as_uri())
@@ -91,10 +92,10 @@ def test_without_script_measures_can_be_chosen_and_links_open(browser: Any, page
         browser.get(f"{page.as_uri()}#s2-r0")
         assert browser.find_element("css selector", "#s2-r0").is_displayed()
     finally:
-        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+        browser.send("Emulation.setScriptExecutionDisabled", value=False)
 
 
-def test_a_link_opens_what_it_points_to(opened: Any) -> None:
+def test_a_link_opens_what_it_points_to(opened: Chromium) -> None:
     opened.execute_script("document.getElementById('s1').open = true")
     opened.execute_script("document.querySelector('#s1 details.metric').open = true")
     link = opened.find_element("css selector", "#s1 details.metric a")
@@ -105,7 +106,7 @@ def test_a_link_opens_what_it_points_to(opened: Any) -> None:
     assert opened.execute_script(script, target)
 
 
-def test_tables_are_sorted_by_a_click(opened: Any) -> None:
+def test_tables_are_sorted_by_a_click(opened: Chromium) -> None:
     script = """return [...document.querySelectorAll('#measures ~ .scroll tbody tr')]
         .map((row) => row.cells[arguments[0]].dataset.value)"""
     before = opened.execute_script(script, 1)
@@ -115,7 +116,7 @@ def test_tables_are_sorted_by_a_click(opened: Any) -> None:
     assert opened.execute_script(script, 1) == before[::-1]
 
 
-def test_print_fits_the_sheet(opened: Any) -> None:
+def test_print_fits_the_sheet(opened: Chromium) -> None:
     emulate(opened, media="print")
     resize(opened, 720)
     opened.execute_script(UNFOLD)

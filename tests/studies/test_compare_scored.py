@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.commands import trueground
 from typer.testing import CliRunner
 
 import trueground as tg
@@ -64,9 +63,7 @@ def test_runs_without_any_common_score_are_refused(runs: list[Path]) -> None:
     assert told.startswith(f"A = {runs[0]}, B = {runs[1]}: nothing can be compared; ")
     assert "grounding_precision: no item is scored in both (A: 3 abstained; B: 3 scored)" in told
     words = ("compare", *map(str, runs), "--metrics", "grounding_precision", "--format", "json")
-    done = subprocess.run(
-        [sys.executable, "-m", "trueground", *words], capture_output=True, text=True, timeout=120
-    )
+    done = trueground(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert "nothing can be compared" in done.stderr
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
 import pytest
+from tests.commands import trueground
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
@@ -110,9 +109,7 @@ def test_what_cannot_be_read(run: Path, tmp_path: Path) -> None:
 
 def test_page_and_json(run: Path) -> None:
     words = ["errors", str(run), "--page", str(run.parent / "e.html"), "--format", "json"]
-    done = subprocess.run(
-        [sys.executable, "-m", "trueground", *words], capture_output=True, text=True, timeout=120
-    )
+    done = trueground(*words)
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
     assert [item["id"] for item in found["items"]] == ["low", "bare"]
@@ -122,10 +119,7 @@ def test_page_and_json(run: Path) -> None:
     assert "Nobody has sorted them yet." in page
     assert "by what people said" in page
     assert "<script" not in page
-    bad = subprocess.run(
-        [sys.executable, "-m", "trueground", *words[:2], "--page", str(run / "items.jsonl")],
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+    bad = trueground(*words[:2], "--page", run / "items.jsonl")
     assert (bad.returncode, "name it FILE.html" in bad.stderr) == (2, True)
 
 

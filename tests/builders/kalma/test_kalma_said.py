@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import pytest
 from tests.builders.kalma.making import dropped, made, reasons, rows_of, said, summary, unless
 from tests.builders.kalma.world import GOOD, graph_file, kind_of, pairs_file, part
 from tests.builders.scripted_server import last_text, scripted
+from tests.commands import trueground
 
 from trueground.builders.build import BuildSettings
 from trueground.builders.kalma.saying import NOBODY
@@ -112,22 +111,11 @@ def test_questions_that_the_judge_doubts_and_that_are_kept_are_told(tmp_path: Pa
 def test_the_command_line_asks_the_judge_unless_told_otherwise(tmp_path: Path) -> None:
     pairs, graph = pairs_file(tmp_path, GOOD), graph_file(tmp_path)
     with scripted(unless({})) as server:
-        words = [
-            sys.executable,
-            "-m",
-            "trueground",
-            "build",
-            "kalma",
-            str(pairs),
-            "--graph",
-            str(graph),
-            "--alpha",
-            "1",
-        ]
-        words += ["--rounds", "2", "--out", str(tmp_path / "out"), "--base-url", server.url]
+        words = ["build", "kalma", pairs, "--graph", graph, "--alpha", "1"]
+        words += ["--rounds", "2", "--out", tmp_path / "out", "--base-url", server.url]
         words += ["--model", "m", "--judge-model", "j", "--quiet"]
-        subprocess.run(words, check=True, capture_output=True)
+        assert trueground(*words).returncode == 0
         assert len(asked(server, "said")) == 3
-        own = [*words, "--require-said", "no", "--out", str(tmp_path / "no")]
-        subprocess.run(own, check=True, capture_output=True)
+        own = [*words, "--require-said", "no", "--out", tmp_path / "no"]
+        assert trueground(*own).returncode == 0
         assert len(asked(server, "said")) == 3

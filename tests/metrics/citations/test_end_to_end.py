@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.commands import Done, trueground
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -43,17 +42,10 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-def score(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def score(folder: Path, *words: str) -> Done:
     source = folder / "answers.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
-    return subprocess.run(
-        [sys.executable, "-m", "trueground", "score", source, "--format", "json", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=60,
-    )
+    return trueground("score", source, "--format", "json", *words, cwd=folder)
 
 
 def test_default_metrics_and_evidence(tmp_path: Path) -> None:
