@@ -99,9 +99,8 @@ def score(
     check_whole_numbers(
         workers=(workers, 1), seed=(seed, 0), resamples=(resamples, 1), limit=(limit, 1)
     )
-    parts = make_parts(
-        judge or "lexical", decomposer, rater, cache=cache, calibration=judge_calibration
-    )
+    judge = "lexical" if judge is None else judge
+    parts = make_parts(judge, decomposer, rater, cache=cache, calibration=judge_calibration)
     plan_of = partial(
         make_plan,
         metrics=metrics,
@@ -140,3 +139,4 @@ def in_thread(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
 
 
 ascore = in_thread(score)
+"""`score` for callers that own an event loop: the work is done in a thread."""
