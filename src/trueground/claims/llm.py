@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 import orjson
 
-from trueground.claims.base import Decomposed, clean, is_one_word
+from trueground.claims.base import Decomposed, Span, clean, is_one_word
 from trueground.claims.rules import is_chatter, skip_boilerplate
 from trueground.errors import InputError, UsageError
 from trueground.models.asker import Asks, describe_failure
@@ -77,10 +77,15 @@ class LLMDecomposer(Asks):
 
         All sentences of all texts are asked together. UnreachableError where nobody is reached.
         """
-        works = [_Work.of(text) for text in texts]
-        asked = [sentence for work in works for sentence in work.asked()]
+        statements = [_statements(text) for text in texts]
+        asked = [
+            one_line(text[slice(*span)])
+            for text, own in zip(texts, statements, strict=True)
+            for _, span, counts in own
+            if counts
+        ]
         replies = iter(self._asker.ask(self._requests(asked)))
-        return [work.claims(replies) for work in works]
+        return [_claims(text, own, replies) for text, own in zip(texts, statements, strict=True)]
 
     def _requests(self, asked: Sequence[str]) -> list[ChatRequest]:
         shown = self._demos.nearest(asked, self._examples) if self._demos else [[] for _ in asked]
@@ -112,46 +117,37 @@ def read_facts(reply: str) -> list[str] | None:
     return facts if facts and len(facts) == len(lines) else None
 
 
-class _Work(NamedTuple):
-    """A text with the spans of its statements, and which of its sentences these are."""
+class _Sentence(NamedTuple):
+    """The number of a sentence that states something, its span, and whether its facts can count."""
 
-    text: str
-    spans: list[tuple[int, int]]
-    numbers: list[int]
+    number: int
+    span: Span
+    counts: bool
 
-    @classmethod
-    def of(cls, text: str) -> _Work:
-        spans, numbers = [], []
-        for number, (start, end) in enumerate(split_sentences(text)):
-            if not is_chatter(text[start:end]):
-                begin = skip_boilerplate(text, start, end)
-                spans.append((begin if text[begin:end].strip() else start, end))
-                numbers.append(number)
-        return cls(text, spans, numbers)
 
-    def asked(self) -> Iterator[str]:
-        """What the model sees: one line for each sentence whose facts can count."""
-        for span in filter(self._counts, self.spans):
-            yield one_line(self.text[slice(*span)])
+def _statements(text: str) -> list[_Sentence]:
+    """The sentences without those that talk to the reader, and without boilerplate."""
+    spans = {}
+    for number, (start, end) in enumerate(split_sentences(text)):
+        if not is_chatter(text[start:end]):
+            begin = skip_boilerplate(text, start, end)
+            spans[number] = (begin if text[begin:end].strip() else start, end)
+    return [
+        # The cleaning drops sentences of one word that are not alone.
+        _Sentence(number, span, len(spans) == 1 or not is_one_word(text[slice(*span)]))
+        for number, span in spans.items()
+    ]
 
-    def claims(self, replies: Iterator[Reply]) -> Decomposed:
-        """The cleaned facts; takes as many replies as sentences were asked about."""
-        facts: list[list[str]] = []
-        failures: list[Failure] = []
-        for span, number in zip(self.spans, self.numbers, strict=True):
-            found = _read(next(replies)) if self._counts(span) else []
-            if isinstance(found, Failure):
-                failures.append(Failure(found.status, f"sentence {number + 1}: {found.reason}"))
-                found = []
-            facts.append(found)
-        if failures:
-            return failures[0]
-        cleaned = clean(self.spans, self.text, facts)
-        return [msgspec.structs.replace(c, sentence=self.numbers[c.sentence]) for c in cleaned]
 
-    def _counts(self, span: tuple[int, int]) -> bool:
-        """Whether the cleaning keeps anything of the sentence."""
-        return len(self.spans) == 1 or not is_one_word(self.text[slice(*span)])
+def _claims(text: str, asked: Sequence[_Sentence], replies: Iterator[Reply]) -> Decomposed:
+    """The cleaned facts; takes as many replies as sentences were asked about."""
+    results = [_read(next(replies)) if sentence.counts else [] for sentence in asked]
+    for sentence, result in zip(asked, results, strict=True):
+        if isinstance(result, Failure):
+            return Failure(result.status, f"sentence {sentence.number + 1}: {result.reason}")
+    facts = [result for result in results if not isinstance(result, Failure)]
+    claims = clean([sentence.span for sentence in asked], text, facts)
+    return [msgspec.structs.replace(c, sentence=asked[c.sentence].number) for c in claims]
 
 
 def _prompt(given: PartSpec) -> Prompt:

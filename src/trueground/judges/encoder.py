@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,15 +37,10 @@ from trueground.types import JudgeRequest, Status, Verdict
 REFERENCE_CODE = "reference-code"
 LEAST_ROOM = 16  # tokens; evidence in smaller pieces says nothing
 # Options of every part over a small model, judge or comparer.
-OPTIONS = (
-    "backend",
-    "batch_rows",
-    "device",
-    "dtype",
-    "file",
-    "revision",
-    "trust_remote_code",
-    "window",
+OPTIONS = tuple(
+    field.name
+    for field in fields(EncoderOptions)
+    if field.name not in ("cache", "pooling", "similarity")
 )
 BI_ENCODER_THRESHOLD = 0.4  # Truly-Ground, appendix A: the highest agreement with people
 CROSS_ENCODER_THRESHOLD = 6.0  # the same: of the raw logit, with the pair (fact, text)
@@ -73,7 +68,22 @@ class Place(NamedTuple):
     span: Span | None
 
 
-class WindowedJudge:
+class OnEncoder:
+    """A judge or comparer that holds a small model."""
+
+    encoder: Windowed
+
+    @property
+    def problem(self) -> str | None:
+        """Why results were no longer kept on disk; None where they were."""
+        return getattr(self.encoder, "problem", None)
+
+    def close(self) -> None:
+        """Give the model's memory back; a later request loads it again."""
+        self.encoder.close()
+
+
+class WindowedJudge(OnEncoder):
     """A claim is supported where the best window of any text scores above the threshold.
 
     `basis` is the signature without threshold and calibration: what scores depend on. `score_name`
@@ -133,45 +143,36 @@ class WindowedJudge:
             for request, own, asked in zip(requests, places, pairs, strict=True)
         ]
 
-    @property
-    def problem(self) -> str | None:
-        """Why results were no longer kept on disk; None where they were."""
-        return getattr(self.encoder, "problem", None)
-
-    def close(self) -> None:
-        """Give the model's memory back; a later request loads it again."""
-        self.encoder.close()
-
     def _places(self, requests: Sequence[JudgeRequest], rooms: Sequence[int]) -> list[list[Place]]:
         """The windows of each request; none where it cannot be read."""
-        asked = []
+        texts: list[list[tuple[int, str]]] = []
         whole: list[tuple[str, int]] = []
         cut_off: list[tuple[str, int]] = []
         for request, room in zip(requests, rooms, strict=True):
-            own = [(number, text) for number, text in enumerate(request.texts) if text.strip()]
-            own = own if room >= LEAST_ROOM else []
+            read = enumerate(request.texts) if room >= LEAST_ROOM else ()
+            texts.append([(number, text) for number, text in read if text.strip()])
             published = request.variant == REFERENCE_CODE
-            if not (published and self.joins):
-                (cut_off if published else whole).extend((text, room) for _, text in own)
-            asked.append((own, room, published))
+            (cut_off if published else whole).extend((text, room) for _, text in texts[-1])
         windows = cut(whole, self.encoder.lengths) if whole else {}
-        first = heads(cut_off, self.encoder.lengths) if cut_off else {}
-        places = []
-        for own, room, published in asked:
-            if published and self.joins:
+        first: dict[tuple[str, int], Span] = {}
+        if cut_off and not self.joins:
+            first = heads(cut_off, self.encoder.lengths)
+
+        def places(own: list[tuple[int, str]], room: int, published: bool) -> list[Place]:
+            if published and self.joins and own:
                 # All texts as one, which the encoder cuts off at its window.
                 number = own[0][0] if len(own) == 1 else None
-                joined = "\n".join(text for _, text in own)
-                places.append([Place(joined, number, None)] if own else [])
-                continue
-            places.append(
-                [
-                    Place(text[slice(*span)], number, span)
-                    for number, text in own
-                    for span in ([first[text, room]] if published else windows[text, room])
-                ]
-            )
-        return places
+                return [Place("\n".join(text for _, text in own), number, None)]
+            return [
+                Place(text[slice(*span)], number, span)
+                for number, text in own
+                for span in ([first[text, room]] if published else windows[text, room])
+            ]
+
+        return [
+            places(own, room, request.variant == REFERENCE_CODE)
+            for request, own, room in zip(requests, texts, rooms, strict=True)
+        ]
 
     def _verdict(self, places: Sequence[Place], scores: Sequence[float]) -> Verdict:
         """The verdict of the best window, the first of equals."""
@@ -206,16 +207,15 @@ class WindowedJudge:
         if not any(text.strip() for text in request.texts):
             return Verdict(False, probability, reasons=("no context",))
         window = self.encoder.window
-        reason = f"the claim is longer than the model's window of {window} tokens"
         if rooms[request.claim] >= LEAST_ROOM:
             reason = (
                 f"a passage and the claim together exceed the model's window of {window} tokens"
             )
         elif rooms[request.claim] > 0:
-            reason = (
-                f"the claim takes so much of the model's window of {window} tokens that fewer "
-                f"than {LEAST_ROOM} are left for evidence"
-            )
+            reason = f"the claim takes so much of the model's window of {window} tokens that fewer "
+            reason += f"than {LEAST_ROOM} are left for evidence"
+        else:
+            reason = f"the claim is longer than the model's window of {window} tokens"
         return Verdict(status=Status.TOO_LONG, reasons=(reason,))
 
 
@@ -275,10 +275,10 @@ class ClassifierJudge(WindowedJudge):
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """Probabilities, shape (n,)."""
         logits = self.encoder.scores([(window, claim) for claim, window in pairs])
+        column = self._column
         if logits.shape[1] == 1:
-            logits = np.hstack([np.zeros_like(logits), logits])
-            return softmax_column(logits, 1).astype(np.float32)
-        return softmax_column(logits, self._column).astype(np.float32)
+            logits, column = np.hstack([np.zeros_like(logits), logits]), 1
+        return softmax_column(logits, column).astype(np.float32)
 
 
 class PromptedJudge(WindowedJudge):

@@ -32,9 +32,9 @@ def cut(wanted: Iterable[tuple[str, int]], lengths: Measure) -> dict[tuple[str, 
     some = [text for text, (start, end) in whole.items() if start < end]
     size = dict(zip(some, lengths([text[slice(*whole[text])] for text in some]), strict=True))
     long = [(text, room) for text, room in rooms if size.get(text, 0) > room]
-    found = _cut_long(long, lengths) if long else {}
+    windows = _cut_long(long, lengths) if long else {}
     return {
-        (text, room): found.get((text, room), [whole[text]] if text in size else [])
+        (text, room): windows.get((text, room), [whole[text]] if text in size else [])
         for text, room in rooms
     }
 
@@ -49,27 +49,25 @@ def heads(wanted: Iterable[tuple[str, int]], lengths: Measure) -> dict[tuple[str
         (text, room): [word.span() for word in islice(_WORD.finditer(text), room + 1)]
         for text, room in rooms
     }
-    sized = _sized(words, lengths)
-    packed = {key: _packed(sized[key], key[1]) for key in rooms}
+    sized = _measure(words, lengths)
+    packed = {key: _pack(sized[key], key[1]) for key in rooms}
     return {key: spans[0] for key, spans in packed.items() if spans}
 
 
 def _cut_long(wanted: list[tuple[str, int]], lengths: Measure) -> dict[tuple[str, int], list[Span]]:
     units = {text: _units(text) for text, _ in wanted}
-    sized = _sized({(text, room): units[text] for text, room in wanted}, lengths)
-    packed = {key: _packed(sized[key], key[1]) for key in wanted}
+    sized = _measure({(text, room): units[text] for text, room in wanted}, lengths)
+    packed = {key: _pack(sized[key], key[1]) for key in wanted}
     # Tokens of a window can be more than the sum of its parts; such a window is cut once more.
-    again = _sized(packed, lengths)
-    return {key: _in_order([span for span, _ in again[key]]) for key in wanted}
-
-
-def _in_order(spans: list[Span]) -> list[Span]:
-    """The spans from left to right, without those that lie within another one."""
-    kept: list[Span] = []
-    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if not kept or end > kept[-1][1]:
-            kept.append((start, end))
-    return kept
+    cut_again = _measure(packed, lengths)
+    windows: dict[tuple[str, int], list[Span]] = {}
+    for key in wanted:
+        # From left to right, without those that lie within another one.
+        own = windows[key] = []
+        for start, end in sorted((s for s, _ in cut_again[key]), key=lambda s: (s[0], -s[1])):
+            if not own or end > own[-1][1]:
+                own.append((start, end))
+    return windows
 
 
 def _units(text: str) -> list[Span]:
@@ -80,48 +78,34 @@ def _units(text: str) -> list[Span]:
     return [span for span in spans if span[0] < span[1]]
 
 
-def _sized(
+def _measure(
     spans: dict[tuple[str, int], list[Span]], lengths: Measure
 ) -> dict[tuple[str, int], list[tuple[Span, int]]]:
     """Each span with its tokens; one with more than the room becomes several in its place."""
-    places = {(text, span) for (text, _), found in spans.items() for span in found}
     tokens: dict[tuple[str, Span], int] = {}
-    while places:
-        new = sorted(places)
-        counts = lengths([text[start:end] for text, (start, end) in new])
-        tokens.update(zip(new, counts, strict=True))
-        places = {
-            (text, half)
-            for (text, room), found in spans.items()
-            for span in _pieces(text, found, room, tokens)
-            if (text, span) in tokens and tokens[text, span] > room
-            for half in _halves(text, span)
-            if half != span and (text, half) not in tokens
+    while new := {(text, s) for (text, _), own in spans.items() for s in own} - tokens.keys():
+        places = sorted(new)
+        counts = lengths([text[start:end] for text, (start, end) in places])
+        tokens.update(zip(places, counts, strict=True))
+        spans = {
+            (text, room): [
+                part
+                for span in own
+                for part in (_halves(text, span) if tokens[text, span] > room else [span])
+            ]
+            for (text, room), own in spans.items()
         }
     return {
-        (text, room): [(s, tokens[text, s]) for s in _pieces(text, found, room, tokens)]
-        for (text, room), found in spans.items()
+        (text, room): [(span, tokens[text, span]) for span in own]
+        for (text, room), own in spans.items()
     }
 
 
-def _pieces(
-    text: str, spans: list[Span], room: int, tokens: dict[tuple[str, Span], int]
-) -> list[Span]:
-    """The spans, those beyond the room in halves (of halves …), as far as they are measured."""
-    done: list[Span] = []
-    waiting = spans[::-1]
-    while waiting:
-        span = waiting.pop()
-        halves = _halves(text, span) if tokens[text, span] > room else [span]
-        if len(halves) == 1 or any((text, half) not in tokens for half in halves):
-            done.append(span)
-        else:
-            waiting += halves[::-1]
-    return done
-
-
 def _halves(text: str, span: Span) -> list[Span]:
-    """The span cut at the white space nearest to its middle, or else in the middle."""
+    """The span cut at the white space nearest to its middle, or else in the middle.
+
+    A single character stays as it is.
+    """
     start, end = span
     if end - start < 2:
         return [span]
@@ -131,7 +115,7 @@ def _halves(text: str, span: Span) -> list[Span]:
     return [(start, left), (right, end)]
 
 
-def _packed(units: list[tuple[Span, int]], room: int) -> list[Span]:
+def _pack(units: list[tuple[Span, int]], room: int) -> list[Span]:
     """Units put together as long as they fit, the last of a window opening the next one."""
     windows: list[Span] = []
     first, total = 0, 0

@@ -14,7 +14,7 @@ from typing import Any
 from trueground.encoders import pair_scorer, parts_scorer
 from trueground.encoders.base import PairScorer, PartsScorer, encoder_options
 from trueground.errors import MissingExtraError
-from trueground.judges.encoder import LEAST_ROOM, OPTIONS, find_output, softmax_column
+from trueground.judges.encoder import LEAST_ROOM, OPTIONS, OnEncoder, find_output, softmax_column
 from trueground.judges.windows import RULE, Span, cut
 from trueground.plugins import PartSpec
 from trueground.types import Comparison, ComparisonRequest, Status
@@ -60,38 +60,27 @@ def _find_label(given: PartSpec, scorer: PairScorer | PartsScorer, wanted: Seque
     return find_output(given, scorer, wanted, default, "two, or one", hint)
 
 
-class _Classifier:
+class _Classifier(OnEncoder):
     """A comparer whose only value is the softmax of one output."""
 
-    name: str
-    values: tuple[str, ...]
-    _scorer: PairScorer | PartsScorer
+    encoder: PairScorer | PartsScorer
 
     def __init__(self, version: str, scorer: PairScorer | PartsScorer, label: str) -> None:
         self.signature = f"{version}|{scorer.signature}|label:{label}"
-        self._scorer = scorer
+        self.encoder = scorer
         self._column = scorer.labels.index(label)
-
-    @property
-    def problem(self) -> str | None:
-        """Why results were no longer kept on disk; None where they were."""
-        return getattr(self._scorer, "problem", None)
-
-    def close(self) -> None:
-        """Give the model's memory back; a later request loads it again."""
-        self._scorer.close()
 
     def _count(self, texts: Iterable[str]) -> dict[str, int]:
         """Tokens of each different text."""
         unique = list(dict.fromkeys(texts))
-        return dict(zip(unique, self._scorer.lengths(unique), strict=True)) if unique else {}
+        return dict(zip(unique, self.encoder.lengths(unique), strict=True)) if unique else {}
 
     def _shares(self, inputs: Iterable[Any]) -> dict[Any, float]:
         """The share of the output for each different input of the model."""
         unique = list(dict.fromkeys(inputs))
         if not unique:
             return {}
-        shares = softmax_column(self._scorer.scores(unique), self._column)
+        shares = softmax_column(self.encoder.scores(unique), self._column)
         return dict(zip(unique, shares.tolist(), strict=True))
 
 
@@ -104,7 +93,7 @@ class Bem(_Classifier):
 
     name = "bem"
     values = ("bem",)
-    _scorer: PartsScorer
+    encoder: PartsScorer
 
     def compare(self, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
         """One comparison for each request; equal triples are read once."""
@@ -117,7 +106,7 @@ class Bem(_Classifier):
         ]
         tokens = self._count(text for own in asked for triple in own for text in triple)
         # One special token more stands between reference and question.
-        room = self._scorer.window - self._scorer.specials - 1
+        room = self.encoder.window - self.encoder.specials - 1
         fits = [all(sum(tokens[t] for t in triple) <= room for triple in own) for own in asked]
         # Where one reference does not fit, the others are not the maximum.
         known = self._shares(t for own, fit in zip(asked, fits, strict=True) if fit for t in own)
@@ -130,7 +119,7 @@ class Bem(_Classifier):
                 results.append(Comparison({"bem": 0.0}))
             elif not fit:
                 reason = "response, reference and question together exceed the model's window of "
-                reason += f"{self._scorer.window} tokens"
+                reason += f"{self.encoder.window} tokens"
                 results.append(Comparison(status=Status.TOO_LONG, reason=reason))
             elif not all(math.isfinite(known[triple]) for triple in read):
                 results.append(Comparison(status=Status.ERROR, reason=BROKEN))
@@ -148,17 +137,17 @@ class FaithCritic(_Classifier):
 
     name = "faith-critic"
     values = ("hallucination",)
-    _scorer: PairScorer
+    encoder: PairScorer
 
     def compare(self, requests: Sequence[ComparisonRequest]) -> list[Comparison]:
         """One comparison for each request; equal pairs are read once."""
-        free = self._scorer.window - self._scorer.specials
+        free = self.encoder.window - self.encoder.specials
         tokens = self._count(r.response for r in requests if r.response.strip())
         wanted = [
             (" ".join(t for t in r.texts if t.strip()), free - tokens.get(r.response, free))
             for r in requests
         ]
-        windows = cut((w for w in wanted if w[1] > 0), self._scorer.lengths)
+        windows = cut((w for w in wanted if w[1] > 0), self.encoder.lengths)
         spans = [windows.get(w, []) for w in wanted]
         pairs = [
             # Pieces of knowledge that are too small say nothing.
@@ -184,7 +173,7 @@ class FaithCritic(_Classifier):
             return Comparison(
                 status=Status.TOO_LONG,
                 reason=f"the response takes so much of the model's window of "
-                f"{self._scorer.window} tokens that fewer than {LEAST_ROOM} are left for knowledge",
+                f"{self.encoder.window} tokens that fewer than {LEAST_ROOM} are left for knowledge",
             )
         if not all(map(math.isfinite, shares)):
             return Comparison(status=Status.ERROR, reason=BROKEN)

@@ -16,9 +16,10 @@ from typing import Any
 
 from trueground.claims.view import View, Word, among, is_adverb, is_finite
 from trueground.encoders import pair_scorer
-from trueground.encoders.base import EncoderOptions, encoder_options
+from trueground.encoders.base import EncoderOptions, PairScorer, encoder_options
 from trueground.encoders.whole import AnswerFinder, QuestionWriter
 from trueground.errors import UsageError
+from trueground.judges.encoder import OnEncoder
 from trueground.judges.windows import cut
 from trueground.plugins import PartSpec
 from trueground.text.sentences import split_sentences
@@ -29,7 +30,8 @@ MODELS = {
     "answers": "ktrapeznikov/albert-xlarge-v2-squad-v2",
     "nli": "FacebookAI/roberta-large-mnli",
 }
-_LABELS = {"entailment": 1.0, "neutral": None, "contradiction": 0.0}
+_EXPECTED = ("entailment", "neutral", "contradiction")
+_LABELS = {"entailment": 1.0, "contradiction": 0.0}  # what they count
 _ARTICLES = re.compile(r"\b(a|an|the|in|our)\b")
 _NO_MARKS = str.maketrans("", "", string.punctuation)
 _LEAST_ROOM = 32  # tokens of knowledge beside a question
@@ -85,34 +87,43 @@ class Q2:
             return Comparison(status=Status.NO_CLAIMS, reason="the response is blank")
         asked = (self._ask(c, request.response, knowledge) for c in candidates(request.response))
         questions = [one for one in asked if one is not None]
-        if not questions:
-            return self._compare_whole(request.response, knowledge)
-        for one in questions:
-            one["nli"] = self._agreement(one)
-        means = {
-            value: sum(one[value] for one in questions) / len(questions) for value in self.values
-        }
-        return Comparison(means, detail={"questions": questions})
+        if questions:
+            n = len(questions)
+            means = {value: sum(one[value] for one in questions) / n for value in self.values}
+            return Comparison(means, detail={"questions": questions})
+        label = self._entailment.best(knowledge, request.response)
+        if label is None:
+            why = "no question could be asked, and the entailment model cannot read the response"
+            return Comparison(status=Status.TOO_LONG, reason=f"{why}: it is too long")
+        value = _LABELS.get(label, 0.5)
+        return Comparison({"f1": value, "nli": value}, detail={"questions": [], "entails": label})
 
     def _ask(self, candidate: str, response: str, knowledge: str) -> dict[str, Any] | None:
         """The first question that the response answers with this span; None where there is none."""
         for question in self._writer.write(candidate, response):
-            if not question or is_personal(question) or not self._can_ask(question):
+            if not question or is_personal(question):
                 continue
+            if self._finder.rooms([question])[0] < _LEAST_ROOM:
+                continue  # it leaves no room for a text beside it
             own = self._answer(question, response)
             if own is None or _clean(own) != _clean(candidate):
                 continue
             answer = self._answer(question, knowledge)
-            f1 = _overlap(candidate, answer or "")
-            return {"question": question, "response": candidate, "knowledge": answer, "f1": f1}
+            f1 = nli = _overlap(candidate, answer or "")
+            if answer and f1 != 1:
+                label = self._entailment.of(f"{question} {answer}.", f"{question} {candidate}.")
+                nli = _LABELS.get(label or "", f1)
+            return {
+                "question": question,
+                "response": candidate,
+                "knowledge": answer,
+                "f1": f1,
+                "nli": nli,
+            }
         return None
 
-    def _can_ask(self, question: str) -> bool:
-        """Whether the question leaves room for a text beside it."""
-        return self._finder.rooms([question])[0] >= _LEAST_ROOM
-
     def _answer(self, question: str, text: str) -> str | None:
-        """The surest answer of any window; None where none holds one."""
+        """The surest answer of any window; None where there is none."""
         (room,) = self._finder.rooms([question])
         spans = cut([(text, room)], self._finder.lengths)[(text, room)]
         answers = [self._finder.find(question, text[start:end]) for start, end in spans]
@@ -120,71 +131,45 @@ class Q2:
         # A span that ends before it begins is no answer, however sure, where there is another.
         return max(some, key=lambda one: (bool(one.text), one.score)).text if some else None
 
-    def _agreement(self, one: dict[str, Any]) -> float:
-        """1 where the knowledge's answer entails the response's, 0 where it contradicts it."""
-        f1: float = one["f1"]
-        if f1 == 1 or not one["knowledge"]:
-            return f1
-        premise, hypothesis = (
-            f"{one['question']} {one[side]}." for side in ("knowledge", "response")
-        )
-        label = self._entailment.of(premise, hypothesis)
-        value = None if label is None else _LABELS[label]
-        return f1 if value is None else value
 
-    def _compare_whole(self, response: str, knowledge: str) -> Comparison:
-        label = self._entailment.best(knowledge, response)
-        if label is None:
-            why = "no question could be asked, and the entailment model cannot read the response"
-            return Comparison(status=Status.TOO_LONG, reason=f"{why}: it is too long")
-        value = _LABELS[label]
-        value = 0.5 if value is None else value
-        return Comparison({"f1": value, "nli": value}, detail={"questions": [], "entails": label})
-
-
-class _Entailment:
+class _Entailment(OnEncoder):
     """A classifier with the labels entailment, neutral and contradiction."""
 
+    encoder: PairScorer
+
     def __init__(self, model: str, options: EncoderOptions) -> None:
-        self._scorer = pair_scorer(model, options)
-        if not set(_LABELS) <= set(self._scorer.labels):
+        self.encoder = pair_scorer(model, options)
+        if not set(_EXPECTED) <= set(self.encoder.labels):
             raise UsageError(
-                f"the comparer q2: {model} has the labels {', '.join(self._scorer.labels)}; "
-                f"expected {', '.join(_LABELS)}"
+                f"the comparer q2: {model} has the labels {', '.join(self.encoder.labels)}; "
+                f"expected {', '.join(_EXPECTED)}"
             )
-        self.signature = self._scorer.signature
-
-    @property
-    def problem(self) -> str | None:
-        return getattr(self._scorer, "problem", None)
-
-    def close(self) -> None:
-        self._scorer.close()
+        self.signature = self.encoder.signature
 
     def of(self, premise: str, hypothesis: str) -> str | None:
         """The label of the pair; None where the model cannot read both."""
-        free = self._scorer.window - self._scorer.specials
-        if sum(self._scorer.lengths([premise, hypothesis])) > free:
+        free = self.encoder.window - self.encoder.specials
+        if sum(self.encoder.lengths([premise, hypothesis])) > free:
             return None
         return self._label(premise, hypothesis)[0]
 
     def best(self, premise: str, hypothesis: str) -> str | None:
         """The label beside the window of the premise that entails the most; None: too long."""
-        free = self._scorer.window - self._scorer.specials
-        room = free - self._scorer.lengths([hypothesis])[0]
+        free = self.encoder.window - self.encoder.specials
+        room = free - self.encoder.lengths([hypothesis])[0]
         if room < _LEAST_ROOM:
             return None
-        spans = cut([(premise, room)], self._scorer.lengths)[(premise, room)]
+        spans = cut([(premise, room)], self.encoder.lengths)[(premise, room)]
         labels = [self._label(premise[start:end], hypothesis) for start, end in spans]
         return max(labels, key=lambda one: one[1])[0] if labels else None
 
     def _label(self, premise: str, hypothesis: str) -> tuple[str, float]:
         """The likeliest label, and the logit of entailment above the others' best."""
-        (logits,) = self._scorer.scores([(premise, hypothesis)])
-        by_label = {name: float(x) for name, x in zip(self._scorer.labels, logits, strict=True)}
-        known = {name: by_label[name] for name in _LABELS}
-        others = max(value for name, value in known.items() if name != "entailment")
-        return max(known, key=lambda name: known[name]), known["entailment"] - others
+        (logits,) = self.encoder.scores([(premise, hypothesis)])
+        by_label = {name: float(x) for name, x in zip(self.encoder.labels, logits, strict=True)}
+        others = max(by_label["neutral"], by_label["contradiction"])
+        likeliest = max(_EXPECTED, key=lambda name: by_label[name])
+        return likeliest, by_label["entailment"] - others
 
 
 def _clean(text: str) -> str:
@@ -225,10 +210,9 @@ def is_personal(question: str) -> bool:
 
 def _names(words: Sequence[Word]) -> Iterator[tuple[int, int]]:
     """Runs of names and values; a capital at the beginning of a sentence says nothing by itself."""
-    at = 0
-    while at < len(words):
-        if not _is_named(words, at):
-            at += 1
+    last = 0
+    for at in range(len(words)):
+        if at < last or not _is_named(words, at):
             continue
         last = at + 1
         while last < len(words) and not words[last].gap:
@@ -241,7 +225,6 @@ def _names(words: Sequence[Word]) -> Iterator[tuple[int, int]]:
             else:
                 break
         yield at, last
-        at = last
 
 
 def _is_named(words: Sequence[Word], at: int) -> bool:
@@ -254,21 +237,15 @@ def _is_named(words: Sequence[Word], at: int) -> bool:
 
 def _phrases(words: Sequence[Word]) -> Iterator[tuple[int, int]]:
     """Runs of words that are neither small words, verbs nor adverbs, with their determiner."""
-    at = 0
-    while at < len(words):
-        last = at
-        while last < len(words) and _is_nominal(words[last]):
-            if last > at and words[last].gap:
-                break
-            last += 1
-        if last == at:
-            at += 1
+    last = 0
+    for at in range(len(words)):
+        if at < last or not _is_nominal(words[at]):
             continue
-        first = at
-        if at and not words[at].gap and among(words[at - 1].lower, "determiner"):
-            first = at - 1
-        yield first, last
-        at = last
+        last = at + 1
+        while last < len(words) and _is_nominal(words[last]) and not words[last].gap:
+            last += 1
+        before = at and not words[at].gap and among(words[at - 1].lower, "determiner")
+        yield at - 1 if before else at, last
 
 
 def _is_nominal(word: Word) -> bool:
@@ -278,5 +255,4 @@ def _is_nominal(word: Word) -> bool:
 
 
 def _is_small(word: str) -> bool:
-    lists = ("determiner", "preposition", "pronoun", "stop", "auxiliary", "object", "joint")
-    return any(among(word, kind) for kind in lists)
+    return among(word, "determiner|preposition|pronoun|stop|auxiliary|object|joint")
