@@ -45,7 +45,7 @@ def test_no_items() -> None:
         assert whys(found)["auroc"] == "no item has both a score and a label"
         assert found.n == 0
         assert found.best_threshold is None
-        assert found.histogram.edges == []
+        assert found.histogram["edges"] == []
         assert [one.n for one in found.by_label] == [0, 0]
         assert found.by_label[0].mean.why == "no item has this label"
 

@@ -123,10 +123,10 @@ def test_calibration_and_its_curve(data: tuple[np.ndarray, np.ndarray]) -> None:
     assert error == pytest.approx(calibration_error(scores, labels > 0.5), **NEAR)
     bins = found.reliability
     assert bins is not None
-    assert sum(one.n for one in bins) == len(scores)
-    gaps = [one.n * abs(one.mean_score - one.share_positive) for one in bins]
+    assert sum(one["n"] for one in bins) == len(scores)
+    gaps = [one["n"] * abs(one["mean_score"] - one["share_positive"]) for one in bins]
     assert sum(gaps) / len(scores) == pytest.approx(error, **NEAR)
-    assert all(a.high < b.low for a, b in itertools.pairwise(bins))
+    assert all(a["high"] < b["low"] for a, b in itertools.pairwise(bins))
 
 
 def test_calibration_where_the_highest_score_is_common() -> None:
@@ -153,8 +153,8 @@ def test_scores_by_label(data: tuple[np.ndarray, np.ndarray]) -> None:
             assert one.sd.value == pytest.approx(mine.std(ddof=1), abs=1e-7)
         else:
             assert one.sd.value is None
-    assert [len(v) for v in found.histogram.counts.values()] == [20, 20]
-    assert sum(map(sum, found.histogram.counts.values())) == len(scores)
+    assert [len(v) for v in found.histogram["counts"].values()] == [20, 20]
+    assert sum(map(sum, found.histogram["counts"].values())) == len(scores)
 
 
 @settings(deadline=None)

@@ -112,7 +112,7 @@ class TorchBackend:
 
     @property
     def typed(self) -> bool:
-        """Whether the model is told which of two texts a token belongs to."""
+        """Whether the model takes types: which of two texts a token belongs to."""
         return self._typed
 
     def _states(self, output: Any) -> Any:

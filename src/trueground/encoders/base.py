@@ -165,7 +165,7 @@ class PassageEncoder(TextEncoder, Protocol):
         """Vectors of (title, text), shape (n, d); the title may be empty.
 
         DPR reads title and text with [SEP] between, others with a space. Cut off at the window.
-        They are not kept: a corpus has too many.
+        They are not cached: a corpus has too many.
         """
         ...
 
@@ -217,7 +217,7 @@ class PartsScorer(Windowed, Protocol):
 
 
 class TextToText(Windowed, Protocol):
-    """A sequence-to-sequence model that is asked for one word."""
+    """A sequence-to-sequence model whose answer is one word."""
 
     def prompt_lengths(self, prompts: Sequence[Prompt]) -> list[int]:
         """Tokens of each prompt, special ones included, without truncation."""

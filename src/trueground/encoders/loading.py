@@ -177,35 +177,35 @@ def _onnx_files(
     there = [f for f in files if f.endswith(".onnx")]
     usual = "encoder_model.onnx" if kind is WORDS else "model.onnx"
     places = (usual, f"onnx/{usual}")
-    found = [f for f in places if f in there]
+    chosen = [f for f in places if f in there]
     if options.file is not None:
-        found = [options.file] if options.file in there else []
+        chosen = [options.file] if options.file in there else []
     elif options.dtype == "int8":
         raise UsageError(
             f"{shown}: int8 on ONNX runtime needs a quantised file; name it with file=…, one of: "
             f"{', '.join(there) or 'none is there'}"
         )
-    elif not found and len(there) == 1:
-        found = there
-    if not found:
+    elif not chosen and len(there) == 1:
+        chosen = there
+    if not chosen:
         raise InputError(
             f"{shown}: no {options.file or ' or '.join(places)} there; found "
             f"{', '.join(there) or 'no .onnx file'}. Name one with file=…, or use backend=torch"
         )
     if kind is not WORDS:
-        return found[:1]
-    folder, _, encoder = found[0].rpartition("/")
+        return chosen[:1]
+    folder, _, encoder = chosen[0].rpartition("/")
     decoder = (folder + "/" if folder else "") + encoder.replace("encoder", "decoder", 1)
-    if decoder not in there or decoder == found[0]:
+    if decoder not in there or decoder == chosen[0]:
         raise InputError(
-            f"{shown}: {found[0]} has no decoder beside it; expected encoder_model.onnx and "
+            f"{shown}: {chosen[0]} has no decoder beside it; expected encoder_model.onnx and "
             "decoder_model.onnx, exported without a cache of past states"
         )
-    return [found[0], decoder]
+    return [chosen[0], decoder]
 
 
 def _check_arithmetic(shown: str, files: Sequence[Path], options: EncoderOptions) -> None:
-    """UsageError where the dtype that was said is not the one of the ONNX file."""
+    """UsageError where the requested dtype is not the one of the ONNX file."""
     if not files:
         return
     if options.dtype in ("float16", "bfloat16"):
@@ -215,10 +215,10 @@ def _check_arithmetic(shown: str, files: Sequence[Path], options: EncoderOptions
         )
     quantised = any(_is_quantised(file) for file in files)
     if quantised != (options.dtype == "int8"):
-        have, said = ("int8", "float32") if quantised else ("float32", "int8")
+        have, requested = ("int8", "float32") if quantised else ("float32", "int8")
         raise UsageError(
-            f"{shown}: {files[0].name} computes in {have}, and dtype is {said}; say dtype={have}, "
-            "or name another file with file=…"
+            f"{shown}: {files[0].name} computes in {have}, and dtype is {requested}; "
+            f"say dtype={have}, or name another file with file=…"
         )
 
 
@@ -348,7 +348,7 @@ def pooling_of(shown: str, folder: Path, config: Config, requested: str | None) 
                 f"pooling={requested} out"
             )
         return "cls"
-    found = None
+    named = None
     for part in _modules(shown, folder):
         kind = str(part.get("type", "")).rpartition(".")[2]
         if kind not in _PARTS:
@@ -357,8 +357,8 @@ def pooling_of(shown: str, folder: Path, config: Config, requested: str | None) 
                 "no others"
             )
         if kind == "Pooling" and requested is None:
-            found = found or _pooling_in(shown, folder, str(part.get("path", "")))
-    return requested or found or "mean"
+            named = named or _pooling_in(shown, folder, str(part.get("path", "")))
+    return requested or named or "mean"
 
 
 def similarity_of(shown: str, folder: Path, config: Config) -> str:

@@ -93,8 +93,8 @@ def compute_in_tiles(
         filled = [rows[part[place % len(part)]] for place in range(shape.rows)]
         return compute(_lay_out(filled, tokens, shape.padding))[: len(part)]
 
-    for (_, part), found in zip(parts, each(one, parts), strict=True):
-        out[part] = found
+    for (_, part), numbers in zip(parts, each(one, parts), strict=True):
+        out[part] = numbers
     return out
 
 
@@ -121,7 +121,7 @@ def cores() -> int:
 
 
 def library_version(runtime: str, *packages: str) -> str:
-    """The library with its major and minor version, such as torch-2.13; found without importing."""
+    """The library with its major and minor version, such as torch-2.13; without importing it."""
     for package in (runtime, *packages):
         try:
             return "-".join((runtime, ".".join(version(package).split(".")[:2])))

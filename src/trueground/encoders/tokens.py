@@ -43,7 +43,7 @@ class Tokeniser:
         self._shown = shown
         self._tokenizer = read_tokenizer(shown, folder)
         names = read_settings(shown, folder, "tokenizer_config.json").get("model_input_names")
-        # Some models know no second text, or were trained without being told.
+        # Some models know no second text, or were trained without types.
         self._typed = not isinstance(names, list) or "token_type_ids" in names
         self._window = window
         self.specials: int = self._tokenizer.num_special_tokens_to_add(pairs)
@@ -54,21 +54,23 @@ class Tokeniser:
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without special tokens."""
-        return [len(found.ids) for found in self._plain(texts)]
+        return [len(encoding.ids) for encoding in self._plain(texts)]
 
     def singles(self, texts: Sequence[str]) -> list[Row]:
         """Each text with special tokens, cut off at the window."""
-        return [self._single(found) for found in self._plain(texts)]
+        return [self._single(encoding) for encoding in self._plain(texts)]
 
     def marked(self, texts: Sequence[str]) -> list[Marked]:
         """As `singles`, and for each token whether it was added and where it ends in the text."""
-        return [self._marked(found) for found in self._plain(texts)]
+        return [self._marked(encoding) for encoding in self._plain(texts)]
 
-    def _marked(self, found: Any) -> Marked:
-        found.truncate(self._window - self.specials)
-        found = self._tokenizer.post_process(found, None, True)
-        special = np.array(found.special_tokens_mask, np.bool_)
-        return Marked(self._row(found), special, np.array([e for _, e in found.offsets], np.int32))
+    def _marked(self, encoding: Any) -> Marked:
+        encoding.truncate(self._window - self.specials)
+        encoding = self._tokenizer.post_process(encoding, None, True)
+        special = np.array(encoding.special_tokens_mask, np.bool_)
+        return Marked(
+            self._row(encoding), special, np.array([e for _, e in encoding.offsets], np.int32)
+        )
 
     @property
     def by_bytes(self) -> bool:
@@ -77,29 +79,28 @@ class Tokeniser:
 
     def prompts(self, prompts: Sequence[Prompt]) -> list[Row]:
         """Each prompt with special tokens, also between its parts, cut off at the window."""
-        return [self._single(found) for found in self._joined(prompts)]
+        return [self._single(encoding) for encoding in self._joined(prompts)]
 
     def prompt_lengths(self, prompts: Sequence[Prompt]) -> list[int]:
         """Tokens of each prompt with special tokens, without truncation."""
-        return [len(found.ids) + self.specials for found in self._joined(prompts)]
+        return [len(encoding.ids) + self.specials for encoding in self._joined(prompts)]
 
     def _joined(self, prompts: Sequence[Prompt]) -> Iterator[Any]:
         parts = [(prompt,) if isinstance(prompt, str) else prompt for prompt in prompts]
         texts = self._plain([text for part in parts for text in part])
         end = self._tokenizer.encode("", add_special_tokens=True)
         for part in parts:
-            found = [next(texts) for _ in part]
-            if len(found) > 1 and len(end.ids) != 1:
+            encodings = [next(texts) for _ in part]
+            if len(encodings) > 1 and len(end.ids) != 1:
                 raise InputError(
                     f"{self._shown}: its tokenizer puts {len(end.ids)} special tokens around a "
                     "text; expected one at its end, which stands between parts of a prompt too"
                 )
-            between = [e for text in found for e in (end, text)][1:]
-            yield found[0] if len(found) == 1 else type(end).merge(between, False)
+            yield encodings[0] if len(encodings) == 1 else _merge(encodings, end)
 
-    def _single(self, found: Any) -> Row:
-        found.truncate(self._window - self.specials)
-        return self._row(self._tokenizer.post_process(found, None, True))
+    def _single(self, encoding: Any) -> Row:
+        encoding.truncate(self._window - self.specials)
+        return self._row(self._tokenizer.post_process(encoding, None, True))
 
     def pairs(self, pairs: Sequence[Parts]) -> list[Row]:
         """Each pair with special tokens, what follows the first text cut off at the window.
@@ -111,7 +112,9 @@ class Tokeniser:
         return [self._pair(known[first], known, rest) for first, *rest in pairs]
 
     def _pair(self, first: Any, known: Mapping[str, Any], rest: list[str]) -> Row:
-        second = known[rest[0]] if len(rest) == 1 else self._merged([known[text] for text in rest])
+        second = known[rest[0]]
+        if len(rest) > 1:
+            second = _merge([known[text] for text in rest], self._end())
         room = self._window - self.specials - len(first.ids)
         if room < min(1, len(second.ids)):
             raise InputError(
@@ -123,11 +126,6 @@ class Tokeniser:
             second = type(second).merge([second], False)  # its own copy: cutting changes it
             second.truncate(room)
         return self._row(self._tokenizer.post_process(first, second, True))
-
-    def _merged(self, texts: list[Any]) -> Any:
-        """The texts as one, with the token between them that ends a text."""
-        end = self._end()
-        return type(end).merge([e for text in texts for e in (end, text)][1:], False)
 
     def turns(self, conversations: Sequence[Sequence[str]]) -> list[Row]:
         """Each conversation as one text, with the token that ends a text between its turns.
@@ -141,11 +139,11 @@ class Tokeniser:
         return [self._turns([next(known) for _ in turns]) for turns in texts]
 
     def _turns(self, turns: list[Any]) -> Row:
+        whole = turns[0]
         if len(turns) > 1:
-            whole = type(turns[0]).merge([e for t in turns for e in (self._end(), t)][1:], False)
+            whole = _merge(turns, self._end())
             whole.truncate(self._window - self.specials, direction="left")
-            turns = [whole]
-        return self._single(turns[0])
+        return self._single(whole)
 
     def _end(self) -> Any:
         """The token that ends a text for this model."""
@@ -168,16 +166,16 @@ class Tokeniser:
 
     def _titled(self, title: Any, text: Any) -> Row:
         room = max(0, self._window - self._tokenizer.num_special_tokens_to_add(True))
-        shorter, longer = sorted((title, text), key=lambda found: len(found.ids))
+        shorter, longer = sorted((title, text), key=lambda encoding: len(encoding.ids))
         if len(shorter.ids) + len(longer.ids) > room:
             shorter.truncate(min(len(shorter.ids), room // 2))
             longer.truncate(room - len(shorter.ids))
         ids = np.array(self._tokenizer.post_process(title, text, True).ids, np.int32)
         return Row(ids, np.zeros_like(ids))
 
-    def _row(self, found: Any) -> Row:
-        ids = np.array(found.ids, np.int32)
-        types = np.array(found.type_ids, np.int32) if self._typed else np.zeros_like(ids)
+    def _row(self, encoding: Any) -> Row:
+        ids = np.array(encoding.ids, np.int32)
+        types = np.array(encoding.type_ids, np.int32) if self._typed else np.zeros_like(ids)
         return Row(ids, types)
 
     def words(self, words: Sequence[str]) -> list[int]:
@@ -195,23 +193,29 @@ class Tokeniser:
         return ids[0]
 
     def _plain(self, texts: Sequence[str]) -> Iterator[Any]:
-        """What the library finds in each text, without special tokens and truncation."""
+        """The library's encoding of each text, without special tokens and truncation."""
         return plain(self._tokenizer, texts)
+
+
+def _merge(texts: list[Any], end: Any) -> Any:
+    """The encodings as one, with `end` between them."""
+    return type(end).merge([e for text in texts for e in (end, text)][1:], False)
 
 
 def plain(tokenizer: Any, texts: Sequence[str]) -> Iterator[Any]:
     """Each text's encoding, without special tokens and truncation; none stands for a special one.
 
-    `encode_special_tokens` keeps most from being found. In a vocabulary of pieces (T5's) they are
-    entries like others, which are found all the same: such a place is read letter by letter, and
-    left out where that does not help.
+    `encode_special_tokens` prevents most. In a vocabulary of pieces (T5's) they are entries like
+    others, which are matched all the same: such a place is read letter by letter, and left out
+    where that does not help.
     """
     special = _special(tokenizer)
     left = iter(texts)
     while block := list(islice(left, _BLOCK)):
-        found = tokenizer.encode_batch(block, add_special_tokens=False)
-        for text, encoding in zip(block, found, strict=True):
-            yield encoding if special.isdisjoint(encoding.ids) else _freed(tokenizer, text, special)
+        batch = tokenizer.encode_batch(block, add_special_tokens=False)
+        for text, encoding in zip(block, batch, strict=True):
+            clean = special.isdisjoint(encoding.ids)
+            yield encoding if clean else _encode_spelled(tokenizer, text, special)
 
 
 def _special(tokenizer: Any) -> set[int]:
@@ -221,13 +225,13 @@ def _special(tokenizer: Any) -> set[int]:
     return {number for number, t in known if t.special and t.content not in unknown}
 
 
-def _freed(tokenizer: Any, text: str, special: set[int]) -> Any:
+def _encode_spelled(tokenizer: Any, text: str, special: set[int]) -> Any:
     """The encoding of the text with its special tokens read letter by letter."""
     encoding = tokenizer.encode(text, add_special_tokens=False)
     for again in range(_PASSES):
         places = zip(encoding.ids, encoding.offsets, strict=True)
-        found = {span for number, span in places if number in special}
-        for start, end in sorted(found, reverse=True):
+        spans = {span for number, span in places if number in special}
+        for start, end in sorted(spans, reverse=True):
             # Letters that the tokenizer puts together again are left out.
             letters = "" if again else " ".join(text[start:end])
             text = f"{text[:start]} {letters} {text[end:]}"
@@ -275,12 +279,12 @@ def _converted(shown: str, folder: Path) -> Any:
 
 def make_token_counter(where: str | Path) -> Callable[[Sequence[str]], list[int]]:
     """See `trueground.encoders.token_counter`."""
-    tokenizer = read_tokenizer(str(where), _place(str(where)))
+    tokenizer = read_tokenizer(str(where), _locate(str(where)))
 
-    return lambda texts: [len(found.ids) for found in plain(tokenizer, texts)]
+    return lambda texts: [len(encoding.ids) for encoding in plain(tokenizer, texts)]
 
 
-def _place(where: str) -> Path:
+def _locate(where: str) -> Path:
     path = Path(where).expanduser()
     if path.is_file():
         return path

@@ -29,8 +29,8 @@ _BEAMS = 5
 _NO_REPEAT = 3  # as many words in a row stand in a question once only
 
 
-class _Whole:
-    """What both have; `signature` names weights, library and arithmetic."""
+class _SingleTextModel:
+    """What both models share; `signature` names weights, library and arithmetic."""
 
     def __init__(self, model: str, options: EncoderOptions, kind: ModelKind) -> None:
         options = replace(options, backend="torch")
@@ -48,7 +48,7 @@ class _Whole:
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without special tokens."""
-        return [len(found.ids) for found in plain(self._tokenizer, texts)]
+        return [len(encoding.ids) for encoding in plain(self._tokenizer, texts)]
 
     def close(self) -> None:
         """Give memory back; asking again loads anew."""
@@ -62,7 +62,7 @@ class _Whole:
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=True)).strip()
 
 
-class QuestionWriter(_Whole):
+class QuestionWriter(_SingleTextModel):
     """A text-to-text model that asks for an answer: `answer: A  context: C` → `question: …`."""
 
     def __init__(self, model: str, options: EncoderOptions) -> None:
@@ -73,15 +73,15 @@ class QuestionWriter(_Whole):
 
         A text beyond the model's window is cut off at it.
         """
-        (found,) = plain(self._tokenizer, [f"answer: {answer}  context: {text}"])
+        (encoding,) = plain(self._tokenizer, [f"answer: {answer}  context: {text}"])
         specials = self._tokenizer.num_special_tokens_to_add(False)
-        found.truncate(self.window - specials)
-        ids = self._tokenizer.post_process(found, None, True).ids
+        encoding.truncate(self.window - specials)
+        ids = self._tokenizer.post_process(encoding, None, True).ids
         with self._backend.computing(), import_hf("torch").inference_mode():
-            given = self._tensor(ids)
+            row = self._tensor(ids)
             beams = self._backend.model.generate(
-                input_ids=given,
-                attention_mask=given.new_ones(given.shape),
+                input_ids=row,
+                attention_mask=row.new_ones(row.shape),
                 max_length=_LONGEST,
                 num_beams=_BEAMS,
                 num_return_sequences=_BEAMS,
@@ -94,19 +94,19 @@ class QuestionWriter(_Whole):
 
 
 class Span(NamedTuple):
-    """What was found: None where the model says that the text holds no answer."""
+    """An answer: None where the model says that the text holds no answer."""
 
     text: str | None
     score: float
 
 
-class AnswerFinder(_Whole):
+class AnswerFinder(_SingleTextModel):
     """A model of extractive question answering: the words of a text that answer a question."""
 
     def __init__(self, model: str, options: EncoderOptions) -> None:
         super().__init__(model, options, SPANS)
         names = read_settings(model, self._folder, "tokenizer_config.json").get("model_input_names")
-        # Some were trained without being told which text a token belongs to.
+        # Some were trained without the types of tokens.
         self._typed = not isinstance(names, list) or "token_type_ids" in names
 
     def rooms(self, questions: Sequence[str]) -> list[int]:
@@ -124,11 +124,11 @@ class AnswerFinder(_Whole):
         first, second = plain(self._tokenizer, [question, text])
         second.truncate(max(0, self.rooms([question])[0]))
         both = self._tokenizer.post_process(first, second, True)
-        given = {"input_ids": both.ids, "attention_mask": [1] * len(both.ids)}
+        inputs = {"input_ids": both.ids, "attention_mask": [1] * len(both.ids)}
         with self._backend.computing(), import_hf("torch").inference_mode():
             if self._typed and self._backend.typed:
-                given["token_type_ids"] = both.type_ids
-            output = self._backend.model(**{k: self._tensor(v) for k, v in given.items()})
+                inputs["token_type_ids"] = both.type_ids
+            output = self._backend.model(**{k: self._tensor(v) for k, v in inputs.items()})
             starts = output.start_logits[0].float().cpu().numpy()
             ends = output.end_logits[0].float().cpu().numpy()
         start, end = int(starts.argmax()), int(ends.argmax())

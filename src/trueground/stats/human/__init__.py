@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from trueground.stats.human.estimates import (
     MEASURES,
-    Bin,
-    Histogram,
     LabelStats,
     MeanOfSets,
     Measured,
@@ -42,9 +40,7 @@ __all__ = [
     "CEILING",
     "MEASURES",
     "PAIRED",
-    "Bin",
     "Ceiling",
-    "Histogram",
     "LabelStats",
     "MeanOfSets",
     "MeasureEstimate",

@@ -76,25 +76,6 @@ class LabelStats:
 
 
 @dataclass(frozen=True)
-class Bin:
-    """Items with neighbouring scores: from `low` to `high`, both reached."""
-
-    low: float
-    high: float
-    mean_score: float
-    share_positive: float
-    n: int
-
-
-@dataclass(frozen=True)
-class Histogram:
-    """`counts["0"]` and `counts["1"]`: items of each 0/1 label between neighbouring `edges`."""
-
-    edges: list[float]
-    counts: dict[str, list[int]]
-
-
-@dataclass(frozen=True)
 class Measured:
     """All that is known of one score against one label.
 
@@ -102,8 +83,10 @@ class Measured:
     labels as they are (in ordinal mode, for at most 20 of them). `confusion` is None without a
     threshold, `confusion_best` and `best_threshold` where no threshold tells anything apart,
     `reliability` and `chance` (what chance makes of the calibration error) where the score is no
-    probability. `draws` holds the measures in each resample, shape (resamples,), NaN where they are
-    undefined; the best balanced accuracy and the calibration error have none.
+    probability. `reliability` has a row for each bin of neighbouring scores (low, high, mean_score,
+    share_positive, n), `histogram` the `edges` of its bars and the `counts` of items between them
+    by 0/1 label ("0", "1"). `draws` holds the measures in each resample, shape (resamples,), NaN
+    where they are undefined; the best balanced accuracy and the calibration error have none.
     """
 
     n: int
@@ -116,8 +99,8 @@ class Measured:
     by_grade: list[LabelStats]
     confusion: dict[str, int] | None
     confusion_best: dict[str, int] | None
-    reliability: list[Bin] | None
-    histogram: Histogram
+    reliability: list[dict[str, float | int]] | None
+    histogram: dict[str, Any]
     chance: CalibrationByChance | None = field(repr=False, compare=False)
     draws: dict[str, Floats] = field(repr=False, compare=False)
 
@@ -141,8 +124,8 @@ class Measured:
             "confusion": self.confusion,
             "confusion_best": self.confusion_best,
             "calibration_by_chance": self.chance and self.chance.raw(),
-            "reliability": self.reliability and [vars(one) for one in self.reliability],
-            "histogram": {"edges": self.histogram.edges, "counts": self.histogram.counts},
+            "reliability": self.reliability,
+            "histogram": self.histogram,
         }
 
 

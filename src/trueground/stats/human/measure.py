@@ -28,8 +28,6 @@ from trueground.stats.human.column import (
 )
 from trueground.stats.human.estimates import (
     MEASURES,
-    Bin,
-    Histogram,
     LabelStats,
     Measured,
     MeasureEstimate,
@@ -237,26 +235,20 @@ def _confusion(column: LabelledScores, below: int) -> dict[str, int]:
     return {"tp": p - fn, "fp": n - tn, "fn": fn, "tn": tn}
 
 
-def _reliability(column: LabelledScores) -> list[Bin] | None:
+def _reliability(column: LabelledScores) -> list[dict[str, float | int]] | None:
     """The bins of the calibration error, rising; None where the score is no probability."""
     if column.bins is None:
         return None
     return [
-        Bin(
-            low=float(one["low"]),
-            high=float(one["high"]),
-            mean_score=float(one["mean_probability"]),
-            share_positive=float(one["share_positive"]),
-            n=int(one["n"]),
-        )
+        {"mean_score" if key == "mean_probability" else key: value for key, value in one.items()}
         for one in calibration.reliability(column.scores, column.positive)
     ]
 
 
-def _histogram(column: LabelledScores, unit_scale: bool) -> Histogram:
+def _histogram(column: LabelledScores, unit_scale: bool) -> dict[str, Any]:
     """Scores by 0/1 label on one axis: from 0 to 1 for probabilities, else as far as they go."""
     if not column.n:
-        return Histogram([], {"0": [], "1": []})
+        return {"edges": [], "counts": {"0": [], "1": []}}
     low, high = float(column.distinct[0]), float(column.distinct[-1])
     if column.bins is not None and unit_scale:
         low, high = 0.0, 1.0
@@ -269,7 +261,7 @@ def _histogram(column: LabelledScores, unit_scale: bool) -> Histogram:
         name: np.bincount(inner[members], minlength=BARS).tolist()
         for name, members in (("0", ~column.positive), ("1", column.positive))
     }
-    return Histogram(edges.tolist(), counts)
+    return {"edges": edges.tolist(), "counts": counts}
 
 
 def paired_difference(a: Measured, b: Measured, name: str = "auroc") -> MeasureEstimate:
