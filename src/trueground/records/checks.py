@@ -48,7 +48,7 @@ class Check(msgspec.Struct):
 
     `n` good rows; `bad` the first 1,000 bad rows of `bad_total`; `fields` in how many good rows
     each field is given (contexts only where one is not blank); `groups`: does any row name one?
-    `breakdowns`: fields by which the rows can be told apart.
+    `breakdowns`: fields by which the rows can be grouped.
     """
 
     n: int

@@ -1,6 +1,6 @@
 """The schema of records: a row of plain values → a Record in canonical form, or the Problem in it.
 
-Each wrong value is told with its path, what was expected there, and how to write it.
+Each wrong value is reported with its path, what was expected there, and how to write it.
 """
 
 from __future__ import annotations
