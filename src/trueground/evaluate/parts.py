@@ -247,11 +247,7 @@ def _judge_name(judge: str | Judge) -> str:
 
 
 def _of_same_signature(
-    judges: Sequence[str | Judge],
-    alike: list[int],
-    found: CalibrationFile,
-    path: str,
-    cache: bool,
+    judges: Sequence[str | Judge], alike: list[int], found: CalibrationFile, path: str, cache: bool
 ) -> list[int]:
     """Those of one name whose scores depend on what the file tells. InputError where none does."""
     bases = {number: _basis(judges[number], cache) for number in alike}

@@ -166,10 +166,7 @@ class Plan:
 
 
 def make_plan(
-    fields: Sequence[str],
-    metrics: str | Sequence[str | Spec] | None,
-    parts: Parts,
-    **rest: object,
+    fields: Sequence[str], metrics: str | Sequence[str | Spec] | None, parts: Parts, **rest: object
 ) -> Plan:
     """Read the names. `fields` are the record fields that occur. Raises UsageError."""
     specs = default_specs(fields) if metrics is None else parse_specs(metrics)

@@ -259,10 +259,7 @@ def _count_answers(
     """Whole answers to each question, and how many different ones are among them."""
     whole = hashes != NO_ANSWER
     pairs = np.unique(np.stack([codes[whole], hashes[whole]], axis=1), axis=0)
-    return (
-        np.bincount(codes[whole], minlength=count),
-        np.bincount(pairs[:, 0], minlength=count),
-    )
+    return (np.bincount(codes[whole], minlength=count), np.bincount(pairs[:, 0], minlength=count))
 
 
 def _repeat_lines(

@@ -17,14 +17,7 @@ from trueground.judges import ask
 from trueground.judges.base import each_once
 from trueground.judges.comparing import compare
 from trueground.metrics.base import Spec
-from trueground.metrics.context import (
-    DECLINED,
-    NO_TEXT,
-    BatchContext,
-    Checked,
-    ClaimCheck,
-    Results,
-)
+from trueground.metrics.context import DECLINED, NO_TEXT, BatchContext, Checked, ClaimCheck, Results
 from trueground.types import ComparisonRequest, Failure, JudgeRequest, Status, Verdict
 
 T = TypeVar("T")

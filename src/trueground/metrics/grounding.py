@@ -184,12 +184,7 @@ METRICS = (
         _probability,
     ),
     _metric(
-        "support_min",
-        ("contexts",),
-        _claims,
-        "probability of the weakest claim",
-        _probability,
-        min,
+        "support_min", ("contexts",), _claims, "probability of the weakest claim", _probability, min
     ),
     _metric(
         "correct_support",

@@ -80,8 +80,7 @@ def _rouge_n(context: BatchContext, bigrams: bool) -> Column:
     else:
         # One set of ids for both sides: the pairs of both are interned together.
         joined = Bags(
-            np.concatenate((u.ids, r.ids)),
-            np.concatenate((u.offsets, r.offsets[1:] + len(u.ids))),
+            np.concatenate((u.ids, r.ids)), np.concatenate((u.offsets, r.offsets[1:] + len(u.ids)))
         ).bigrams()
         o = overlap(joined.part(0, len(u)), joined.part(len(u), len(joined)))
     return Column.of(context.best(_f_measure(o.common, o.a, o.b)))
