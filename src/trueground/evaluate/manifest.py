@@ -7,15 +7,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trueground._version import __version__
 from trueground.errors import RunInterrupted, TruegroundError
 from trueground.evaluate.plan import Plan
-from trueground.models.asker import Spent
 from trueground.records import Check
 from trueground.records.files import redact_urls
 from trueground.runs.directory import MANIFEST, write_json
+
+if TYPE_CHECKING:
+    from trueground.models.asker import Spent
 
 
 def make_manifest(
@@ -23,7 +25,7 @@ def make_manifest(
 ) -> dict[str, Any]:
     """The manifest as it stands while the run goes on."""
     parts = plan.parts
-    judges = [_told(judge) for judge in parts.judges] if plan.checks else []
+    judges = [_part_as_json(judge) for judge in parts.judges] if plan.checks else []
     rates = bool(plan.rubrics)
     return {
         "trueground": __version__,
@@ -37,9 +39,9 @@ def make_manifest(
         "metrics": plan.signatures,
         "judge": judges[0] if judges else None,
         "judges": judges,
-        "decomposer": _told(parts.decomposer) if plan.checks else None,
-        "rater": _told(parts.rater) if rates else None,
-        "comparers": [_told(comparer) for comparer in parts.comparers.values()],
+        "decomposer": _part_as_json(parts.decomposer) if plan.checks else None,
+        "rater": _part_as_json(parts.rater) if rates else None,
+        "comparers": [_part_as_json(comparer) for comparer in parts.comparers.values()],
         "prompts": [{"id": p.id, "sha256": p.sha256} for p in plan.prompts],
         "by": list(plan.by),
         "seed": plan.seed,
@@ -53,7 +55,7 @@ def make_manifest(
     }
 
 
-def _told(part: Any) -> dict[str, str]:
+def _part_as_json(part: Any) -> dict[str, str]:
     return {"name": part.name, "signature": part.signature}
 
 
@@ -72,14 +74,16 @@ def judging(spent: Spent | None) -> dict[str, Any]:
 
 def judged_before(manifest: Mapping[str, Any] | None) -> Spent:
     """What earlier sessions of a run spent on judging, as their manifest tells it."""
-    told = (manifest or {}).get("judging") or {}
-    tokens = told.get("tokens", {})
+    from trueground.models.asker import Spent
+
+    part = (manifest or {}).get("judging") or {}
+    tokens = part.get("tokens", {})
     return Spent(
-        told.get("calls", 0),
+        part.get("calls", 0),
         tokens.get("in", 0),
         tokens.get("out", 0),
-        told.get("cache_hits", 0),
-        told.get("failed_calls", 0),
+        part.get("cache_hits", 0),
+        part.get("failed_calls", 0),
     )
 
 

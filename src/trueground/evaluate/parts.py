@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field
@@ -12,17 +11,10 @@ from typing import TYPE_CHECKING, Any
 from trueground.claims import Decomposer, get_decomposer
 from trueground.errors import InputError, UsageError
 from trueground.judges import Judge, get_judge
-from trueground.judges.calibrated import (
-    CalibrationFile,
-    basis_of,
-    calibrated,
-    open_calibration,
-    with_option,
-)
-from trueground.judges.comparing import Comparer, make_comparer
 from trueground.plugins import PartSpec, format_part, known_everywhere, parse_part
 
 if TYPE_CHECKING:
+    from trueground.judges.comparing import Comparer
     from trueground.judges.rating import Rater
     from trueground.models.asker import Spent
     from trueground.models.prompts import PromptFile
@@ -37,7 +29,7 @@ class Parts:
 
     `names` is None where that cannot be done: for parts handed in as objects, and for those that
     hold a model in memory or ask one. `own` are those that were made here and are closed here.
-    `rater_given` is what was written of the rater, where it was named. Comparers are made when a
+    `rater_spec` is what was written of the rater, where it was named. Comparers are made when a
     metric names them. `calibrations` are the files that were given for the judges.
     """
 
@@ -46,7 +38,7 @@ class Parts:
     rater: Rater | None = None
     names: tuple[tuple[str, ...], str] | None = None
     own: tuple[Any, ...] = field(default=(), repr=False)
-    rater_given: PartSpec | None = None
+    rater_spec: PartSpec | None = None
     cache: bool = True
     comparers: dict[str, Comparer] = field(default_factory=dict, repr=False)
     calibrations: tuple[str, ...] = ()
@@ -57,19 +49,19 @@ class Parts:
         UsageError: an unknown name or option, no language model where one is needed. InputError.
         """
         if written not in self.comparers:
-            self.comparers[written] = make_comparer(written, self.rater_given, cache=self.cache)
+            from trueground.judges.comparing import make_comparer
+
+            self.comparers[written] = make_comparer(written, self.rater_spec, cache=self.cache)
         return self.comparers[written]
 
     @property
     def labels(self) -> list[str]:
         """A name for each judge; where two have the same, they are numbered."""
         names = [judge.name for judge in self.judges]
-        seen: Counter[str] = Counter()
-        labels = []
-        for name in names:
-            seen[name] += 1
-            labels.append(f"{name}#{seen[name]}" if names.count(name) > 1 else name)
-        return labels
+        return [
+            f"{name}#{names[: i + 1].count(name)}" if names.count(name) > 1 else name
+            for i, name in enumerate(names)
+        ]
 
     def all(self) -> Iterator[Any]:
         """Every part, once."""
@@ -86,10 +78,8 @@ class Parts:
     @property
     def spent(self) -> Spent | None:
         """Calls, tokens and cache hits of all parts; None where no part asks a model."""
-        from trueground.models.asker import Spent
-
-        found = [part.spent for part in self.all() if hasattr(part, "spent")]
-        return sum(found, Spent()) if found else None
+        spent = [part.spent for part in self.all() if hasattr(part, "spent")]
+        return sum(spent[1:], spent[0]) if spent else None
 
     @property
     def problem(self) -> str | None:
@@ -143,55 +133,52 @@ def make_parts(
     judges = tuple(get_judge(j, cache=cache) if isinstance(j, str) else j for j in wanted)
     splits = get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
     if rater is None:
-        asked = [j for j in wanted if isinstance(j, str) and j.strip().startswith("llm:")]
-        rater = _rater_name(asked[0]) if asked else None
-    rates = _rater(rater, cache) if isinstance(rater, str) else rater
-    named = [part for part, name in zip(judges, wanted, strict=True) if isinstance(name, str)]
-    own = (
-        *named,
-        *((splits,) if isinstance(decomposer, str) else ()),
-        *((rates,) if isinstance(rater, str) else ()),
-    )
+        rater = next(
+            (_rater_of(j) for j in wanted if isinstance(j, str) and j.strip().startswith("llm:")),
+            None,
+        )
+    rater_spec = parse_part("rater", rater, cache=cache) if isinstance(rater, str) else None
+    if isinstance(rater, str):
+        from trueground.judges.rating import make_rater
+
+        rates: Rater | None = make_rater(rater, cache=cache)
+    else:
+        rates = rater
+    pairs = zip((*wanted, decomposer, rater), (*judges, splits, rates), strict=True)
     return Parts(
         judges,
         splits,
         rates,
-        _names(wanted, decomposer, (*judges, splits)),
-        own,
-        parse_part("rater", rater, cache=cache) if isinstance(rater, str) else None,
+        _names_of(wanted, decomposer, (*judges, splits)),
+        tuple(part for name, part in pairs if isinstance(name, str)),
+        rater_spec,
         cache,
         calibrations=files,
     )
 
 
-def _rater(text: str, cache: bool) -> Rater:
-    from trueground.judges.rating import make_rater
-
-    return make_rater(text, cache=cache)
-
-
-def _rater_name(judge: str) -> str:
+def _rater_of(judge: str) -> str:
     """The same model as a rater, without the options that only judges have."""
     from trueground.models.asker import OPTIONS
 
-    given, shared = parse_part("judge", judge), (*OPTIONS, "temperature", "max_tokens")
-    kept = {name: value for name, value in given.options.items() if name in shared}
-    return format_part("llm", given.model, kept)
+    spec, shared = parse_part("judge", judge), (*OPTIONS, "temperature", "max_tokens")
+    options = {name: value for name, value in spec.options.items() if name in shared}
+    return format_part("llm", spec.model, options)
 
 
-def _names(
-    judges: Sequence[JudgeName], decomposer: str | Decomposer, made: Sequence[Any]
+def _names_of(
+    judges: Sequence[JudgeName], decomposer: str | Decomposer, parts: Sequence[Any]
 ) -> tuple[tuple[str, ...], str] | None:
-    texts = [judge for judge in judges if isinstance(judge, str)]
+    """The texts from which another process can make the same; None where it cannot."""
+    texts = tuple(judge for judge in judges if isinstance(judge, str))
     if len(texts) < len(judges) or not isinstance(decomposer, str):
         return None
-    if any(getattr(part, "in_one_process", False) for part in made):
+    if any(getattr(part, "in_one_process", False) for part in parts):
         return None
-    names = [parse_part("judge", text).name for text in texts]
-    splits = parse_part("decomposer", decomposer).name
-    if not known_everywhere("judge", names) or not known_everywhere("decomposer", [splits]):
-        return None
-    return tuple(texts), decomposer
+    judge_names = [parse_part("judge", text).name for text in texts]
+    decomposers = [parse_part("decomposer", decomposer).name]
+    found = known_everywhere("judge", judge_names) and known_everywhere("decomposer", decomposers)
+    return (texts, decomposer) if found else None
 
 
 # Calibration files: which of the judges each is of.
@@ -214,60 +201,66 @@ def with_calibration(
     has a calibration already, or two files are of it. InputError: a file that cannot be used, or is
     of none of them.
     """
-    files: dict[int, str] = {}
-    for path in _as_paths(paths):
-        for number in _judges_of(judges, path, cache):
-            if number in files:
+    if not (files := _as_paths(paths)):
+        return list(judges)
+    from trueground.judges.calibrated import calibrated, with_option
+
+    chosen: dict[int, str] = {}
+    for path in files:
+        for number in _find_judges(judges, path, cache):
+            if number in chosen:
                 raise UsageError(
-                    f"--judge-calibration {files[number]} and {path} are both of the judge "
+                    f"--judge-calibration {chosen[number]} and {path} are both of the judge "
                     f"{_judge_name(judges[number])}; leave one out"
                 )
-            files[number] = path
+            chosen[number] = path
     return [
-        _add_calibration(judge, files[n]) if n in files else judge for n, judge in enumerate(judges)
+        judge
+        if n not in chosen
+        else with_option(judge, chosen[n])
+        if isinstance(judge, str)
+        else calibrated(judge, chosen[n])
+        for n, judge in enumerate(judges)
     ]
 
 
-def _judges_of(judges: Sequence[str | Judge], path: str, cache: bool) -> list[int]:
-    """The judges that a file is of."""
-    found = open_calibration(path)
-    alike = [number for number, judge in enumerate(judges) if _judge_name(judge) == found.judge]
+def _find_judges(judges: Sequence[str | Judge], path: str, cache: bool) -> list[int]:
+    """The judges that a file is of: of several with one name, those whose scores depend on what the
+    file tells. InputError where none does.
+    """
+    from trueground.judges.calibrated import open_calibration
+
+    file = open_calibration(path)
+    alike = [number for number, judge in enumerate(judges) if _judge_name(judge) == file.judge]
     if not alike:
         others = ", ".join(_judge_name(judge) for judge in judges)
         raise InputError(
-            f"calibration file {path}: it is of the judge {found.judge!r}, and the judges here are "
-            f"{others}; add --judge {found.judge}, or make one with: trueground judge calibrate "
+            f"calibration file {path}: it is of the judge {file.judge!r}, and the judges here are "
+            f"{others}; add --judge {file.judge}, or make one with: trueground judge calibrate "
             "FILE --judge NAME"
         )
-    return _of_same_signature(judges, alike, found, path, cache) if len(alike) > 1 else alike
+    if len(alike) == 1:
+        return alike
+    bases = {number: _basis(judges[number], cache) for number in alike}
+    same = [number for number, basis in bases.items() if basis == file.signature]
+    if not same:
+        raise InputError(
+            f"calibration file {path}: it was made with {file.signature!r}, and the judges "
+            f"{file.judge} here are {', '.join(map(repr, bases.values()))}; make one with: "
+            f"trueground judge calibrate FILE --judge {file.judge}"
+        )
+    return same
 
 
 def _judge_name(judge: str | Judge) -> str:
     return parse_part("judge", judge).name if isinstance(judge, str) else judge.name
 
 
-def _of_same_signature(
-    judges: Sequence[str | Judge], alike: list[int], found: CalibrationFile, path: str, cache: bool
-) -> list[int]:
-    """Those of one name whose scores depend on what the file tells. InputError where none does."""
-    bases = {number: _basis(judges[number], cache) for number in alike}
-    same = [number for number, basis in bases.items() if basis == found.signature]
-    if not same:
-        raise InputError(
-            f"calibration file {path}: it was made with {found.signature!r}, and the judges "
-            f"{found.judge} here are {', '.join(map(repr, bases.values()))}; make one with: "
-            f"trueground judge calibrate FILE --judge {found.judge}"
-        )
-    return same
-
-
 def _basis(judge: str | Judge, cache: bool) -> str:
+    from trueground.judges.calibrated import basis_of
+
     if not isinstance(judge, str):
         return basis_of(judge)
     opened = get_judge(judge, cache=cache)
     with closing(opened) if hasattr(opened, "close") else nullcontext():  # type: ignore[type-var]
         return basis_of(opened)
-
-
-def _add_calibration(judge: str | Judge, path: str) -> str | Judge:
-    return with_option(judge, path) if isinstance(judge, str) else calibrated(judge, path)

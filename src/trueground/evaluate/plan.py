@@ -133,13 +133,12 @@ class Plan:
     @cached_property
     def rubrics(self) -> dict[str, PromptFile]:
         """Key → the rubric that a rater is asked with. Raises UsageError and InputError."""
+        rated = [(spec, spec.metric.rubric) for spec in self.chosen if spec.metric.rubric]
+        if not rated:
+            return {}
         from trueground.judges.rating import rubric_for
 
-        return {
-            spec.key: rubric_for(*spec.metric.rubric(spec.options)).file
-            for spec in self.chosen
-            if spec.metric.rubric
-        }
+        return {spec.key: rubric_for(*rubric(spec.options)).file for spec, rubric in rated}
 
     @property
     def prompts(self) -> list[PromptFile]:

@@ -15,7 +15,6 @@ from trueground.errors import fails_alone
 from trueground.evaluate.plan import Plan
 from trueground.judges import ask
 from trueground.judges.base import each_once
-from trueground.judges.comparing import compare
 from trueground.metrics.base import Spec
 from trueground.metrics.context import DECLINED, NO_TEXT, BatchContext, Checked, ClaimCheck, Results
 from trueground.types import ComparisonRequest, Failure, JudgeRequest, Status, Verdict
@@ -64,8 +63,11 @@ def collect_results(plan: Plan, context: BatchContext) -> None:
         if spec.comparer and (of_items := spec.metric.comparison_requests):
             found = _or_none(lambda of=of_items, o=spec.options: of(context, o))  # type: ignore[misc]
             comparisons.setdefault(spec.comparer, []).extend(r for r in found if r is not None)
-    for name, asked in comparisons.items():
-        compare(parts.comparer(name), asked, results.comparisons[name])
+    if comparisons:
+        from trueground.judges.comparing import compare
+
+        for name, asked in comparisons.items():
+            compare(parts.comparer(name), asked, results.comparisons[name])
 
 
 def _or_none(compute: Callable[[], Iterable[T]]) -> Iterable[T]:
