@@ -117,6 +117,6 @@ def test_a_dry_run_knows_its_own_run_only(tmp_path: Path) -> None:
     (other,) = pairs(data, FakeModel("unknown", name="z"))
     sweep([mine], tmp_path / "run", RunSettings())
     found = estimate_run(mine.task, mine.model, tmp_path / "run", RunSettings())
-    assert (found.items, found.answered, found.calls) == (len(UNANSWERABLE), 2, 0)
+    assert (found["items"], found["answered"], found["calls"]) == (len(UNANSWERABLE), 2, 0)
     with pytest.raises(OutputError, match="model"):
         estimate_run(other.task, other.model, tmp_path / "run", RunSettings())

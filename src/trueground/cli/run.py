@@ -348,7 +348,7 @@ def _show_estimates(
         for pair in pairs
     ]
     if format_ is Format.JSON:
-        found = [{"model": m, "task": t, **vars(e)} for m, t, e in rows]
+        found = [{"model": m, "task": t, **e} for m, t, e in rows]
         echo_json(found)
         return
-    typer.echo(render_estimates([(m, t, vars(e)) for m, t, e in rows]))
+    typer.echo(render_estimates(rows))

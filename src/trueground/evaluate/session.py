@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 import orjson
@@ -15,7 +14,6 @@ from trueground.benchmarks.base import Task
 from trueground.errors import OutputError, UnreachableError
 from trueground.evaluate.asking import Asking, Call
 from trueground.evaluate.manifest import end_manifest, judged_before, judging, make_manifest
-from trueground.evaluate.plan import Plan
 from trueground.evaluate.questions import (
     AnsweredQuestions,
     Outcome,
@@ -50,11 +48,7 @@ def identify_run(task: Task, settings: RunSettings, signature: str) -> dict[str,
     """What makes two runs the same run, as it stands in the manifest: all that fixes the questions,
     the answers and the scores. `signature` is the model's; the endpoint is no part of it.
     """
-    return _identity(Questionnaire(task, settings), make_run_plan(task, settings), signature)
-
-
-def _identity(questionnaire: Questionnaire, plan: Plan, signature: str) -> dict[str, Any]:
-    task = questionnaire.task
+    questionnaire, plan = Questionnaire(task, settings), make_run_plan(task, settings)
     identity = {
         "benchmark": f"{task.benchmark}/{task.name}",
         "options": dict(task.options),
@@ -106,7 +100,7 @@ def _shorten(value: Any) -> str:
     return text if len(text) <= 200 else text[:199] + "…"
 
 
-class Session:
+class Session(AbstractContextManager["Session"]):
     """One run under way: `await ask()`, then `score()`. Holds the run directory's lock."""
 
     def __init__(
@@ -135,7 +129,7 @@ class Session:
         self._check = check_questions(task, settings) if check is None else check
         with ExitStack() as stack:
             self._directory = stack.enter_context(RunDirectory(out, resume=True))
-            identity = _identity(self._questionnaire, self._plan, model.signature)
+            identity = identify_run(task, settings, model.signature)
             earlier = check_same(out, identity)
             if not settings.batch and (out / BATCHES).exists():
                 from trueground.evaluate.batches import check_none_under_way
@@ -190,7 +184,11 @@ class Session:
         rest counts as failed once more. Unless that is just what is to be asked for again.
         """
         settings = self._settings
-        with self._early_end_noted(), self._opened_cache() as cache:
+        use_cache = settings.cache and self._model.cacheable
+        with (
+            self._early_end_noted(),
+            ResponseCache(default_path()) if use_cache else nullcontext() as cache,
+        ):
             asking = Asking(self._model, self._log, cache, self._tick, settings.time_limit)
             try:
                 if settings.batch:
@@ -226,14 +224,8 @@ class Session:
             lambda error: self._latest(None if error else outcome),
         )
 
-    def close(self) -> None:
-        """Let go of the folder."""
-        self._open.close()
-
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *error: Any) -> None:
+        """Let go of the folder."""
         self._open.__exit__(*error)
 
     def _waiting(self, asking: Asking) -> Iterator[Call]:
@@ -260,11 +252,6 @@ class Session:
             end_manifest(self._directory.path, self._manifest, None if self._finished else error)
             raise
 
-    def _opened_cache(self) -> AbstractContextManager[ResponseCache | None]:
-        if self._settings.cache and self._model.cacheable:
-            return ResponseCache(default_path())
-        return nullcontext()
-
     def _latest(self, outcome: Outcome | None = None) -> dict[str, Any]:
         """What the manifest tells of the answers (None: those in the log) and of their cost."""
         if outcome is None:
@@ -283,26 +270,12 @@ class Session:
         return outcome.as_json() | paid.as_json() | latest
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """Calls and tokens of one run. `tokens_out` and `usd` are upper bounds where `bounded`."""
-
-    items: int
-    answered: int
-    cached: int
-    calls: int
-    tokens_in: int
-    tokens_out: int
-    bounded: bool
-    usd: float | None
-    judged: bool  # language models judge or rate too, which is not counted
-
-
-def estimate_run(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> Estimate:
+def estimate_run(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> dict[str, Any]:
     """Count the calls that `out` and the cache do not spare, and estimate their tokens.
 
-    Tokens of the input are a quarter of its characters: a rule of thumb for English. Reads only.
-    Raises OutputError where `out` holds another run.
+    Tokens of the input are a quarter of its characters: a rule of thumb for English. `tokens_out`
+    and `usd` are upper bounds where `bounded`. `judged`: language models judge or rate too, which
+    is not counted. Reads only. Raises OutputError where `out` holds another run.
     """
     check_same(out, identify_run(task, settings, model.signature))
     index = ResponseIndex(out / RESPONSES)
@@ -322,14 +295,14 @@ def estimate_run(task: Task, model: ChatModel, out: Path, settings: RunSettings)
     limit = questionnaire.params.max_tokens
     tokens_out = calls * (limit or _USUAL_TOKENS_OUT)
     prices = settings.prices
-    return Estimate(
-        items,
-        answered,
-        cached,
-        calls,
-        tokens_in,
-        tokens_out,
-        bounded=limit is not None,
-        usd=None if prices is None else price_of(model.name, prices).cost(tokens_in, tokens_out),
-        judged=settings.parts.spent is not None,
-    )
+    return {
+        "items": items,
+        "answered": answered,
+        "cached": cached,
+        "calls": calls,
+        "tokens_in": tokens_in,
+        "tokens_out": tokens_out,
+        "bounded": limit is not None,
+        "usd": None if prices is None else price_of(model.name, prices).cost(tokens_in, tokens_out),
+        "judged": settings.parts.spent is not None,
+    }
