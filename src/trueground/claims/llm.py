@@ -21,7 +21,7 @@ from trueground.claims.rules import is_chatter, skip_boilerplate
 from trueground.errors import InputError, UsageError
 from trueground.models.asker import Asks, describe_failure
 from trueground.models.base import ChatRequest, Reply
-from trueground.models.marks import block, mark_for
+from trueground.models.marks import mark_for, marked_places
 from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
 from trueground.plugins import PartSpec
 from trueground.records.problems import describe, shorten
@@ -96,13 +96,8 @@ class LLMDecomposer(Asks):
 
 
 def _places(sentence: str, examples: Sequence[Demonstration]) -> dict[str, str]:
-    mark = mark_for([sentence])
-    return {
-        "sentence": block("SENTENCE", sentence, mark),
-        "plain_sentence": sentence,
-        "mark": mark,
-        "examples": "\n\n".join(map(str, examples)),
-    }
+    places = marked_places(mark_for([sentence]), {"sentence": sentence}, keep=("sentence",))
+    return places | {"examples": "\n\n".join(map(str, examples))}
 
 
 def read_facts(reply: str) -> list[str] | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from trueground.judges.replies import read_verdict
 from trueground.models.asker import Asks, describe_failure, shortened
 from trueground.models.base import ChatRequest, Reply
-from trueground.models.marks import block, blocks, mark_for
+from trueground.models.marks import block, mark_for, marked_places
 from trueground.models.prompts import PromptFile, packaged_prompt, user_prompt
 from trueground.plugins import PartSpec
 from trueground.text.sentences import split_sentences
@@ -78,16 +78,8 @@ class LLMJudge(Asks):
         if asked.strip():
             messages = self._asked.fill({"question": block("QUESTION", asked, mark)})
             question = messages[-1].content
-        places = {
-            "context": blocks("CONTEXT", texts, mark),
-            "statement": block("STATEMENT", claim, mark),
-            "question": question,
-            "mark": mark,
-            "plain_context": "\n".join(texts),
-            "plain_statement": claim,
-            "plain_question": asked,
-        }
-        return ChatRequest(self._prompt.fill(places), self._params)
+        places = marked_places(mark, {"context": texts, "statement": claim, "question": asked})
+        return ChatRequest(self._prompt.fill(places | {"question": question}), self._params)
 
 
 @dataclass

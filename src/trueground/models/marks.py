@@ -6,7 +6,7 @@ prompt, which can be cached, and no text can hold the mark of the prompt that it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from hashlib import sha256
 
 _LENGTH = 12
@@ -39,3 +39,18 @@ def blocks(name: str, texts: Sequence[str], mark: str) -> str:
         block(f"{name} {number} OF {len(texts)}", text, mark)
         for number, text in enumerate(texts, 1)
     )
+
+
+def marked_places(
+    mark: str, texts: Mapping[str, str | Sequence[str]], *, keep: Container[str] = ()
+) -> dict[str, str]:
+    """What a prompt's places hold: {mark}, and for each text {name} in marked lines and
+    {plain_name} as it is. A blank text, or no text of several, has no lines unless it is in `keep`.
+    """
+    places = {"mark": mark}
+    for name, text in texts.items():
+        parts = [text] if isinstance(text, str) else text
+        shown = name in keep or (bool(text.strip()) if isinstance(text, str) else bool(parts))
+        places[name] = blocks(name.upper(), parts, mark) if shown else ""
+        places[f"plain_{name}"] = "\n".join(parts)
+    return places

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from trueground.judges.replies import read_verdict
 from trueground.models.asker import Asks, describe_failure, shortened
 from trueground.models.base import ChatRequest, Reply
-from trueground.models.marks import block, blocks, mark_for
+from trueground.models.marks import mark_for, marked_places
 from trueground.models.prompts import PromptFile, packaged_prompt, user_prompt
 from trueground.plugins import PartSpec
 from trueground.types import Comparison, ComparisonRequest, Status
@@ -100,19 +100,13 @@ class LLMComparer(Asks):
     def _call(self, request: ComparisonRequest, texts: Sequence[str]) -> ChatRequest:
         """The call about a response and these texts: its references, or its contexts."""
         mark = mark_for((request.history, request.question, request.response), texts)
-        name = "REFERENCE" if "reference" in self._places else "CONTEXT"
-        history, question = request.history, request.question
-        places = {
-            "conversation": block("CONVERSATION", history, mark) if history.strip() else "",
-            "question": block("QUESTION", question, mark) if question.strip() else "",
-            "response": block("RESPONSE", request.response, mark),
-            name.lower(): blocks(name, texts, mark) if texts else "",
-            "mark": mark,
-            "plain_conversation": history,
-            "plain_question": question,
-            "plain_response": request.response,
-            f"plain_{name.lower()}": "\n".join(texts),
+        shown = {
+            "conversation": request.history,
+            "question": request.question,
+            "response": request.response,
+            "reference" if "reference" in self._places else "context": texts,
         }
+        places = marked_places(mark, shown, keep=("response",))
         return ChatRequest(self._prompt.fill(places), self._params)
 
     def _read(self, reply: Reply) -> Comparison:

@@ -23,7 +23,7 @@ from trueground.judges.base import each_once
 from trueground.judges.replies import expected_score, read_score
 from trueground.models.asker import Asks, Spent, shortened
 from trueground.models.base import ChatRequest, Message, Params, Reply
-from trueground.models.marks import block, blocks, mark_for
+from trueground.models.marks import mark_for, marked_places
 from trueground.models.prompts import Prompt, PromptFile, packaged_prompt, user_prompt
 from trueground.plugins import PartSpec, make_part, parse_part
 from trueground.types import Rating, RatingRequest, Status
@@ -166,15 +166,9 @@ class LLMRater(Asks):
         knowledge = request.knowledge if request.shown == "knowledge" else ()
         question = "" if request.shown == "response" else request.question
         mark = mark_for((question, *knowledge, request.response))
-        places = {
-            "response": block("RESPONSE", request.response, mark),
-            "question": block("QUESTION", question, mark) if question else "",
-            "knowledge": blocks("KNOWLEDGE", knowledge, mark) if knowledge else "",
-            "plain_response": request.response,
-            "plain_question": question,
-            "plain_knowledge": "\n".join(knowledge),
-        }
-        return self._rubrics[rubric].fill(places)
+        shown = {"response": request.response, "question": question, "knowledge": knowledge}
+        keep = ("response", "question") if question else ("response",)
+        return self._rubrics[rubric].fill(marked_places(mark, shown, keep=keep))
 
     def _draw(self, prompts: _Prompts, params: Params) -> dict[RatingRequest, list[Reply]]:
         """As many replies to each request as it wants samples."""
