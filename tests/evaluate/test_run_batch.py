@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from tests.batch_server import PLACES, BatchServer
 from tests.chaos import KEY, ChaosServer
+from tests.commands import PROGRAM, trueground
 from tests.evaluate.questions_file import answer, number, write_questions
 
 import trueground as tg
@@ -407,7 +408,7 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 
 def command(data: Path, server: BatchServer, out: Path, *more: str) -> list[str]:
-    words = [sys.executable, "-m", "trueground", "run", TASK, "--data", str(data), "--model", "m"]
+    words = ["run", TASK, "--data", str(data), "--model", "m"]
     words += ["--base-url", server.base_url, "--out", str(out), "--quiet", *more]
     return words
 
@@ -425,7 +426,7 @@ def test_killed_before_the_batch_is_noted(tmp_path: Path) -> None:
     data = write_questions(tmp_path / "q.jsonl", 4)
     with BatchServer(answer=answer, delay=0.4) as server:
         words = command(data, server, tmp_path / "run", "--batch", "--poll", "0.05")
-        process = subprocess.Popen(words, env=env(tmp_path))
+        process = subprocess.Popen([*PROGRAM, *words], env=env(tmp_path))
         give_up = time.monotonic() + 30
         while not server.batches:  # the reply comes 0.2 s later
             assert time.monotonic() < give_up
@@ -433,7 +434,7 @@ def test_killed_before_the_batch_is_noted(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert parts(tmp_path / "run")[0]["batch_id"] is None
-        subprocess.run(words, env=env(tmp_path), check=True)
+        assert trueground(*words, env=env(tmp_path)).returncode == 0
         assert server.requests["list"] == server.requests["create"] == len(server.batches) == 1
     assert len(log(tmp_path / "run")) == 4
 
@@ -455,16 +456,17 @@ def test_killed_anywhere(tmp_path: Path, seed: int, kills: Sequence[int]) -> Non
     with BatchServer(mixed, answer=answer, delay=0.06) as server:
         words = command(data, server, tmp_path / "run", *batch, "--no-cache")
         for kill in kills:
-            process = subprocess.Popen(words, env=env(tmp_path))
+            process = subprocess.Popen([*PROGRAM, *words], env=env(tmp_path))
             kill_when(process, server, kill)
             time.sleep(dice.uniform(0.0, 0.07))
             process.send_signal(signal.SIGKILL)
             process.wait()
-        subprocess.run(words, env=env(tmp_path), check=True)
+        assert trueground(*words, env=env(tmp_path)).returncode == 0
         assert len(server.asked) == 40
         assert set(server.asked.values()) == {1}
         assert len(server.batches) == 1
-        subprocess.run(command(data, server, tmp_path / "live"), env=env(tmp_path), check=True)
+        live = command(data, server, tmp_path / "live")
+        assert trueground(*live, env=env(tmp_path)).returncode == 0
         assert sum(server.live.values()) == 40
     assert finals(tmp_path / "run") == finals(tmp_path / "live")
     assert len(log(tmp_path / "run")) == 40
@@ -485,7 +487,7 @@ def test_killed_among_many_parts(tmp_path: Path, kills: int) -> None:
         )
         options = ("--batch", "--poll", "0.02", "--no-cache")
         words = command(data, server, tmp_path / "run", *options)
-        words = [sys.executable, "-c", code, *words[3:]]
+        words = [sys.executable, "-c", code, *words]
         for _ in range(kills):
             process = subprocess.Popen(words, env=env(tmp_path))
             kill_when(process, server, sum(server.requests.values()) + dice.randint(1, 12))
@@ -504,7 +506,7 @@ def test_ctrl_c_leaves_the_batch_at_work(tmp_path: Path) -> None:
     data = write_questions(tmp_path / "q.jsonl", 5)
     with BatchServer(answer=answer, course=lambda _number: "stuck") as server:
         words = command(data, server, tmp_path / "run", "--batch", "--poll", "0.05")
-        process = subprocess.Popen(words, env=env(tmp_path), stderr=subprocess.PIPE)
+        process = subprocess.Popen([*PROGRAM, *words], env=env(tmp_path), stderr=subprocess.PIPE)
         kill_when(process, server, 5)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
@@ -512,6 +514,6 @@ def test_ctrl_c_leaves_the_batch_at_work(tmp_path: Path) -> None:
         assert b"Run the same command" in said
         assert manifest(tmp_path / "run")["status"] == "interrupted"
         server.batches[0].course = "completed"
-        subprocess.run(words, env=env(tmp_path), check=True)
+        assert trueground(*words, env=env(tmp_path)).returncode == 0
         assert len(server.batches) == 1
     assert len(log(tmp_path / "run")) == 5

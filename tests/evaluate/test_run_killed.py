@@ -7,13 +7,13 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from tests.chaos import ChaosServer
+from tests.commands import PROGRAM, trueground
 from tests.evaluate.questions_file import answer, number, write_questions
 
 N, CONNECTIONS = 500, 8
@@ -21,7 +21,7 @@ FINAL = ("items.jsonl", "summary.json", "report.html")
 
 
 def command(data: Path, server: ChaosServer, out: Path, *more: str) -> list[str]:
-    words = [sys.executable, "-m", "trueground", "run", "faitheval/unanswerable", "--model", "m"]
+    words = ["run", "faitheval/unanswerable", "--model", "m"]
     words += ["--base-url", server.base_url, "--data", str(data), "--out", str(out)]
     return [*words, "--max-connections", str(CONNECTIONS), "--quiet", *more]
 
@@ -66,15 +66,16 @@ def test_killed_while_asking(tmp_path: Path, cache: str, kills: int) -> None:
         known: set[int] = set()
         for calls in sorted(dice.sample(range(1, N), kills)):
             before = Counter(server.calls)
-            kill_at(subprocess.Popen(killed, env=env), server, calls)
+            kill_at(subprocess.Popen([*PROGRAM, *killed], env=env), server, calls)
             assert not asked(server.calls - before) & known  # what was written is not asked again
             known = logged(tmp_path / "killed")
         before = Counter(server.calls)
-        subprocess.run(killed, env=env, check=True)
+        assert trueground(*killed, env=env).returncode == 0
         assert not asked(server.calls - before) & known
         repeated = sum(count - 1 for count in server.calls.values())
         lines = (tmp_path / "killed/responses.jsonl").read_text().splitlines()
-        subprocess.run(command(data, server, tmp_path / "whole", "--no-cache"), env=env, check=True)
+        whole = command(data, server, tmp_path / "whole", "--no-cache")
+        assert trueground(*whole, env=env).returncode == 0
     assert len(server.calls) == N
     # Only calls whose reply had not been written when the process died may come again.
     assert repeated <= kills * CONNECTIONS
@@ -94,7 +95,7 @@ def test_killed_while_scoring(tmp_path: Path, waits: tuple[float, ...]) -> None:
     with ChaosServer(answer=answer) as server:
         words = command(data, server, tmp_path / "killed")
         for wait in waits:
-            process = subprocess.Popen(words, env=env)
+            process = subprocess.Popen([*PROGRAM, *words], env=env)
             log = tmp_path / "killed/responses.jsonl"
             while process.poll() is None and not (
                 log.exists() and log.read_bytes().count(b"\n") == 200
@@ -103,9 +104,10 @@ def test_killed_while_scoring(tmp_path: Path, waits: tuple[float, ...]) -> None:
             time.sleep(wait)
             process.send_signal(signal.SIGKILL)
             process.wait()
-        subprocess.run(words, env=env, check=True)
+        assert trueground(*words, env=env).returncode == 0
         assert set(server.calls.values()) == {1}
-        subprocess.run(command(data, server, tmp_path / "whole"), env=env, check=True)
+        whole = command(data, server, tmp_path / "whole")
+        assert trueground(*whole, env=env).returncode == 0
         assert set(server.calls.values()) == {1}
     for name in FINAL:
         assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

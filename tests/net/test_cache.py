@@ -169,16 +169,16 @@ def test_a_read_costs_microseconds_and_a_write_hardly_more(tmp_path: Path) -> No
     value = b'{"text": "A reply of usual length.", "usage": {"tokens_in": 900}}' * 10
     keys = [f"{i:064x}" for i in range(5_000)]
     with ResponseCache(path) as cache:
-        started = time.process_time()
+        started = time.thread_time()
         for key in keys:
             cache.put(key, value)
-        put = (time.process_time() - started) / len(keys)
+        put = (time.thread_time() - started) / len(keys)
     with ResponseCache(path) as cache:
         times = []
         for key in keys:
-            started = time.process_time()
+            started = time.thread_time()
             cache.get(key)
-            times.append(time.process_time() - started)
+            times.append(time.thread_time() - started)
     # Stated: below 30 µs; the margin is for a machine that does other work too.
     assert statistics.median(times) < 60e-6
     assert put < 60e-6

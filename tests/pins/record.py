@@ -7,12 +7,10 @@ the bytes, the hash of all that is not a float, and the floats.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import re
 import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import Any
 from unittest import mock
 
 import msgspec
+from tests.commands import trueground
 from tests.pins.scenes import ROOT, Scene
 
 LONG = 3_000
@@ -90,24 +89,8 @@ def _unlike(a: Any, b: Any) -> str | None:
 
 
 def _command(step: str) -> dict[str, str]:
-    from trueground.cli import main
-
-    out, err = io.BytesIO(), io.BytesIO()
-    streams = [io.TextIOWrapper(s, "utf-8", write_through=True) for s in (out, err)]
-    code: Any = 0
-    with (
-        mock.patch.object(sys, "argv", ["trueground", *shlex.split(step)]),
-        mock.patch.object(sys.modules["__main__"], "__package__", None),  # for the usage line
-        mock.patch.object(sys, "stdout", streams[0]),
-        mock.patch.object(sys, "stderr", streams[1]),
-    ):
-        try:
-            main()
-        except SystemExit as ended:
-            code = ended.code or 0
-        for stream in streams:
-            stream.flush()
-    return {"exit": str(code), "out": out.getvalue().decode(), "err": err.getvalue().decode()}
+    done = trueground(*shlex.split(step))
+    return {"exit": str(done.returncode), "out": done.stdout, "err": done.stderr}
 
 
 def _python(step: str) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -121,8 +120,7 @@ def test_filters_narrow_together(opened: Chromium) -> None:
     set_control(opened, "#by select", "2")
     assert set(listed(opened)) < set(some)
     run(opened, "document.querySelector('button[type=reset]').click()")
-    time.sleep(0.1)
-    assert words(opened, "#count") == "240 items"
+    opened.wait_until(lambda: words(opened, "#count") == "240 items")
     set_control(opened, "#status", "abstained")
     answers = [cell.text for cell in opened.find_elements("css selector", "#table .answer")]
     assert answers
@@ -144,8 +142,7 @@ def test_item_opens_by_keyboard_and_the_back_button_returns(opened: Chromium) ->
     opened.forward()
     assert opened.find_element("id", "item").is_displayed()
     run(opened, "document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}))")
-    time.sleep(0.1)
-    assert opened.find_element("id", "overview").is_displayed()
+    opened.wait_until(opened.find_element("id", "overview").is_displayed)
 
 
 def test_deep_link_and_unknown_item(opened: Chromium, page: Path) -> None:

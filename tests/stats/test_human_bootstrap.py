@@ -27,17 +27,33 @@ def drawn_again(
     return [(np.repeat(scores, w[unit]), np.repeat(labels, w[unit])) for w in weights]
 
 
-@settings(deadline=None, max_examples=60)
-@given(
+SETTINGS_OF_SETS = (
     st.integers(4, 40),
     st.integers(0, 2**32 - 1),
     st.integers(0, 6),
     st.booleans(),
     st.sampled_from([2, 3, 7]),
 )
+
+
+@settings(deadline=None, max_examples=15)
+@given(*SETTINGS_OF_SETS)
 def test_each_resample_is_what_repeating_the_items_gives(
     n: int, seed: int, digits: int, ordinal: bool, kinds: int
 ) -> None:
+    check_resamples(n, seed, digits, ordinal, kinds)
+
+
+@pytest.mark.long
+@settings(deadline=None, max_examples=200)
+@given(*SETTINGS_OF_SETS)
+def test_each_of_many_resamples_is_what_repeating_the_items_gives(
+    n: int, seed: int, digits: int, ordinal: bool, kinds: int
+) -> None:
+    check_resamples(n, seed, digits, ordinal, kinds)
+
+
+def check_resamples(n: int, seed: int, digits: int, ordinal: bool, kinds: int) -> None:
     random = np.random.default_rng(seed)
     labels = random.integers(0, kinds, n) / (kinds - 1)
     labels[:2] = 0.0, 1.0
