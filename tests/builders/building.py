@@ -11,9 +11,9 @@ import pytest
 from tests.builders.little import register
 from tests.builders.scripted_server import ScriptedServer
 
-from trueground.builders.asking.models import EndpointDefaults
 from trueground.builders.build import BuildSettings, Built, build
 from trueground.builders.registry import BUILDERS
+from trueground.builders.settings import EndpointDefaults
 
 FAST = {"timeout": 5.0, "deadline": 10.0, "max_attempts": 2, "max_connections": 8}
 OWN = ("manifest.json", "work")  # what may differ between builds that end alike

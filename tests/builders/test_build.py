@@ -21,8 +21,8 @@ from tests.builders.scripted_server import ScriptedServer, all_text, scripted
 from tests.commands import trueground
 
 import trueground as tg
-from trueground.builders.asking.models import EndpointDefaults
 from trueground.builders.build import BuildSettings
+from trueground.builders.settings import EndpointDefaults
 from trueground.errors import RunInterrupted, UnreachableError, UsageError
 
 __all__ = ["home"]

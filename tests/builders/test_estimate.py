@@ -10,9 +10,9 @@ from tests.builders.building import built, contents, home, source
 from tests.builders.little import answering
 from tests.builders.scripted_server import scripted
 
-from trueground.builders.asking.models import EndpointDefaults
 from trueground.builders.build import BuildSettings, dry_run
 from trueground.builders.estimate import Estimated
+from trueground.builders.settings import EndpointDefaults
 from trueground.errors import UsageError
 from trueground.models.pricing import Price
 

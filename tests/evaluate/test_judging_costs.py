@@ -17,8 +17,8 @@ from trueground.benchmarks.base import Sources
 from trueground.benchmarks.registry import get_benchmark
 from trueground.errors import RunInterrupted
 from trueground.evaluate.parts import make_parts
-from trueground.evaluate.questions import RunSettings
 from trueground.evaluate.run import run_task
+from trueground.evaluate.run_settings import RunSettings
 from trueground.models.asker import Spent
 from trueground.models.fake import named_fake
 from trueground.runs.directory import MANIFEST

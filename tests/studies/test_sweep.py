@@ -12,7 +12,7 @@ from tests.benchmarks.faitheval_files import UNANSWERABLE, data_folder, jsonl
 from trueground.benchmarks.base import Sources
 from trueground.benchmarks.registry import get_benchmark
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
-from trueground.evaluate.questions import RunSettings
+from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.session import estimate_run
 from trueground.models.base import UNREACHABLE, ChatRequest, Reply
 from trueground.models.fake import FakeModel

@@ -10,7 +10,7 @@ import pytest
 
 from trueground.benchmarks.base import Benchmark, BenchmarkOption, Question, Sources, Task, Value
 from trueground.errors import UsageError
-from trueground.evaluate.questions import RunSettings
+from trueground.evaluate.run_settings import RunSettings
 from trueground.models.base import Message, Params
 from trueground.models.fake import FakeModel
 from trueground.records.jsonl import decode_row

@@ -28,7 +28,8 @@ from trueground.builders.ending import (
 )
 from trueground.builders.estimate import Estimated, estimate
 from trueground.builders.manifest import Sheet
-from trueground.builders.prepared import BuildSettings, Prepared, prepare
+from trueground.builders.prepared import Prepared, prepare
+from trueground.builders.settings import BuildSettings
 from trueground.builders.stages.accounts import Flowed, read_source
 from trueground.builders.stages.flow import flow
 from trueground.builders.stages.patience import Patience

@@ -2,68 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from trueground.benchmarks.base import Value, say_nothing
+from trueground.benchmarks.base import Value
 from trueground.builders.asking.asked import AskedModel
-from trueground.builders.asking.models import EndpointDefaults, make_models
+from trueground.builders.asking.models import make_models
 from trueground.builders.base import Builder, BuildPlan, Material
 from trueground.builders.manifest import names_of
 from trueground.builders.registry import get_builder, settled
+from trueground.builders.settings import BuildSettings
 from trueground.errors import UsageError
-from trueground.evaluate.questions import PriceTable
 from trueground.models.base import ChatModel
 from trueground.models.pricing import price_of
-from trueground.options import Cache, Option, Progress, Seed
 from trueground.reports.build_view import shown_model
-
-
-def _parse_prompts(texts: Sequence[str]) -> dict[str, Path]:
-    """NAME=FILE, as --prompt takes it. Raises UsageError."""
-    prompts = {}
-    for text in texts:
-        name, equals, path = text.partition("=")
-        if not equals or not name.strip() or not path.strip():
-            raise UsageError(f"--prompt {text!r} cannot be read; write NAME=FILE")
-        prompts[name.strip()] = Path(path.strip())
-    return prompts
-
-
-@dataclass(frozen=True)
-class BuildSettings:
-    """What holds for every builder. `labels` is a file that `annotate import` wrote.
-
-    Where more than `max_failed` of all items fall because calls failed, the build stops.
-    """
-
-    seed: Seed = 0
-    limit: Annotated[int | None, Option("Only the first N source items.", min=1)] = None
-    cache: Cache = True
-    prompts: Annotated[
-        Mapping[str, Path],
-        Option(
-            "NAME=FILE: a prompt of your own. Repeatable.",
-            "--prompt",
-            type=list[str] | None,
-            parse=_parse_prompts,
-        ),
-    ] = field(default_factory=dict)
-    labels: Annotated[
-        Path | None, Option("Merged human labels, as `annotate import` writes them.")
-    ] = None
-    max_failed: Annotated[
-        float,
-        Option("Stop where more than this share of all falls by failed calls.", min=0.0, max=1.0),
-    ] = 0.1
-    endpoint: EndpointDefaults = field(default_factory=EndpointDefaults)
-    prices: PriceTable = None
-    note: Callable[[str], None] = say_nothing
-    progress: Progress = say_nothing
-    command: Sequence[str] = ()
 
 
 class Prepared(NamedTuple):

@@ -11,6 +11,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from trueground.options import UNSET, Option
 
@@ -84,6 +85,20 @@ def as_command(
     run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in shown}
     return run
+
+
+class ListedGroup(TyperGroup):
+    """A group that makes a command when it is called; its help needs but their names and texts."""
+
+    def help_of(self, name: str) -> str | None:
+        """The help text of a command."""
+        raise NotImplementedError
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of the commands, without making them."""
+        names = self.list_commands(ctx)
+        listed = [TyperCommand(name, help=self.help_of(name)) for name in names]
+        TyperGroup(name=self.name, commands=listed).format_commands(ctx, formatter)
 
 
 def make_command(name: str, function: Callable[..., None], help_text: str | None = None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Sequence
@@ -9,9 +10,9 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from trueground._version import __version__
+from trueground.cli._options import HELP, ListedGroup
 from trueground.cli._output import guard_streams
 
 INTERRUPTED = 130
@@ -38,7 +39,7 @@ COMMANDS = {
 }
 
 
-class Commands(TyperGroup):
+class Commands(ListedGroup):
     """The commands of COMMANDS, each imported when it is asked for."""
 
     def __init__(self, **attributes: Any) -> None:
@@ -47,18 +48,26 @@ class Commands(TyperGroup):
             COMMANDS, self
         )  # names, for suggestions, where a name is wrong
 
+    def help_of(self, name: str) -> str | None:
+        """The docstring of a command, the text of a group."""
+        command = _import(name)
+        return command.info.help if isinstance(command, typer.Typer) else inspect.getdoc(command)
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command or group of this name; None where there is none."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
-        command = getattr(import_module(f"trueground.cli.{module}"), name)
-        holder = typer.Typer(rich_markup_mode=None)
+        command, holder = _import(cmd_name), typer.Typer(rich_markup_mode=None)
         if isinstance(command, typer.Typer):
             holder.add_typer(command)
         else:
             holder.command(cmd_name)(command)
         return typer.main.get_group(holder).commands[cmd_name]
+
+
+def _import(name: str) -> Any:
+    module, _, attribute = COMMANDS[name].partition(":")
+    return getattr(import_module(f"trueground.cli.{module}"), attribute)
 
 
 app = typer.Typer(
@@ -68,7 +77,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP,
 )
 
 

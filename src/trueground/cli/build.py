@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from trueground.cli._options import (
     HELP,
     Format,
     FormatOption,
+    ListedGroup,
     NoProgress,
     Quiet,
     as_command,
@@ -45,7 +45,7 @@ _ORDER = """
 """
 
 
-class BuilderGroup(TyperGroup):
+class BuilderGroup(ListedGroup):
     """`build` with a command for every builder."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -53,6 +53,14 @@ class BuilderGroup(TyperGroup):
         from trueground.builders.registry import BUILDERS
 
         return [*BUILDERS, "example", "report"]
+
+    def help_of(self, name: str) -> str | None:
+        """What the builder makes, and of what."""
+        if name in ("example", "report"):
+            return (example if name == "example" else report).__doc__
+        from trueground.builders.registry import get_builder
+
+        return _help(get_builder(name))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a builder, `example` or `report`. Raises UsageError."""
@@ -75,8 +83,7 @@ group = typer.Typer(
 
 
 def _command(builder: Builder) -> Any:
-    from trueground.builders.asking.models import EndpointDefaults
-    from trueground.builders.build import BuildSettings
+    from trueground.builders.settings import BuildSettings, EndpointDefaults
 
     first, *others = (role.name for role in builder.roles)
 
@@ -92,9 +99,12 @@ def _command(builder: Builder) -> Any:
     parameters = [known[name] for name in _ORDER.split()]
     parameters += [_role(role.name, role.doc) for role in builder.roles[1:]]
     parameters += [parameter_of(option) for option in builder.options]
+    return make_command(builder.name, as_command(run, parameters), _help(builder))
+
+
+def _help(builder: Builder) -> str:
     prompts = f" Prompts: {', '.join(builder.prompts)}." if builder.prompts else ""
-    help_text = f"{builder.doc} ({builder.source}). SOURCE: {builder.takes}.{prompts}"
-    return make_command(builder.name, as_command(run, parameters), help_text)
+    return f"{builder.doc} ({builder.source}). SOURCE: {builder.takes}.{prompts}"
 
 
 def _field(role: str) -> str:
@@ -148,9 +158,9 @@ def _start(
     **values: Any,
 ) -> None:
     """Build, or say what it would cost, and print what came of it. Exit 3: no item is left."""
-    from trueground.builders.asking.models import EndpointDefaults
     from trueground.builders.build import BuildSettings, Built, build
     from trueground.builders.build import dry_run as estimate
+    from trueground.builders.settings import EndpointDefaults
     from trueground.reports.building import render_built, render_estimated
 
     check_numbers(values)

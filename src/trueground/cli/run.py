@@ -14,12 +14,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from trueground.cli._options import (
     HELP,
     Format,
     FormatOption,
+    ListedGroup,
     NoProgress,
     Quiet,
     as_command,
@@ -34,7 +34,7 @@ from trueground.cli._output import command_line, echo_json, echo_note, progress_
 
 if TYPE_CHECKING:
     from trueground.benchmarks.base import Benchmark, Value
-    from trueground.evaluate.questions import RunSettings
+    from trueground.evaluate.run_settings import RunSettings
     from trueground.models.base import ChatModel
     from trueground.studies.sweep import SweepOutcome, SweepRun
 
@@ -48,7 +48,7 @@ _ORDER = """
 """
 
 
-class BenchmarkGroup(TyperGroup):
+class BenchmarkGroup(ListedGroup):
     """`run` with a command for every benchmark, and for each of its tasks as `NAME/TASK`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -57,16 +57,33 @@ class BenchmarkGroup(TyperGroup):
 
         return list(all_benchmarks())
 
+    def help_of(self, name: str) -> str | None:
+        """What the benchmark is, and which tasks are run."""
+        return _help(*_read_name(name))
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a benchmark, or of one of its tasks. Raises UsageError."""
-        from trueground.benchmarks.registry import get_benchmark
-        from trueground.errors import unknown_name
+        return _command(*_read_name(cmd_name), cmd_name)
 
-        name, slash, task = cmd_name.partition("/")
-        benchmark = get_benchmark(name)
-        if slash and task not in benchmark.tasks:
-            raise unknown_name(f"task of {name}", task, benchmark.tasks)
-        return _command(benchmark, (task,) if slash else benchmark.default_tasks, cmd_name)
+
+def _read_name(written: str) -> tuple[Benchmark, tuple[str, ...]]:
+    """The benchmark and its tasks of NAME or NAME/TASK. Raises UsageError."""
+    from trueground.benchmarks.registry import get_benchmark
+    from trueground.errors import unknown_name
+
+    name, slash, task = written.partition("/")
+    benchmark = get_benchmark(name)
+    if slash and task not in benchmark.tasks:
+        raise unknown_name(f"task of {name}", task, benchmark.tasks)
+    return benchmark, (task,) if slash else benchmark.default_tasks
+
+
+def _help(benchmark: Benchmark, tasks: tuple[str, ...]) -> str:
+    chosen = f"Runs {', '.join(tasks)}." if len(tasks) > 1 else f"Task {tasks[0]}."
+    return (
+        f"{benchmark.doc[0].upper()}{benchmark.doc[1:]} ({benchmark.source}). {chosen} "
+        f"One task by itself: {benchmark.name}/TASK, with TASK one of {', '.join(benchmark.tasks)}."
+    )
 
 
 group = typer.Typer(
@@ -95,12 +112,7 @@ def _command(benchmark: Benchmark, tasks: tuple[str, ...], name: str) -> Any:
     known |= {p.name: p for p in parameters_of(_own_options)}
     parameters = [known[name] for name in _ORDER.split()]
     parameters += [parameter_of(option) for option in benchmark.options]
-    chosen = f"Runs {', '.join(tasks)}." if len(tasks) > 1 else f"Task {tasks[0]}."
-    help_text = (
-        f"{benchmark.doc[0].upper()}{benchmark.doc[1:]} ({benchmark.source}). {chosen} "
-        f"One task by itself: {benchmark.name}/TASK, with TASK one of {', '.join(benchmark.tasks)}."
-    )
-    return make_command(name, as_command(run, parameters), help_text)
+    return make_command(name, as_command(run, parameters), _help(benchmark, tasks))
 
 
 def _own_options(
@@ -170,7 +182,7 @@ def _start(
 ) -> None:
     """Run the benchmark's tasks on every model named, and print what came of it."""
     from trueground.evaluate.parts import make_parts
-    from trueground.evaluate.questions import RunSettings
+    from trueground.evaluate.run_settings import RunSettings
     from trueground.models.base import Params
     from trueground.models.options import ModelOptions
 

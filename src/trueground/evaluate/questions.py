@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from trueground.benchmarks.base import Question, Task
-from trueground.errors import InputError, UsageError, fails_alone
+from trueground.errors import InputError, fails_alone
 from trueground.evaluate.asking import Call
-from trueground.evaluate.parts import Parts, make_parts
 from trueground.evaluate.plan import Plan, check_breakdowns, make_plan
+from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.table import BY_ID, REPEAT
-from trueground.models.base import ChatRequest, Params, writable
+from trueground.models.base import ChatRequest, writable
 from trueground.models.cached import prompt_sha256
-from trueground.models.pricing import Prices, read_prices
 from trueground.net.redact import raised
-from trueground.options import (
-    By,
-    Cache,
-    KeepRecords,
-    Option,
-    Progress,
-    check_whole_numbers,
-    no_progress,
-)
 from trueground.records import Check
 from trueground.records.checks import Tally
 from trueground.records.schema import AT_MOST, LARGEST_RESPONSE
@@ -39,70 +28,6 @@ from trueground.types import Answered, Failure, Record, Status
 _BATCH = 1024
 _REASONS = 20  # different reasons of failures that the manifest names
 _OTHER = "(other reasons)"
-
-
-_NO_PARAMS = Params()
-
-Limit = Annotated[int | None, Option("Only the first N questions.", min=1)]
-Repeats = Annotated[int, Option("Answers to each question.", min=1)]
-Also = Annotated[
-    Sequence[str],
-    Option("Metrics beside the benchmark's own, as for score. Repeatable.", type=list[str] | None),
-]
-RetryFailed = Annotated[bool, Option("Ask again what failed, and only that.")]
-Batch = Annotated[bool, Option("Through the endpoint's batch files: slower, cheaper.")]
-PollSeconds = Annotated[
-    float, Option("--batch: seconds to the first look; grows to 60.", "--poll", min=0.01)
-]
-PriceTable = Annotated[
-    Prices | None,
-    Option(
-        'JSON, US dollars per million tokens: {"m": {"input": 1, "output": 2}}',
-        type=Path | None,
-        parse=read_prices,
-    ),
-]
-TimeLimit = Annotated[float | None, Option("Seconds for this session; resume later.", min=0.01)]
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """How to ask and score; the fields are options of `trueground run`.
-
-    `params` are the user's own and win over those of the task's scheme. `seed` is that of the
-    intervals. `also` are metrics beside the task's own. `parts` are who splits, judges and rates;
-    who makes them also closes them. `time_limit` is in seconds and for this session only.
-    `poll_seconds` is how soon the batches are looked at again, for the first time; it grows to a
-    minute.
-    """
-
-    params: Params = _NO_PARAMS
-    limit: Limit = None
-    repeats: Repeats = 1
-    by: By = ()
-    also: Also = ()
-    seed: int = 0
-    resamples: int = 2_000
-    parts: Parts = field(default_factory=make_parts)
-    cache: Cache = True
-    retry_failed: RetryFailed = False
-    batch: Batch = False
-    poll_seconds: PollSeconds = 5.0
-    prices: PriceTable = None
-    time_limit: TimeLimit = None
-    keep_records: KeepRecords = True
-    progress: Progress = no_progress
-    command: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        check_whole_numbers(
-            repeats=(self.repeats, 1),
-            limit=(self.limit, 1),
-            seed=(self.seed, 0),
-            resamples=(self.resamples, 1),
-        )
-        if not 0 < self.poll_seconds < float("inf"):
-            raise UsageError(f"poll_seconds={self.poll_seconds!r}; it must be above 0")
 
 
 class Drawn(NamedTuple):

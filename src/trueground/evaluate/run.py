@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import fields
 from functools import update_wrapper
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
-from trueground.benchmarks.base import Sources, Task, Value
-from trueground.benchmarks.registry import get_benchmark
-from trueground.errors import RunInterrupted, UsageError
 from trueground.evaluate.options import DecomposerName, JudgeCalibrations, Judges, RaterName
-from trueground.evaluate.parts import make_parts
-from trueground.evaluate.questions import (
+from trueground.evaluate.run_settings import (
     Also,
     Batch,
     Limit,
     PollSeconds,
-    PriceTable,
     Repeats,
     RetryFailed,
     RunSettings,
     TimeLimit,
 )
-from trueground.evaluate.result import Result
-from trueground.evaluate.session import Session
-from trueground.models.base import ChatModel, Params
-from trueground.models.options import ModelOptions
-from trueground.models.registry import make_model
+from trueground.models.base import Params
+from trueground.models.pricing import PriceTable
 from trueground.options import By, Cache, KeepRecords, Option, Progress, no_progress
-from trueground.records import Check
-from trueground.runs.directory import free_path
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from asyncio import Task as AsyncTask
+
+    from trueground.benchmarks.base import Task, Value
+    from trueground.evaluate.result import Result
+    from trueground.evaluate.session import Session
+    from trueground.models.base import ChatModel
+    from trueground.models.options import ModelOptions
+    from trueground.records import Check
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -125,6 +123,14 @@ def _prepare(
     arguments: Mapping[str, Any],
 ) -> Iterator[tuple[Task, ChatModel, Path, RunSettings]]:
     """The parts behind the names in the arguments of `run`. Raises UsageError, InputError."""
+    from trueground.benchmarks.base import Sources
+    from trueground.benchmarks.registry import get_benchmark
+    from trueground.errors import UsageError
+    from trueground.evaluate.parts import make_parts
+    from trueground.models.options import ModelOptions
+    from trueground.models.registry import make_model
+    from trueground.runs.directory import free_path
+
     name, slash, task_name = arguments["benchmark"].partition("/")
     model, out, data, prompt = (arguments[key] for key in ("model", "out", "data", "prompt"))
     options, judge, cache = arguments["options"] or {}, arguments["judge"], arguments["cache"]
@@ -165,6 +171,9 @@ def run_task(
 
     `check` is what `check_questions` returned, where that has been done.
     """
+    from trueground.errors import RunInterrupted
+    from trueground.evaluate.session import Session
+
     with Session(task, model, out, settings, check) as session:
         try:
             run_in_own_loop(_ask(session, model))
@@ -179,6 +188,10 @@ def run_task(
 
 async def arun_task(task: Task, model: ChatModel, out: Path, settings: RunSettings) -> Result:
     """The same for callers that own an event loop: calls are made in it, scoring in a thread."""
+    import asyncio
+
+    from trueground.evaluate.session import Session
+
     with await asyncio.to_thread(Session, task, model, out, settings) as session:
         await _ask(session, model)
         scoring = asyncio.ensure_future(asyncio.to_thread(session.score))
@@ -202,11 +215,15 @@ def run_in_own_loop(work: Coroutine[Any, Any, T]) -> T:
 
     Ctrl-C cancels the work in either case.
     """
+    import asyncio
+    import threading
+    from concurrent.futures import ThreadPoolExecutor
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    loops: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
+    loops: list[tuple[AbstractEventLoop, AsyncTask[Any]]] = []
     unwanted = threading.Event()
 
     async def noted() -> T:

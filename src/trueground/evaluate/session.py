@@ -18,11 +18,11 @@ from trueground.evaluate.questions import (
     AnsweredQuestions,
     Outcome,
     Questionnaire,
-    RunSettings,
     check_questions,
     make_run_plan,
 )
 from trueground.evaluate.result import Result
+from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.scoring import Scoring
 from trueground.models.base import ChatModel
 from trueground.models.cached import request_key

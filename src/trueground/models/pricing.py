@@ -11,10 +11,12 @@ import json
 from collections.abc import Mapping
 from math import inf
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
 from trueground.errors import InputError, unknown_name
+from trueground.options import Option
 
 
 class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,3 +69,13 @@ def price_of(model: str, prices: Prices) -> Price:
     if model not in prices:
         raise unknown_name("model in the table of prices", model, prices)
     return prices[model]
+
+
+PriceTable = Annotated[
+    Prices | None,
+    Option(
+        'JSON, US dollars per million tokens: {"m": {"input": 1, "output": 2}}',
+        type=Path | None,
+        parse=read_prices,
+    ),
+]

@@ -22,9 +22,10 @@ from trueground.errors import (
     UsageError,
 )
 from trueground.evaluate.batches import check_batches
-from trueground.evaluate.questions import RunSettings, check_questions
+from trueground.evaluate.questions import check_questions
 from trueground.evaluate.result import Result
 from trueground.evaluate.run import run_task
+from trueground.evaluate.run_settings import RunSettings
 from trueground.evaluate.session import check_same, identify_run
 from trueground.models.base import ChatModel
 from trueground.models.pricing import price_of

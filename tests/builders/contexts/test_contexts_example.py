@@ -11,9 +11,9 @@ from tests.builders.scripted_server import ScriptedServer, last_text, scripted
 from typer.testing import CliRunner
 
 import trueground.builders.checks.languages as languages
-from trueground.builders.asking.models import EndpointDefaults
 from trueground.builders.build import BuildSettings, build, dry_run
 from trueground.builders.examples import copy_example
+from trueground.builders.settings import EndpointDefaults
 from trueground.cli.app import app
 from trueground.errors import MissingExtraError, UsageError
 from trueground.models.estimate import CHARACTERS_PER_TOKEN

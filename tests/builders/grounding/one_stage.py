@@ -11,9 +11,10 @@ from tests.builders.scripted_server import Answer, scripted
 
 from trueground.benchmarks.base import say_nothing
 from trueground.builders.asking.ask import Ask
-from trueground.builders.asking.models import EndpointDefaults, make_models
+from trueground.builders.asking.models import make_models
 from trueground.builders.base import Builder, Material, Stage, WholeStep
 from trueground.builders.grounding.settings import OPTIONS, ROLES
+from trueground.builders.settings import EndpointDefaults
 from trueground.builders.stages.flow import Flowed, do_stage, do_whole
 from trueground.builders.stages.patience import Patience
 

@@ -25,9 +25,9 @@ from tests.builders.kalma.world import GOOD, bad_rows, good_reply, graph_file, k
 from tests.builders.scripted_server import last_text, scripted
 
 import trueground as tg
-from trueground.builders.asking.models import EndpointDefaults
 from trueground.builders.build import BuildSettings, build, dry_run
 from trueground.builders.examples import copy_example
+from trueground.builders.settings import EndpointDefaults
 from trueground.errors import InputError, UnreachableError, UsageError
 from trueground.graph.opening import open_graph
 from trueground.models.base import ChatRequest

@@ -11,8 +11,8 @@ from tests.builders.kalma.making import dropped, made, reasons, rows_of, summary
 from tests.builders.kalma.world import GOOD, good_reply
 from tests.builders.scripted_server import ScriptedServer, scripted
 
-from trueground.builders.asking.models import EndpointDefaults
 from trueground.builders.build import BuildSettings
+from trueground.builders.settings import EndpointDefaults
 from trueground.errors import InputError
 
 Votes = dict[str, tuple[str, str]]  # item → authenticity of the specific and the general question

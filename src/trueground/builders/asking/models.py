@@ -3,68 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Annotated
+from dataclasses import replace
 
 import msgspec
 
 from trueground.builders.asking.ask import AskedModel
 from trueground.builders.base import Builder
+from trueground.builders.settings import EndpointDefaults
 from trueground.errors import UsageError, unknown_name
 from trueground.models.asker import OPTIONS
 from trueground.models.base import ChatModel, Params
-from trueground.models.options import (
-    Deadline,
-    MaxAttempts,
-    MaxConnections,
-    ModelOptions,
-    RequestsPerMinute,
-    Timeout,
-    TokensPerMinute,
-    check_variable,
-)
+from trueground.models.options import ModelOptions, check_variable
 from trueground.models.registry import make_model
-from trueground.options import Option
 from trueground.plugins import PartSpec, parse_model_part
 
 _OWN = ("temperature", "max_tokens")
-
-
-@dataclass(frozen=True)
-class EndpointDefaults:
-    """What holds for every model that does not say otherwise in its parentheses."""
-
-    base_url: Annotated[
-        str | None, Option("Endpoint of all models, as http://localhost:8000/v1.")
-    ] = None
-    api_key_env: Annotated[
-        str | None, Option("Variable that holds the key. Default: OPENAI_API_KEY.")
-    ] = None
-    max_connections: MaxConnections = 32
-    rpm: RequestsPerMinute = None
-    tpm: TokensPerMinute = None
-    timeout: Timeout = 300.0
-    deadline: Deadline = 1_800.0
-    max_attempts: MaxAttempts = 6
-    temperature: Annotated[
-        float | None, Option("Of the model that writes; judges have 0.", min=0.0)
-    ] = None
-    max_tokens: Annotated[int | None, Option("Longest reply.", min=1)] = None
-    seed: int | None = None
-    extra: Mapping[str, object] = field(default_factory=dict)
-
-    def options(self) -> ModelOptions:
-        """How a model is reached that says nothing of its own."""
-        return ModelOptions(
-            base_url=self.base_url,
-            api_key_env=self.api_key_env,
-            max_connections=self.max_connections,
-            rpm=self.rpm,
-            tpm=self.tpm,
-            timeout=self.timeout,
-            deadline=self.deadline,
-            max_attempts=self.max_attempts,
-        )
 
 
 def make_models(

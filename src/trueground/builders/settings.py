@@ -1,0 +1,103 @@
+"""What holds for every builder. Light: the command reads the options here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+from trueground.benchmarks.base import say_nothing
+from trueground.errors import UsageError
+from trueground.models.options import (
+    Deadline,
+    MaxAttempts,
+    MaxConnections,
+    ModelOptions,
+    RequestsPerMinute,
+    Timeout,
+    TokensPerMinute,
+)
+from trueground.models.pricing import PriceTable
+from trueground.options import Cache, Option, Progress, Seed
+
+
+@dataclass(frozen=True)
+class EndpointDefaults:
+    """What holds for every model that does not say otherwise in its parentheses."""
+
+    base_url: Annotated[
+        str | None, Option("Endpoint of all models, as http://localhost:8000/v1.")
+    ] = None
+    api_key_env: Annotated[
+        str | None, Option("Variable that holds the key. Default: OPENAI_API_KEY.")
+    ] = None
+    max_connections: MaxConnections = 32
+    rpm: RequestsPerMinute = None
+    tpm: TokensPerMinute = None
+    timeout: Timeout = 300.0
+    deadline: Deadline = 1_800.0
+    max_attempts: MaxAttempts = 6
+    temperature: Annotated[
+        float | None, Option("Of the model that writes; judges have 0.", min=0.0)
+    ] = None
+    max_tokens: Annotated[int | None, Option("Longest reply.", min=1)] = None
+    seed: int | None = None
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+    def options(self) -> ModelOptions:
+        """How a model is reached that says nothing of its own."""
+        return ModelOptions(
+            base_url=self.base_url,
+            api_key_env=self.api_key_env,
+            max_connections=self.max_connections,
+            rpm=self.rpm,
+            tpm=self.tpm,
+            timeout=self.timeout,
+            deadline=self.deadline,
+            max_attempts=self.max_attempts,
+        )
+
+
+def _parse_prompts(texts: Sequence[str]) -> dict[str, Path]:
+    """NAME=FILE, as --prompt takes it. Raises UsageError."""
+    prompts = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals or not name.strip() or not path.strip():
+            raise UsageError(f"--prompt {text!r} cannot be read; write NAME=FILE")
+        prompts[name.strip()] = Path(path.strip())
+    return prompts
+
+
+@dataclass(frozen=True)
+class BuildSettings:
+    """What holds for every builder. `labels` is a file that `annotate import` wrote.
+
+    Where more than `max_failed` of all items fall because calls failed, the build stops.
+    """
+
+    seed: Seed = 0
+    limit: Annotated[int | None, Option("Only the first N source items.", min=1)] = None
+    cache: Cache = True
+    prompts: Annotated[
+        Mapping[str, Path],
+        Option(
+            "NAME=FILE: a prompt of your own. Repeatable.",
+            "--prompt",
+            type=list[str] | None,
+            parse=_parse_prompts,
+        ),
+    ] = field(default_factory=dict)
+    labels: Annotated[
+        Path | None, Option("Merged human labels, as `annotate import` writes them.")
+    ] = None
+    max_failed: Annotated[
+        float,
+        Option("Stop where more than this share of all falls by failed calls.", min=0.0, max=1.0),
+    ] = 0.1
+    endpoint: EndpointDefaults = field(default_factory=EndpointDefaults)
+    prices: PriceTable = None
+    note: Callable[[str], None] = say_nothing
+    progress: Progress = say_nothing
+    command: Sequence[str] = ()
