@@ -349,7 +349,7 @@ def test_what_ends_a_run_ends_it(error: Callable[[], BaseException], place: str)
     [
         (
             "trueground.metrics.context",
-            "refusal",
+            "find_refusal",
             ["abstained", "f1", "k_precision(abstain=zero)"],
             ["abstained", "k_precision(abstain=zero)"],
         ),

@@ -100,14 +100,14 @@ class RunLevel:
 def _parts(spec: Spec) -> tuple[Spec, Spec]:
     """The two metrics of a harmonic one, with the options that they share with it."""
     assert spec.metric.harmonic is not None
-    made = []
+    parts = []
     for name in spec.metric.harmonic:
         metric = get_metric(name)
-        given = {n: v for n, v in spec.options.items() if n in metric.options}
-        part = make_spec(metric, given)
+        shared = {n: v for n, v in spec.options.items() if n in metric.options}
+        part = make_spec(metric, shared)
         tail = spec.key[spec.key.rfind("@") :] if spec.judge else ""
-        made.append(replace(part, key=part.key + tail, judge=spec.judge))
-    return made[0], made[1]
+        parts.append(replace(part, key=part.key + tail, judge=spec.judge))
+    return parts[0], parts[1]
 
 
 def _total(spec: Spec, which: int) -> Spec:

@@ -146,7 +146,7 @@ class ItemEvidence:
             column = self.column(spec, context, shown)
             if column.values.shape != (1,) or column.status.shape != (1,):
                 raise ValueError(f"{len(column.values)} values for 1 item")
-            orjson.dumps(self.items[0])  # whoever cannot be written must not be kept
+            orjson.dumps(self.items[0])  # what cannot be written is an error of this metric
         except BaseException as error:
             if not fails_alone(error):
                 raise

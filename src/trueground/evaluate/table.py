@@ -209,8 +209,8 @@ def question_of(record: Record, of: str) -> str:
     if of == BY_ID:
         again = field_text(record, f"meta.{REPEAT}")
         return record.id.removesuffix(f"#{again}") if again else record.id
-    told = record.question if of == QUESTION else field_text(record, of)
-    return record.id if told is None else told
+    name = record.question if of == QUESTION else field_text(record, of)
+    return record.id if name is None else name
 
 
 def answer_hash(record: Record) -> int:
@@ -223,17 +223,17 @@ def answer_hash(record: Record) -> int:
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little", signed=True)
 
 
-def find_repeats(given: str | None, check: Check) -> str | None:
-    """How questions are told in a file: as given, else by ids where records say `meta.repeat`.
+def find_repeats(field: str | None, check: Check) -> str | None:
+    """How questions are told apart: by this field, else by ids where records have `meta.repeat`.
 
     Raises UsageError for a field that no record has.
     """
-    if given is None:
+    if field is None:
         return BY_ID if is_known(f"meta.{REPEAT}", check.breakdowns) else None
     known = (BY_ID, QUESTION, *check.breakdowns)
-    if given not in known and not is_known(given, check.breakdowns):
+    if field not in known and not is_known(field, check.breakdowns):
         raise UsageError(
-            f"--repeats-of {given}: no record has this field; expected the field that tells which "
+            f"--repeats-of {field}: no record has this field; expected the field that tells which "
             f"question is answered, one of {', '.join(known)}"
         )
-    return given
+    return field

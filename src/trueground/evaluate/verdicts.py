@@ -7,7 +7,7 @@ scored again in parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from trueground.claims import Decomposed, Decomposer
@@ -15,9 +15,16 @@ from trueground.errors import fails_alone
 from trueground.evaluate.plan import Plan
 from trueground.judges import ask
 from trueground.judges.base import each_once
-from trueground.metrics.base import Spec
-from trueground.metrics.context import DECLINED, NO_TEXT, BatchContext, Checked, ClaimCheck, Results
-from trueground.types import ComparisonRequest, Failure, JudgeRequest, Status, Verdict
+from trueground.metrics.context import (
+    DECLINED,
+    NO_TEXT,
+    BatchContext,
+    Checked,
+    ClaimCheck,
+    ClaimRequest,
+    Results,
+)
+from trueground.types import ComparisonRequest, Failure, RatingRequest, Status, Verdict
 
 T = TypeVar("T")
 
@@ -52,55 +59,44 @@ def collect_results(plan: Plan, context: BatchContext) -> None:
     specs = (*plan.specs, *plan.hidden)
     checks = list(dict.fromkeys(check for spec in specs for check in spec.checks))
     if any(check.splits for check in checks):
-        texts = _or_none(lambda: context.texts_to_split)
-        decompose(parts.decomposer, [t for t in texts if t is not None], results.claims)
-    requests = [request for check in checks for request in _judge_requests(context, check)]
+        texts = _requests_of(lambda: context.texts_to_split)
+        decompose(parts.decomposer, texts, results.claims)
+    items: list[list[ClaimRequest] | Failure] = []
+    for check in checks:
+        items += _requests_of(context.requests, check)
+    claims = [claim for item in items if not isinstance(item, Failure) for claim in item]
+    requests = [claim.request for claim in claims if claim.request is not None]
     for judge, verdicts in zip(parts.judges, results.verdicts, strict=True):
         ask(judge, requests, verdicts)
-    _rate(plan, context, specs)
+    ratings: list[RatingRequest] = []
     comparisons: dict[str, list[ComparisonRequest]] = {}
     for spec in specs:
-        if spec.comparer and (of_items := spec.metric.comparison_requests):
-            found = _or_none(lambda of=of_items, o=spec.options: of(context, o))  # type: ignore[misc]
-            comparisons.setdefault(spec.comparer, []).extend(r for r in found if r is not None)
-    if comparisons:
+        if spec.metric.rating_requests:
+            ratings += _requests_of(spec.metric.rating_requests, context, spec.options)
+        if spec.comparer and spec.metric.comparison_requests:
+            asked = _requests_of(spec.metric.comparison_requests, context, spec.options)
+            comparisons.setdefault(spec.comparer, []).extend(asked)
+    if ratings and parts.rater is not None:
+        from trueground.judges.rating import rate
+
+        rate(parts.rater, ratings, results.ratings)
+    for name, asked in comparisons.items():
         from trueground.judges.comparing import compare
 
-        for name, asked in comparisons.items():
-            compare(parts.comparer(name), asked, results.comparisons[name])
+        compare(parts.comparer(name), asked, results.comparisons[name])
 
 
-def _or_none(compute: Callable[[], Iterable[T]]) -> Iterable[T]:
-    """No requests where they cannot be made: the metric that needs them will fail alike."""
+def _requests_of(make: Callable[..., Sequence[T | None]], *args: Any) -> list[T]:
+    """The requests about items that are asked about.
+
+    None where they cannot be made: the metric that needs them will fail for the same reason.
+    """
     try:
-        return compute()
+        return [request for request in make(*args) if request is not None]
     except BaseException as error:
         if not fails_alone(error):
             raise
-        return ()
-
-
-def _judge_requests(context: BatchContext, check: ClaimCheck) -> Iterable[JudgeRequest]:
-    for item in _or_none(lambda: context.requests(check)):
-        if not isinstance(item, Failure):
-            yield from (one.request for one in item if one.request is not None)
-
-
-def _rate(plan: Plan, context: BatchContext, specs: Iterable[Spec]) -> None:
-    rater = plan.parts.rater
-    if rater is None:
-        return
-    requests = [
-        request
-        for spec in specs
-        if (of_items := spec.metric.rating_requests)
-        for request in _or_none(lambda of=of_items, o=spec.options: of(context, o))  # type: ignore[misc]
-        if request is not None
-    ]
-    if requests:
-        from trueground.judges.rating import rate
-
-        rate(rater, requests, context.results.ratings)
+        return []
 
 
 def check_as_json(checked: Checked, check: ClaimCheck) -> dict[str, Any]:

@@ -167,14 +167,14 @@ class Spec:
         return replace(self, key=f"{self.key}@{label}", judge=number)
 
 
-def make_spec(metric: Metric, given: Mapping[str, str]) -> Spec:
+def make_spec(metric: Metric, chosen: Mapping[str, str]) -> Spec:
     """Fix a metric's options; only those that differ from the default stand in the key."""
-    for name in given:
+    for name in chosen:
         if name not in metric.options:
             known = ", ".join(metric.options) or "none"
             raise UsageError(f"{metric.name} has no option {name!r}; it has: {known}")
     options = {
-        name: option.check(metric.name, name, given.get(name, option.default))
+        name: option.check(metric.name, name, chosen.get(name, option.default))
         for name, option in metric.options.items()
     }
     changed = {n: v for n, v in options.items() if v != metric.options[n].default}

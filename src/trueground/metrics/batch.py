@@ -73,7 +73,7 @@ class Batch:
             self._present[need] = np.fromiter(_TESTS[need](self), np.bool_, len(self))
         return self._present[need]
 
-    def kept(self, item: int, scope: str = "input") -> list[int]:
+    def context_numbers(self, item: int, scope: str = "input") -> list[int]:
         """Numbers of the non-blank contexts of one item: all, or only those marked as gold."""
         passages = enumerate(self.contexts[item] or ())
         return [
@@ -130,7 +130,7 @@ def _triples_or_no_graph(batch: Batch, column: Sequence[list[Triple] | None]) ->
 
 _TESTS: dict[str, Callable[[Batch], Iterable[bool]]] = {
     "contexts": lambda b: (bool(k) and not k.isspace() for k in b.knowledge),
-    "gold_contexts": lambda b: (bool(b.kept(i, "gold")) for i in range(len(b))),
+    "gold_contexts": lambda b: (bool(b.context_numbers(i, "gold")) for i in range(len(b))),
     "question": lambda b: (bool(h) and not h.isspace() for h in b.prior_turns),
     "references": lambda b: (bool(refs) for refs in b.references),
     "given_references": lambda b: (refs is not None for refs in b.references),

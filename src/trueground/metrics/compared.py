@@ -51,7 +51,7 @@ def _answers(batch: Batch, item: int) -> ComparisonRequest | None:
 
 def _contexts(batch: Batch, item: int) -> ComparisonRequest | None:
     """All contexts as one text."""
-    texts = batch.texts(item, batch.kept(item))
+    texts = batch.texts(item, batch.context_numbers(item))
     return ComparisonRequest(batch.responses[item], (" ".join(texts),)) if texts else None
 
 
@@ -69,12 +69,12 @@ def _metric(
 
     def written(o: Options) -> str:
         """The comparer, without options that have their default."""
-        given = {
+        changed = {
             name: o[name]
             for name, option in options.items()
             if name != "model" and o[name] != option.default
         }
-        return format_part(comparer, o.get("model"), given)
+        return format_part(comparer, o.get("model"), changed)
 
     def requests(context: BatchContext, _o: Options) -> Requests:
         batch = context.batch

@@ -72,21 +72,21 @@ class MetricFunction:
                 f"responses[{wrong}] is {type(responses[wrong]).__name__}; expected a text, and an "
                 "empty one for an empty answer"
             )
-        given = {n: columns.pop(n) for n in [*_CONVERT, *_VERDICTS.values()] if n in columns}
+        inputs = {n: columns.pop(n) for n in [*_CONVERT, *_VERDICTS.values()] if n in columns}
         options = {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in columns.items()}
         spec = make_spec(get_metric(self.__name__), options)
-        _check_columns(spec, given, len(responses))
+        _check_columns(spec, inputs, len(responses))
         values = [np.empty(0)]
         for low in range(0, len(responses), _BATCH):
             part = slice(low, low + _BATCH)
-            some = {name: column[part] for name, column in given.items()}
+            some = {name: column[part] for name, column in inputs.items()}
             values.append(spec.column(_context(spec, list(responses[part]), some)).values)
         return np.concatenate(values)
 
 
-def _check_columns(spec: Spec, given: Mapping[str, Any], n: int) -> None:
+def _check_columns(spec: Spec, inputs: Mapping[str, Any], n: int) -> None:
     """UsageError for a column that is too short, missing, or of no use."""
-    for name, column in given.items():
+    for name, column in inputs.items():
         if len(column) != n:
             raise UsageError(f"{name} has {len(column)} entries, responses {n}")
     cites = any(check.subject not in _VERDICTS for check in spec.checks)
@@ -98,33 +98,33 @@ def _check_columns(spec: Spec, given: Mapping[str, Any], n: int) -> None:
     }
     for need in spec.needs:
         argument = _ARGUMENTS.get(need, need)
-        if not any(name in given for name in (argument, *stands_for.get(need, ()))):
+        if not any(name in inputs for name in (argument, *stands_for.get(need, ()))):
             raise UsageError(f"{spec.metric.name} needs {argument}=[…], one per response")
-    unread = [name for name in _VERDICTS.values() if name in given]
+    unread = [name for name in _VERDICTS.values() if name in inputs]
     if unread and not spec.checks:
         raise UsageError(f"{spec.metric.name} does not read {unread[0]}; give it texts")
 
 
-def _context(spec: Spec, responses: list[str], given: Mapping[str, Any]) -> BatchContext:
+def _context(spec: Spec, responses: list[str], inputs: Mapping[str, Any]) -> BatchContext:
     """The batch with the verdicts that were handed in, and a mark for texts that they spare."""
     texts: dict[str, Any] = {
         _COLUMNS.get(name, name): [None if x is None else _CONVERT[name](x) for x in column]
-        for name, column in given.items()
+        for name, column in inputs.items()
         if name in _CONVERT
     }
     batch, n = Batch(responses=responses, **texts), len(responses)
-    if ("supported" in given or "entailed" in given) and not any(batch.contexts):
+    if ("supported" in inputs or "entailed" in inputs) and not any(batch.contexts):
         batch.contexts = [[Passage("(judged)")] for _ in range(n)]
-    if "facts_stated" in given and not any(batch.gold_facts):
+    if "facts_stated" in inputs and not any(batch.gold_facts):
         batch.gold_facts = [[] for _ in range(n)]
-    if "references_stated" in given and not any(batch.references):
+    if "references_stated" in inputs and not any(batch.references):
         batch.references = [["(judged)"] for _ in range(n)]
-    return BatchContext(batch, checked={check: _checked(check, given) for check in spec.checks})
+    return BatchContext(batch, checked={check: _checked(check, inputs) for check in spec.checks})
 
 
-def _checked(check: ClaimCheck, given: Mapping[str, Any]) -> list[Checked]:
+def _checked(check: ClaimCheck, inputs: Mapping[str, Any]) -> list[Checked]:
     argument = _VERDICTS.get(check.subject, "supported")
-    if given.get(argument) is None:
+    if inputs.get(argument) is None:
         raise UsageError(
             f"pass {argument}=[[True, False, …], …], one list of verdicts per response, "
             "or use trueground.score, which asks a judge"
@@ -134,7 +134,7 @@ def _checked(check: ClaimCheck, given: Mapping[str, Any]) -> list[Checked]:
             [Claim("", 0, 0)] * len(flags),
             [Verdict(supported=bool(f > 0.5), probability=float(f)) for f in flags],
         )
-        for flags in given[argument]
+        for flags in inputs[argument]
     ]
 
 

@@ -33,39 +33,31 @@ Value = Callable[[Verdict], float | None]
 
 def _requests(context: BatchContext, check: ClaimCheck) -> list[list[ClaimRequest] | Failure]:
     """Claims or whole responses against contexts, facts or references against responses."""
-    batch, items = context.batch, range(len(context.batch))
+    batch = context.batch
     if check.subject in ("facts", "references"):
-        facts = batch.gold_facts if check.subject == "facts" else batch.references
+        all_facts = batch.gold_facts if check.subject == "facts" else batch.references
         return [
             [
-                ClaimRequest(
-                    claim,
-                    JudgeRequest(
-                        claim.text, (batch.responses[i],), batch.prior_turns[i], check.variant
-                    ),
-                )
-                for claim in claims_of(facts[i])
+                ClaimRequest(claim, JudgeRequest(claim.text, (response,), question, check.variant))
+                for claim in claims_of(facts)
             ]
-            for i in items
-        ]
-    made: list[list[ClaimRequest] | Failure] = []
-    for i, claims in enumerate(_claims_to_check(context, check)):
-        rows = batch.kept(i, check.scope)
-        if not rows:
-            made.append(NO_TEXT)
-        elif isinstance(claims, Failure):
-            made.append(claims)
-        else:
-            texts = batch.texts(i, rows)
-            made.append(
-                [
-                    ClaimRequest(
-                        claim, JudgeRequest(claim.text, texts, variant=check.variant), texts=rows
-                    )
-                    for claim in claims
-                ]
+            for facts, response, question in zip(
+                all_facts, batch.responses, batch.prior_turns, strict=True
             )
-    return made
+        ]
+    requests: list[list[ClaimRequest] | Failure] = []
+    for i, claims in enumerate(_claims_to_check(context, check)):
+        numbers = batch.context_numbers(i, check.scope)
+        texts, variant = batch.texts(i, numbers), check.variant
+        if not numbers:
+            requests.append(NO_TEXT)
+        elif isinstance(claims, Failure):
+            requests.append(claims)
+        else:
+            asked = (JudgeRequest(claim.text, texts, variant=variant) for claim in claims)
+            pairs = zip(claims, asked, strict=True)
+            requests.append([ClaimRequest(claim, one, texts=numbers) for claim, one in pairs])
+    return requests
 
 
 def _claims_to_check(context: BatchContext, check: ClaimCheck) -> Sequence[Claims]:

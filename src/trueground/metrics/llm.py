@@ -152,7 +152,7 @@ METRICS = (
         "1 if a language model finds all of the response in the contexts",
         "5.1",
         _with_contexts,
-        texts=lambda batch, item: batch.texts(item, batch.kept(item)),
+        texts=lambda batch, item: batch.texts(item, batch.context_numbers(item)),
         finish=_faithfulness,
         options=abstain_option("exclude"),
     ),

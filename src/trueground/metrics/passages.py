@@ -29,8 +29,8 @@ def _cited(batch: Batch, item: int) -> list[tuple[int, ...]]:
 
     Each once, ascending.
     """
-    kept = {i + 1 for i in batch.kept(item)}
-    return [tuple(sorted(kept.intersection(s.passages))) for s in batch.numbered[item]]
+    there = {i + 1 for i in batch.context_numbers(item)}
+    return [tuple(sorted(there.intersection(s.passages))) for s in batch.numbered[item]]
 
 
 def _readings(batch: Batch, item: int) -> Iterator[Reading]:

@@ -60,8 +60,8 @@ def _times(metric: str, options: Options) -> int:
     return samples if weighted else runs
 
 
-def _places(path: str) -> frozenset[str]:
-    """The places of a user's rubric as it is now. UsageError, InputError."""
+def _placeholders(path: str) -> frozenset[str]:
+    """The placeholders of a user's rubric as it is now. UsageError, InputError."""
     if not path:
         raise UsageError("rated needs a rubric; write rated(rubric=FILE)")
     try:
@@ -81,7 +81,7 @@ def _places(path: str) -> frozenset[str]:
 def _shows(metric: str, options: Options) -> tuple[str, frozenset[str]]:
     """What the rater is shown, and which fields that takes."""
     if metric == "rated":
-        found = _places(options["rubric"])
+        found = _placeholders(options["rubric"])
         shown = next((p for p in ("knowledge", "question") if p in found), "response")
         return shown, found & {"knowledge", "question"}
     shown = options.get("shown", "knowledge" if metric == "consistency" else "question")
@@ -98,7 +98,7 @@ def _question(batch: Batch, item: int) -> str:
 def _knowledge(batch: Batch, item: int) -> tuple[str, ...]:
     """The contexts that are not blank, then the graphs, each in one line."""
     graphs = (format_graph(graph) for graph in batch.graphs[item] or ())
-    return (*batch.texts(item, batch.kept(item)), *graphs)
+    return (*batch.texts(item, batch.context_numbers(item)), *graphs)
 
 
 def _responses(metric: str, batch: Batch, shown: str) -> Sequence[str]:
@@ -123,8 +123,8 @@ def _rated_items(
     if "question" in fields:
         column = column.without(~batch.has("question"), Status.MISSING_FIELD)
     if "knowledge" in fields:
-        given = batch.has("contexts") | batch.has("knowledge")
-        column = column.without(~given, Status.MISSING_FIELD)
+        has_knowledge = batch.has("contexts") | batch.has("knowledge")
+        column = column.without(~has_knowledge, Status.MISSING_FIELD)
         none = np.array([not _knowledge(batch, i) for i in range(n)], np.bool_)
         column = column.without(none, Status.NOT_APPLICABLE)
     blank = np.fromiter((not response.strip() for response in responses), np.bool_, n)

@@ -67,9 +67,9 @@ def metric(
         if unknown:
             raise UsageError(f"{name}: needs {min(unknown)!r}; it may need {', '.join(NEEDS)}")
         rest["in_default_set"] = False
-        made = Metric(name, family, needs, compute, doc, source, **rest)
-        register_part("metric", METRICS, name, made)
-        return made
+        new = Metric(name, family, needs, compute, doc, source, **rest)
+        register_part("metric", METRICS, name, new)
+        return new
 
     return register
 
@@ -109,9 +109,9 @@ def split_specs(text: str) -> list[str]:
 
 def parse_spec(text: str) -> Spec:
     """`k_precision(normalizer=unicode-1,abstain=zero)` → Spec; raises UsageError."""
-    given = parse_part("metric", text)
-    given.check_no_model()
-    return make_spec(get_metric(given.name), given.options)
+    part = parse_part("metric", text)
+    part.check_no_model()
+    return make_spec(get_metric(part.name), part.options)
 
 
 def parse_specs(metrics: str | Sequence[str | Spec]) -> list[Spec]:

@@ -184,9 +184,9 @@ class Counted(Batch):
 
     looked = 0
 
-    def kept(self, item: int, scope: str = "input") -> list[int]:
+    def context_numbers(self, item: int, scope: str = "input") -> list[int]:
         self.looked += 1
-        return super().kept(item, scope)
+        return super().context_numbers(item, scope)
 
 
 def test_what_a_sentence_cites_is_looked_up_once() -> None:
