@@ -72,9 +72,9 @@ def _facts(text: str, start: int, end: int) -> list[Fact]:
     piece = text[start:end]
     found: list[Fact] = []
     for head, begin, stop, tail in statements(piece):
-        told = piece[begin:stop].rstrip(_TAIL) if not tail else piece[begin:stop]
-        stop = begin + len(told)
-        begin = stop - len(told.lstrip())
+        stated = piece[begin:stop].rstrip(_TAIL) if not tail else piece[begin:stop]
+        stop = begin + len(stated)
+        begin = stop - len(stated.lstrip())
         if begin < stop:
             head = head[:1].upper() + head[1:] if head else head
             found.append(Fact(head + piece[begin:stop] + tail, start + begin, start + stop))

@@ -50,15 +50,15 @@ def split_tail(view: View, finite: int, part: Range) -> tuple[Range, list[Statem
         verb = skip_adverbs(words, at + 1, part.last - 1)
         if not words[verb].verb or words[verb].lower in _CLAUSAL:
             return part, []
-        told = Statement(f"{head} ", following.start, part.end)
+        stated = Statement(f"{head} ", following.start, part.end)
     elif word.lower in ("a", "an") and not among(following.lower, "time noun"):
         tail = words[at : part.last]
         if any(w.lower in ("and", "or") or among(w.lower, "auxiliary") for w in tail):
             return part, []
-        told = Statement(f"{head} {copula(view, finite)} ", word.start, part.end)
+        stated = Statement(f"{head} {copula(view, finite)} ", word.start, part.end)
     else:
         return part, []
-    return Range(part.first, at, view.end_of(at - 1)), [told]
+    return Range(part.first, at, view.end_of(at - 1)), [stated]
 
 
 def _antecedent(view: View, first: int, at: int, word: str) -> str | None:
