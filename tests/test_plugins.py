@@ -116,7 +116,7 @@ def test_quotes_mean_the_same_wherever_parts_are_named(tmp_path: Path) -> None:
     model = {"base_url": "http://127.0.0.1:9/v1?a=1,b=2"}
     judge = 'llm:"my(model)"(base_url="http://127.0.0.1:9/v1?a=1,b=2")'
     with closing(make_parts(judge)) as parts:
-        assert parts.rater_given == PartSpec("rater", "llm", "my(model)", model)
+        assert parts.rater_spec == PartSpec("rater", "llm", "my(model)", model)
     assert parse_model_part("writer", judge.removeprefix("llm:"))[1].options == model
     spec = parse_spec('bem(model="org/m@main",device="cpu")')
     assert spec.options["model"] == "org/m@main"
