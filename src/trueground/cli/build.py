@@ -178,15 +178,17 @@ def _start(
             command=command_line(),
         )
         do = estimate if dry_run else build
-        found = do(builder.name, sources, out, models=models, options=options, settings=settings)
+        result = do(builder.name, sources, out, models=models, options=options, settings=settings)
     if format_ is Format.JSON:
-        echo_json(_as_json(found))
-    elif isinstance(found, Built):
+        echo_json(_as_json(result))
+    elif isinstance(result, Built):
         if not quiet:
-            typer.echo(render_built(found.summary, found.path, found.spent, _usd(found, settings)))
+            typer.echo(
+                render_built(result.summary, result.path, result.spent, _usd(result, settings))
+            )
     else:
-        typer.echo(render_estimated(_as_json(found)))
-    if isinstance(found, Built) and not found.items:
+        typer.echo(render_estimated(_as_json(result)))
+    if isinstance(result, Built) and not result.items:
         raise typer.Exit(_NOTHING_LEFT)
 
 
@@ -202,13 +204,13 @@ def _usd(built: Built, settings: BuildSettings) -> dict[str, float]:
     }
 
 
-def _as_json(found: Built | Estimated) -> dict[str, Any]:
+def _as_json(result: Built | Estimated) -> dict[str, Any]:
     from trueground.builders.build import Built
 
-    if isinstance(found, Built):
-        return {**found.summary, "spent": found.spent, "out": str(found.path)}
-    stages = [vars(one) for one in found.stages]
-    return {"items": found.items, "done": found.done, "stages": stages}
+    if isinstance(result, Built):
+        return {**result.summary, "spent": result.spent, "out": str(result.path)}
+    stages = [vars(one) for one in result.stages]
+    return {"items": result.items, "done": result.done, "stages": stages}
 
 
 def example(

@@ -30,12 +30,12 @@ def stats(format_: FormatOption = Format.TEXT) -> None:
     from trueground.net.cache import default_path
     from trueground.net.upkeep import stats as count
 
-    found = count(default_path())
+    result = count(default_path())
     beside = {name: count(path) for name, path in _beside().items()}
     if format_ is Format.JSON:
-        echo_json({**_as_json(found), **{name: _as_json(one) for name, one in beside.items()}})
+        echo_json({**_as_json(result), **{name: _as_json(one) for name, one in beside.items()}})
         return
-    _show(found, "replies")
+    _show(result, "replies")
     for name, one in beside.items():
         if one.entries:
             _show(one, _NOUNS[name])
@@ -48,28 +48,28 @@ def _beside() -> dict[str, Path]:
     return {"encoders": vectors_path(), "searches": searches_path(), "graphs": graphs_path()}
 
 
-def _as_json(found: CacheStats) -> dict[str, Any]:
+def _as_json(result: CacheStats) -> dict[str, Any]:
     return {
-        "path": str(found.path),
-        "entries": found.entries,
-        "bytes": found.bytes,
-        "oldest": found.oldest,
-        "newest": found.newest,
+        "path": str(result.path),
+        "entries": result.entries,
+        "bytes": result.bytes,
+        "oldest": result.oldest,
+        "newest": result.newest,
         "models": [
-            {"model": m.model, "entries": m.entries, "tokens": m.tokens} for m in found.models
+            {"model": m.model, "entries": m.entries, "tokens": m.tokens} for m in result.models
         ],
     }
 
 
-def _show(found: CacheStats, noun: str) -> None:
+def _show(result: CacheStats, noun: str) -> None:
     from trueground.reports.terminal import shown_name
 
-    typer.echo(f"{found.path}\n{found.entries:,} {noun}, {found.bytes:,} bytes on disk")
-    if found.oldest and found.newest:
-        typer.echo(f"from {found.oldest:%Y-%m-%d %H:%M} to {found.newest:%Y-%m-%d %H:%M} UTC")
-    names = [shown_name(m.model) for m in found.models]
+    typer.echo(f"{result.path}\n{result.entries:,} {noun}, {result.bytes:,} bytes on disk")
+    if result.oldest and result.newest:
+        typer.echo(f"from {result.oldest:%Y-%m-%d %H:%M} to {result.newest:%Y-%m-%d %H:%M} UTC")
+    names = [shown_name(m.model) for m in result.models]
     width = max(map(len, names), default=0)
-    for name, m in zip(names, found.models, strict=True):
+    for name, m in zip(names, result.models, strict=True):
         tokens = f"  {m.tokens:,} tokens" if noun == "replies" else ""
         typer.echo(f"  {name:{width}}  {m.entries:,} {noun}{tokens}")
 

@@ -103,34 +103,34 @@ def stats(
 
     from trueground.benchmarks.instruct_qa.statistics import statistics
 
-    found = statistics(name, corpus)
+    counts = statistics(name, corpus)
     if format_ is Format.JSON:
-        echo_json([asdict(one) for one in found])
+        echo_json([asdict(one) for one in counts])
     else:
-        for one in found:
+        for one in counts:
             for line in _stats_lines(one):
                 typer.echo(line)
 
 
-def _stats_lines(found: Statistics) -> Iterator[str]:
+def _stats_lines(counts: Statistics) -> Iterator[str]:
     """The numbers as text, one a line, with the published one behind where there is one."""
-    published = found.published
-    yield found.name
+    published = counts.published
+    yield counts.name
     millions = f"{published['passages_in_millions']} million" if published else ""
     rows: list[tuple[str, float | None, str]] = [
-        ("questions", found.questions, f"{published['questions']:,.0f}" if published else ""),
-        ("words of a question", found.question_words, ""),
+        ("questions", counts.questions, f"{published['questions']:,.0f}" if published else ""),
+        ("words of a question", counts.question_words, ""),
         (
             "words of an answer (distinct answers)",
-            found.answer_words,
+            counts.answer_words,
             f"{published['answer_words']}" if published else "",
         ),
-        ("words of an answer (first reference)", found.first_answer_words, ""),
-        ("references of a question", found.references, ""),
-        ("questions with gold passages", found.with_gold, ""),
-        ("earlier turns of a question", found.turns, ""),
-        ("conversations or groups", found.conversations, ""),
-        ("passages", found.passages, millions),
+        ("words of an answer (first reference)", counts.first_answer_words, ""),
+        ("references of a question", counts.references, ""),
+        ("questions with gold passages", counts.with_gold, ""),
+        ("earlier turns of a question", counts.turns, ""),
+        ("conversations or groups", counts.conversations, ""),
+        ("passages", counts.passages, millions),
     ]
     for what, number, in_paper in rows:
         shown = "-" if number is None else f"{number:,.2f}"

@@ -41,19 +41,19 @@ def errors(
         check_page(page)
     if source.is_file():
         _check_of_file(source, options)
-        found = read_errors(source)
+        result = read_errors(source)
     else:
         with progress_bar(quiet or no_progress) as progress:
-            found = sort_errors(source, **options, progress=progress)
-    file = Path(found["file"])
+            result = sort_errors(source, **options, progress=progress)
+    file = Path(result["file"])
     if page is not None:
         from trueground.reports.errors_page import write_errors
 
-        write_errors(page, found, read_selected(file))
+        write_errors(page, result, read_selected(file))
     if format_ is Format.JSON:
-        echo_json(found | {"items": read_selected(file)})
+        echo_json(result | {"items": read_selected(file)})
     elif not quiet:
-        typer.echo(format_errors(found, file))
+        typer.echo(format_errors(result, file))
         if page is not None:
             typer.echo(f"page   {page}")
 

@@ -271,8 +271,8 @@ def _show_one(one: LinkedQuestion) -> None:
     for found in one.found:
         why = [f"in the question: {', '.join(found.matched)}"] if found.matched else []
         why += [f"best of {found.candidates}"] if found.candidates > 1 else []
-        told = f"  ({_one_line('; '.join(why))})" if why else ""
-        typer.echo(f"  {_one_line(f'{found.name}: {found.qid} {found.entity.name}')}{told}")
+        reasons = f"  ({_one_line('; '.join(why))})" if why else ""
+        typer.echo(f"  {_one_line(f'{found.name}: {found.qid} {found.entity.name}')}{reasons}")
     if one.unlinked:
         typer.echo(f"  without an entity: {_one_line(', '.join(one.unlinked))}")
 

@@ -97,27 +97,27 @@ def build(
     with progress_bar(quiet or no_progress) as progress:
         if out is None and is_index(corpus):
             _check_only_added(corpus, rebuild or reading != CorpusReading())
-            made = add_retrievers(corpus, wanted, progress, note=note)
+            built = add_retrievers(corpus, wanted, progress, note=note)
         else:
-            made = build_index(corpus, out, wanted, reading, progress, rebuild=rebuild, note=note)
-    damaged = made.damaged()
+            built = build_index(corpus, out, wanted, reading, progress, rebuild=rebuild, note=note)
+    damaged = built.damaged()
     for written in damaged:
         note(
             f"the files of {written} are damaged or gone; build them again with: trueground index "
-            f"build {made.path} --retriever {quote(written)}"
+            f"build {built.path} --retriever {quote(written)}"
         )
-    whole = [written for written in made.retrievers if written not in damaged]
+    whole = [written for written in built.retrievers if written not in damaged]
     if format_ is Format.JSON:
         echo_json(
             {
-                "index": str(made.path),
-                "passages": len(made.passages),
-                "signature": made.signature,
+                "index": str(built.path),
+                "passages": len(built.passages),
+                "signature": built.signature,
                 "retrievers": whole,
             }
         )
     elif not quiet:
-        typer.echo(f"{made.path}\n{len(made.passages):,} passages; {', '.join(whole)}")
+        typer.echo(f"{built.path}\n{len(built.passages):,} passages; {', '.join(whole)}")
 
 
 @index.command("search")
@@ -274,7 +274,7 @@ def _no_gold(index: Path, queries: Path, absent: list[str]) -> str:
 
 
 def _show_hits(
-    opened: Index, asked: RetrievalQuestion, hits: list[Hit], format_: Format, *, alone: bool
+    opened: Index, question: RetrievalQuestion, hits: list[Hit], format_: Format, *, alone: bool
 ) -> None:
     """One query's hits: lines for people, or one line of JSON."""
     passages = [opened.passages[hit.index] for hit in hits]
@@ -285,23 +285,23 @@ def _show_hits(
             {
                 "rank": rank,
                 "score": hit.score,
-                "id": found.id,
-                "title": found.title,
-                "text": found.text,
-                "source": found.source,
+                "id": passage.id,
+                "title": passage.title,
+                "text": passage.text,
+                "source": passage.source,
             }
-            for rank, (hit, found) in enumerate(zip(hits, passages, strict=True), 1)
+            for rank, (hit, passage) in enumerate(zip(hits, passages, strict=True), 1)
         ]
-        typer.echo(orjson.dumps({"id": asked.id, "query": asked.query, "hits": shown}))
+        typer.echo(orjson.dumps({"id": question.id, "query": question.query, "hits": shown}))
         return
     if not alone:
-        typer.echo(shorten(asked.query, 90))
+        typer.echo(shorten(question.query, 90))
     if not hits:
         typer.echo("nothing found")
-    width = max((len(shorten(found.title or "", 30)) for found in passages), default=0)
-    for rank, (hit, found) in enumerate(zip(hits, passages, strict=True), 1):
-        title = shorten(found.title or "", 30)
-        text = shorten(" ".join(found.text.split()), 60)
+    width = max((len(shorten(passage.title or "", 30)) for passage in passages), default=0)
+    for rank, (hit, passage) in enumerate(zip(hits, passages, strict=True), 1):
+        title = shorten(passage.title or "", 30)
+        text = shorten(" ".join(passage.text.split()), 60)
         typer.echo(f"{rank:4}  {hit.score:10.4f}  {title:{width}}  {text}")
 
 
@@ -318,15 +318,15 @@ def _format_absent(absent: list[str]) -> str | None:
 
 
 def _means_as_json(
-    opened: Index, asked: list[RetrievalQuestion], absent: int, results: dict[str, Evaluated]
+    opened: Index, questions: list[RetrievalQuestion], absent: int, results: dict[str, Evaluated]
 ) -> dict[str, Any]:
     """The measures of each retriever, as in a run's summary."""
-    unnamed = sum(1 for one in asked if not one.gold)
+    unnamed = sum(1 for one in questions if not one.gold)
     unscored = {"missing_field": unnamed, "not_applicable": absent}
     return {
         "index": str(opened.path),
         "signature": opened.signature,
-        "n": len(asked),
+        "n": len(questions),
         "retrievers": {
             written: {
                 "signature": one.signature,

@@ -50,14 +50,14 @@ def calibrate(
     if out is not None:
         check_free(out, overwrite)
     with progress_bar(quiet or no_progress) as progress:
-        found = calibrate_judge(files, judge, **options, progress=progress)
+        result = calibrate_judge(files, judge, **options, progress=progress)
     if out is not None:
-        found.write(out, overwrite=overwrite)
+        result.write(out, overwrite=overwrite)
     if format_ is Format.JSON:
-        echo_json(found.raw)
+        echo_json(result.raw)
     elif not quiet:
         from trueground.reports.calibration import render
 
-        typer.echo(render(found.raw))
+        typer.echo(render(result.raw))
         if out is not None:
             typer.echo(f"\nfile   {out}")

@@ -34,11 +34,11 @@ def list_(
 
     if kind and kind not in KINDS:
         raise unknown_name("kind of thing to list", kind, KINDS)
-    found = {name: _entries(name) for name in ([kind] if kind else KINDS)}
+    listed = {name: _entries(name) for name in ([kind] if kind else KINDS)}
     if format_ is Format.JSON:
-        echo_json(found[kind] if kind else found)
+        echo_json(listed[kind] if kind else listed)
         return
-    for name, entries in found.items():
+    for name, entries in listed.items():
         if not kind:
             typer.echo(f"{name}:")
         width = max((len(str(entry["name"])) for entry in entries), default=0)

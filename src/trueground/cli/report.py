@@ -54,8 +54,10 @@ def report(
         _one(runs[0], MAX_ITEMS if max_items is None else max_items, format_, quiet)
         return
     _refuse({"--max-items": max_items}, "the page of one run; this is a leaderboard")
-    given: dict[str, Any] = {"models": models, "baseline": baseline, "outside": outside}
-    _several(runs, out or DEFAULT_OUT, {"with_published": with_published, **given}, format_, quiet)
+    choices: dict[str, Any] = {"models": models, "baseline": baseline, "outside": outside}
+    _several(
+        runs, out or DEFAULT_OUT, {"with_published": with_published, **choices}, format_, quiet
+    )
 
 
 def _without_pages(paths: list[Path]) -> list[Path]:
@@ -92,7 +94,7 @@ def _one(run: Path, max_items: int, format_: Format, quiet: bool) -> None:
 
 
 def _several(
-    runs: list[Path], out: Path, given: dict[str, Any], format_: Format, quiet: bool
+    runs: list[Path], out: Path, choices: dict[str, Any], format_: Format, quiet: bool
 ) -> None:
     import msgspec
 
@@ -104,7 +106,7 @@ def _several(
     from trueground.studies.prompts import in_order, prompt_studies
 
     check_replaceable(out)
-    board = leaderboard(runs, **given)
+    board = leaderboard(runs, **choices)
     prompts = prompt_studies(in_order(find_runs(runs)[0]))
     page = write(board, out, prompts)
     if format_ is Format.JSON:

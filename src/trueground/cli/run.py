@@ -187,14 +187,14 @@ def _start(
     from trueground.models.options import ModelOptions
 
     check_numbers(values | {"seed": seed})
-    made = make_parts(
+    created = make_parts(
         judge or benchmark.judge(options),  # type: ignore[arg-type]
         decomposer,
         rater,
         cache=values["cache"],
         calibration=judge_calibration,
     )
-    with closing(made) as parts, _scratch(dry_run) as scratch:
+    with closing(created) as parts, _scratch(dry_run) as scratch:
         asking = {name: values.pop(name) for name in Params.__struct_fields__ if name in values}
         params = Params(**asking, seed=seed, extra=dict(map(parse_param, param or ())))
         settings = RunSettings(
@@ -317,9 +317,9 @@ def _tell_unused(pairs: Sequence[SweepRun], settings: RunSettings) -> None:
     from trueground.evaluate.questions import make_run_plan
 
     if settings.parts.calibrations:
-        found = [make_run_plan(pair.task, settings).unused for pair in pairs]
-        if found and all(found):
-            echo_note(found[0])
+        unused = [make_run_plan(pair.task, settings).unused for pair in pairs]
+        if unused and all(unused):
+            echo_note(unused[0])
 
 
 def _show(
@@ -330,10 +330,10 @@ def _show(
 
     finished = [outcome for outcome in outcomes if outcome.result is not None]
     if format_ is Format.JSON:
-        found = [outcome.as_json() for outcome in outcomes]
-        single: Any = found[0] if len(found) == 1 else found
+        results = [outcome.as_json() for outcome in outcomes]
+        single: Any = results[0] if len(results) == 1 else results
         if prompts:
-            single = {"runs": found, "prompts": prompts}
+            single = {"runs": results, "prompts": prompts}
         echo_json(single)
     elif len(outcomes) == 1 and finished:
         typer.echo(render_run(finished[0].summary, finished[0].manifest, finished[0].path))
@@ -360,7 +360,7 @@ def _show_estimates(
         for pair in pairs
     ]
     if format_ is Format.JSON:
-        found = [{"model": m, "task": t, **e} for m, t, e in rows]
-        echo_json(found)
+        results = [{"model": m, "task": t, **e} for m, t, e in rows]
+        echo_json(results)
         return
     typer.echo(render_estimates(rows))

@@ -28,10 +28,10 @@ def validate(
 ) -> None:
     """Measure how far metrics agree with human labels, set by set, each with an interval."""
     with progress_bar(quiet or no_progress) as progress:
-        found = validate_metrics(files, **options, progress=progress, command=command_line())
+        result = validate_metrics(files, **options, progress=progress, command=command_line())
     if format_ is Format.JSON:
-        typer.echo(found.to_json(), nl=False)
+        typer.echo(result.to_json(), nl=False)
     elif not quiet:
         from trueground.reports.validation import render
 
-        typer.echo(render(found.raw, options.get("out")))
+        typer.echo(render(result.raw, options.get("out")))
