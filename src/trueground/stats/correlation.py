@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueground.stats.bootstrap import Floats, Interval, percentiles
+from trueground.stats.bootstrap import Floats, Interval, Ints, percentiles
 
 LEAST = 3  # two points always lie on a line
 
@@ -110,10 +110,8 @@ def correlation(
         side = "first" if (a == a[0]).all() else "second"
         return Correlation(None, None, level, n, f"the {side} score is the same for all")
     draws = np.random.Generator(np.random.PCG64(seed)).integers(0, n, (resamples, n))
-    drawn = a[draws], b[draws]
-    if ranked:
-        drawn = _rank_rows(drawn[0]), _rank_rows(drawn[1])
-    return Correlation(value, percentiles(_pearson(*drawn), level), level, n)
+    drawn_a, drawn_b = (_drawn_ranks(x, draws) if ranked else x[draws] for x in (a, b))
+    return Correlation(value, percentiles(_pearson(drawn_a, drawn_b), level), level, n)
 
 
 def rank_differences(
@@ -153,8 +151,14 @@ def _pairs(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> tuple[Fl
     return a, b
 
 
-def _rank_rows(rows: Floats) -> Floats:
-    return np.array([average_ranks(row) for row in rows]).reshape(rows.shape)
+def _drawn_ranks(values: Floats, draws: Ints) -> Floats:
+    """Average ranks within each resample, shape (resamples, n), from counts of each value."""
+    distinct, code = np.unique(values, return_inverse=True)
+    cells = code[draws] + len(distinct) * np.arange(len(draws))[:, None]
+    counts = np.bincount(cells.ravel(), minlength=len(draws) * len(distinct))
+    counts = counts.reshape(len(draws), len(distinct))
+    ranks = np.cumsum(counts, axis=1) - (counts - 1) / 2
+    return np.asarray(ranks.ravel()[cells], np.float64)
 
 
 def _pearson(a: Floats, b: Floats) -> Floats:
