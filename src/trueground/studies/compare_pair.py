@@ -128,11 +128,11 @@ def _compare_items(
     sizes = _compute_sizes(results, a.values, b.values, clusters, options)
     better = [higher_is_better(metric) is not False for metric in metrics]
     changes = _largest_changes(aligned, better, options.flips)
-    found = {}
+    comparisons = {}
     for i, (metric, result) in enumerate(zip(metrics, results, strict=True)):
         counts = (result.higher, result.lower)
         in_a, in_b = a.status[:, i], b.status[:, i]
-        found[metric] = MetricComparison(
+        comparisons[metric] = MetricComparison(
             result,
             None,
             better[i],
@@ -142,7 +142,7 @@ def _compare_items(
             *changes[i],
             sizes[i],
         )
-    return found
+    return comparisons
 
 
 def _as_whole_run(

@@ -157,43 +157,43 @@ def _is_of_the_paper(task: str | None) -> bool:
     return benchmark.replace("_", "-") == _BENCHMARK and name in _TASKS
 
 
-def format_errors(found: Mapping[str, Any], path: Path) -> str:
+def format_errors(results: Mapping[str, Any], path: Path) -> str:
     """What `sort_errors` or `read_errors` gives, as text for a terminal; `path` is the file."""
-    n, of = found["n"], found.get("of")
+    n, of = results["n"], results.get("of")
     noun = "item" if (n if of is None else of) == 1 else "items"
     among = f" of {of:,}" if of is not None else ""
     limit = ""
-    if "at_most" in found:
-        metric = "an F1" if found["metric"] == "f1" else found["metric"]
-        limit = f" with {metric} of at most {found['at_most']:g}"
-    head = [f"{n:,}{among} {noun} {found.get('label', 'correct')}{limit}"]
-    head.append(f"correct by   {_format_counts(found['correct_by'])}")
-    if found["by"]:
-        head.append(f"proposed by  {_format_counts(found['by'])}")
-    if found["corrected"]:
-        same = f" ({found['corrected_as_proposed']:,} as proposed)" if found["by"] else ""
-        head.append(f"by people    {found['corrected']:,}{same}")
-    if unsorted := found["without"].get(NOT_SORTED):
+    if "at_most" in results:
+        metric = "an F1" if results["metric"] == "f1" else results["metric"]
+        limit = f" with {metric} of at most {results['at_most']:g}"
+    head = [f"{n:,}{among} {noun} {results.get('label', 'correct')}{limit}"]
+    head.append(f"correct by   {_format_counts(results['correct_by'])}")
+    if results["by"]:
+        head.append(f"proposed by  {_format_counts(results['by'])}")
+    if results["corrected"]:
+        same = f" ({results['corrected_as_proposed']:,} as proposed)" if results["by"] else ""
+        head.append(f"by people    {results['corrected']:,}{same}")
+    if unsorted := results["without"].get(NOT_SORTED):
         head.append(
             f"not sorted   {unsorted:,}: write a category into the file, or let a language model "
             "propose them with --proposer"
         )
-    if found["left_out"]:
-        head.append(f"left out     {found['left_out']:,} kept for people, not selected any more")
+    if results["left_out"]:
+        head.append(f"left out     {results['left_out']:,} kept for people, not selected any more")
     blocks = ["\n".join(head)]
-    if found.get("by_label"):
-        blocks += [_label_table(found), _disagreements(found)]
-    if n > found["without"].get(NOT_SORTED, 0):
-        blocks.append(_category_table(found))
+    if results.get("by_label"):
+        blocks += [_label_table(results), _disagreements(results)]
+    if n > results["without"].get(NOT_SORTED, 0):
+        blocks.append(_category_table(results))
     return "\n\n".join([*blocks, f"file   {path}"])
 
 
-def _label_table(found: Mapping[str, Any]) -> str:
+def _label_table(results: Mapping[str, Any]) -> str:
     """The metric by what people said."""
-    by_label = found["by_label"]
+    by_label = results["by_label"]
     level = f"{100 * by_label['ci_level']:.4g}% interval"
     rows = [
-        (f"{found['metric']} by human.{found['label']}", "items", "mean", level, "median", "sd")
+        (f"{results['metric']} by human.{results['label']}", "items", "mean", level, "median", "sd")
     ]
     for row in by_label["rows"]:
         ci = f"{row['ci'][0]:.4f} … {row['ci'][1]:.4f}" if row["ci"] else "–"
@@ -202,13 +202,13 @@ def _label_table(found: Mapping[str, Any]) -> str:
     return table([(*row, "") for row in rows])
 
 
-def _disagreements(found: Mapping[str, Any]) -> str:
+def _disagreements(results: Mapping[str, Any]) -> str:
     """How many items people and metric see apart, each way."""
-    counts, limit = found["by_label"]["table"], f"{found['at_most']:g}"
+    counts, limit = results["by_label"]["table"], f"{results['at_most']:g}"
     positive = counts["positive_low"] + counts["positive_high"]
     negative = counts["negative_low"] + counts["negative_high"]
     return (
-        f"{counts['positive_low']:,} of {positive:,} that people call {found['label']} have at "
+        f"{counts['positive_low']:,} of {positive:,} that people call {results['label']} have at "
         f"most {limit}; {counts['negative_high']:,} of {negative:,} that they do not have more"
     )
 
@@ -217,17 +217,17 @@ def _format_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {k:,}" for name, k in counts.items()) or "–"
 
 
-def _category_table(found: Mapping[str, Any]) -> str:
-    paper = found["source"] is not None
+def _category_table(results: Mapping[str, Any]) -> str:
+    paper = results["source"] is not None
     rows = [("category", "items", "share", *(["paper"] if paper else []))]
-    for name, one in found["categories"].items():
+    for name, one in results["categories"].items():
         group, _, kind = name.partition("/")
         shown = f"  {kind}" if kind else group
         share = one.get("published")
         more = ["–" if share is None else f"{100 * share:.2f} %"] if paper else []
         rows.append((shown, f"{one['n']:,}", f"{100 * one['share']:.2f} %", *more))
-    for status, k in found["without"].items():
+    for status, k in results["without"].items():
         shown = "(not sorted)" if status == NOT_SORTED else f"({status})"
-        row = (shown, f"{k:,}", f"{100 * k / found['n']:.2f} %")
+        row = (shown, f"{k:,}", f"{100 * k / results['n']:.2f} %")
         rows.append((*row, *(["–"] if paper else [])))
-    return table(rows) + (f"\npaper: {found['source']}" if paper else "")
+    return table(rows) + (f"\npaper: {results['source']}" if paper else "")

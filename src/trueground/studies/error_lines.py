@@ -113,17 +113,17 @@ def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> Err
         score, f1, recall, judged = (
             values[k] if k else None for k in (key, keys[METRIC], keys[OVERLAP], keys[MODEL])
         )
-        told = rule.read(Record(id=record.id, response="", human=record.human))
+        own_label = rule.read(Record(id=record.id, response="", human=record.human))
         by = None
-        if isinstance(told, RecordLabel):
+        if isinstance(own_label, RecordLabel):
             decided = True
-            positive = rule.is_positive(told.value)
+            positive = rule.is_positive(own_label.value)
             by = f"human.{label}" if positive else None
             if score is not None:
                 selection.scores.append(score)
                 selection.positive.append(positive)
                 selection.groups.append(int(hash_texts([record.group])[0]))
-        elif told != TIED and label == LABEL:
+        elif own_label != TIED and label == LABEL:
             # The first that can say decides; a run with recall has somebody who can.
             decided |= judged is not None or bool(keys[OVERLAP])
             if judged is not None:
@@ -233,10 +233,10 @@ def _fill_in(comparer: Comparer, lines: Sequence[Line]) -> None:
         )
         for line in lines
     ]
-    for line, found in zip(lines, compare(comparer, requests), strict=True):
-        line.proposed = (found.detail or {}).get(CATEGORY)
+    for line, result in zip(lines, compare(comparer, requests), strict=True):
+        line.proposed = (result.detail or {}).get(CATEGORY)
         line.by = f"llm:{comparer.signature}"
-        line.status, line.reply, line.reason = found.status, found.reply, found.reason
+        line.status, line.reply, line.reason = result.status, result.reply, result.reason
 
 
 # The file
@@ -244,7 +244,7 @@ def _fill_in(comparer: Comparer, lines: Sequence[Line]) -> None:
 
 def _read_lines(path: Path) -> Lines:
     """The lines of a file. Raises InputError."""
-    found: Lines = []
+    lines: Lines = []
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -267,8 +267,8 @@ def _read_lines(path: Path) -> Lines:
         if line.id in ids:
             raise InputError(f"{path}: the id {line.id!r} comes twice; leave one line of each")
         ids.add(line.id)
-        found.append((line, fields))
-    return found
+        lines.append((line, fields))
+    return lines
 
 
 def read_old_lines(path: Path) -> Lines:
@@ -292,14 +292,14 @@ def merge_lines(path: Path, lines: Iterable[Line], old: Lines) -> list[dict[str,
     for line in lines:
         fields = msgspec.to_builtins(line)
         if line.id in before:
-            kept, own = before.pop(line.id)
-            same = all(getattr(line, name) == getattr(kept, name) for name in _ANSWER)
-            if not same and _is_touched(kept, own):
+            previous, own = before.pop(line.id)
+            same = all(getattr(line, name) == getattr(previous, name) for name in _ANSWER)
+            if not same and _is_touched(previous, own):
                 changed.append(line.id)
-            if same and line.by is None and kept.by is not None:
+            if same and line.by is None and previous.by is not None:
                 fields |= {name: value for name, value in own.items() if name in _PROPOSAL}
             fields |= {name: value for name, value in own.items() if name not in fields}
-            fields["category"] = kept.category
+            fields["category"] = previous.category
         merged.append(fields)
     if changed:
         shown = ", ".join(changed[:_SHOWN]) + (" …" if len(changed) > _SHOWN else "")

@@ -127,20 +127,20 @@ def _metric(
     used = means[known]
     groups = None if clusters is None else clusters[known]
     names_of_numbers = ("means", "cis", "min", "max", "range", "sd", "sd_beyond_chance", "flips")
-    found: dict[str, Any] = {
+    numbers: dict[str, Any] = {
         "n": len(used),
         "scored": (~np.isnan(means)).sum(axis=0).tolist(),
         **dict.fromkeys(names_of_numbers),
         "differences": [],
     }
     if not len(used):
-        return found
+        return numbers
     averages = used.mean(axis=0).tolist()
     flips = None
     if all(one.has_verdicts[i] for one in answers):
         share = np.divide(of("above")[known], of("scored")[known])
         flips = _flips(used, share, of("differ")[known], groups, draws)
-    return found | {
+    return numbers | {
         "means": averages,
         "cis": intervals(used, groups, **draws),
         "min": min(averages),

@@ -104,7 +104,7 @@ def variants(
         name: folders(Path(str(v)).stem if name == _PROMPT else str(v) for v in values)
         for name, values in several.items()
     }
-    found: list[Variant] = []
+    different: list[Variant] = []
     # For each value of an option, whatever the others, which task stands for it.
     standing: dict[tuple[str, int], list[int]] = {}
     every_place = product(*(range(len(values)) for values in several.values()))
@@ -117,21 +117,23 @@ def variants(
             prompt = str(own.pop(_PROMPT))  # a file of that name is ./default
             source = replace(sources, prompt=None if prompt == DEFAULT else Path(prompt))
         prepared = benchmark.prepare(task, own, source)  # type: ignore[arg-type]
-        at = next((i for i, v in enumerate(found) if _is_same(prepared, v.task)), len(found))
-        if at == len(found):
+        at = next(
+            (i for i, v in enumerate(different) if _is_same(prepared, v.task)), len(different)
+        )
+        if at == len(different):
             words = [safe_name(task)] * (len(tasks) > 1) + [names[n][place] for n, place in varied]
             differ = [f"{n}={(names if n == _PROMPT else several)[n][p]}" for n, p in varied]
-            found.append(Variant("-".join(words), prepared, ", ".join([task, *differ])))
+            different.append(Variant("-".join(words), prepared, ", ".join([task, *differ])))
         for value in chosen:
             standing.setdefault(value, []).append(at)
-    _note_without_effect(several, standing, found, sources)
-    return found
+    _note_without_effect(several, standing, different, sources)
+    return different
 
 
-def _values(name: str, given: Value | Sequence[str], default: Value) -> list[Value]:
-    one = given is None or isinstance(given, str | bool)
-    values: list[Value] = [given] if one else [*given]  # type: ignore[list-item, misc]
-    if twice := [value for value in values if values.count(value) > 1]:
+def _values(name: str, value: Value | Sequence[str], default: Value) -> list[Value]:
+    single = value is None or isinstance(value, str | bool)
+    values: list[Value] = [value] if single else [*value]  # type: ignore[list-item, misc]
+    if twice := [v for v in values if values.count(v) > 1]:
         raise UsageError(f"--{name} {twice[0]} is given twice; give each value once")
     return values or [default]
 
@@ -143,7 +145,7 @@ def _is_same(a: Task, b: Task) -> bool:
 def _note_without_effect(
     several: Mapping[str, Sequence[Value]],
     standing: Mapping[tuple[str, int], Sequence[int]],
-    found: Sequence[Variant],
+    different: Sequence[Variant],
     sources: Sources,
 ) -> None:
     """Note values that are the same in all that is asked, and options without any effect."""
@@ -156,21 +158,21 @@ def _note_without_effect(
                 sources.note(
                     f"--{name}: {' and '.join(equal)} ask the same here; one run stands for them"
                 )
-    first = found[0].task.unused if found else ()
-    if idle := [n for n in first if all(n in one.task.unused for one in found)]:
-        given = ", ".join(f"--{name}" for name in idle)
-        sources.note(f"without effect on what is asked here: {given}")
+    first = different[0].task.unused if different else ()
+    if idle := [n for n in first if all(n in one.task.unused for one in different)]:
+        options = ", ".join(f"--{name}" for name in idle)
+        sources.note(f"without effect on what is asked here: {options}")
 
 
 def folders(names: Iterable[str]) -> list[str]:
     """A folder name for each name, different ones for different names."""
-    found: list[str] = []
+    taken: list[str] = []
     for name in names:
         folder, number = safe_name(name), 2
-        while folder in found:
+        while folder in taken:
             folder, number = f"{safe_name(name)}-{number}", number + 1
-        found.append(folder)
-    return found
+        taken.append(folder)
+    return taken
 
 
 def pairs_of(variants: Sequence[Variant], models: Sequence[ChatModel]) -> list[SweepRun]:
