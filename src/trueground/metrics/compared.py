@@ -113,85 +113,45 @@ def comparison_values(
     return [value(c) if c is not None and c.status is Status.SCORED else None for c in comparisons]
 
 
+_BERTSCORE = {
+    "precision": (
+        "mean over the response's tokens of the largest cosine with the reference's (BERTScore)"
+    ),
+    "recall": (
+        "mean over the reference's tokens of the largest cosine with the response's (BERTScore)"
+    ),
+    "f1": "harmonic mean of BERTScore's precision and recall",
+}
+_K_BERTSCORE = {"precision": "precision", "recall": "recall", "f1": "F1"}
+_CRITIC_DOC = "1 − the probability that the response is hallucinated (FaithCritic)"
+_BEM_DOC = "probability that response and reference are equivalent answers to the question"
+_Q2_DOCS = {
+    "f1": "overlap of the answers that response and contexts give to questions about it (Q²)",
+    "nli": "the same, and 1 or 0 where the one answer entails or contradicts the other (Q²)",
+}
+
+
+def _not_hallucinated(comparison: Comparison) -> float:
+    return 1.0 - comparison.values["hallucination"]
+
+
 METRICS = (
-    _metric(
-        "bertscore_precision",
-        "bertscore",
-        _references,
-        "precision",
-        "mean over the response's tokens of the largest cosine with the reference's (BERTScore)",
-        _LAYER,
+    *(
+        _metric(f"bertscore_{value}", "bertscore", _references, value, doc, _LAYER)
+        for value, doc in _BERTSCORE.items()
     ),
-    _metric(
-        "bertscore_recall",
-        "bertscore",
-        _references,
-        "recall",
-        "mean over the reference's tokens of the largest cosine with the response's (BERTScore)",
-        _LAYER,
+    _metric("bem", "bem", _answers, "bem", _BEM_DOC, _BEM),
+    *(
+        _metric(
+            f"k_bertscore_{value}",
+            "bertscore",
+            _contexts,
+            value,
+            f"BERTScore's {name} against the contexts",
+            _LAYER,
+        )
+        for value, name in _K_BERTSCORE.items()
     ),
-    _metric(
-        "bertscore_f1",
-        "bertscore",
-        _references,
-        "f1",
-        "harmonic mean of BERTScore's precision and recall",
-        _LAYER,
-    ),
-    _metric(
-        "bem",
-        "bem",
-        _answers,
-        "bem",
-        "probability that response and reference are equivalent answers to the question",
-        _BEM,
-    ),
-    _metric(
-        "k_bertscore_precision",
-        "bertscore",
-        _contexts,
-        "precision",
-        "BERTScore's precision against the contexts",
-        _LAYER,
-    ),
-    _metric(
-        "k_bertscore_recall",
-        "bertscore",
-        _contexts,
-        "recall",
-        "BERTScore's recall against the contexts",
-        _LAYER,
-    ),
-    _metric(
-        "k_bertscore_f1",
-        "bertscore",
-        _contexts,
-        "f1",
-        "BERTScore's F1 against the contexts",
-        _LAYER,
-    ),
-    _metric(
-        "faith_critic",
-        "faith-critic",
-        _contexts,
-        lambda comparison: 1.0 - comparison.values["hallucination"],
-        "1 − the probability that the response is hallucinated (FaithCritic)",
-        _CRITIC,
-    ),
-    _metric(
-        "q2_f1",
-        "q2",
-        _contexts,
-        "f1",
-        "overlap of the answers that response and contexts give to questions about it (Q²)",
-        _Q2,
-    ),
-    _metric(
-        "q2_nli",
-        "q2",
-        _contexts,
-        "nli",
-        "the same, and 1 or 0 where the one answer entails or contradicts the other (Q²)",
-        _Q2,
-    ),
+    _metric("faith_critic", "faith-critic", _contexts, _not_hallucinated, _CRITIC_DOC, _CRITIC),
+    *(_metric(f"q2_{value}", "q2", _contexts, value, doc, _Q2) for value, doc in _Q2_DOCS.items()),
 )
