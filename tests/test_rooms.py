@@ -91,3 +91,12 @@ def test_modules_have_no_cycle() -> None:
 def test_no_folder_is_empty() -> None:
     for folder in (p for p in SRC.rglob("*") if p.is_dir() and p.name != "__pycache__"):
         assert any(p.is_file() for p in folder.rglob("*")), folder
+
+
+def test_the_picture_shows_these_rooms() -> None:
+    from bench.house import draw
+
+    picture = SRC.parents[1] / "docs" / "rooms.svg"
+    assert picture.read_text(encoding="utf-8") == draw(), (
+        "python bench/house.py --draw docs/rooms.svg"
+    )
