@@ -47,7 +47,13 @@ class LoopbackServer:
         self.base_url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
         self._started.set()
         await self._end.wait()
+        assert runner.server is not None
+        transports = [handler.transport for handler in runner.server.connections]
         await runner.cleanup()
+        # A transport that still sends to a client that was killed would outlive the loop, and its
+        # warning would be that of whatever test runs next.
+        for transport in filter(None, transports):
+            transport.abort()
 
 
 async def _cancel_all() -> None:
@@ -56,3 +62,5 @@ async def _cancel_all() -> None:
     for task in left:
         task.cancel()
     await asyncio.gather(*left, return_exceptions=True)
+    for _ in range(2):  # transports are closed a step after they are told to
+        await asyncio.sleep(0)

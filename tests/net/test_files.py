@@ -74,7 +74,7 @@ SOURCES = Path(__file__).parents[2] / "src/trueground"
 FRESH = {
     "builders/examples.py",
     "net/digests.py",
-    "records/spool.py",
+    "records/files.py",
     "retrieval/bm25/build.py",
     "retrieval/bm25/disk.py",
     "retrieval/bm25/parts.py",
