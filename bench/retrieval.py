@@ -232,7 +232,7 @@ def _build(role: str, folder: Path) -> dict[str, float]:
         index.save(folder / "theirs")
 
     def ours() -> None:
-        from trueground.retrieval.base import no_progress
+        from trueground.options import no_progress
         from trueground.retrieval.bm25.about import Options
         from trueground.retrieval.bm25.disk import build_bm25
 

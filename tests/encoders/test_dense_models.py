@@ -27,8 +27,9 @@ from tests.retrieval.dense.vectors import Shelf
 
 from trueground.encoders import EncoderOptions, text_encoder
 from trueground.errors import InputError, UsageError
+from trueground.options import no_progress
 from trueground.plugins import parse_part
-from trueground.retrieval.base import Hit, no_progress
+from trueground.retrieval.base import Hit
 from trueground.retrieval.dense.disk import DENSE_KIND
 
 QUERIES = ["who wrote the first song", "which river is in the city", "film", "1952 ; no"]

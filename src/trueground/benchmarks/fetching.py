@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,9 +28,9 @@ from trueground.net.download import download
 from trueground.net.files import write_state
 from trueground.net.home import HOME_VARIABLE
 from trueground.net.hub import HubFile, hub_files, token_header
+from trueground.options import Progress
 
 # Called with a file's name, the bytes that are there, and how many there will be (None: unknown).
-Progress = Callable[[str, int, int | None], None]
 _FORMAT = re.compile(r"\.(parquet|jsonl|json|csv)(\.gz|\.zst)?$")
 
 

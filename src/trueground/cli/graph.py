@@ -79,7 +79,9 @@ def link(
     from trueground.graph.opening import open_graph
 
     if out is not None:
-        _check_free(out, overwrite)
+        from trueground.runs.directory import check_out_file
+
+        check_out_file(out, "linked.json", overwrite=overwrite)
     asked = read_questions(questions)
     opened = open_graph(graph, lang=lang, cache=not no_cache)
     try:
@@ -228,15 +230,6 @@ def show(
         opened.close()
     _show_problem(opened, quiet)
     _check_found(opened.name, candidates)
-
-
-def _check_free(out: Path, overwrite: bool) -> None:
-    from trueground.errors import OutputError
-    from trueground.runs.directory import check_out_file
-
-    check_out_file(out, "linked.json")
-    if out.exists() and not overwrite:
-        raise OutputError(f"{out} exists; choose another --out, or pass --overwrite to replace it")
 
 
 def _write(out: Path, questions: Sequence[str], linked: Sequence[LinkedQuestion]) -> None:

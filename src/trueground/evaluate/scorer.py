@@ -28,7 +28,7 @@ NONE = "(none)"
 Failures = Sequence[Failure | None]
 
 
-class _Numbers(NamedTuple):
+class _BatchNumbers(NamedTuple):
     """Of some records in a row: values and status (n, width), lines of items.jsonl, agreement."""
 
     values: NDArray[np.float64]
@@ -73,7 +73,7 @@ class Scorer:
             answers=None if of is None else np.array(list(map(answer_hash, records)), np.int64),
         )
 
-    def _score(self, records: Sequence[Record], results: Results) -> _Numbers:
+    def _score(self, records: Sequence[Record], results: Results) -> _BatchNumbers:
         """All numbers of the records; without those that cannot be computed."""
         try:
             return self._score_together(records, results)
@@ -84,7 +84,7 @@ class Scorer:
             return self._score_together(records, results, alone=True)
         middle = len(records) // 2
         halves = [self._score(part, results) for part in (records[:middle], records[middle:])]
-        return _Numbers(
+        return _BatchNumbers(
             np.concatenate([half.values for half in halves]),
             np.concatenate([half.status for half in halves]),
             b"".join(half.lines for half in halves),
@@ -93,7 +93,7 @@ class Scorer:
 
     def _score_together(
         self, records: Sequence[Record], results: Results, alone: bool = False
-    ) -> _Numbers:
+    ) -> _BatchNumbers:
         """The numbers of these records; of a record that is `alone` what fails is left out."""
         plan = self.plan
         failures = [r.failure if isinstance(r, Answered) else None for r in records]
@@ -115,7 +115,7 @@ class Scorer:
             if not (alone and fails_alone(error)):
                 raise
             agreement = _no_pairs(plan)
-        return _Numbers(
+        return _BatchNumbers(
             np.column_stack([c.values for c in columns]),
             np.column_stack([c.status for c in columns]),
             _lines(plan.keys, records, columns[: len(plan.specs)], evidence.items),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
@@ -56,12 +56,6 @@ class NamedEntity(NamedTuple):
 
 
 Row = dict[str, str | None]
-# progress(phase, done, total or None).
-Progress = Callable[[str, int, int | None], None]
-
-
-def no_progress(_phase: str, _done: int, _total: int | None) -> None:
-    """Say nothing."""
 
 
 _NUMBERED = re.compile(r"([A-Za-z]+)(\d{1,18})")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from trueground.errors import GraphError
-from trueground.graph.base import KnowledgeGraph, Progress, no_progress
+from trueground.graph.base import KnowledgeGraph
+from trueground.options import Progress, no_progress
 
 WRITTEN = (
     "a folder that `trueground graph load` made; a file of graphs (.json, .jsonl); a file of "

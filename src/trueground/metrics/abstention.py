@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from trueground.metrics.base import Metric, Option
+from trueground.metrics.base import Metric, MetricOption
 from trueground.metrics.column import Column, Options
 from trueground.metrics.context import BatchContext
 from trueground.text.refusal import REFUSAL_RULES, find_refusal_phrase
@@ -18,8 +18,8 @@ from trueground.types import Status
 SOURCE = "Adlakha et al. 2023, section 5.3"
 # The phrase list is part of the signature, so that a new list is a new measurement.
 _RULES = {
-    "rules": Option(REFUSAL_RULES, (REFUSAL_RULES,)),
-    "variant": Option("default", ("default", "contains")),
+    "rules": MetricOption(REFUSAL_RULES, (REFUSAL_RULES,)),
+    "variant": MetricOption("default", ("default", "contains")),
 }
 
 

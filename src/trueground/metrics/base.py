@@ -20,7 +20,7 @@ Compute = Callable[[BatchContext, Options], Column]
 
 
 @dataclass(frozen=True)
-class Option:
+class MetricOption:
     """One option of a metric: its default, and what may be given instead."""
 
     default: str
@@ -39,9 +39,9 @@ class Option:
 
 
 # Options that several metrics share.
-LEXICAL = {"normalizer": Option("squad", NORMALIZERS), "lang": Option("en")}
+LEXICAL = {"normalizer": MetricOption("squad", NORMALIZERS), "lang": MetricOption("en")}
 # answer: only the part of a response that answers, for replies that give their reasons too.
-READ = {"read": Option("whole", ("whole", "answer"))}
+READ = {"read": MetricOption("whole", ("whole", "answer"))}
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Metric:
     compute: Compute
     doc: str
     source: str
-    options: Mapping[str, Option] = field(default_factory=dict)
+    options: Mapping[str, MetricOption] = field(default_factory=dict)
     checks: Callable[[Options], tuple[ClaimCheck, ...]] = lambda _options: ()
     rubric: Callable[[Options], tuple[str, str]] | None = None
     rating_requests: Callable[[BatchContext, Options], list[RatingRequest | None]] | None = None
@@ -95,7 +95,7 @@ def counted(
     counts: Callable[[BatchContext, Options], Counts],
     doc: str,
     source: str,
-    options: Mapping[str, Option],
+    options: Mapping[str, MetricOption],
     **rest: Any,
 ) -> Metric:
     """A citation metric whose value is hits over units, with a micro value over a run."""
@@ -181,9 +181,9 @@ def make_spec(metric: Metric, chosen: Mapping[str, str]) -> Spec:
     return Spec(metric, options, format_part(metric.name, None, changed))
 
 
-def abstain_option(default: str) -> dict[str, Option]:
+def abstain_option(default: str) -> dict[str, MetricOption]:
     """The option `abstain`: what becomes of items whose response declines to answer."""
-    return {"abstain": Option(default, ("as_is", "exclude", "one", "zero"))}
+    return {"abstain": MetricOption(default, ("as_is", "exclude", "one", "zero"))}
 
 
 def apply_abstain(column: Column, context: BatchContext, options: Options) -> Column:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from trueground.metrics.base import Metric, Option, abstain_option, apply_abstain
+from trueground.metrics.base import Metric, MetricOption, abstain_option, apply_abstain
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import Column, Options
 from trueground.metrics.context import BatchContext
@@ -20,19 +20,20 @@ from trueground.types import Comparison, ComparisonRequest, Status
 
 Requests = list[ComparisonRequest | None]
 Request = Callable[[Batch, int], ComparisonRequest | None]
-_LOADING = {"revision": Option(""), "device": Option("auto"), "dtype": Option("float32")}
-_LAYER = {"model": Option("FacebookAI/roberta-large"), "layer": Option("auto"), **_LOADING}
-_LABEL = {"label": Option("auto"), "backend": Option("auto"), **_LOADING}
-_BEM = {"model": Option("kortukov/answer-equivalence-bem"), **_LABEL}
-_CRITIC = {"model": Option("McGill-NLP/roberta-large-faithcritic"), **_LABEL}
+_AUTO = MetricOption("auto")
+_LOADING = {"revision": MetricOption(""), "device": _AUTO, "dtype": MetricOption("float32")}
+_LAYER = {"model": MetricOption("FacebookAI/roberta-large"), "layer": _AUTO, **_LOADING}
+_LABEL = {"label": _AUTO, "backend": _AUTO, **_LOADING}
+_BEM = {"model": MetricOption("kortukov/answer-equivalence-bem"), **_LABEL}
+_CRITIC = {"model": MetricOption("McGill-NLP/roberta-large-faithcritic"), **_LABEL}
 _ABSTAIN = abstain_option("as_is")
 # Several models, each under its own name.
 _Q2 = {
-    "questions": Option("mrm8488/t5-base-finetuned-question-generation-ap"),
-    "answers": Option("ktrapeznikov/albert-xlarge-v2-squad-v2"),
-    "nli": Option("FacebookAI/roberta-large-mnli"),
-    "device": Option("auto"),
-    "dtype": Option("float32"),
+    "questions": MetricOption("mrm8488/t5-base-finetuned-question-generation-ap"),
+    "answers": MetricOption("ktrapeznikov/albert-xlarge-v2-squad-v2"),
+    "nli": MetricOption("FacebookAI/roberta-large-mnli"),
+    "device": MetricOption("auto"),
+    "dtype": MetricOption("float32"),
 }
 
 
@@ -61,7 +62,7 @@ def _metric(
     request: Request,
     value: str | Callable[[Comparison], float],
     doc: str,
-    options: Mapping[str, Option],
+    options: Mapping[str, MetricOption],
 ) -> Metric:
     """A metric of one comparer's number; metrics of the same comparer share its answers."""
     of_contexts = request is _contexts

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from trueground.errors import UsageError
-from trueground.metrics.base import Metric, Option, counted
+from trueground.metrics.base import Metric, MetricOption, counted
 from trueground.metrics.column import Counts, Mask, Options, Tally, harmonic
 from trueground.metrics.context import BatchContext, Checked, ClaimCheck, ClaimRequest
 from trueground.metrics.triples import (
@@ -32,9 +32,9 @@ from trueground.text.normalize import get_normalizer
 from trueground.text.triples import plain, plain_property, triple_key
 from trueground.types import Claim, Failure, JudgeRequest, Status, Triple, Verdict
 
-_VARIANT = {"variant": Option("default", ("default", REFERENCE))}
+_VARIANT = {"variant": MetricOption("default", ("default", REFERENCE))}
 _NA_SOURCE = "Li et al. 2024, section 4.4"
-_OFF_TOPIC = {"off_topic": Option("wrong", ("wrong", "right"))}
+_OFF_TOPIC = {"off_topic": MetricOption("wrong", ("wrong", "right"))}
 _NEEDS = ("knowledge", "absent_knowledge")
 _REFERENCE_NEEDS = ("knowledge", "gold_knowledge")
 
@@ -141,24 +141,24 @@ def _alignment(context: BatchContext, o: Options) -> Counts:
 
 
 @dataclass(frozen=True)
-class Marked:
+class AbsenceMarks:
     """The sentences of an item that have [NA], by number, and the triples that are absent."""
 
     sentences: dict[int, Sentence]
     absent: list[Triple]
 
 
-def _marked(context: BatchContext, reference: bool) -> list[Marked | Status | Failure]:
+def _marked(context: BatchContext, reference: bool) -> list[AbsenceMarks | Status | Failure]:
     """For each item, or why it has no values."""
     batch = context.batch
 
-    def of_item(i: int) -> Marked | Status | Failure:
+    def of_item(i: int) -> AbsenceMarks | Status | Failure:
         sentences = {n: s for n, s in enumerate(batch.cited[i]) if s.missing}
         if not reference:
             absent = batch.absent_knowledge[i]
             if absent is None:
                 return Status.MISSING_FIELD
-            return Marked(sentences, list(unique(absent).values()))
+            return AbsenceMarks(sentences, list(unique(absent).values()))
         gold, apart = batch.gold_knowledge[i], first_round(batch.metas[i])
         if gold is None:
             return Status.MISSING_FIELD
@@ -168,9 +168,9 @@ def _marked(context: BatchContext, reference: bool) -> list[Marked | Status | Fa
             triple_key((c.qid, c.property, c.value)) for s in batch.cited[i] for c in s.citations
         }
         left = [triple for key, triple in unique(gold).items() if key not in known]
-        return Marked(sentences, left)
+        return AbsenceMarks(sentences, left)
 
-    def compute() -> list[Marked | Status | Failure]:
+    def compute() -> list[AbsenceMarks | Status | Failure]:
         return [why or of_item(i) for i, why in enumerate(graph_status(batch))]
 
     return context.once(("marked", reference), compute)
@@ -187,7 +187,7 @@ def _missing_requests(context: BatchContext, check: ClaimCheck) -> list[list[Cla
             for number, sentence in item.sentences.items()
             for triple in item.absent
         ]
-        if isinstance(item, Marked)
+        if isinstance(item, AbsenceMarks)
         else []
         for item in _marked(context, check.variant == REFERENCE)
     ]
@@ -206,7 +206,7 @@ def _missing_check(o: Options) -> tuple[ClaimCheck, ...]:
     return (ClaimCheck("missing", _missing_requests, variant=variant),)
 
 
-def _grid(item: Marked, checked: Checked, i: int) -> Mask:
+def _grid(item: AbsenceMarks, checked: Checked, i: int) -> Mask:
     """Which sentence entails which triple, shape (sentences with [NA], absent triples)."""
     shape = len(item.sentences), len(item.absent)
     if len(checked.verdicts) != shape[0] * shape[1]:
@@ -219,7 +219,7 @@ def _grid(item: Marked, checked: Checked, i: int) -> Mask:
 
 
 def _missing_counts(
-    name: str, tally: Callable[[Marked, Mask, BatchContext, int, Options], Tally]
+    name: str, tally: Callable[[AbsenceMarks, Mask, BatchContext, int, Options], Tally]
 ) -> Callable[[BatchContext, Options], Counts]:
     """Counts by a tally of (marked, which sentence entails which, context, item, options)."""
 
@@ -229,7 +229,7 @@ def _missing_counts(
             marked = _marked(context, o["variant"] == REFERENCE)
             pairs = zip(marked, context.checks(*_missing_check(o)), strict=True)
             for i, (item, checked) in enumerate(pairs):
-                if not isinstance(item, Marked):
+                if not isinstance(item, AbsenceMarks):
                     tallies.append(item)
                 elif (missing := checked.unanswered) is not None:
                     tallies.append(missing)
@@ -243,7 +243,7 @@ def _missing_counts(
 
 
 def _tally_na_precision(
-    item: Marked, entails: Mask, context: BatchContext, i: int, o: Options
+    item: AbsenceMarks, entails: Mask, context: BatchContext, i: int, o: Options
 ) -> Tally:
     """No unit where there is no [NA]; nothing absent makes every [NA] wrong."""
     if o["variant"] == REFERENCE:
@@ -259,7 +259,7 @@ def _tally_na_precision(
 
 
 def _tally_na_recall(
-    item: Marked, entails: Mask, _context: BatchContext, _i: int, o: Options
+    item: AbsenceMarks, entails: Mask, _context: BatchContext, _i: int, o: Options
 ) -> Tally:
     if o["variant"] == REFERENCE:
         return (int(entails.sum()), len(item.absent)) if item.sentences else Status.NO_CLAIMS
@@ -334,7 +334,7 @@ METRICS = (
         _alignment,
         "share of the citations that their sentences entail",
         "Li et al. 2024, section 4.3",
-        {"variant": Option("default", ("default", "paper"))},
+        {"variant": MetricOption("default", ("default", "paper"))},
         checks=_alignment_check,
         **_SHARED,
     ),

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from trueground.metrics.base import READ, Metric, Option
+from trueground.metrics.base import READ, Metric, MetricOption
 from trueground.metrics.column import Column, Options
 from trueground.metrics.context import BatchContext
 from trueground.text.choices import chosen_label, mentioned_labels, right_labels
@@ -18,7 +18,7 @@ from trueground.text.refusal import PHRASES, find_phrase
 from trueground.types import Status
 
 SOURCE = "Ming et al. 2024 (FaithEval), section 4"
-_OPTIONS = {"task": Option("unanswerable", tuple(PHRASES)), **READ}
+_OPTIONS = {"task": MetricOption("unanswerable", tuple(PHRASES)), **READ}
 _FIXED = {"normalizer": "faitheval", "lang": "en"}
 
 
@@ -62,7 +62,7 @@ METRICS = (
         _choice_accuracy,
         "1 if the response picks the right option, by label or by text",
         SOURCE,
-        {"variant": Option("answer", ("answer", "mentions"))},
+        {"variant": MetricOption("answer", ("answer", "mentions"))},
         version=2,
     ),
 )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from trueground.metrics.base import Metric, Option, abstain_option, apply_abstain
+from trueground.metrics.base import Metric, MetricOption, abstain_option, apply_abstain
 from trueground.metrics.column import CODES, Column, Options, harmonic
 from trueground.metrics.context import (
     NO_TEXT,
@@ -24,9 +24,9 @@ from trueground.metrics.context import (
 from trueground.types import Claim, Failure, JudgeRequest, Status, Verdict
 
 _SOURCE = "Lee et al. 2024, section 3"
-_SCOPE = {"scope": Option("input", ("input", "gold"))}
+_SCOPE = {"scope": MetricOption("input", ("input", "gold"))}
 # How texts are cut for the judge: windows on sentence boundaries, or as the paper's own code does.
-_VARIANT = {"variant": Option("windows", ("windows", "reference-code"))}
+_VARIANT = {"variant": MetricOption("windows", ("windows", "reference-code"))}
 Aggregate = Callable[[Sequence[float]], float]
 Value = Callable[[Verdict], float | None]
 

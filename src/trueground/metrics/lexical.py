@@ -15,7 +15,14 @@ from itertools import pairwise
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
-from trueground.metrics.base import LEXICAL, READ, Metric, Option, abstain_option, apply_abstain
+from trueground.metrics.base import (
+    LEXICAL,
+    READ,
+    Metric,
+    MetricOption,
+    abstain_option,
+    apply_abstain,
+)
 from trueground.metrics.column import Column, Floats, Options, harmonic_mean, ratio
 from trueground.metrics.context import BatchContext
 from trueground.metrics.overlap import Overlap, overlap
@@ -128,7 +135,7 @@ def _against_references(
     compute: Callable[[BatchContext, Options], Column],
     doc: str,
     source: str = _CORRECTNESS,
-    options: Mapping[str, Option] = LEXICAL,
+    options: Mapping[str, MetricOption] = LEXICAL,
     needs: str = "references",
 ) -> Metric:
     return Metric(name, "correctness", (needs,), compute, doc, source, options)
@@ -143,7 +150,7 @@ def _of_match(hit: Callable[[str, str], bool]) -> Callable[[BatchContext, Option
 
 
 def _against_contexts(
-    name: str, values: OverlapValues, doc: str, options: Mapping[str, Option] | None = None
+    name: str, values: OverlapValues, doc: str, options: Mapping[str, MetricOption] | None = None
 ) -> Metric:
     def compute(context: BatchContext, o: Options) -> Column:
         return apply_abstain(Column.of(values(context.knowledge_overlap(o))), context, o)
@@ -160,10 +167,10 @@ def _if_left(o: Overlap, values: Floats) -> Floats:
 
 _ANSWER_OPTIONS = {
     **LEXICAL,
-    "match": Option("word", ("word", "substring")),
-    "answers": Option("any", ("any", "all")),
+    "match": MetricOption("word", ("word", "substring")),
+    "answers": MetricOption("any", ("any", "all")),
     # each: a reference "A & B" is met where A and B are found, wherever they stand.
-    "parts": Option("whole", ("whole", "each")),
+    "parts": MetricOption("whole", ("whole", "each")),
     **READ,
 }
 _ROUGE = "ROUGE F-measure over "
@@ -218,7 +225,7 @@ METRICS = (
         _meteor,
         "METEOR: aligned words by form, stem and WordNet synonym",
         "Banerjee and Lavie 2005",
-        {"wordnet": Option("")},
+        {"wordnet": MetricOption("")},
         prepare=_prepare_meteor,
         extra="meteor",
         in_default_set=False,
@@ -227,7 +234,7 @@ METRICS = (
         "k_precision",
         lambda o: ratio(o.common, o.a, 0.0),
         "share of the response's tokens that are in the contexts",
-        {"abstention_passage": Option("false", ("false", "true"))},
+        {"abstention_passage": MetricOption("false", ("false", "true"))},
     ),
     _against_contexts(
         "k_recall",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from trueground.metrics.base import Metric, Option, abstain_option, apply_abstain
+from trueground.metrics.base import Metric, MetricOption, abstain_option, apply_abstain
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import Column, Mask, Options
 from trueground.metrics.compared import comparison_values
@@ -46,7 +46,7 @@ def _metric(
     comparer: str | None = None,
     texts: Callable[[Batch, int], Sequence[str]] = lambda _batch, _item: (),
     finish: Finish = lambda column, _context, _o: column,
-    options: Mapping[str, Option] | None = None,
+    options: Mapping[str, MetricOption] | None = None,
     higher_is_better: bool = True,
 ) -> Metric:
     """A metric of a language model's yes or no; items that are not asked about are 0."""
@@ -86,7 +86,7 @@ def _metric(
         compute,
         doc,
         f"Adlakha et al. 2023, section {section}",
-        {**(options or {}), "prompt": Option("")},
+        {**(options or {}), "prompt": MetricOption("")},
         comparer=written,
         comparison_requests=requests,
         in_default_set=False,

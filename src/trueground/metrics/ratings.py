@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from trueground.errors import InputError, UsageError
-from trueground.metrics.base import Metric, Option
+from trueground.metrics.base import Metric, MetricOption
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import Column, Options
 from trueground.metrics.context import BatchContext
@@ -26,10 +26,10 @@ KALMA = "Li et al. 2024, section 4.1"
 _LEAST_SAMPLES, _MOST_SAMPLES = 2, 1_000
 _MOST_RUNS = 100
 _OPTIONS = {
-    "scoring": Option("integer", ("integer", "weighted")),
-    "samples": Option("20"),
-    "items": Option("all", ("all", "free-form", "sampled")),
-    "runs": Option("1"),
+    "scoring": MetricOption("integer", ("integer", "weighted")),
+    "samples": MetricOption("20"),
+    "items": MetricOption("all", ("all", "free-form", "sampled")),
+    "runs": MetricOption("1"),
 }
 
 
@@ -161,7 +161,7 @@ def _requests(
 
 
 def _metric(
-    name: str, doc: str, source: str, options: dict[str, Option], version: int = 1
+    name: str, doc: str, source: str, options: dict[str, MetricOption], version: int = 1
 ) -> Metric:
     def requests(context: BatchContext, o: Options) -> list[RatingRequest | None]:
         return _requests(name, context, o)[1]
@@ -201,7 +201,7 @@ METRICS = (
         "fluency",
         "how well the response is written, 1 to 5",
         PAPER,
-        {"shown": Option("response", ("response", "question"))},
+        {"shown": MetricOption("response", ("response", "question"))},
     ),
     _metric("coherence", "how well the sentences build on each other, 1 to 5", KALMA, {}, 2),
     _metric(
@@ -216,6 +216,6 @@ METRICS = (
         "rated",
         "any quality from 1 to 5 by a rubric of your own: rated(rubric=FILE)",
         "Liu et al. 2023 (G-Eval)",
-        {"rubric": Option("")},
+        {"rubric": MetricOption("")},
     ),
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.metrics.base import Metric, Option, counted
+from trueground.metrics.base import Metric, MetricOption, counted
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import Counts, Options, Tally, harmonic
 from trueground.metrics.context import BatchContext
@@ -24,7 +24,7 @@ from trueground.types import Failure, Graph, Status, Triple
 REFERENCE = "reference-code"
 _FIRST_ROUND = "first_round_knowledge"
 _SOURCE = "Li et al. 2024, section 4.2"
-_VARIANTS = {"variant": Option("default", ("default", "by_name", REFERENCE))}
+_VARIANTS = {"variant": MetricOption("default", ("default", "by_name", REFERENCE))}
 _NEEDS = ("knowledge", "gold_knowledge")
 
 

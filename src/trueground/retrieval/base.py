@@ -7,18 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from trueground.options import Progress
 from trueground.plugins import PartSpec
 from trueground.types import Passage
 
-# progress(what, done, total); total is None if unknown.
-Progress = Callable[[str, int, int | None], None]
 # What of a conversation is searched for: the row's `retrieval_query` or else all turns; all turns;
 # the last one.
 FORMS = ("auto", "all", "last")
-
-
-def no_progress(_what: str, _done: int, _total: int | None) -> None:
-    """Say nothing."""
 
 
 class Hit(NamedTuple):

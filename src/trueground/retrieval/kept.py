@@ -14,7 +14,8 @@ import numpy as np
 
 from trueground.errors import ProtocolError
 from trueground.net.cache import ResponseCache
-from trueground.retrieval.base import Hit, Progress, Retriever, no_progress, turns_of
+from trueground.options import Progress, no_progress
+from trueground.retrieval.base import Hit, Retriever, turns_of
 
 # Part of every key: a change of what is kept must not meet older entries.
 _VERSION = "1"

@@ -292,10 +292,11 @@ def _is_run(path: Path) -> bool:
 # Single files
 
 
-def check_out_file(path: Path, example: str, option: str = "--out") -> None:
+def check_out_file(path: Path, example: str, option: str = "--out", overwrite: bool = True) -> None:
     """Check that a file may be written there. `example` is a name that could be meant.
 
-    OutputError: a folder, a device or pipe, a folder above that is missing or may not be written.
+    OutputError: a folder, a device or pipe, a folder above that is missing or may not be written;
+    a file that is there already, where it may not be overwritten.
     """
     if path.is_dir():
         raise OutputError(
@@ -307,6 +308,10 @@ def check_out_file(path: Path, example: str, option: str = "--out") -> None:
         raise OutputError(f"the folder {path.parent} does not exist; make it, or choose another")
     if not os.access(path.parent, os.W_OK):
         raise OutputError(f"{path.parent} is not writable; choose another {option}")
+    if path.exists() and not overwrite:
+        raise OutputError(
+            f"{path} exists; choose another {option}, or pass --overwrite to replace it"
+        )
 
 
 def check_page_file(path: Path, mark: str, overwrite: bool, option: str = "--out") -> None:

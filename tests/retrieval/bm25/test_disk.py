@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trueground.errors import InputError, MissingExtraError, UsageError, WorkerError, WriteError
+from trueground.options import no_progress
 from trueground.plugins import PartSpec, parse_part
-from trueground.retrieval.base import Hit, Retriever, RetrieverKind, no_progress
+from trueground.retrieval.base import Hit, Retriever, RetrieverKind
 from trueground.retrieval.bm25 import about as bm25_about
 from trueground.retrieval.bm25 import blocks as bm25_blocks
 from trueground.retrieval.bm25 import disk as bm25_disk

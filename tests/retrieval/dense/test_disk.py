@@ -15,8 +15,9 @@ import pytest
 from tests.retrieval.dense.vectors import Clusters, Shelf, numbered
 
 from trueground.errors import InputError, MissingExtraError, ProtocolError, UsageError, WriteError
+from trueground.options import no_progress
 from trueground.plugins import parse_part
-from trueground.retrieval.base import Hit, SearchQuery, no_progress
+from trueground.retrieval.base import Hit, SearchQuery
 from trueground.retrieval.dense import disk as dense_disk
 from trueground.retrieval.dense import faiss_files, vectors_file
 from trueground.retrieval.dense.disk import DENSE_KIND

@@ -18,9 +18,10 @@ import pytest
 from trueground.errors import InputError, OutputError, UsageError, WriteError
 from trueground.net.cache import searches_path
 from trueground.net.upkeep import stats
+from trueground.options import Progress
 from trueground.plugins import PartSpec
 from trueground.retrieval import kinds
-from trueground.retrieval.base import Hit, OpenedRetriever, Passages, Progress, RetrieverKind
+from trueground.retrieval.base import Hit, OpenedRetriever, Passages, RetrieverKind
 from trueground.retrieval.corpora.corpus import Corpus, PassageEntry
 from trueground.retrieval.corpora.reading import CorpusReading
 from trueground.retrieval.index import (

@@ -11,9 +11,10 @@ import orjson
 import pytest
 
 from trueground.errors import InputError, UsageError, WriteError
+from trueground.options import Progress
 from trueground.plugins import PartSpec
 from trueground.retrieval import kinds
-from trueground.retrieval.base import Hit, OpenedRetriever, Passages, Progress, RetrieverKind
+from trueground.retrieval.base import Hit, OpenedRetriever, Passages, RetrieverKind
 from trueground.retrieval.corpora.reading import CorpusReading, reading_of
 from trueground.retrieval.index import (
     Index,

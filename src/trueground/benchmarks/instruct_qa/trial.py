@@ -8,7 +8,8 @@ from shlex import quote
 
 from trueground.benchmarks.instruct_qa.opening import open_unkept
 from trueground.errors import UsageError
-from trueground.retrieval.base import OpenedRetriever, Progress
+from trueground.options import Progress
+from trueground.retrieval.base import OpenedRetriever
 from trueground.retrieval.corpora.reading import CorpusReading, Note
 from trueground.retrieval.index import (
     Index,

@@ -22,13 +22,13 @@ from trueground.builders.stages.patience import Patience
 from trueground.builders.stages.threads import in_daemon
 from trueground.builders.stages.worklog import Fell, StageOutcome, WorkLog, lines_of
 from trueground.errors import ProtocolError
+from trueground.options import Progress
 
 # Part of every key: a change of what an outcome means must not meet older ones.
 _VERSION = 2
 _WITHOUT_MODEL = 8  # items at once where no model says how many
 _canonical = msgspec.json.Encoder(order="sorted").encode
 _encode = msgspec.json.Encoder().encode
-Progress = Callable[[str, int, int | None], None]
 
 
 class KnownOutcomes(Protocol):

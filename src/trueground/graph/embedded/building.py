@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from trueground.errors import GraphError, OutputError, TruegroundError, WriteError
-from trueground.graph.base import Progress, no_progress
 from trueground.graph.embedded.file import GRAPH, GraphFile, LoadedFile, is_graph, read_graph_file
 from trueground.graph.embedded.filling import index_loaded, load_file
 from trueground.graph.embedded.folder import HeldStore, copy_store, fresh_store, remove_stores
@@ -32,6 +31,7 @@ from trueground.graph.loading.streams import require_file
 from trueground.net.digests import file_digest
 from trueground.net.files import missing, part_of, remove_empty
 from trueground.net.locks import LOCK, locked
+from trueground.options import Progress, no_progress
 
 if TYPE_CHECKING:
     from trueground.graph.loading import Loading

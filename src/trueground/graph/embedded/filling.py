@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trueground.graph.base import Progress
 from trueground.graph.embedded.bulk import load_parts
 from trueground.graph.embedded.file import GraphFile
 from trueground.graph.embedded.lines import NameLines, load_lines
 from trueground.graph.embedded.names import index_names, leave_out
+from trueground.options import Progress
 
 if TYPE_CHECKING:
     from pyoxigraph import Store

@@ -12,12 +12,12 @@ from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trueground.graph.base import Progress, no_progress
 from trueground.graph.embedded.bulk import THREADS, Part, load_parts
 from trueground.graph.embedded.names import KEY, KEYS
 from trueground.graph.folding import name_key
 from trueground.graph.literals import fits
 from trueground.graph.rdf import ALIAS, LABELS, names_no_entity
+from trueground.options import Progress, no_progress
 
 if TYPE_CHECKING:
     from pyoxigraph import Store

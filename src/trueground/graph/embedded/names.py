@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from trueground.graph.base import Progress, id_order, no_progress
+from trueground.graph.base import id_order
 from trueground.graph.embedded.bulk import Part, load_parts
 from trueground.graph.folding import name_key
 from trueground.graph.literals import fits
@@ -25,6 +25,7 @@ from trueground.graph.rdf import (
     names_no_entity,
     qid_of,
 )
+from trueground.options import Progress, no_progress
 
 if TYPE_CHECKING:
     from pyoxigraph import Literal, NamedNode, Store

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from trueground.graph.base import KnowledgeGraph, NamedEntity, Progress, no_progress
+from trueground.graph.base import KnowledgeGraph, NamedEntity
 from trueground.graph.folding import name_key, nfc
 from trueground.graph.linking.base import FoundEntity, LinkedQuestion, Mention, Recognizer
 from trueground.graph.linking.ranking import EntityCandidate, RankedQuestion, Span
 from trueground.graph.linking.recognizers import get_recognizer
 from trueground.graph.linking.typing import may_be, of_types
+from trueground.options import Progress, no_progress
 
 Sought = tuple[tuple[str, ...], tuple[str, ...]]  # names to look for, types
 T = TypeVar("T")

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from trueground.errors import GraphError
-from trueground.graph.base import Progress, no_progress
 from trueground.graph.loading.streams import lines, reading
+from trueground.options import Progress, no_progress
 from trueground.records.jsonl import read_array
 from trueground.records.problems import Problem
 

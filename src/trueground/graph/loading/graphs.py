@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trueground.errors import GraphError
-from trueground.graph.base import Progress
 from trueground.graph.items import PAIR, Placed, graphs_of_pair, items
 from trueground.graph.loading import terms
 from trueground.graph.loading.base import LoadCounts, Loading
 from trueground.graph.loading.streams import reading
 from trueground.graph.rdf import ALIAS
+from trueground.options import Progress
 from trueground.records.problems import describe
 
 if TYPE_CHECKING:

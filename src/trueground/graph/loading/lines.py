@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from trueground.errors import GraphError
-from trueground.graph.base import Progress, no_progress
 from trueground.graph.loading.base import LoadCounts
 from trueground.graph.loading.streams import lines, reading
 from trueground.graph.rdf import DIRECT, ENTITY
+from trueground.options import Progress, no_progress
 
 if TYPE_CHECKING:
     from pyoxigraph import Quad

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trueground.errors import GraphError, MissingExtraError, WriteError
-from trueground.graph.base import Progress, no_progress
 from trueground.graph.loading.base import LoadCounts, Loading
 from trueground.graph.loading.formats import format_of
 from trueground.graph.loading.graphs import graph_quads, kalma_quads
@@ -16,6 +15,7 @@ from trueground.graph.loading.plain_rdf import rdf_quads
 from trueground.graph.loading.tables import table_quads
 from trueground.graph.loading.wikidata_json import entity_quads
 from trueground.graph.loading.wikidata_rdf import truthy_quads
+from trueground.options import Progress, no_progress
 
 if TYPE_CHECKING:
     from pyoxigraph import Quad, Store

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 from trueground.errors import GraphError
-from trueground.graph.base import Progress
 from trueground.graph.loading.base import LoadCounts, Loading
 from trueground.graph.loading.formats import rdf_format
 from trueground.graph.loading.streams import reading
+from trueground.options import Progress
 
 if TYPE_CHECKING:
     from pyoxigraph import Quad

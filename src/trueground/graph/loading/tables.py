@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trueground.errors import GraphError
-from trueground.graph.base import Progress
 from trueground.graph.loading.base import LoadCounts, Loading
 from trueground.graph.loading.formats import is_tabbed
 from trueground.graph.loading.rows import ROW_TYPES, ColumnPlaces, RowQuads
 from trueground.graph.loading.streams import reading
+from trueground.options import Progress
 
 if TYPE_CHECKING:
     from pyoxigraph import Quad

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from trueground.errors import GraphError
-from trueground.graph.base import Progress, no_progress
 from trueground.graph.loading import terms, wikidata_terms
 from trueground.graph.loading.base import LoadCounts, Loading
 from trueground.graph.loading.entities import (
@@ -27,6 +26,7 @@ from trueground.graph.loading.entities import (
 from trueground.graph.loading.ids import IdSet
 from trueground.graph.loading.wikidata_terms import Odd
 from trueground.graph.rdf import ALIAS, DIRECT, DIRECT_CLAIM, ENTITY
+from trueground.options import Progress, no_progress
 
 if TYPE_CHECKING:
     from pyoxigraph import Quad

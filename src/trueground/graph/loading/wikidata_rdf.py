@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trueground.errors import GraphError
-from trueground.graph.base import Progress
 from trueground.graph.loading.base import LoadCounts, Loading
 from trueground.graph.loading.ids import IdSet
 from trueground.graph.loading.lines import TripleLine, item, parsed, property_of, triple_lines
@@ -19,6 +18,7 @@ from trueground.graph.loading.lines import named_item as named
 from trueground.graph.loading.terms import LABEL
 from trueground.graph.loading.wikidata_terms import for_computers
 from trueground.graph.rdf import ALIAS, DIRECT, DIRECT_CLAIM, WIKIBASE
+from trueground.options import Progress
 
 if TYPE_CHECKING:
     from pyoxigraph import Quad

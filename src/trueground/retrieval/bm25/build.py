@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.retrieval.base import Progress
+from trueground.options import Progress
 from trueground.retrieval.bm25.blocks import Block
 from trueground.retrieval.bm25.parts import PostingFiles
 

@@ -18,8 +18,9 @@ import msgspec
 
 from trueground.encoders.tiles import cores
 from trueground.errors import InputError, UsageError, WorkerError, WriteError
+from trueground.options import Progress
 from trueground.plugins import PartSpec
-from trueground.retrieval.base import Hit, OpenedRetriever, Passages, Progress, RetrieverKind
+from trueground.retrieval.base import Hit, OpenedRetriever, Passages, RetrieverKind
 from trueground.retrieval.bm25.about import (
     ABOUT,
     Bm25Header,

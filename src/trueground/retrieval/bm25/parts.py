@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.retrieval.base import Progress
+from trueground.options import Progress
 from trueground.retrieval.bm25.blocks import Block
 
 _TYPES: dict[str, Any] = {

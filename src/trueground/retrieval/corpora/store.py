@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from trueground.errors import InputError, OutputError, WriteError
-from trueground.retrieval.base import Progress, no_progress
+from trueground.options import Progress, no_progress
 from trueground.retrieval.corpora.corpus import (
     PassageEntry,
     StoredPassage,

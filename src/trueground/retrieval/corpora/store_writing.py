@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError
-from trueground.retrieval.base import Progress
+from trueground.options import Progress
 from trueground.retrieval.corpora.corpus import PassageEntry, entry_line, names_of
 from trueground.retrieval.corpora.store_files import (
     FORMAT,

@@ -20,15 +20,9 @@ from trueground.encoders import EncoderOptions, PassageEncoder, passage_encoder
 from trueground.encoders.base import POOLINGS, encoder_options
 from trueground.encoders.tiles import cores
 from trueground.errors import InputError, ProtocolError, UsageError
+from trueground.options import Progress
 from trueground.plugins import PartSpec
-from trueground.retrieval.base import (
-    Hit,
-    OpenedRetriever,
-    Passages,
-    Progress,
-    RetrieverKind,
-    turns_of,
-)
+from trueground.retrieval.base import Hit, OpenedRetriever, Passages, RetrieverKind, turns_of
 from trueground.retrieval.dense.exact import exactly, nearest, slack
 from trueground.retrieval.dense.faiss_files import (
     Structure,

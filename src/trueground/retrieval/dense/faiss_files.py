@@ -23,7 +23,7 @@ from trueground.encoders.base import Floats
 from trueground.errors import InputError, MissingExtraError, UsageError, WriteError
 from trueground.net.checkpoints import reason
 from trueground.net.files import made, write_state
-from trueground.retrieval.base import Progress
+from trueground.options import Progress
 from trueground.retrieval.dense.exact import Numbers
 from trueground.retrieval.dense.vectors_file import FORMAT, OpenedVectors
 

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from trueground.encoders.base import Floats, PassageEncoder
 from trueground.errors import InputError, ProtocolError, WriteError
 from trueground.net.files import made, opened, opened_new, write_state
-from trueground.retrieval.base import Passages, Progress
+from trueground.options import Progress
+from trueground.retrieval.base import Passages
 from trueground.retrieval.dense.exact import Vectors
 from trueground.retrieval.writing import step
 

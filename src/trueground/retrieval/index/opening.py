@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from trueground.errors import InputError, MissingExtraError, UsageError
 from trueground.net.cache import ResponseCache, searches_path
+from trueground.options import Progress, no_progress
 from trueground.plugins import PartSpec, parse_part
-from trueground.retrieval.base import OpenedRetriever, Progress, RetrieverKind, no_progress
+from trueground.retrieval.base import OpenedRetriever, RetrieverKind
 from trueground.retrieval.corpora.reading import reading_of
 from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.corpora.store_files import TornError

@@ -12,7 +12,7 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.net.digests import file_digest
-from trueground.retrieval.base import Progress, no_progress
+from trueground.options import Progress, no_progress
 from trueground.retrieval.corpora.reading import CorpusReading, corpus_files
 
 _FRESH_NS = 2_000_000_000  # some file systems count in steps of two seconds

@@ -15,8 +15,8 @@ import msgspec
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
 from trueground.net.files import missing, part_of, remove_empty
 from trueground.net.locks import LOCK, locked
+from trueground.options import Progress, no_progress
 from trueground.plugins import parse_part
-from trueground.retrieval.base import Progress, no_progress
 from trueground.retrieval.corpora.corpus import PassageEntry
 from trueground.retrieval.corpora.reading import (
     CorpusReading,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trueground.errors import OutputError
 from trueground.judges.calibrated import FAMILY
 from trueground.runs.directory import check_ours, check_out_file, write_json
 
@@ -69,9 +68,7 @@ class Calibration:
 
 def check_free(path: Path, overwrite: bool = False) -> None:
     """OutputError where the file may not be written; only a calibration is ever replaced."""
-    check_out_file(path, "calibration.json")
-    if path.exists() and not overwrite:
-        raise OutputError(f"{path} exists; choose another --out, or pass --overwrite to replace it")
+    check_out_file(path, "calibration.json", overwrite=overwrite)
     check_ours(path, FAMILY, "calibration file of ours")
 
 
