@@ -109,7 +109,7 @@ class Parts:
 
 
 def make_parts(
-    judge: JudgeName | Sequence[JudgeName] = "lexical",
+    judge: JudgeName | Sequence[JudgeName] | None = "lexical",
     decomposer: str | Decomposer = "rules",
     rater: str | Rater | None = None,
     *,

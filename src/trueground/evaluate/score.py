@@ -99,7 +99,6 @@ def score(
     check_whole_numbers(
         workers=(workers, 1), seed=(seed, 0), resamples=(resamples, 1), limit=(limit, 1)
     )
-    judge = "lexical" if judge is None else judge
     parts = make_parts(judge, decomposer, rater, cache=cache, calibration=judge_calibration)
     plan_of = partial(
         make_plan,

@@ -65,12 +65,13 @@ class ClaimCheck:
     `subject` is what is checked: claims, facts, references, response (as one claim), or alignment,
     missing and passages for citations. `scope` is "input" or "gold" where contexts are read,
     `variant` the option of that name where it is not the default. `requests` makes what is asked of
-    each item: a list, or a Failure where nothing can be asked.
+    each item: a list, or a Failure where nothing can be asked; checks with the same function and
+    words share their verdicts.
     """
 
     subject: str
     requests: Callable[[BatchContext, ClaimCheck], Sequence[list[ClaimRequest] | Failure]] = field(
-        compare=False, repr=False
+        repr=False
     )
     scope: str = ""
     variant: str = ""

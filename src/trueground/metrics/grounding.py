@@ -67,12 +67,19 @@ def _claims_to_check(context: BatchContext, check: ClaimCheck) -> Sequence[Claim
     return [[Claim(text, 0, len(text))] if text.strip() else [] for text in texts]
 
 
+def claim_check(subject: str, scope: str = "", variant: str = "") -> ClaimCheck:
+    """What is judged: "claims" or the "response" against the contexts of the scope, "input" or
+    "gold"; "facts" or "references" against the response. Metrics with equal checks share verdicts.
+    """
+    return ClaimCheck(subject, _requests, scope, variant)
+
+
 def _check(subject: str) -> Callable[[Options], tuple[ClaimCheck, ...]]:
     """The checks of one subject under the options `scope` and `variant`."""
 
     def checks(o: Options) -> tuple[ClaimCheck, ...]:
         variant = "" if o["variant"] == "windows" else o["variant"]
-        return (ClaimCheck(subject, _requests, o.get("scope", ""), variant),)
+        return (claim_check(subject, o.get("scope", ""), variant),)
 
     return checks
 
@@ -84,7 +91,11 @@ def _both(o: Options) -> tuple[ClaimCheck, ...]:
     return (*_claims(o), *_facts(o))
 
 
-def _aggregate(checked: list[Checked], value_of: Value, aggregate: Aggregate) -> Column:
+def aggregate_verdicts(checked: list[Checked], value_of: Value, aggregate: Aggregate) -> Column:
+    """One value an item from the values of its verdicts, or the status that says why there is none.
+
+    A verdict whose value is None makes its item `not_applicable`.
+    """
     values = np.full(len(checked), np.nan)
     status = np.zeros(len(checked), np.uint8)
     for i, item in enumerate(checked):
@@ -127,7 +138,7 @@ def _metric(
     """Of two checks the harmonic mean: 0 without response claims, as recall may be defined then."""
 
     def compute(context: BatchContext, o: Options) -> Column:
-        columns = [_aggregate(context.checks(c), value_of, aggregate) for c in checks(o)]
+        columns = [aggregate_verdicts(context.checks(c), value_of, aggregate) for c in checks(o)]
         column = harmonic(*columns) if len(columns) == 2 else columns[0]
         if o.get("scope") == "gold":
             column = column.without(~context.batch.has("gold_contexts"), Status.MISSING_FIELD)

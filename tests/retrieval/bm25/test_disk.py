@@ -480,8 +480,8 @@ def test_no_library_is_imported_to_search_without_stems(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path\n"
         "from trueground.retrieval.bm25.disk import BM25_KIND, BM25OnDisk\n"
-        "from trueground.retrieval.bm25.about import About, Options\n"
-        f"about = About('', 2, 3, 4, Options(stem=False), None)\n"
+        "from trueground.retrieval.bm25.about import Bm25Header, Options\n"
+        f"about = Bm25Header('', 2, 3, 4, Options(stem=False), None)\n"
         f"retriever = BM25OnDisk(Path({str(folder)!r}), about)\n"
         "assert [h.index for h in retriever.search(['c'], 2)[0]] == [1]\n"
         "assert not {'bm25s', 'Stemmer', 'tqdm', 'torch', 'onnxruntime'} & set(sys.modules)"

@@ -1,0 +1,67 @@
+"""What CONTRIBUTING.md shows works as it stands there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import trueground as tg
+from trueground.metrics.base import Metric, make_spec
+from trueground.metrics.batch import Batch
+from trueground.metrics.context import BatchContext
+
+TEXT = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+BLOCKS = [dedent(code) for code in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)]
+
+
+def run(*words: str) -> dict[str, Any]:
+    """The names that the blocks with these words define, one after the other."""
+    names: dict[str, Any] = {}
+    for word in words:
+        (block,) = (block for block in BLOCKS if word in block)
+        exec(block, names)
+    return names
+
+
+def test_the_metric_computes() -> None:
+    (copied,) = run("def _copied")["METRICS"]
+    responses = ["It is tall.", "It is small.", " "]
+    batch = Batch(responses, contexts=[[tg.Passage("Look. It is tall.")]] * 3)
+    column = make_spec(copied, {}).column(BatchContext(batch))
+    assert column.values[:2].tolist() == [1.0, 0.0]
+    assert column.status.tolist()[2] != 0
+
+
+def test_the_metric_of_verdicts_shares_those_of_support() -> None:
+    names = run("def _copied", "def _all_supported")
+    metric = Metric(
+        "all_supported",
+        "grounding",
+        ("contexts",),
+        names["_all_supported"],
+        "1 if all claims are supported",
+        "this test",
+        checks=lambda _options: (names["_CHECK"],),
+    )
+    judge = tg.testing.FakeJudge({"It is tall.": 0.9, "It is red.": 0.2})
+    row = {"response": "It is tall. | It is red.", "contexts": ["It is tall."]}
+    scored = tg.score(
+        [row, {**row, "response": "It is tall."}],
+        metrics=["grounding_precision", make_spec(metric, {})],
+        judge=judge,
+        decomposer=tg.testing.FakeDecomposer(),
+    )
+    assert scored.items["all_supported"].to_list() == [0.0, 1.0]
+    assert scored.items["grounding_precision"].to_list() == [0.5, 1.0]
+    assert len(judge.requests) == 2
+
+
+def test_the_judge_keeps_the_contract() -> None:
+    judge = run("class VerbatimJudge")["VerbatimJudge"]()
+    texts = ("It is old.", "See: it is tall.")
+    yes, no = judge.judge([tg.JudgeRequest("it is tall", texts), tg.JudgeRequest("red", texts)])
+    assert (yes.supported, yes.text, texts[1][yes.start : yes.end]) == (True, 1, "it is tall")
+    assert no.supported is False
+    assert no.reasons
