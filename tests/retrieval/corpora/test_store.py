@@ -257,7 +257,7 @@ _MEMORY = """
 import resource, sys
 from pathlib import Path
 from tests.retrieval.corpora.corpus_files import generated
-from trueground.retrieval.corpora.corpus import Entry
+from trueground.retrieval.corpora.corpus import PassageEntry
 from trueground.retrieval.corpora.store import PassageStore
 from trueground.retrieval.corpora.reading import read_entries
 
