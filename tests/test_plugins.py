@@ -15,7 +15,9 @@ from trueground.judges import get_judge
 from trueground.metrics.registry import metric_of_key, parse_spec, parse_specs
 from trueground.plugins import (
     PartSpec,
+    bare_name,
     format_part,
+    keys_named,
     parse_model_part,
     parse_part,
     quote,
@@ -129,3 +131,13 @@ def test_reading_is_linear() -> None:
     for text in ('"' * 200_000, "(" * 200_000, "a=" * 100_000, "'a" * 100_000, "b(" + "x=1," * 9):
         with pytest.raises(UsageError):
             parse_part("judge", text)
+
+
+def test_keys_are_found_by_their_bare_name() -> None:
+    keys = ["support(scope=gold)", "support(scope=gold)@nli", "k_precision(of='(@)')", "p_g"]
+    assert [bare_name(key) for key in keys] == ["support", "support", "k_precision", "p_g"]
+    assert [split_key(key).options for key in keys] == ["scope=gold", "scope=gold", "of='(@)'", ""]
+    assert keys_named("k_precision", keys) == keys[2:3]
+    assert keys_named("support", keys) == keys[:2]
+    assert keys_named("support", ["support@nli", "support"]) == ["support"]
+    assert keys_named("supp", keys) == []

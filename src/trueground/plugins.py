@@ -228,12 +228,28 @@ class ResultKey(NamedTuple):
     spec: str
     judge: str
 
+    @property
+    def options(self) -> str:
+        """What stands between the parentheses; "" without them."""
+        return self.spec.partition("(")[2].rstrip().removesuffix(")")
+
 
 def split_key(key: str) -> ResultKey:
     """The pieces of a key; an @ within parentheses belongs to an option."""
     at = mask_quoted(key).find("@")
     spec, judge = (key, "") if at < 0 else (key[:at], key[at + 1 :])
     return ResultKey(spec.partition("(")[0].strip(), spec, judge)
+
+
+def bare_name(key: str) -> str:
+    """A key's name, without options and judge."""
+    return split_key(key).name
+
+
+def keys_named(name: str, keys: Iterable[str]) -> list[str]:
+    """That key alone where it is one of the keys; else all with this bare name, in their order."""
+    keys = list(keys)
+    return [name] if name in keys else [key for key in keys if bare_name(key) == name]
 
 
 def _parse_options(part: str, text: str) -> dict[str, str]:

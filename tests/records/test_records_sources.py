@@ -19,8 +19,8 @@ import pytest
 from tests.records.record_files import FULL, PLAIN, as_jsonl, as_parquet, read, write
 
 from trueground.errors import BadRowsError, InputError, UsageError
+from trueground.net.redact import redact_urls
 from trueground.records import open_records
-from trueground.records.files import redact_urls
 from trueground.types import Passage, Record
 
 

@@ -156,7 +156,7 @@ def _unusable(option: str, value: str) -> str | None:
     except UnicodeEncodeError:
         return f"is not valid UTF-8: {value[:60]!a}; write it as UTF-8 text"
     if option == "--out" and "://" in value:
-        from trueground.records.files import redact_urls
+        from trueground.net.redact import redact_urls
 
         return (
             f"is the URL {redact_urls(value)}; name a path on this machine, and copy it from there"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from trueground._version import __version__
 from trueground.errors import RunInterrupted, TruegroundError
 from trueground.evaluate.plan import Plan
+from trueground.net.redact import redact_urls
 from trueground.records import Check
-from trueground.records.files import redact_urls
 from trueground.runs.directory import MANIFEST, write_json
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from trueground.evaluate.run_level import RunLevel
 from trueground.metrics.base import Spec, make_spec
 from trueground.metrics.context import ClaimCheck
 from trueground.metrics.registry import default_specs, get_metric, parse_specs
+from trueground.plugins import keys_named
 from trueground.records import Check
 from trueground.records.columns import is_known
 
@@ -187,7 +188,7 @@ def check_names(plan: Plan, check: Check, require: Sequence[str]) -> None:
     check_breakdowns(plan.by, check)
     for name in require:
         known = plan.summary_keys
-        if name not in known and sum(k.partition("(")[0] == name for k in known) != 1:
+        if len(keys_named(name, known)) != 1:
             raise UsageError(
                 f"--fail-under {name}: this metric is not in the run, which has {', '.join(known)}"
             )

@@ -12,7 +12,7 @@ import msgspec
 import orjson
 
 from trueground.errors import UsageError, unknown_name
-from trueground.plugins import split_key
+from trueground.plugins import bare_name, keys_named, split_key
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,9 +44,7 @@ class Summary(Mapping[str, MetricSummary]):
         self._metrics = {key: MetricSummary(**entry) for key, entry in raw["metrics"].items()}
 
     def __getitem__(self, name: str) -> MetricSummary:
-        if name in self._metrics:
-            return self._metrics[name]
-        near = [key for key in self._metrics if key.partition("(")[0] == name]
+        near = keys_named(name, self._metrics)
         if len(near) != 1:
             raise KeyError(str(unknown_name("metric of this run", name, self._metrics)))
         return self._metrics[near[0]]
@@ -153,7 +151,7 @@ def parse_gate(text: str) -> Gate:
     _, plain, judge = split_key(name)
     macro = macro_key(plain)
     # A metric's own name comes first, then that of a micro value.
-    micro = macro != plain and plain.partition("(")[0].strip() not in all_metrics()
+    micro = macro != plain and bare_name(plain) not in all_metrics()
     key = parse_spec(macro if micro else plain).key
     label = f"@{judge.rstrip()}" if judge else ""
     return Gate((micro_key(key) if micro else key) + label, least)

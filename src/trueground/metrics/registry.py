@@ -15,11 +15,11 @@ from trueground.errors import UsageError
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.metrics.batch import NEEDS
 from trueground.plugins import (
+    bare_name,
     find_part,
     load_plugins,
     parse_part,
     register_part,
-    split_key,
     split_outside,
 )
 
@@ -87,7 +87,7 @@ def get_metric(name: str) -> Metric:
 
 def metric_of_key(key: str) -> Metric | None:
     """The metric behind a key of results, `name(option=value)@judge`; None: not known here."""
-    return all_metrics().get(split_key(key).name)
+    return all_metrics().get(bare_name(key))
 
 
 def higher_is_better(key: str) -> bool | None:
@@ -96,7 +96,7 @@ def higher_is_better(key: str) -> bool | None:
     `key` is one of results: `name(option=value)@judge`, or `name_micro…` of a whole run. Every
     place that calls something best, worst, won or lost asks here.
     """
-    name = split_key(key).name
+    name = bare_name(key)
     known = all_metrics()
     metric = known.get(name) or known.get(name.removesuffix(MICRO))  # its own name comes first
     return None if metric is None else metric.higher_is_better

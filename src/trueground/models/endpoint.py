@@ -6,7 +6,7 @@ import base64
 import os
 import re
 from dataclasses import dataclass, field
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from trueground.errors import UsageError
 from trueground.models.options import ModelOptions
@@ -56,8 +56,7 @@ def find_endpoint(options: ModelOptions) -> Endpoint:
         raise UsageError("the base URL is empty; name an endpoint, or leave it out for OpenAI's")
     address = options.base_url or os.environ.get(ADDRESS_VARIABLE) or _OPENAI
     parts = _parsed(address)
-    netloc = parts.netloc.rpartition("@")[2]
-    base = urlunsplit((parts.scheme, netloc, parts.path.rstrip("/"), "", ""))
+    base = shown(parts._replace(path=parts.path.rstrip("/")).geturl())
     given = parse_qsl(parts.query)
     # Other short values may be words of a reply, such as the date of Azure's api-version.
     values = (v for name, v in given if len(v) >= _CERTAIN or _DOOR.search(name))

@@ -29,15 +29,32 @@ _KEY = re.compile(
 # Characters of a secret that are a part of it where they stand alone, and wherever they stand.
 _PART, _SURE_PART = 4, 8
 _WORD = re.compile(r"\w")
+# Scheme; authority with what may stand before its last @; path. What follows is left out, up to
+# the next URL of a chain ("zip://a.csv::https://host/a.zip").
+_NEXT = r"(?!::[A-Za-z][A-Za-z0-9+.-]*://)"
+_URL = re.compile(
+    r"([A-Za-z][A-Za-z0-9+.-]*://)"
+    rf"((?:{_NEXT}[^/?#\s])*)((?:{_NEXT}[^?#\s])*)(?:[?#](?:{_NEXT}\S)*)?"
+)
+
+
+def without_user(url: str) -> str:
+    """The address without user and password. ValueError: brackets that are no IPv6 address."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def shown(url: str) -> str:
     """The address without user, password, query and fragment."""
     try:
-        parts = urlsplit(url)
-    except ValueError:  # brackets that are no IPv6 address
+        return urlunsplit(urlsplit(without_user(url))._replace(query="", fragment=""))
+    except ValueError:
         return HIDDEN
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
+
+
+def redact_urls(text: str) -> str:
+    """The text as messages and manifests may show it: URLs without password, query, fragment."""
+    return _URL.sub(lambda url: f"{url[1]}{url[2].rpartition('@')[2]}{url[3]}", text)
 
 
 def is_secret(text: str) -> bool:

@@ -9,7 +9,6 @@ import errno
 import gzip
 import io
 import os
-import re
 import shutil
 import stat
 import sys
@@ -23,6 +22,7 @@ from pathlib import Path, PurePath
 from typing import IO, Any
 
 from trueground.errors import InputError
+from trueground.net.redact import redact_urls
 
 STDIN = "-"
 PACKINGS = (".gz", ".zst")
@@ -43,13 +43,6 @@ _LARGEST_WINDOW = 2**31
 _CHUNK = 1 << 16
 # Packed bytes that are unpacked at once: 4 of them can stand for 128 KiB.
 _PIECE = 1 << 10
-# Scheme; authority with what may stand before its last @; path. What follows is left out, up to
-# the next URL of a chain ("zip://a.csv::https://host/a.zip").
-_NEXT = r"(?!::[A-Za-z][A-Za-z0-9+.-]*://)"
-_URL = re.compile(
-    r"([A-Za-z][A-Za-z0-9+.-]*://)"
-    rf"((?:{_NEXT}[^/?#\s])*)((?:{_NEXT}[^?#\s])*)(?:[?#](?:{_NEXT}\S)*)?"
-)
 # Whether a link that leads out of a folder is followed.
 FollowLink = Callable[[Path], bool]
 
@@ -191,11 +184,6 @@ def _similar_names(path: Path) -> str:
 def is_remote(name: str) -> bool:
     """Is it a URL, to be opened by fsspec?"""
     return "://" in name
-
-
-def redact_urls(text: str) -> str:
-    """The text as messages and manifests may show it: URLs without password, query, fragment."""
-    return _URL.sub(lambda url: f"{url[1]}{url[2].rpartition('@')[2]}{url[3]}", text)
 
 
 class LocalCopies:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from trueground.errors import InputError
+from trueground.net.redact import redact_urls
 from trueground.records.files import (
     KINDS,
     PACKINGS,
@@ -25,7 +26,6 @@ from trueground.records.files import (
     is_remote,
     open_unpacked,
     packing_of,
-    redact_urls,
     require_readable,
 )
 from trueground.records.jsonl import RECORD, decode_row, read_array, read_lines, read_members

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from trueground.errors import BadRowsError, InputError, UsageError, unknown_name
+from trueground.net.redact import redact_urls
 from trueground.records.checks import Check, FileInfo, RepeatedIds, SeenIds, Tally, file_stamp
 from trueground.records.columns import ColumnMap, check_fields
-from trueground.records.files import LocalCopies, data_files, redact_urls
+from trueground.records.files import LocalCopies, data_files
 from trueground.records.inputs import RowInput, file_input, object_input
 from trueground.records.problems import PlacedRow, Problem, known_id, too_deep
 from trueground.records.schema import to_record

@@ -50,8 +50,8 @@ def first_judge(manifest: Mapping[str, Any]) -> str | None:
 
 def _who(metric: str) -> tuple[str, str]:
     """`support(scope=gold)@nli` → its judge and its options."""
-    _, spec, label = split_key(metric)
-    return label, spec.partition("(")[2].removesuffix(")")
+    key = split_key(metric)
+    return key.judge, key.options
 
 
 def _ways(kinds: Mapping[str, Mapping[str, Any]]) -> list[str]:

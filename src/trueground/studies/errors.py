@@ -17,6 +17,7 @@ from trueground.options import (
     check_draws,
     no_progress,
 )
+from trueground.plugins import bare_name
 
 
 def sort_errors(
@@ -87,7 +88,7 @@ def sort_errors(
         select_errors,
     )
 
-    if metric.partition("(")[0] == METRIC and not 0 <= at_most <= 1:
+    if bare_name(metric) == METRIC and not 0 <= at_most <= 1:
         raise UsageError(f"at_most={at_most!r}; expected a number from 0 to 1")
     if not isfinite(at_most):
         raise UsageError(f"at_most={at_most!r}; expected a number")

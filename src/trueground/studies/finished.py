@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError
 from trueground.evaluate.table import BY_ID, question_of
+from trueground.plugins import keys_named
 from trueground.records.files import open_unpacked
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, SUMMARY
 from trueground.types import Answered
@@ -133,8 +134,7 @@ class FinishedRun:
 
     def metrics_named(self, name: str) -> list[str]:
         """The metric of that key; where there is none, all with that bare name."""
-        near = [key for key in self.signatures if key.partition("(")[0] == name]
-        return [name] if name in self.signatures else near
+        return keys_named(name, self.signatures)
 
     def _part(self, name: str) -> dict[str, Any]:
         part = self.manifest.get(name)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import UsageError
 from trueground.metrics.column import CODES, STATUSES
+from trueground.plugins import keys_named
 from trueground.records.files import open_unpacked
 from trueground.records.problems import shorten
 from trueground.runs.directory import ITEMS, RECORDS
@@ -110,9 +111,7 @@ def common_metrics(a: FinishedRun, b: FinishedRun, wanted: Sequence[str] | None)
 
     def find(name: str) -> str:
         """The metric with that key, or the only one with that bare name."""
-        near = [key for key in common if key.partition("(")[0] == name]
-        if name in common:
-            return name
+        near = keys_named(name, common)
         if len(near) == 1:
             return near[0]
         where = [f"only in {run.path}" for run in (a, b) if name in names_of(run.signatures)]

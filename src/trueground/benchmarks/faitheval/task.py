@@ -17,6 +17,7 @@ from trueground.benchmarks.faitheval.prompting import FaithEvalPrompts, make_pro
 from trueground.benchmarks.faitheval.settings import FaithEvalSettings, read_settings
 from trueground.benchmarks.faitheval.source import FaithEvalRow, read_items, task_files
 from trueground.errors import InputError
+from trueground.plugins import format_part, parse_part
 from trueground.records import FileInfo
 
 _ANSWER = (
@@ -68,8 +69,8 @@ def _metrics(settings: FaithEvalSettings) -> tuple[str, ...]:
 
 
 def _of_the_answer(metric: str) -> str:
-    name, _, options = metric.removesuffix(")").partition("(")
-    return f"{name}({options}{',' if options else ''}read=answer)"
+    given = parse_part("metric", metric)
+    return format_part(given.name, None, {**given.options, "read": "answer"})
 
 
 class _FaithEvalQuestions:

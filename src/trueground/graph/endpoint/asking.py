@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -13,7 +13,7 @@ from trueground._version import __version__
 from trueground.errors import GraphError, TruegroundError, UnreachableError, UsageError
 from trueground.graph.sparql.terms import is_text
 from trueground.net.cache import ResponseCache, graphs_path
-from trueground.net.redact import shown
+from trueground.net.redact import shown, without_user
 
 if TYPE_CHECKING:
     from trueground.graph.endpoint.results import SparqlResults
@@ -62,7 +62,7 @@ class SparqlEndpoint:
             )
         self.url, self.shown = url, shown(url)
         # What follows the ? may be a key, and tells graphs of one endpoint apart.
-        place = _without_user(url)
+        place = without_user(url)
         same = place == self.shown
         self.place = self.shown if same else f"{self.shown}?sha256={_short_sha256(place)}"
         self._agent = _checked(user_agent) if user_agent else _usual_agent()
@@ -130,7 +130,7 @@ class SparqlEndpoint:
 
     def _key(self, query: str) -> str:
         """The query holds all values already; who asks does not count."""
-        place = _without_user(self.url)
+        place = without_user(self.url)
         return hashlib.sha256(msgspec.json.encode([_FORMAT, place, query])).hexdigest()
 
     def _failure(self, error: HttpError, query: str) -> TruegroundError:
@@ -189,11 +189,6 @@ def _host(url: str) -> str:
             "https://query.wikidata.org/sparql"
         )
     return host
-
-
-def _without_user(url: str) -> str:
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def _short_sha256(text: str) -> str:

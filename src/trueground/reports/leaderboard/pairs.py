@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trueground.plugins import bare_name
 from trueground.reports.leaderboard.board import (
     ORIGINAL,
     Board,
@@ -132,7 +133,7 @@ def _match(entrant: Entrant, column: BoardColumn) -> MatchRules | None:
     for name in run.summary.metrics:
         if ("read=answer" in name) == answers:
             value = cell(run, name)
-            means[name.partition("(")[0]] = value.mean if value else None
+            means[bare_name(name)] = value.mean if value else None
     return MatchRules(
         entrant.name, entrant.source, means.get(STRICT), means.get(LOOSE), means.get(WORD)
     )

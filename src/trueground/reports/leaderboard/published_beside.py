@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from trueground.plugins import split_key
+from trueground.plugins import bare_name
 from trueground.reports.leaderboard.board import Board, BoardColumn
 from trueground.reports.leaderboard.runs import Run
 from trueground.reports.leaderboard.short import few
@@ -116,7 +116,7 @@ def _other_judges(board: Board, paper: PaperJudge) -> list[str]:
 
 def _has(paper: PaperJudge, run: Run) -> bool:
     return any(
-        split_key(key).name.removesuffix("_micro") in paper.measures for key in run.summary.metrics
+        bare_name(key).removesuffix("_micro") in paper.measures for key in run.summary.metrics
     )
 
 

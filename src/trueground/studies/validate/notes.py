@@ -11,7 +11,7 @@ from trueground.benchmarks.published import PublishedTable, published
 from trueground.benchmarks.registry import all_benchmarks
 from trueground.errors import InputError, UsageError
 from trueground.metrics.registry import parse_spec
-from trueground.plugins import split_key
+from trueground.plugins import keys_named, split_key
 from trueground.studies.labelled import LabelledSet
 from trueground.studies.labels import LabelRule
 
@@ -155,8 +155,7 @@ def _paper_rows(table: PublishedTable, raw: Mapping[str, Any]) -> Iterator[Paper
 
 def _find_metric(raw: Mapping[str, Any], metric: str) -> str | None:
     """The validation's metric of that name: plain, or the first with options or another judge."""
-    near = [key for key in raw["mean"] if key.partition("@")[0].partition("(")[0] == metric]
-    return metric if metric in near else next(iter(near), None)
+    return next(iter(keys_named(metric, raw["mean"])), None)
 
 
 def _measured(raw: Mapping[str, Any], key: str | None, label: int | None) -> dict[str, Any]:

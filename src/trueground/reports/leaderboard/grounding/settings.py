@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from trueground.plugins import split_key
+from trueground.plugins import bare_name, split_key
 from trueground.reports.leaderboard.board import Board, BoardCell, BoardColumn, Entrant, cell
 
 BENCHMARK = "truly-ground"
@@ -85,7 +85,7 @@ def metric_key(board: Board, column: BoardColumn, name: str) -> str | None:
         for entrant in board.entrants
         if (run := entrant.runs.get(column.id)) is not None
         for key in run.summary.metrics
-        if split_key(key).name == name
+        if bare_name(key) == name
     }
     judge = split_key(column.metric).judge
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from trueground.plugins import split_key
+from trueground.plugins import bare_name
 from trueground.reports.leaderboard.board import Board, BoardCell, BoardColumn, Entrant, cell
 from trueground.reports.leaderboard.grounding.settings import differing
 from trueground.reports.leaderboard.runs import Run
@@ -135,7 +135,7 @@ def metric_key(runs: Iterable[StudyRun], name: str) -> str | None:
     Instruction v2 asks for "I don't know", which then counts as a passage (appendix C).
     """
     runs = list(runs)
-    keys = {key for one in runs for key in one.run.summary.metrics if split_key(key).name == name}
+    keys = {key for one in runs for key in one.run.summary.metrics if bare_name(key) == name}
     passage = name == K_PRECISION and {one.option(INSTRUCTION) for one in runs} == {"v2"}
 
     def order(key: str) -> tuple[bool, bool, int, str]:
