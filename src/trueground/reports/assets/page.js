@@ -1,0 +1,45 @@
+/* The page as a whole: header, contents, blocks. */
+function themeButton() {
+  const themes = ["auto", "light", "dark"];
+  const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? "auto");
+  const turn = () => {
+    const next = themes[(themes.indexOf(theme) + 1) % themes.length];
+    document.documentElement.dataset.theme = next;
+    setTheme(next);
+    document.dispatchEvent(new Event("tg-theme"));
+  };
+  return html`<button type="button" class="plain" onClick=${turn}>Theme: ${theme}</button>`;
+}
+
+function Contents({ blocks }) {
+  const parts = blocks.filter((block) => block.type === "section" && block.id);
+  if (parts.length < 3) return null;
+  return html`<nav class="contents noprint" aria-label="Contents">${parts.map(({ id, title }) => html`<a key=${id} href=${`#${id}`}>${plain(title)}</a>`)}</nav>`;
+}
+
+function Page({ page }) {
+  const Theme = themeButton;
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const follow = () => setHash(location.hash);
+    addEventListener("hashchange", follow);
+    return () => removeEventListener("hashchange", follow);
+  }, []);
+  const opened = TG.opened?.(hash) ?? null;
+  useEffect(() => { if (opened === null && hash.length > 1) document.getElementById(decodeURIComponent(hash.slice(1)))?.scrollIntoView(); }, [hash]);
+  return html`<header class="top"><span class="brand">trueground <span class="quiet">${page.version ?? ""}</span></span><${Theme} /></header>
+    ${opened}
+    <main class=${page.kind} hidden=${opened !== null}>
+      <h1>${page.title}</h1>
+      ${page.lead?.length ? html`<p class="lead">${rich(page.lead)}</p>` : null}
+      ${(page.notices ?? []).map((notice) => html`<p class="warning" role="note">${notice}</p>`)}
+      <${Contents} blocks=${page.blocks} />
+      ${draw(page.blocks)}
+    </main>`;
+}
+
+TG.page = JSON.parse(document.getElementById("page").textContent);
+TG.start?.(TG.page);
+const root = document.getElementById("viewer");
+root.replaceChildren();
+render(html`<${Page} page=${TG.page} />`, root);

@@ -1,0 +1,248 @@
+"""What a page is made of: values that the viewer in the browser draws.
+
+A page is a tree of blocks. Python gives numbers, texts and ids; the viewer gives them a place and a
+shape. A text is a string, or a list of strings and spans. No string is ever read as markup.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Style = Literal[
+    "strong", "code", "quiet", "mark", "added", "removed", "supported", "unsupported", "unknown"
+]
+
+
+class Span(msgspec.Struct, omit_defaults=True):
+    """Some words of a text, in a style, or as a link. `title` is shown when pointed at."""
+
+    text: str
+    style: Style | None = None
+    href: str | None = None
+    title: str | None = None
+
+
+Rich = str | list[str | Span]
+
+
+class Estimate(msgspec.Struct, omit_defaults=True, tag_field="type", tag="estimate"):
+    """A number with its interval, drawn on the scale of its column. `note` stands below it."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    note: str | None = None
+
+
+Cell = None | bool | float | int | str | list[str | Span] | Estimate
+
+
+class Text(msgspec.Struct, omit_defaults=True, tag_field="type", tag="text"):
+    """A paragraph. A `command` is a line to type; `plain` keeps its line breaks."""
+
+    text: Rich
+    tone: Literal["plain", "lead", "note", "warning", "quiet", "command"] = "plain"
+
+
+class Bullets(msgspec.Struct, omit_defaults=True, tag_field="type", tag="bullets"):
+    items: list[Rich]
+
+
+class Section(msgspec.Struct, omit_defaults=True, tag_field="type", tag="section"):
+    """A part of the page with a heading. Sections with an `id` stand in the page's contents."""
+
+    title: Rich
+    blocks: list[Block]
+    id: str | None = None
+
+
+class Fold(msgspec.Struct, omit_defaults=True, tag_field="type", tag="fold"):
+    """Blocks under a line that opens and closes them."""
+
+    title: Rich
+    blocks: list[Block]
+    open: bool = False
+
+
+class Grid(msgspec.Struct, omit_defaults=True, tag_field="type", tag="grid"):
+    """Blocks side by side, as many as there is room for. `least` is their least width in rem."""
+
+    blocks: list[Block]
+    least: int = 18
+
+
+class Choice(msgspec.Struct, omit_defaults=True, tag_field="type", tag="choice"):
+    """Blocks of which one is shown at a time, with a menu of their names."""
+
+    label: str
+    options: list[tuple[str, list[Block]]]
+    chosen: int = 0
+
+
+class Tile(msgspec.Struct, omit_defaults=True):
+    """A number that matters, as it is shown. `filter` names items that a click lists."""
+
+    label: str
+    value: str
+    note: str = ""
+    tone: str | None = None
+    filter: str | None = None
+
+
+class Tiles(msgspec.Struct, omit_defaults=True, tag_field="type", tag="tiles"):
+    tiles: list[Tile]
+
+
+class Column(msgspec.Struct, omit_defaults=True):
+    """A column of a table. `low` to `high` is the scale on which estimates are drawn.
+
+    Without `digits` numbers that are whole stand as they are, others with four digits. `better`
+    marks the best value of the column.
+    """
+
+    label: Rich
+    kind: Literal["text", "number", "estimate", "code"] = "text"
+    note: str | None = None
+    digits: int | None = None
+    percent: bool = False
+    low: float = 0.0
+    high: float = 1.0
+    better: Literal["high", "low"] | None = None
+
+
+class Row(msgspec.Struct, omit_defaults=True):
+    """A row of a table. `apart` rows are grey and never the best; `title` tells why."""
+
+    cells: list[Cell]
+    tone: Literal["own", "published", "apart", "first", "total", "group"] | None = None
+    title: str | None = None
+
+
+class Table(msgspec.Struct, omit_defaults=True, tag_field="type", tag="table"):
+    """The first column names the row. Columns with numbers can be sorted where `sortable`."""
+
+    columns: list[Column]
+    rows: list[Row]
+    caption: Rich | None = None
+    sortable: bool = False
+
+
+class Axis(msgspec.Struct, omit_defaults=True):
+    """`ticks` names the places 0, 1, 2, … of an axis of categories."""
+
+    label: str = ""
+    low: float | None = None
+    high: float | None = None
+    ticks: list[str] | None = None
+    log: bool = False
+    percent: bool = False
+
+
+class Series(msgspec.Struct, omit_defaults=True):
+    """Points of one name, in the order of x for lines. `low` and `high` are intervals of y.
+
+    `labels` name the single points. A `dashed` series is a reference, or published.
+    """
+
+    name: str
+    x: list[float]
+    y: list[float | None]
+    low: list[float | None] | None = None
+    high: list[float | None] | None = None
+    labels: list[str] | None = None
+    dashed: bool = False
+    tone: str | None = None
+
+
+class Chart(msgspec.Struct, omit_defaults=True, tag_field="type", tag="chart"):
+    """A chart. `bars` have their left edges in x; those of several series stand on one another.
+
+    `diagonal` draws the line y = x.
+    """
+
+    kind: Literal["lines", "points", "bars"]
+    title: Rich
+    x: Axis
+    y: Axis
+    series: list[Series]
+    note: Rich | None = None
+    diagonal: bool = False
+
+
+class Entry(msgspec.Struct, omit_defaults=True):
+    """One thing of a list: what is always seen of it, and blocks that open."""
+
+    title: Rich
+    blocks: list[Block] = []
+    note: Rich | None = None
+    values: dict[str, float | None] = {}
+    tags: dict[str, str] = {}
+
+
+class Entries(msgspec.Struct, omit_defaults=True, tag_field="type", tag="entries"):
+    """A list that is searched by its texts, filtered by its tags and sorted by its values."""
+
+    entries: list[Entry]
+    noun: str = "item"
+    search: bool = True
+
+
+class Answers(msgspec.Struct, omit_defaults=True, tag_field="type", tag="answers"):
+    """The answers of a run, whose data stand in blocks of their own (`reports.answers`)."""
+
+    statement: str | None = None
+    folder: str | None = None
+
+
+Block = (
+    Text
+    | Bullets
+    | Section
+    | Fold
+    | Grid
+    | Choice
+    | Tiles
+    | Table
+    | Chart
+    | Entries
+    | Answers
+)  # fmt: skip
+
+
+class Page(msgspec.Struct, omit_defaults=True):
+    """A whole page. `mark` tells our pages from other people's files; `kind` is what it shows."""
+
+    kind: str
+    mark: str
+    title: str
+    blocks: list[Block]
+    lead: Rich = ""
+    notices: list[str] = []
+    version: str | None = None
+
+
+def number(value: float | None) -> str:
+    """Four decimals, or a dash for no value."""
+    return "–" if value is None else f"{value:.4f}"
+
+
+def strong(text: object) -> Span:
+    """Words that stand out."""
+    return Span(str(text), "strong")
+
+
+def code(text: object) -> Span:
+    """Words of a program: names of metrics, options, files."""
+    return Span(str(text), "code")
+
+
+def quiet(text: object) -> Span:
+    """Words that stay behind the others."""
+    return Span(str(text), "quiet")
+
+
+def link(text: object, href: str | None) -> str | Span:
+    """A link, or the bare words where there is nowhere to go."""
+    return Span(str(text), href=href) if href else str(text)

@@ -1,0 +1,123 @@
+"""A page of blocks → one HTML file that opens from disk and asks nothing of the network.
+
+The viewer is the same for every page: the scripts of `assets/` draw the blocks that stand in the
+file as JSON. No text of the data is ever read as markup: JSON is escaped here, and the viewer sets
+texts as texts. The page's policy allows its own script and style, by their hashes, and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+from collections.abc import Callable
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from trueground._version import __version__
+from trueground.reports.blocks import Page
+from trueground.runs.directory import replacing
+
+_SCRIPTS = (
+    "vendor/htm-preact.js",
+    "vendor/uplot.js",
+    "blocks.js",
+    "charts.js",
+    "page.js",
+)
+_STYLES = ("vendor/uplot.css", "viewer.css")
+_ESCAPES = {b"<": b"\\u003c", b">": b"\\u003e", b"&": b"\\u0026"} | {
+    "\u2028".encode(): b"\\u2028",
+    "\u2029".encode(): b"\\u2029",
+}
+# What stands before the data, and after it. `{files}` lets data files beside the page be loaded.
+_HEAD = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="generator" content="{mark}">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
+script-src '{script_hash}'{files}; style-src '{style_hash}'; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<div id="viewer"><noscript>This page needs JavaScript; it loads nothing from the network.</noscript></div>
+"""
+_TAIL = "<script>{script}</script>\n</body>\n</html>\n"
+
+
+def json_bytes(value: object) -> bytes:
+    """JSON that no text in it can end or turn into markup, in a script too."""
+    data = msgspec.json.encode(value)
+    for raw, escaped in _ESCAPES.items():
+        data = data.replace(raw, escaped)
+    return data
+
+
+def json_block(name: str, value: object) -> bytes:
+    """The same as a data block of a page."""
+    return (
+        f'<script type="application/json" id="{name}">'.encode()
+        + json_bytes(value)
+        + b"</script>\n"
+    )
+
+
+def render_page(page: Page) -> str:
+    """The whole page as text."""
+    head, tail = _frame(page, files=False)
+    return (head + json_block("page", page) + tail).decode()
+
+
+def write_page(
+    path: Path,
+    page: Page,
+    write_data: Callable[[BinaryIO], None] | None = None,
+    *,
+    files: bool = False,
+) -> None:
+    """Write the page, atomically. `write_data` may add blocks of data behind that of the page.
+
+    With `files` the page may load scripts that lie beside it. Raises WriteError.
+    """
+    head, tail = _frame(page, files)
+    with replacing(path) as out:
+        out.write(head + json_block("page", page))
+        if write_data is not None:
+            write_data(out)
+        out.write(tail)
+
+
+def _frame(page: Page, files: bool) -> tuple[bytes, bytes]:
+    if page.version is None:
+        page.version = __version__
+    script, style = _joined(_SCRIPTS), _joined(_STYLES)
+    head = _HEAD.format(
+        mark=html.escape(page.mark),
+        title=html.escape(page.title),
+        script_hash=_hash(script),
+        style_hash=_hash(style),
+        style=style,
+        # Chromium and WebKit take a file's neighbours as another origin: `file:` names them.
+        files=" 'self' file:" if files else "",
+    )
+    return head.encode("utf-8", "replace"), _TAIL.format(script=script).encode()
+
+
+@cache
+def _joined(names: tuple[str, ...]) -> str:
+    folder = resources.files("trueground.reports") / "assets"
+    return "\n".join((folder / name).read_text("utf-8").strip() for name in names) + "\n"
+
+
+@cache
+def _hash(source: str) -> str:
+    digest = hashlib.sha256(source.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"

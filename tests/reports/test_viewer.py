@@ -1,0 +1,61 @@
+"""The frame of every page: one file, its policy, texts that stay texts."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from pathlib import Path
+
+from tests.reports.payload import blocks, payload, words
+
+from trueground.reports.blocks import Column, Page, Row, Section, Table, Text, code
+from trueground.reports.viewer import render_page, write_page
+
+HOSTILE = "</script><script>alert(1)</script><!--\u2028"
+
+
+def page(text: str = "some text") -> Page:
+    table = Table([Column("name"), Column("value", "number")], [Row(["a", 0.5]), Row(["b", None])])
+    return Page(
+        "demo",
+        "trueground-demo-1",
+        text,
+        [Section("A part", [Text(["see ", code(text)]), table], id="a")],
+    )
+
+
+def test_the_policy_allows_the_page_s_own_script_and_style_and_nothing_else() -> None:
+    text = render_page(page())
+    policy = re.search(r'content="(default-src [^"]*)"', text)
+    assert policy
+    script = re.findall(r"<script>(.*?)</script>", text, re.S)
+    style = re.findall(r"<style>(.*?)</style>", text, re.S)
+    hashes = [
+        "sha256-" + base64.b64encode(hashlib.sha256(one.encode()).digest()).decode()
+        for one in script + style
+    ]
+    assert policy[1] == (
+        f"default-src 'none'; script-src '{hashes[0]}'; style-src '{hashes[1]}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def test_a_hostile_text_ends_no_script_and_comes_back_as_it_was() -> None:
+    text = render_page(page(HOSTILE))
+    assert text.count("</script>") == 2  # the data's and the viewer's own
+    assert "alert(1)</script><!--" not in text
+    assert payload(text)["title"] == HOSTILE
+    assert "see " + HOSTILE in words(text)
+
+
+def test_values_stand_as_numbers_and_what_is_missing_as_null() -> None:
+    (table,) = blocks(render_page(page()), "table")
+    assert [row["cells"] for row in table["rows"]] == [["a", 0.5], ["b", None]]
+
+
+def test_the_same_page_gives_the_same_bytes(tmp_path: Path) -> None:
+    write_page(tmp_path / "a.html", page())
+    write_page(tmp_path / "b.html", page())
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+    assert (tmp_path / "a.html").read_text("utf-8") == render_page(page())
