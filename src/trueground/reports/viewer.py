@@ -1,8 +1,8 @@
 """A page of blocks → one HTML file that opens from disk and asks nothing of the network.
 
 The viewer is the same for every page: the scripts of `assets/` draw the blocks that stand in the
-file as JSON. No text of the data is ever read as markup: JSON is escaped here, and the viewer sets
-texts as texts. The page's policy allows its own script and style, by their hashes, and nothing else.
+file as JSON. No text of the data is read as markup: JSON is escaped here, and the viewer sets texts
+as texts. The page's policy allows its own script and style, by their hashes, and nothing else.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ script-src '{script_hash}'{files}; style-src '{style_hash}'; base-uri 'none'; fo
 <style>{style}</style>
 </head>
 <body>
-<div id="viewer"><noscript>This page needs JavaScript; it loads nothing from the network.</noscript></div>
+<div id="viewer"><noscript>This page needs JavaScript. It loads nothing from the network.
+</noscript></div>
 """
 _TAIL = "<script>{script}</script>\n</body>\n</html>\n"
 
