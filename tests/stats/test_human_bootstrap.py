@@ -10,9 +10,9 @@ from scipy.stats import norm
 
 from trueground.stats.agreement import bootstrap_agreement, cohen
 from trueground.stats.bootstrap import percentiles
-from trueground.stats.human import MEASURES, Measured, measure, measure_all
-from trueground.stats.human.reasons import AGAINST_LIMIT
-from trueground.stats.human.resampling import GROUP, group_weights
+from trueground.stats.human.estimates import MEASURES
+from trueground.stats.human.measure import AGAINST_LIMIT, Measured, measure, measure_all
+from trueground.stats.human.weighing import GROUP, group_weights
 
 UNDRAWN = ("balanced_accuracy_best", "calibration_error")
 

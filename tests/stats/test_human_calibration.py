@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from trueground.stats.calibration import calibration_error
-from trueground.stats.human import OverSets, measure
+from trueground.stats.human.estimates import OverSets
+from trueground.stats.human.measure import measure
 
 Floats = np.ndarray
 # Scores and how likely each is right, given the generator and the number of items.

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from trueground.errors import InputError
-from trueground.stats.human import MEASURES, Measured, ceiling, measure, preferences
+from trueground.stats.human.estimates import MEASURES
+from trueground.stats.human.measure import Measured, measure
+from trueground.stats.human.people import ceiling, preferences
 
 NEED_BOTH = (
     "auroc",

@@ -16,7 +16,8 @@ from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 from trueground.stats.agreement import cohen, krippendorff_alpha, raw_agreement
 from trueground.stats.agreement import fleiss_kappa as our_fleiss
 from trueground.stats.calibration import calibration_error
-from trueground.stats.human import MEASURES, measure, measure_all
+from trueground.stats.human.estimates import MEASURES
+from trueground.stats.human.measure import measure, measure_all
 from trueground.stats.thresholds import measures_at
 
 NEAR = {"rel": 1e-9, "abs": 1e-9}

@@ -8,15 +8,9 @@ from scipy import stats as scipy_stats
 from sklearn import metrics as sk
 
 from trueground.errors import UsageError
-from trueground.stats.human import (
-    CEILING,
-    ceiling,
-    mean_of_sets,
-    measure,
-    measure_all,
-    paired_difference,
-    preferences,
-)
+from trueground.stats.human.estimates import SAME, mean_of_sets
+from trueground.stats.human.measure import measure, measure_all, paired_difference
+from trueground.stats.human.people import CEILING, ceiling, preferences
 
 
 def annotated(n: int, right: list[float], seed: int = 0) -> np.ndarray:
@@ -30,9 +24,9 @@ def test_one_annotator_against_the_majority_of_the_rest() -> None:
     labels = annotated(200, [0.9, 0.8, 0.85, 0.7])
     found = ceiling(labels, resamples=100)
     assert len(found.annotators) == 4
-    for k, (mine, tied) in enumerate(zip(found.annotators, found.tied, strict=True)):
+    for k, (mine, tied) in enumerate(zip(found.annotators, found.counts, strict=True)):
         votes = np.delete(labels, k, axis=1).sum(axis=1)
-        assert tied == 0
+        assert tied == {"tied": 0}
         expected = sk.cohen_kappa_score(labels[:, k], votes > 1.5)
         assert mine["cohen_kappa"].value == pytest.approx(expected)
         area = sk.roc_auc_score(votes > 1.5, labels[:, k])
@@ -51,7 +45,7 @@ def test_split_rests_are_left_out_and_missing_labels_are_not_counted() -> None:
     labels[:10, 2] = np.nan
     found = ceiling(labels, resamples=50)
     split = (labels[10:, 1] != labels[10:, 2]).sum()
-    assert found.tied[0] == split
+    assert found.counts[0]["tied"] == split
     assert found.annotators[0]["auroc"].n == 50 - split
     assert found.annotators[2]["auroc"].n == 40 - (labels[10:, 0] != labels[10:, 1]).sum()
 
@@ -85,7 +79,6 @@ def test_preferences_count_ties_as_told() -> None:
         expected = theirs(metric[kept], people[kept]).statistic
         assert found.estimates[name].value == pytest.approx(expected)
         assert found.estimates[name].n == 6
-    assert found.raw()["measures"]["accuracy"]["n"] == 4
 
 
 def test_preferences_of_ties_only() -> None:
@@ -104,15 +97,15 @@ def two_scores(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.
 def test_a_difference_is_paired() -> None:
     labels, good, worse = two_scores()
     found = measure_all({"good": good, "worse": worse}, labels, probability=False, resamples=500)
-    apart = paired_difference(found["good"], found["worse"])
+    apart = paired_difference(found["good"], found["worse"]).estimates["auroc"]
     areas = [sk.roc_auc_score(labels, x) for x in (good, worse)]
     assert apart.value == pytest.approx(areas[0] - areas[1])
     assert apart.ci is not None
     alone = found["good"].estimates["auroc"].ci
     assert alone is not None
     assert apart.ci[1] - apart.ci[0] < 0.7 * (alone[1] - alone[0])
-    same = paired_difference(found["good"], found["good"], "spearman")
-    assert (same.value, same.ci) == (0.0, (0.0, 0.0))
+    same = paired_difference(found["good"], found["good"], "spearman").estimates["spearman"]
+    assert (same.value, same.ci, same.why) == (0.0, None, SAME)
     with pytest.raises(UsageError, match="no measure"):
         paired_difference(found["good"], found["worse"], "beauty")
     other = measure(good, labels, probability=False, resamples=20)
@@ -130,13 +123,13 @@ def test_the_mean_over_sets() -> None:
     area = found["auroc"]
     values = [one.estimates["auroc"].value for one in sets]
     assert area.value == pytest.approx(np.mean([v for v in values if v is not None]))
-    assert area.sets == 4
+    assert area.n == 4
     assert area.ci is not None
     widths = [one.estimates["auroc"].ci for one in sets]
     mean_width = np.mean([ci[1] - ci[0] for ci in widths if ci is not None])
     # Independent sets: the mean of four is known twice as well as one.
     assert area.ci[1] - area.ci[0] == pytest.approx(mean_width / 2, rel=0.15)
-    assert found["calibration_error"].sets == 1
+    assert found["calibration_error"].n == 1
     assert mean_of_sets([])["auroc"].value is None
     with pytest.raises(UsageError, match="numbers of resamples"):
         mean_of_sets([lonely, measure([0.1], [1], resamples=10)])

@@ -514,21 +514,22 @@ def test_differences_to_the_best_metric_are_paired() -> None:
 
 
 def test_differences_are_on_the_items_that_both_score() -> None:
-    from trueground.stats.human import measure, paired_difference, paired_differences
+    from trueground.stats.human.measure import measure, paired_difference, paired_differences
 
     random = np.random.default_rng(1)
     labels = (random.random(120) < 0.5).astype(float)
     good, other = labels + random.normal(size=120), labels / 2 + random.normal(size=120)
     other[::3] = np.nan
-    told = paired_differences(
-        {"good": good, "other": other}, labels, {"auroc": "good"}, resamples=200
-    )
-    estimate, draws = told["auroc"]["other"]
-    masked = np.where(np.isnan(other), np.nan, good)
     plain: dict[str, Any] = {"threshold": None, "probability": False, "resamples": 200}
+    scores = {"good": good, "other": other}
+    measured = {name: measure(one, labels, **plain) for name, one in scores.items()}
+    told = paired_differences(measured, scores, labels, {"auroc": "good"}, resamples=200)
+    apart = told["auroc"]["other"]
+    masked = np.where(np.isnan(other), np.nan, good)
     both = [measure(scores, labels, **plain) for scores in (other, masked)]
-    assert estimate == paired_difference(both[0], both[1], "auroc")
-    np.testing.assert_array_equal(draws, both[0].draws["auroc"] - both[1].draws["auroc"])
+    assert apart == paired_difference(both[0], both[1], "auroc")
+    expected = both[0].draws["auroc"] - both[1].draws["auroc"]
+    np.testing.assert_array_equal(apart.draws["auroc"], expected)
 
 
 def test_shared_groups_are_told(tmp_path: Path) -> None:
@@ -559,7 +560,7 @@ def test_calibration_errors_of_sets_do_not_cancel_out_in_the_mean(tmp_path: Path
 
 
 def test_the_number_of_workers_is_that_of_threads_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    import trueground.stats.human.resampling as resampling
+    import trueground.stats.human.weighing as resampling
 
     def no_pool(*_args: Any) -> None:
         raise AssertionError("one worker was asked for")

@@ -17,7 +17,8 @@ from training.offline_judge.rows import Rows, of_set
 from training.offline_judge.sets import Example, folds, read
 from trueground.claims import get_decomposer
 from trueground.stats.bootstrap import percentiles
-from trueground.stats.human import Measured, mean_of_sets, measure, measure_all, paired_difference
+from trueground.stats.human.estimates import MeasureEstimate, mean_of_sets, raw_estimates
+from trueground.stats.human.measure import Measured, measure, measure_all, paired_difference
 
 FAITHFUL = (
     "support",
@@ -146,7 +147,7 @@ def left_out(given: Settings, items: Mapping[str, Mapping[str, Scores]]) -> Left
     return LeftOut(
         {name: _raw(own) for name, (own, _) in zip(names, found, strict=True)},
         {name: _raw(rival) for name, (_, rival) in zip(names, found, strict=True)},
-        {name: paired_difference(*both).raw() for name, both in zip(names, found, strict=True)},
+        {name: _apart(*both).raw() for name, both in zip(names, found, strict=True)},
         _mean([own for own, _ in found]),
         _mean([rival for _, rival in found]),
         _mean_difference(found),
@@ -155,7 +156,11 @@ def left_out(given: Settings, items: Mapping[str, Mapping[str, Scores]]) -> Left
 
 
 def _mean(found: Sequence[Measured]) -> dict[str, Any]:
-    return {name: one.raw() for name, one in mean_of_sets(found, _LEVEL).items()}
+    return raw_estimates(mean_of_sets(found, _LEVEL), "sets")
+
+
+def _apart(own: Measured, rival: Measured) -> MeasureEstimate:
+    return paired_difference(own, rival).estimates["auroc"]
 
 
 def _with_claims(folder: Path, name: str) -> list[Example]:
@@ -166,12 +171,12 @@ def _with_claims(folder: Path, name: str) -> list[Example]:
 
 
 def _raw(found: Measured) -> dict[str, Any]:
-    return {name: one.raw() for name, one in found.estimates.items()}
+    return raw_estimates(found.estimates)
 
 
 def _mean_difference(found: Sequence[tuple[Measured, Measured]]) -> dict[str, Any]:
     """The mean over sets of AUROC less that of K-Precision, its interval from paired draws."""
-    values = [paired_difference(own, rival).value for own, rival in found]
+    values = [_apart(own, rival).value for own, rival in found]
     known = [value for value in values if value is not None]
     if len(known) < len(values) or not known:
         why = "a set has labels of one kind only"

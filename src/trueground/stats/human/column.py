@@ -7,8 +7,7 @@ whole-number weight; every statistic comes from the weights summed up in the ord
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,48 +20,42 @@ _INNER = np.arange(1, 10) / 10
 Clusters = NDArray[Any] | Sequence[Any]
 
 
-@dataclass(frozen=True)
 class LabelGroup:
-    """The items with one label in the order of their scores, shape (m,).
+    """The items with one label in the order of their scores; `unit` and `scores` have shape (m,).
 
     A score is `scale · (centre + spread · standard)`, `standard` from -1 to 1: sums of squares of
     these neither overflow nor lose the digits of a narrow spread. `powers` (m, 2) holds these and
     their squares.
     """
 
-    label: float
-    unit: Ints
-    scores: Floats
-    powers: Floats
-    scale: float
-    centre: float
-    spread: float
-
-    @property
-    def n(self) -> int:
-        """Number of items."""
-        return len(self.unit)
+    def __init__(self, label: float, scores: Floats, unit: Ints, scale: float) -> None:
+        order = np.argsort(scores, kind="stable")
+        self.label, self.n, self.scale = label, len(scores), scale
+        self.scores, self.unit = scores[order], unit[order]
+        unscaled = self.scores / scale
+        self.centre = float(unscaled[0] / 2 + unscaled[-1] / 2) if len(scores) else 0.0
+        deviation = unscaled - self.centre
+        self.spread = float(np.abs(deviation).max(initial=0.0)) or 1.0
+        standard = deviation / self.spread
+        self.powers = np.stack((standard, standard * standard), axis=1)
 
 
-@dataclass(frozen=True)
-class RankBit:
+class RankBit(NamedTuple):
     """The items by one bit of their label's rank: `low` have it not, `high` have it.
 
     Both are units, in the order of (higher bits, score). For each high item `under` and `upto` are
-    how many low ones stand before its score and up to it; for each run of high items with equal
-    higher bits, from `starts` on, `first` and `last` bound the low ones with these bits.
+    how many low ones stand before its score and up to it, `first` and `last` before and up to the
+    last of its own higher bits.
     """
 
     low: Ints
     high: Ints
     under: Ints
     upto: Ints
-    starts: Ints
     first: Ints
     last: Ints
 
 
-@dataclass(frozen=True)
 class GradedLabels:
     """The items in the order of their scores, and the ranks of their labels, prepared once.
 
@@ -73,105 +66,78 @@ class GradedLabels:
     the scale of the labels.
     """
 
-    unit: Ints
-    place: Ints
-    places: Ints
-    code: Ints
-    by_code: Ints
-    codes: Ints
-    bits: tuple[RankBit, ...]
-    cells: tuple[Ints, Ints, Ints, Ints] | None
+    def __init__(self, place: Ints, scores: Floats, labels: Floats, unit: Ints) -> None:
+        values, code = np.unique(labels, return_inverse=True)
+        code = code.reshape(-1).astype(np.int64)
+        order, by_code = np.argsort(place, kind="stable"), np.argsort(code, kind="stable")
+        self.unit, self.place, self.code = unit[order], place[order], code[order]
+        self.places, self.codes = _starts(self.place), _starts(code[by_code])
+        self.by_code = unit[by_code]
+        bits = range(int(code.max(initial=0)).bit_length())
+        self.bits = [_rank_bit(place, code, unit, bit) for bit in bits]
+        self.cells = _cells(scores, values, code, unit)
 
 
-@dataclass(frozen=True)
 class LabelledScores:
-    """The items that have both a score and a label.
+    """The items that have both a score and a label, of which neither is NaN.
 
     `distinct` (places,) are the scores; `place` (n,) is each item's; `upto[k]` (places + 1,) is how
-    many items stand below place k, for the negatives and for the positives. `below` is the number
-    of places whose verdict is no: at or below the default threshold, with `at_least` below it;
-    `scale` is there in ordinal mode, `bins` (the places where bins of the calibration error begin
-    and end) for probabilities.
+    many items stand below place k, for the negatives and for the positives (`kinds`). `below` is
+    the number of places whose verdict is no: at or below the default threshold, with `at_least`
+    below it; `scale` is there in ordinal mode, `bins` (the places where bins of the calibration
+    error begin and end) for probabilities. `alone` tells whether each item is drawn by itself, and
+    not with others of its group.
     """
 
-    n: int
-    unit: Ints
-    labels: Floats
-    positive: Mask
-    distinct: Floats
-    place: Ints
-    kinds: tuple[LabelGroup, LabelGroup]
-    upto: tuple[Ints, Ints]
-    grades: tuple[LabelGroup, ...]
-    threshold: float | None
-    below: int
-    scale: GradedLabels | None
-    bins: Ints | None
-    at_least: bool = False
+    def __init__(
+        self,
+        scores: Floats,
+        labels: Floats,
+        unit: Ints,
+        *,
+        positive_above: float,
+        ordinal: bool,
+        threshold: float | None = None,
+        probability: bool = False,
+        at_least: bool = False,
+    ) -> None:
+        known = ~(np.isnan(scores) | np.isnan(labels))
+        self.scores, self.labels, self.unit = scores[known], labels[known], unit[known]
+        self.n, self.threshold, self.at_least = len(self.scores), threshold, at_least
+        self.ordinal = ordinal
+        self.alone = len(np.unique(self.unit)) == self.n
+        self.distinct, place = np.unique(self.scores, return_inverse=True)
+        self.place: Ints = place.reshape(-1).astype(np.int64)
+        self.positive: Mask = self.labels > positive_above
+        self.upto = self._count_upto(~self.positive), self._count_upto(self.positive)
+        scale = float(np.abs(self.scores).max(initial=0.0)) or 1.0
 
-    @property
-    def ordinal(self) -> bool:
-        """Whether the labels are taken as they are, not as 0/1."""
-        return self.scale is not None
+        def group(label: float, members: Mask) -> LabelGroup:
+            return LabelGroup(label, self.scores[members], self.unit[members], scale)
 
-    @property
-    def alone(self) -> bool:
-        """Whether each item is drawn by itself, and not with others of its group."""
-        return len(np.unique(self.unit)) == self.n
+        self.kinds = group(0.0, ~self.positive), group(1.0, self.positive)
+        grades = np.unique(self.labels) if ordinal else self.labels[:0]
+        grades = grades if len(grades) <= GRADES else grades[:0]
+        self.grades = [group(grade, self.labels == grade) for grade in grades.tolist()]
+        side: Any = "left" if at_least else "right"
+        self.below = (
+            0 if threshold is None else int(np.searchsorted(self.distinct, threshold, side))
+        )
+        self.scale = None
+        if ordinal:
+            self.scale = GradedLabels(self.place, self.scores, self.labels, self.unit)
+        inside = self.n and self.distinct[0] >= 0.0 and self.distinct[-1] <= 1.0
+        self.bins = self._bin_edges() if probability and inside else None
 
-    @property
-    def counts(self) -> Ints:
-        """How many items have each distinct score, shape (places,)."""
-        return np.diff(self.upto[0] + self.upto[1])
+    def _count_upto(self, members: Mask) -> Ints:
+        counts = np.bincount(self.place[members], minlength=len(self.distinct))
+        return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
-    @property
-    def scores(self) -> Floats:
-        """The score of each item, shape (n,)."""
-        return self.distinct[self.place]
-
-
-def label_scores(
-    scores: Floats,
-    labels: Floats,
-    unit: Ints,
-    *,
-    positive_above: float,
-    ordinal: bool,
-    threshold: float | None = None,
-    probability: bool = False,
-    at_least: bool = False,
-) -> LabelledScores:
-    """The items of which neither is NaN; `unit` (n,) is the number of its unit."""
-    known = ~(np.isnan(scores) | np.isnan(labels))
-    scores, labels, unit = scores[known], labels[known], unit[known]
-    distinct, place = np.unique(scores, return_inverse=True)
-    place = place.reshape(-1).astype(np.int64)
-    positive = labels > positive_above
-    scale = float(np.abs(scores).max(initial=0.0)) or 1.0
-    values = np.unique(labels) if ordinal else labels[:0]
-    upto = _upto(place[~positive], len(distinct)), _upto(place[positive], len(distinct))
-    side: Literal["left", "right"] = "left" if at_least else "right"
-    inside = bool(len(distinct)) and distinct[0] >= 0.0 and distinct[-1] <= 1.0
-
-    def group(label: float, members: Mask) -> LabelGroup:
-        return _group(label, scores[members], unit[members], scale)
-
-    return LabelledScores(
-        n=len(scores),
-        unit=unit,
-        labels=labels,
-        positive=positive,
-        distinct=distinct,
-        place=place,
-        kinds=(group(0.0, ~positive), group(1.0, positive)),
-        upto=upto,
-        grades=tuple(group(float(v), labels == v) for v in values if len(values) <= GRADES),
-        threshold=threshold,
-        below=0 if threshold is None else int(np.searchsorted(distinct, threshold, side)),
-        scale=_grade(place, scores, labels, unit) if ordinal else None,
-        bins=_bin_edges(upto[0] + upto[1]) if probability and inside else None,
-        at_least=at_least,
-    )
+    def _bin_edges(self) -> Ints:
+        """Ten bins of equal size, as in stats.calibration; equal scores stay in one bin."""
+        upto = self.upto[0] + self.upto[1]
+        inner = np.searchsorted(upto, upto[-1] * _INNER, "left")
+        return np.unique(np.concatenate(([0], inner, [len(upto) - 1]))).astype(np.int64)
 
 
 def number_units(n: int, clusters: Clusters | None) -> tuple[Ints, int]:
@@ -198,50 +164,6 @@ def check_numbers(name: str, scores: Floats, labels: Floats) -> None:
             )
 
 
-def _group(label: float, scores: Floats, unit: Ints, scale: float) -> LabelGroup:
-    order = np.argsort(scores, kind="stable")
-    scores, unit = scores[order], unit[order]
-    unscaled = scores / scale
-    centre = float(unscaled[0] / 2 + unscaled[-1] / 2) if len(scores) else 0.0
-    deviation = unscaled - centre
-    spread = float(np.abs(deviation).max(initial=0.0)) or 1.0
-    standard = deviation / spread
-    powers = np.stack((standard, standard * standard), axis=1)
-    return LabelGroup(label, unit, scores, powers, scale, centre, spread)
-
-
-def _upto(place: Ints, places: int) -> Ints:
-    return np.concatenate(([0], np.cumsum(np.bincount(place, minlength=places)))).astype(np.int64)
-
-
-def _bin_edges(upto: Ints) -> Ints:
-    """Where bins begin and end among the places: ten of equal size, as in stats.calibration.
-
-    `upto` (places + 1,) is the number of items below each distinct score; equal scores stay in one
-    bin.
-    """
-    inner = np.searchsorted(upto, upto[-1] * _INNER, "left")
-    return np.unique(np.concatenate(([0], inner, [len(upto) - 1]))).astype(np.int64)
-
-
-def _grade(place: Ints, scores: Floats, labels: Floats, unit: Ints) -> GradedLabels:
-    """All arguments of shape (n,); `place` numbers the distinct scores."""
-    values, code = np.unique(labels, return_inverse=True)
-    code = code.reshape(-1).astype(np.int64)
-    order, by_code = np.argsort(place, kind="stable"), np.argsort(code, kind="stable")
-    highest = int(code.max(initial=0))
-    return GradedLabels(
-        unit=unit[order],
-        place=place[order],
-        places=_starts(place[order]),
-        code=code[order],
-        by_code=unit[by_code],
-        codes=_starts(code[by_code]),
-        bits=tuple(_rank_bit(place, code, unit, bit) for bit in range(highest.bit_length())),
-        cells=_cells(scores, values, code, unit),
-    )
-
-
 def _starts(ordered: Ints) -> Ints:
     return np.flatnonzero(np.diff(ordered, prepend=-1)).astype(np.int64)
 
@@ -251,17 +173,12 @@ def _rank_bit(place: Ints, code: Ints, unit: Ints, bit: int) -> RankBit:
     order = np.lexsort((place, prefix))
     low, high = order[~up[order]], order[up[order]]
     run = prefix * (int(place.max()) + 1) + place
-    starts = _starts(prefix[high])
-    groups = prefix[high][starts]
-    return RankBit(
-        low=unit[low],
-        high=unit[high],
-        under=np.searchsorted(run[low], run[high], "left"),
-        upto=np.searchsorted(run[low], run[high], "right"),
-        starts=starts,
-        first=np.searchsorted(prefix[low], groups, "left"),
-        last=np.searchsorted(prefix[low], groups, "right"),
-    )
+    bounds = [
+        np.searchsorted(key[low], key[high], side)
+        for key in (run, prefix)
+        for side in ("left", "right")
+    ]
+    return RankBit(unit[low], unit[high], *bounds)
 
 
 def _cells(

@@ -1,20 +1,28 @@
-"""Numbers with intervals, as they come out: of one score, and their means over sets."""
+"""Numbers with intervals, as they come out: of one score, and their means over sets.
+
+The calibration error is a sum of distances, |mean score − share of positives| bin by bin, so that
+chance can only add to it: also calibrated scores have one above 0. Three things are drawn of each
+bin's gap g:
+
+- what calibrated scores would have: labels are drawn from the scores themselves;
+- how far g may lie from the truth: the resamples' gap less g (bins stay as they are);
+- where |g| is more than three standard errors, its sign is sure, and chance may push it either way;
+  elsewhere chance is taken to have only added. So the lower end is never too high, and may be 0.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from trueground.errors import UsageError
-from trueground.stats.bootstrap import Floats, Interval, percentiles
-from trueground.stats.human.calibration import (
-    CALIBRATION,
-    CalibrationByChance,
-    calibration_interval,
-)
+from trueground.stats.bootstrap import Floats, Interval, Ints, percentiles
+from trueground.stats.human.column import LabelledScores
+from trueground.stats.human.weighing import GAP
 
 # metrics.md, "Human agreement and correlation"
 MEASURES = (
@@ -33,12 +41,18 @@ MEASURES = (
     "false_negative_rate",
     "false_positive_rate",
 )
+CALIBRATION = "calibration_error"
 SAME = "the same in every resample: nothing varies here"
+_SURE = 3.0
+_NORMAL = 25.0  # a variance of hits from which on the normal law is as good
+_DRAWS = 1_000
+_ROWS = 128
+_STREAM = 0x63616C  # draws of its own, whatever else has this seed
 
 
 @dataclass(frozen=True)
 class MeasureEstimate:
-    """A number, its interval, and the number of items behind it.
+    """A number, its interval, and the number of items behind it; of a mean over sets that of sets.
 
     `value` is None where it is undefined, `ci` also where it has no interval; `why` then says why.
     """
@@ -53,95 +67,26 @@ class MeasureEstimate:
         """The value with its interval; None is one whose draws are all the same."""
         return cls(value, ci, n, None if ci else SAME)
 
-    def raw(self) -> dict[str, Any]:
-        """The JSON form: value, ci as a list of two, n, why."""
+    def raw(self, count: str = "n") -> dict[str, Any]:
+        """The JSON form: value, ci as a list of two, n under the name `count`, why."""
         ci = None if self.ci is None else list(self.ci)
-        return {"value": self.value, "ci": ci, "n": self.n, "why": self.why}
+        return {"value": self.value, "ci": ci, count: self.n, "why": self.why}
 
 
 @dataclass(frozen=True)
-class LabelStats:
-    """The scores of the items with one label; `sd` is that of a sample (n − 1)."""
+class Estimated:
+    """`estimates` by measure, of `n` items; `draws` are the same in each resample, (resamples,).
 
-    label: float
-    n: int
-    mean: MeasureEstimate
-    median: MeasureEstimate
-    sd: MeasureEstimate
-
-    def raw(self) -> dict[str, Any]:
-        """The JSON form, the estimates nested."""
-        each = {name: getattr(self, name).raw() for name in ("mean", "median", "sd")}
-        return {"label": self.label, "n": self.n, **each}
-
-
-@dataclass(frozen=True)
-class Measured:
-    """All that is known of one score against one label.
-
-    `estimates` has each of MEASURES, in their order. `by_label` is by 0/1 label, `by_grade` by the
-    labels as they are (in ordinal mode, for at most 20 of them). `confusion` is None without a
-    threshold, `confusion_best` and `best_threshold` where no threshold tells anything apart,
-    `reliability` and `chance` (what chance makes of the calibration error) where the score is no
-    probability. `reliability` has a row for each bin of neighbouring scores (low, high, mean_score,
-    share_positive, n), `histogram` the `edges` of its bars and the `counts` of items between them
-    by 0/1 label ("0", "1"). `draws` holds the measures in each resample, shape (resamples,), NaN
-    where they are undefined; the best balanced accuracy and the calibration error have none.
+    NaN where a resample leaves a measure undefined; some measures have no draws.
     """
 
     n: int
-    positives: int
-    level: float
-    threshold: float | None
     estimates: dict[str, MeasureEstimate]
-    best_threshold: float | None
-    by_label: list[LabelStats]
-    by_grade: list[LabelStats]
-    confusion: dict[str, int] | None
-    confusion_best: dict[str, int] | None
-    reliability: list[dict[str, float | int]] | None
-    histogram: dict[str, Any]
-    chance: CalibrationByChance | None = field(repr=False, compare=False)
     draws: dict[str, Floats] = field(repr=False, compare=False)
 
     def draws_of(self, name: str) -> tuple[Floats, ...]:
         """What the interval of a measure is made of; three kinds for the calibration error."""
-        if name == CALIBRATION:
-            c = self.chance
-            return () if c is None else (c.low, c.up, c.calibrated)
         return (self.draws[name],) if name in self.draws else ()
-
-    def raw(self) -> dict[str, Any]:
-        """The JSON form: everything but the draws."""
-        return {
-            "n": self.n,
-            "positives": self.positives,
-            "threshold": self.threshold,
-            "measures": raw_estimates(self.estimates),
-            "best_threshold": self.best_threshold,
-            "by_label": [one.raw() for one in self.by_label],
-            "by_grade": [one.raw() for one in self.by_grade],
-            "confusion": self.confusion,
-            "confusion_best": self.confusion_best,
-            "calibration_by_chance": self.chance and self.chance.raw(),
-            "reliability": self.reliability,
-            "histogram": self.histogram,
-        }
-
-
-@dataclass(frozen=True)
-class MeanOfSets:
-    """The unweighted mean of a measure over the `sets` that have it."""
-
-    value: float | None
-    ci: Interval | None
-    sets: int
-    why: str | None = None
-
-    def raw(self) -> dict[str, Any]:
-        """The JSON form: value, ci as a list of two, sets, why."""
-        ci = None if self.ci is None else list(self.ci)
-        return {"value": self.value, "ci": ci, "sets": self.sets, "why": self.why}
 
 
 @dataclass
@@ -160,7 +105,10 @@ class RunningMean:
     _why: str | None = None
 
     def add(self, estimate: MeasureEstimate, *draws: Floats) -> None:
-        """Count one in; every one has equally many kinds of draws, each (resamples,)."""
+        """Count one in; every one has equally many kinds of draws, each (resamples,).
+
+        Raises UsageError for another number of resamples.
+        """
         place, self._added = self._added * self.shift, self._added + 1
         if estimate.value is None:
             self._why = self._why or estimate.why
@@ -171,92 +119,62 @@ class RunningMean:
             return
         moved = [np.roll(one, place) for one in draws]
         sums = self._sums or [np.zeros_like(one) for one in moved]
+        if len(sums[0]) != len(moved[0]):
+            raise UsageError(
+                "the sets have different numbers of resamples; measure all with the same"
+            )
         self._sums = [one + more for one, more in zip(sums, moved, strict=True)]
 
-    def mean(self, level: float) -> MeanOfSets:
+    def mean(self, level: float) -> MeasureEstimate:
         """The mean with its interval; three kinds of draws are those of a calibration error."""
         sets = len(self._values)
         if not sets:
-            return MeanOfSets(None, None, 0, self._why or "there is nothing to average")
+            return MeasureEstimate(None, None, 0, self._why or "there is nothing to average")
         value = float(np.mean(self._values))
         if self._without or self._sums is None:
             whys = set(self._without)
-            if len(self._without) == sets and len(whys) == 1:
-                return MeanOfSets(value, None, sets, str(whys.pop()))
             why = f"{len(self._without)} of {sets} that have the measure have no interval"
-            return MeanOfSets(value, None, sets, why)
+            if len(self._without) == sets and len(whys) == 1:
+                why = str(whys.pop())
+            return MeasureEstimate(value, None, sets, why)
         draws = [one / sets for one in self._sums]
         if len(draws) == 1:
             ci = varying_interval(draws[0], level)
         else:
             ci = calibration_interval(value, draws[0], draws[1], draws[2], level)
-        return MeanOfSets(value, ci, sets, None if ci else SAME)
+        return MeasureEstimate.from_interval(value, sets, ci)
 
 
 class OverSets:
-    """The means of all MEASURES over sets of one score, one set after the other."""
+    """The means of all of some measures over sets of one score, one set after the other."""
 
-    def __init__(self) -> None:
-        self._means = {name: RunningMean() for name in MEASURES}
-        self._resamples: int | None = None
+    def __init__(self, names: Sequence[str] = MEASURES, shift: int = 1) -> None:
+        self._means = {name: RunningMean(shift) for name in names}
 
-    def add(self, one: Measured) -> None:
+    def add(self, one: Estimated) -> None:
         """Count a set in. Raises UsageError for another number of resamples."""
-        number = max((len(draws) for draws in one.draws.values()), default=0)
-        if self._resamples not in (None, number):
-            raise UsageError(
-                "the sets have different numbers of resamples; measure all with the same"
-            )
-        self._resamples = number
         for name, mean in self._means.items():
             mean.add(one.estimates[name], *one.draws_of(name))
 
-    def means(self, level: float) -> dict[str, MeanOfSets]:
+    def means(self, level: float) -> dict[str, MeasureEstimate]:
         """The mean of each measure over the sets that have it."""
         return {name: mean.mean(level) for name, mean in self._means.items()}
 
 
-class HasEstimates(Protocol):
-    """What an average over annotators needs of each."""
-
-    @property
-    def n(self) -> int: ...
-    @property
-    def estimates(self) -> dict[str, MeasureEstimate]: ...
-    def draws_of(self, name: str) -> tuple[Floats, ...]: ...
-
-
-def mean_of_sets(sets: Iterable[Measured], level: float = 0.95) -> dict[str, MeanOfSets]:
-    """The mean of each of MEASURES over the sets that have it, with an interval.
+def mean_of_sets(
+    sets: Iterable[Estimated], level: float = 0.95, names: Sequence[str] = MEASURES
+) -> dict[str, MeasureEstimate]:
+    """The unweighted mean of each measure over the sets that have it, with an interval.
 
     Sets are drawn independently of each other, though groups may stand in several of them. The sets
     themselves stay as they are: the interval is of the mean over these sets, not over sets that
     might have been. Scores that are measured in the same order of sets share their resamples.
     Raises UsageError for other numbers of resamples.
     """
-    every = OverSets()
+    every = OverSets(names)
     for one in sets:
         every.add(one)
     return every.means(level)
-
-
-def mean_of_annotators(
-    each: Sequence[HasEstimates], names: Sequence[str], level: float, nobody: str
-) -> dict[str, MeasureEstimate]:
-    """The mean of each measure over annotators of one set, who share their resamples.
-
-    `nobody` says why there is none where no annotator has an item.
-    """
-    means = {}
-    for name in names:
-        running = RunningMean(shift=0)
-        for one in each:
-            running.add(one.estimates[name], *one.draws_of(name))
-        mean = running.mean(level)
-        n = sum(one.estimates[name].n for one in each if one.estimates[name].value is not None)
-        why = mean.why if any(one.n for one in each) else nobody
-        means[name] = MeasureEstimate(mean.value, mean.ci, n, why)
-    return means
 
 
 def varying_interval(draws: Floats, level: float) -> Interval | None:
@@ -267,6 +185,90 @@ def varying_interval(draws: Floats, level: float) -> Interval | None:
     return percentiles(draws, level)
 
 
-def raw_estimates(estimates: Mapping[str, MeasureEstimate]) -> dict[str, dict[str, Any]]:
+def raw_estimates(
+    estimates: Mapping[str, MeasureEstimate], count: str = "n"
+) -> dict[str, dict[str, Any]]:
     """The JSON form of each."""
-    return {name: one.raw() for name, one in estimates.items()}
+    return {name: one.raw(count) for name, one in estimates.items()}
+
+
+class CalibrationByChance(NamedTuple):
+    """What chance makes of a calibration error, at the level of the intervals.
+
+    `mean` is what perfectly calibrated scores would have on average on as many such items, `high`
+    what they would stay below. An interval is made of `low` and `up` (resamples,) and `calibrated`
+    (1,000 or more,): see `calibration_interval`.
+    """
+
+    mean: float
+    high: float
+    low: Floats
+    up: Floats
+    calibrated: Floats
+
+
+def calibration_by_chance(
+    column: LabelledScores,
+    point: Mapping[str, Floats],
+    draws: Mapping[str, Floats],
+    level: float,
+    seed: int,
+) -> tuple[float, CalibrationByChance] | None:
+    """The calibration error, and what chance makes of it; None where scores are no probability.
+
+    `point` and `draws` hold the gaps of the sample (1,) and of the resamples (resamples,).
+    """
+    if column.bins is None:
+        return None
+    gap, drawn = (
+        np.stack([own for name, own in values.items() if name.startswith(GAP)])
+        for values in (point, draws)
+    )
+    away = drawn - gap
+    by_chance = _calibrated_draws(column, column.bins, away.shape[1], seed)
+    error = np.sqrt((away**2).sum(axis=1, keepdims=True) / max(away.shape[1], 1))
+    signed = np.sign(gap) * away
+    either = np.where(np.abs(gap) > _SURE * error, signed, np.abs(away))
+    value = float(np.abs(gap).sum(axis=0)[0])
+    low, up = value - either.sum(axis=0), value - signed.sum(axis=0)
+    mean, high = float(by_chance.mean()), _high(by_chance, level)
+    return value, CalibrationByChance(mean, high, low, up, by_chance)
+
+
+def calibration_interval(
+    value: float, low: Floats, up: Floats, calibrated: Floats, level: float
+) -> Interval | None:
+    """The interval of a calibration error, or of a mean of some (then draws are means as well).
+
+    It holds the value. Its lower end is 0 unless the value is above what calibrated scores have
+    at this level. None where nothing varies.
+    """
+    if not len(low) or np.ptp(up) == 0:
+        return None
+    tail = (1 - level) / 2
+    least = min(max(float(np.quantile(low, tail)), 0.0), value)
+    most = max(min(float(np.quantile(up, 1 - tail)), 1.0), value)
+    return (0.0 if value <= _high(calibrated, level) else least), most
+
+
+def _calibrated_draws(column: LabelledScores, bins: Ints, draws: int, seed: int) -> Floats:
+    """Calibration errors of labels that are drawn from the scores, one by one; (draws or more,)."""
+    random = np.random.Generator(np.random.SFC64([seed, _STREAM]))
+    rows = max(draws, _DRAWS)
+    total = np.zeros(rows)
+    scores, counts = column.distinct, np.diff(column.upto[0] + column.upto[1])
+    for low, high in pairwise(bins.tolist()):
+        open_ = (scores[low:high] > 0) & (scores[low:high] < 1)
+        p, n = scores[low:high][open_], counts[low:high][open_]
+        variance = float((n * p * (1 - p)).sum())
+        if variance >= _NORMAL:
+            total += np.abs(random.normal(0.0, np.sqrt(variance), rows))
+            continue
+        for first in range(0, rows, _ROWS):
+            part = total[first : first + _ROWS]
+            part += np.abs((random.binomial(n, p, (len(part), len(p))) - n * p).sum(axis=1))
+    return np.asarray(total / column.n, np.float64)
+
+
+def _high(draws: Floats, level: float) -> float:
+    return float(np.quantile(draws, (1 + level) / 2))

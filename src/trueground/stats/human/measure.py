@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,44 +11,118 @@ from numpy.typing import ArrayLike
 
 from trueground.errors import UsageError
 from trueground.stats import calibration
-from trueground.stats.bootstrap import Floats, percentiles
-from trueground.stats.human.calibration import (
-    CALIBRATION,
-    CalibrationByChance,
-    calibration_by_chance,
-    calibration_interval,
-    sum_gaps,
-)
+from trueground.stats.bootstrap import Floats, Mask, percentiles
 from trueground.stats.human.column import (
     Clusters,
     LabelGroup,
     LabelledScores,
     check_numbers,
-    label_scores,
     number_units,
 )
 from trueground.stats.human.estimates import (
+    CALIBRATION,
     MEASURES,
-    LabelStats,
-    Measured,
+    SAME,
+    CalibrationByChance,
+    Estimated,
     MeasureEstimate,
+    calibration_by_chance,
+    calibration_interval,
+    raw_estimates,
     varying_interval,
 )
-from trueground.stats.human.reasons import (
-    AGAINST_LIMIT,
-    LEAST,
-    why_no_interval,
-    why_undefined,
-)
-from trueground.stats.human.resampling import resample, weigh_once
-from trueground.stats.human.weighing import confusion_measures, weigh, weigh_ranks
+from trueground.stats.human.weighing import confusion_measures, resample, weigh, weigh_once
 from trueground.stats.proportions import clopper_pearson
 from trueground.stats.thresholds import best_threshold
 
 PAIRED = ("auroc", "spearman")
 BARS = 20
+LEAST = 5  # items or groups: resamples of fewer tell next to nothing
+_RATES = ("false_negative_rate", "false_positive_rate")
+VERDICTS = (
+    "balanced_accuracy",
+    "matthews",
+    "cohen_kappa",
+    "fleiss_kappa",
+    "krippendorff_alpha",
+    "raw_agreement",
+    *_RATES,
+)
+AGAINST_LIMIT = (*(name for name in VERDICTS if name != "krippendorff_alpha"), CALIBRATION)
 _HUGE = 1e300
 _BEST = "balanced_accuracy_best"
+_BOTH_KINDS = ("auroc", "point_biserial", "balanced_accuracy", _BEST, "matthews")
+_RANKS = ("spearman", "kendall")
+_SPREAD = (*_RANKS, "point_biserial", _BEST)
+
+
+@dataclass(frozen=True)
+class LabelStats:
+    """The scores of the items with one label; `sd` is that of a sample (n − 1)."""
+
+    label: float
+    n: int
+    mean: MeasureEstimate
+    median: MeasureEstimate
+    sd: MeasureEstimate
+
+    def raw(self) -> dict[str, Any]:
+        """The JSON form, the estimates nested."""
+        each = {name: getattr(self, name).raw() for name in ("mean", "median", "sd")}
+        return {"label": self.label, "n": self.n, **each}
+
+
+@dataclass(frozen=True)
+class Measured(Estimated):
+    """All that is known of one score against one label.
+
+    `estimates` has each of MEASURES, in their order; the best balanced accuracy and the calibration
+    error have no draws. `by_label` is by 0/1 label, `by_grade` by the labels as they are (in
+    ordinal mode, for at most 20 of them). `confusion` is None without a threshold, `confusion_best`
+    and `best_threshold` where no threshold tells anything apart, `reliability` and `chance` (what
+    chance makes of the calibration error) where the score is no probability. `reliability` has a
+    row for each bin of neighbouring scores (low, high, mean_score, share_positive, n), `histogram`
+    the `edges` of its bars and the `counts` of items between them by 0/1 label ("0", "1").
+    """
+
+    positives: int
+    level: float
+    threshold: float | None
+    best_threshold: float | None
+    by_label: list[LabelStats]
+    by_grade: list[LabelStats]
+    confusion: dict[str, int] | None
+    confusion_best: dict[str, int] | None
+    reliability: list[dict[str, float | int]] | None
+    histogram: dict[str, Any]
+    chance: CalibrationByChance | None = field(repr=False, compare=False)
+
+    def draws_of(self, name: str) -> tuple[Floats, ...]:
+        """What the interval of a measure is made of; three kinds for the calibration error."""
+        if name == CALIBRATION and self.chance is not None:
+            return self.chance.low, self.chance.up, self.chance.calibrated
+        return super().draws_of(name)
+
+    def raw_chance(self) -> dict[str, float] | None:
+        """What chance makes of the calibration error, in its JSON form."""
+        return self.chance and {"mean": self.chance.mean, "high": self.chance.high}
+
+    def raw(self) -> dict[str, Any]:
+        """The JSON form: everything but the draws."""
+        return {
+            "n": self.n,
+            "positives": self.positives,
+            "threshold": self.threshold,
+            "measures": raw_estimates(self.estimates),
+            "best_threshold": self.best_threshold,
+            "by_label": [one.raw() for one in self.by_label],
+            "by_grade": [one.raw() for one in self.by_grade],
+            "confusion": self.confusion,
+            "confusion_best": self.confusion_best,
+            "calibration_by_chance": self.raw_chance(),
+            "reliability": self.reliability,
+            "histogram": self.histogram,
+        }
 
 
 def measure(scores: ArrayLike, labels: ArrayLike, **options: Any) -> Measured:
@@ -90,7 +165,7 @@ def measure_all(
         values = np.asarray(one, np.float64)
         check_numbers(name, values, truth)
         wanted[name] = probability if isinstance(probability, bool) else probability[name]
-        columns[name] = label_scores(
+        columns[name] = LabelledScores(
             values,
             truth,
             unit,
@@ -121,9 +196,9 @@ def assemble(
     """The column's values, with intervals from its draws; `wanted` is a probability."""
     values = weigh_once(weigh, one, units)
     point = {name: float(value[0]) for name, value in values.items()}
-    chance = calibration_by_chance(one, values, draws, level, seed)
-    if chance is not None:
-        point[CALIBRATION] = sum_gaps(values)
+    chance = None
+    if found := calibration_by_chance(one, values, draws, level, seed):
+        point[CALIBRATION], chance = found
     one_sided = one.ordinal and (one.positive.all() or not one.positive.any())
     if one_sided:  # a limit that parts no grades: nothing can be said of verdicts
         point |= dict.fromkeys(AGAINST_LIMIT, np.nan)
@@ -132,13 +207,11 @@ def assemble(
     if best is not None:
         at_best = _confusion(one, int(np.searchsorted(one.distinct, best, "right")))
         point[_BEST] = float(confusion_measures(**at_best)["balanced_accuracy"])
-    by_label = [
-        _label_stats(group, name, point, draws, level)
-        for name, group in [
-            *zip("01", one.kinds, strict=True),
-            *((f"grade {number}", group) for number, group in enumerate(one.grades)),
-        ]
-    ]
+    groups = {
+        **dict(zip("01", one.kinds, strict=True)),
+        **{f"grade {number}": group for number, group in enumerate(one.grades)},
+    }
+    by_label = [_label_stats(group, name, point, draws, level) for name, group in groups.items()]
     return Measured(
         n=one.n,
         positives=int(one.positive.sum()),
@@ -158,6 +231,72 @@ def assemble(
         chance=chance,
         draws={name: draws[name] for name in MEASURES if name in draws},
     )
+
+
+def paired_difference(a: Measured, b: Measured, name: str = "auroc") -> Estimated:
+    """One of PAIRED of `a` less that of `b`, with a paired interval and its draws.
+
+    Both must come from the same items, clusters, seed and number of resamples (one `measure_all`,
+    or calls with the same arguments), so that resample i is the same in both. UsageError for
+    another measure or another number of resamples.
+    """
+    if name not in PAIRED:
+        raise UsageError(f"no measure {name!r} can be paired; expected one of {', '.join(PAIRED)}")
+    first, second = a.draws[name], b.draws[name]
+    if first.shape != second.shape:
+        raise UsageError(
+            f"{len(first)} and {len(second)} resamples are no pairs; measure both with the same "
+            "number of resamples and seed"
+        )
+    left, right = a.estimates[name], b.estimates[name]
+    apart, n = first - second, min(left.n, right.n)
+    if left.value is None or right.value is None:
+        estimate = MeasureEstimate(None, None, n, left.why if left.value is None else right.why)
+    elif whys := [one.why for one in (left, right) if one.ci is None and one.why != SAME]:
+        estimate = MeasureEstimate(left.value - right.value, None, n, whys[0])
+    else:
+        ci = varying_interval(apart, a.level)
+        estimate = MeasureEstimate.from_interval(left.value - right.value, n, ci)
+    return Estimated(n, {name: estimate}, {name: apart})
+
+
+def paired_differences(
+    measured: Mapping[str, Measured],
+    scores: Mapping[str, Floats],
+    labels: Floats,
+    against: Mapping[str, str],
+    **options: Any,
+) -> dict[str, dict[str, Estimated]]:
+    """Each score's measure less that of the one it is held against, on the items that both have.
+
+    `measured` is what `measure_all` made of the `scores` with these labels and options; `against`
+    maps some of PAIRED to a score. Where one of two scores has items that the other lacks, it is
+    measured anew without them, from the same resamples.
+    """
+    results: dict[str, dict[str, Estimated]] = {name: {} for name in against}
+    masked: dict[tuple[str, bytes], Measured] = {}  # by score, and the items it is taken on
+    plain: dict[str, Any] = {"threshold": None, "probability": False}
+    for name, best in against.items():
+        for key in scores:
+            if key == best:
+                continue
+            common = ~(np.isnan(scores[key]) | np.isnan(scores[best]))
+            pair = []
+            for one in (key, best):
+                same = measured[one].n == (common & ~np.isnan(labels)).sum()
+                place = one, b"" if same else common.tobytes()
+                if place not in masked:
+                    own = np.where(common, scores[one], np.nan)
+                    again = measured[one] if same else measure(own, labels, **options, **plain)
+                    masked[place] = again
+                pair.append(masked[place])
+            results[name][key] = paired_difference(pair[0], pair[1], name)
+    return results
+
+
+def units_of(column: LabelledScores, members: Mask) -> int:
+    """How many units hold these items."""
+    return len(np.unique(column.unit[members]))
 
 
 def _best_threshold(one: LabelledScores) -> float | None:
@@ -188,17 +327,77 @@ def _estimate(
     members, hits = counted.get(name, counted["raw_agreement"])
     n = int(members.sum())
     if not np.isfinite(value):
-        return MeasureEstimate(None, None, n, why_undefined(name, one, wanted))
+        return MeasureEstimate(None, None, n, _why_undefined(name, one, wanted))
     if name in counted and one.threshold is not None and one.alone:
         ci = clopper_pearson(int((members & hits).sum()), n, level)
         return MeasureEstimate(value, ci, n)
-    if why := why_no_interval(name, one):
+    if why := _why_no_interval(name, one):
         return MeasureEstimate(value, None, n, why)
     if name == CALIBRATION and chance is not None:
         ends = calibration_interval(value, chance.low, chance.up, chance.calibrated, level)
     else:
         ends = varying_interval(draws[name], level)
     return MeasureEstimate.from_interval(value, n, ends)
+
+
+def _why_undefined(name: str, column: LabelledScores, wants_probability: bool) -> str:
+    """Why the column has no value of this measure."""
+    n, positives, distinct = column.n, int(column.positive.sum()), column.distinct
+    both = _needs_both(name, column)
+    if not n:
+        return "no item has both a score and a label"
+    if name in VERDICTS and column.threshold is None:
+        return "there is no default threshold"
+    if column.ordinal and name in AGAINST_LIMIT and positives in (0, n):
+        what = "all" if positives else "none"
+        return f"{what} of the {n} labels are above the limit for positive ones"
+    run = f"the scores run from {distinct[0]:g} to {distinct[-1]:g}"
+    if name == CALIBRATION:
+        if not wants_probability:
+            return "the score is no probability"
+        return f"{run}; a probability lies between 0 and 1"
+    if name == "false_negative_rate" or (both and not positives):
+        return f"none of the {n} labels is positive"
+    if name == "false_positive_rate" or (both and positives == n):
+        return f"all of the {n} labels are positive"
+    low, high = column.labels.min(), column.labels.max()
+    if column.ordinal and name in _RANKS and low == high:
+        return f"all of the {n} labels are {low:g}"
+    if name in _SPREAD and len(distinct) == 1:
+        return f"all of the {n} scores are {distinct[0]:g}"
+    if column.ordinal and name == "krippendorff_alpha":
+        if distinct[0] < low or distinct[-1] > high:
+            return f"{run}, the labels from {low:g} to {high:g}: not on one scale"
+        return f"all of the {n} scores and labels are of one grade"
+    if name == "matthews":
+        side = ("at or above", "below") if column.at_least else ("above", "at or below")
+        where = side[column.below > 0]
+        return f"all of the {n} scores are {where} the threshold {column.threshold:g}"
+    if name in VERDICTS:
+        return f"score and label say the same of all {n} items, as they would by chance"
+    return "it is undefined on these items"
+
+
+def _why_no_interval(name: str, column: LabelledScores) -> str | None:
+    """Why a value has no interval: it is chosen here, or rests on too few units; else None."""
+    if name == _BEST:
+        return "chosen on these labels, so it flatters; `judge calibrate` has one held out"
+    sides = {"positive": column.positive, "negative": ~column.positive}
+    if name in _RATES:
+        del sides["positive" if name == "false_positive_rate" else "negative"]
+    elif not _needs_both(name, column):
+        sides = {"labelled": np.ones(column.n, np.bool_)}
+    for side, members in sides.items():
+        units = units_of(column, members)
+        if units < LEAST:
+            what = "items" if column.alone else "groups with items"
+            return f"{units} {side} {what} are too few to draw from: an interval takes {LEAST}"
+    return None
+
+
+def _needs_both(name: str, column: LabelledScores) -> bool:
+    """Whether the measure needs positives and negatives."""
+    return name in _BOTH_KINDS or (name in _RANKS and not column.ordinal)
 
 
 def _label_stats(
@@ -262,95 +461,3 @@ def _histogram(column: LabelledScores, unit_scale: bool) -> dict[str, Any]:
         for name, members in (("0", ~column.positive), ("1", column.positive))
     }
     return {"edges": edges.tolist(), "counts": counts}
-
-
-def paired_difference(a: Measured, b: Measured, name: str = "auroc") -> MeasureEstimate:
-    """The measure of `a` less that of `b`, with a paired interval.
-
-    Both must come from the same items, clusters, seed and number of resamples (one `measure_all`,
-    or calls with the same arguments), so that resample i is the same in both. UsageError for an
-    unknown measure or another number of resamples.
-    """
-    if name not in MEASURES:
-        raise UsageError(f"no measure {name!r}; expected one of {', '.join(MEASURES)}")
-    left, right = a.estimates[name], b.estimates[name]
-    n = min(left.n, right.n)
-    if left.value is None or right.value is None:
-        return MeasureEstimate(None, None, n, left.why if left.value is None else right.why)
-    value = left.value - right.value
-    if left.ci is None or right.ci is None:
-        return MeasureEstimate(value, None, n, left.why or right.why)
-    if name not in a.draws or name not in b.draws:
-        why = "its interval is not made of draws that can be paired"
-        return MeasureEstimate(value, None, n, why)
-    first, second = a.draws[name], b.draws[name]
-    if first.shape != second.shape:
-        raise UsageError(
-            f"{len(first)} and {len(second)} resamples are no pairs; measure both with the same "
-            "number of resamples and seed"
-        )
-    return MeasureEstimate(value, percentiles(first - second, a.level), n)
-
-
-def paired_differences(
-    scores: Mapping[str, Floats],
-    labels: Floats,
-    against: Mapping[str, str],
-    *,
-    positive_above: float = 0.5,
-    ordinal: bool = False,
-    clusters: Clusters | None = None,
-    resamples: int = 2_000,
-    seed: int = 0,
-    level: float = 0.95,
-    workers: int | None = None,
-) -> dict[str, dict[str, tuple[MeasureEstimate, Floats]]]:
-    """Each score's measure less that of the one it is held against, on the items that both have.
-
-    `scores` and `labels` (n,) are as for `measure_all`; `against` maps some of PAIRED to a score.
-    Each difference comes with its draws (resamples,), from the resamples that `measure_all` has.
-    """
-    unit, units = number_units(len(labels), clusters)
-    columns: dict[tuple[str, bytes], LabelledScores] = {}  # by score, and the items it is taken on
-    plan = []
-    for name, best in against.items():
-        for key in scores:
-            if key == best:
-                continue
-            common = ~(np.isnan(scores[key]) | np.isnan(scores[best]))
-            own, other = (key, common.tobytes()), (best, common.tobytes())
-            plan.append((name, key, own, other))
-            for place in (own, other):
-                if place not in columns:
-                    columns[place] = label_scores(
-                        np.where(common, scores[place[0]], np.nan),
-                        labels,
-                        unit,
-                        positive_above=positive_above,
-                        ordinal=ordinal,
-                    )
-    drawn = resample(
-        weigh_ranks, list(columns.values()), units, resamples=resamples, seed=seed, workers=workers
-    )
-    draws = dict(zip(columns, drawn, strict=True))
-    points = {place: weigh_once(weigh_ranks, one, units) for place, one in columns.items()}
-    results: dict[str, dict[str, tuple[MeasureEstimate, Floats]]] = {name: {} for name in against}
-    for name, key, own, other in plan:
-        apart = draws[own][name] - draws[other][name]
-        values = [float(points[place][name][0]) for place in (own, other)]
-        n = columns[own].n
-        missing = [
-            columns[place]
-            for place, value in zip((own, other), values, strict=True)
-            if not np.isfinite(value)
-        ]
-        if missing:
-            why = why_undefined(name, missing[0], wants_probability=False)
-            estimate = MeasureEstimate(None, None, n, why)
-        elif reason := why_no_interval(name, columns[own]):
-            estimate = MeasureEstimate(values[0] - values[1], None, n, reason)
-        else:
-            ci = varying_interval(apart, level)
-            estimate = MeasureEstimate.from_interval(values[0] - values[1], n, ci)
-        results[name][key] = estimate, apart
-    return results

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,25 +14,23 @@ from numpy.typing import ArrayLike
 
 from trueground.errors import InputError
 from trueground.stats.bootstrap import Floats, Mask
-from trueground.stats.human.column import (
-    Clusters,
-    LabelledScores,
-    check_numbers,
-    label_scores,
-    number_units,
-)
+from trueground.stats.human.column import Clusters, LabelledScores, check_numbers, number_units
 from trueground.stats.human.estimates import (
-    MeanOfSets,
+    Estimated,
     MeasureEstimate,
-    RunningMean,
-    mean_of_annotators,
+    OverSets,
     raw_estimates,
     varying_interval,
 )
-from trueground.stats.human.measure import assemble
-from trueground.stats.human.reasons import LEAST, units_of
-from trueground.stats.human.resampling import DrawCounts, Scratch, ratio, resample, weigh_once
-from trueground.stats.human.weighing import rank_measures, weigh
+from trueground.stats.human.measure import LEAST, assemble, units_of
+from trueground.stats.human.weighing import (
+    Draws,
+    rank_measures,
+    ratio,
+    resample,
+    weigh,
+    weigh_once,
+)
 from trueground.stats.proportions import clopper_pearson
 
 CEILING = (
@@ -54,65 +52,35 @@ _NOBODY_PREFERS = "no pair has a preference of one annotator and one of the othe
 class Ceiling:
     """Each annotator (a column of labels) against the rest, and the mean over annotators.
 
-    `tied` counts, for each, the items left out because the rest are split evenly. The mean is over
-    the annotators that have the measure; its n counts their items together.
+    `counts` has for each the items left out because the rest are split evenly (`tied`), or of
+    preferences `n`, `ties` and `metric_ties`. The mean is over the annotators that have the
+    measure; its n counts their items together.
     """
 
     annotators: list[dict[str, MeasureEstimate]]
-    tied: list[int]
+    counts: list[dict[str, int]]
     mean: dict[str, MeasureEstimate]
 
     def raw(self) -> dict[str, Any]:
         """The JSON form, the estimates nested."""
         each = [
-            {"tied": tied, "measures": raw_estimates(estimates)}
-            for estimates, tied in zip(self.annotators, self.tied, strict=True)
+            {**counts, "measures": raw_estimates(estimates)}
+            for estimates, counts in zip(self.annotators, self.counts, strict=True)
         ]
         return {"annotators": each, "mean": raw_estimates(self.mean)}
 
 
 @dataclass(frozen=True)
-class Preferences:
+class Preferences(Estimated):
     """`n` pairs with both numbers, of which people find `ties` even, the metric `metric_ties`.
 
     `estimates`: "sign_agreement" over the pairs in which people prefer one, a tie of the metric
     counts half; "accuracy" over those in which the metric does too; "spearman" and "kendall" of
-    the metric's differences with the preferences as they are graded, over all pairs. `draws`: the
-    same in each resample, each (resamples,), NaN where undefined.
+    the metric's differences with the preferences as they are graded, over all pairs.
     """
 
-    n: int
     ties: int
     metric_ties: int
-    estimates: dict[str, MeasureEstimate]
-    draws: dict[str, Floats] = field(repr=False, compare=False)
-
-    def draws_of(self, name: str) -> tuple[Floats, ...]:
-        """What the interval of a measure is made of."""
-        return (self.draws[name],) if name in self.draws else ()
-
-    def raw(self) -> dict[str, Any]:
-        """The JSON form, the estimates nested."""
-        counts = {"n": self.n, "ties": self.ties, "metric_ties": self.metric_ties}
-        return {**counts, "measures": raw_estimates(self.estimates)}
-
-
-@dataclass(frozen=True)
-class PreferenceCeiling:
-    """Each annotator (a column of preferences) against the mean of the rest, and their mean.
-
-    The annotator stands for the metric: a tie of theirs counts half in "sign_agreement", pairs
-    that the rest find even together are left out. The mean is over the annotators that have the
-    measure; its n counts their pairs together.
-    """
-
-    annotators: list[Preferences]
-    mean: dict[str, MeasureEstimate]
-
-    def raw(self) -> dict[str, Any]:
-        """The JSON form, the estimates nested."""
-        each = [one.raw() for one in self.annotators]
-        return {"annotators": each, "mean": raw_estimates(self.mean)}
 
 
 def ceiling(
@@ -139,12 +107,12 @@ def ceiling(
         others = table if ordinal else np.where(np.isnan(table), np.nan, table > positive_above)
         reference = _mean_of_others(others, k)
         even = (reference == 0.5) & (not ordinal)
-        tied.append(int((even & ~np.isnan(table[:, k])).sum()))
+        tied.append({"tied": int((even & ~np.isnan(table[:, k])).sum())})
         if not ordinal:
             unknown = np.isnan(reference) | even
             reference = np.where(unknown, np.nan, reference > 0.5)
         columns.append(
-            label_scores(
+            LabelledScores(
                 table[:, k],
                 reference,
                 unit,
@@ -162,7 +130,7 @@ def ceiling(
     estimates = [
         {name: one.estimates[name] if one.n else nothing for name in CEILING} for one in each
     ]
-    return Ceiling(estimates, tied, mean_of_annotators(each, CEILING, level, _NOBODY))
+    return Ceiling(estimates, tied, _mean_of_annotators(each, CEILING, level, _NOBODY))
 
 
 def preferences(
@@ -184,19 +152,17 @@ def preferences(
     people = np.asarray(preferences, np.float64)
     check_numbers("differences", metric, people)
     unit, units = number_units(len(people), clusters)
-    one = label_scores(metric, people, unit, positive_above=0.0, ordinal=True)
+    one = LabelledScores(metric, people, unit, positive_above=0.0, ordinal=True)
     scores, labels = one.scores, one.labels
     sides = {"sign_agreement": labels != 0, "accuracy": (labels != 0) & (scores != 0)}
     right = (np.sign(scores) * np.sign(labels) + 1) / 2
 
-    def weigh_pairs(
-        column: LabelledScores, weights: DrawCounts, scratch: Scratch
-    ) -> dict[str, Floats]:
-        each = scratch.take("pairs", weights.floats, column.unit)
+    def weigh_pairs(column: LabelledScores, draws: Draws) -> dict[str, Floats]:
+        each = draws.take("pairs", draws.floats, column.unit)
         shares = {name: ratio(each @ (right * on), each @ on) for name, on in sides.items()}
         if column.scale is None or not column.n:
             return shares
-        return shares | rank_measures(column.scale, weights, scratch)
+        return shares | rank_measures(column.scale, draws)
 
     [draws] = resample(weigh_pairs, [one], units, resamples=resamples, seed=seed, workers=workers)
     point = weigh_once(weigh_pairs, one, units)
@@ -207,36 +173,45 @@ def preferences(
     }
     ties, metric_ties = int((labels == 0).sum()), int((scores == 0).sum())
     own = {name: draws[name] for name in PREFERENCES if name in draws}
-    return Preferences(one.n, ties, metric_ties, estimates, own)
+    return Preferences(one.n, estimates, own, ties, metric_ties)
 
 
 def preference_ceiling(
     table: ArrayLike, *, clusters: Clusters | None = None, level: float = 0.95, **options: Any
-) -> PreferenceCeiling:
+) -> Ceiling:
     """What a metric could reach: one annotator of `table` (n, annotators) against the others.
 
     Preferences are above 0 where A is better, 0 for a tie, NaN where an annotator gave none. The
-    others count by their mean. Options are those of `preferences`. Raises InputError for another
-    shape and infinite preferences.
+    annotator stands for the metric: a tie of theirs counts half in "sign_agreement", pairs that the
+    others find even together, by their mean, are left out. Options are those of `preferences`.
+    Raises InputError for another shape and infinite preferences.
     """
     values = _as_table(table, "preferences", "pairs")
     each = [
         preferences(values[:, k], _mean_of_others(values, k), clusters, level=level, **options)
         for k in range(values.shape[1])
     ]
-    return PreferenceCeiling(each, mean_of_annotators(each, PREFERENCES, level, _NOBODY_PREFERS))
+    counts = [{"n": one.n, "ties": one.ties, "metric_ties": one.metric_ties} for one in each]
+    mean = _mean_of_annotators(each, PREFERENCES, level, _NOBODY_PREFERS)
+    return Ceiling([one.estimates for one in each], counts, mean)
 
 
-def mean_of_preferences(sets: Iterable[Preferences], level: float = 0.95) -> dict[str, MeanOfSets]:
-    """The unweighted mean of each of PREFERENCES over the sets that have it, with an interval.
+def _mean_of_annotators(
+    each: Sequence[Estimated], names: Sequence[str], level: float, nobody: str
+) -> dict[str, MeasureEstimate]:
+    """The mean of each measure over annotators of one set, who share their resamples.
 
-    Sets are drawn independently of each other, as in `mean_of_sets`.
+    `nobody` says why there is none where no annotator has an item.
     """
-    means = {name: RunningMean() for name in PREFERENCES}
-    for one in sets:
-        for name, mean in means.items():
-            mean.add(one.estimates[name], *one.draws_of(name))
-    return {name: mean.mean(level) for name, mean in means.items()}
+    over = OverSets(names, shift=0)
+    for one in each:
+        over.add(one)
+    means = {}
+    for name, mean in over.means(level).items():
+        n = sum(one.estimates[name].n for one in each if one.estimates[name].value is not None)
+        why = mean.why if any(one.n for one in each) else nobody
+        means[name] = MeasureEstimate(mean.value, mean.ci, n, why)
+    return means
 
 
 def _as_table(values: ArrayLike, what: str, rows: str) -> Floats:

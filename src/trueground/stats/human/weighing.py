@@ -1,7 +1,9 @@
-"""Every measure of a column in each resample of a block, from the weights of the units.
+"""Every measure of a column in each resample of units, from weights, a block at a time.
 
-Weights have the shape (resamples, units), each result has the shape (resamples,), NaN where it is
-undefined. The sample itself is the resample in which all weights are 1.
+The draws of a group of resamples depend on the seed, the number of units and the number of the
+group only: not on the statistics, the blocks or the threads. Columns that are weighed together thus
+share their resamples, and so do all calls with the same units and seed. The sample itself is the
+resample in which all weights are 1. Each result has the shape (resamples,), NaN where undefined.
 
 The score's verdict and the label are two raters: Cohen's κ, Fleiss' κ and Krippendorff's α here are
 those of stats.agreement, written for many tables of counts at once.
@@ -9,14 +11,131 @@ those of stats.agreement, written for many tables of counts at once.
 
 from __future__ import annotations
 
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trueground.stats.bootstrap import Floats
-from trueground.stats.human.calibration import weigh_gaps
+from trueground.stats.bootstrap import Floats, Ints
 from trueground.stats.human.column import GradedLabels, LabelGroup, LabelledScores, RankBit
-from trueground.stats.human.resampling import Counts, DrawCounts, Scratch, dot_rows, ratio
+
+GROUP = 8
+GAP = "gap "
+_CELLS = 1 << 18  # weights of a block that stay in the cache of a core
+_WORTH_THREADS = 1 << 21
+Counts = NDArray[np.int32]
+
+
+class Draws:
+    """How often each unit was drawn, (resamples, units), and arrays for what comes of it, by name.
+
+    Fresh arrays of this size come from the system page by page, which costs more than the
+    arithmetic: `buffers` are those of a thread, used again from block to block. Sums of whole
+    numbers are faster, so that there are `counts` and the same as `floats`.
+    """
+
+    def __init__(
+        self, counts: NDArray[Any], buffers: dict[tuple[str, type], NDArray[Any]] | None = None
+    ) -> None:
+        self.counts: Counts = counts.astype(np.int32)
+        self.floats: Floats = counts.astype(np.float64)
+        self._buffers = {} if buffers is None else buffers
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def empty(self, name: str, rows: int, size: int, dtype: type = np.float64) -> NDArray[Any]:
+        """An array (rows, size) of no set content; the next call with this name overwrites it."""
+        flat = self._buffers.get((name, dtype))
+        if flat is None or flat.size < rows * size:
+            flat = self._buffers[name, dtype] = np.empty(rows * size, dtype)
+        return flat[: rows * size].reshape(rows, size)
+
+    def take(self, name: str, values: NDArray[Any], index: Ints) -> NDArray[Any]:
+        """values[:, index], shape (rows, len(index)), in the array of this name."""
+        out = self.empty(name, len(values), len(index), values.dtype.type)
+        return np.take(values, index, axis=1, out=out, mode="clip") if len(index) else out
+
+    def cumulate(self, name: str, counts: Counts) -> Counts:
+        """The sums of none, of the first, of the first two … of a row, shape (rows, size + 1)."""
+        out = self.empty(name, len(counts), counts.shape[1] + 1, np.int32)
+        out[:, 0] = 0
+        np.cumsum(counts, axis=1, out=out[:, 1:])
+        return out
+
+    def as_floats(self, name: str, values: NDArray[Any]) -> Floats:
+        """The values as floating-point numbers, in the array of this name."""
+        out = self.empty(name, *values.shape)
+        out[...] = values
+        return out
+
+
+Weigh = Callable[[LabelledScores, Draws], dict[str, Floats]]
+
+
+def weigh_once(weigh: Weigh, column: LabelledScores, units: int) -> dict[str, Floats]:
+    """Each statistic of the sample itself, shape (1,)."""
+    return weigh(column, Draws(np.ones((1, units))))
+
+
+def resample(
+    weigh: Weigh,
+    columns: Sequence[LabelledScores],
+    units: int,
+    *,
+    resamples: int,
+    seed: int,
+    workers: int | None = None,
+) -> list[dict[str, Floats]]:
+    """Each statistic of each column in each resample, shape (resamples,).
+
+    `workers` threads share the resamples; by default as many as there are cores.
+    """
+    results = [
+        {name: np.full(resamples, np.nan) for name in weigh_once(weigh, one, units)}
+        for one in columns
+    ]
+    if not units or not resamples:
+        return results
+    longest = max((one.n for one in columns), default=0)
+    rows = max(1, _CELLS // max(longest, units))
+    groups = max(1, rows // GROUP)
+    local = threading.local()
+
+    def weigh_block(first: int) -> None:
+        buffers = local.__dict__.setdefault("buffers", {})
+        last = min(first + groups, -(-resamples // GROUP))
+        parts = [group_weights(units, number, seed) for number in range(first, last)]
+        weights = np.concatenate(parts)[: resamples - first * GROUP]
+        for low in range(0, len(weights), rows):
+            draws = Draws(weights[low : low + rows], buffers)
+            here = slice(first * GROUP + low, first * GROUP + low + len(draws))
+            for one, own in zip(columns, results, strict=True):
+                for name, values in weigh(one, draws).items():
+                    own[name][here] = values
+
+    blocks = range(0, -(-resamples // GROUP), groups)
+    if workers is None:
+        cores = getattr(os, "sched_getaffinity", None)
+        workers = len(cores(0)) if cores else os.cpu_count() or 1
+    if workers == 1 or longest * resamples * len(columns) < _WORTH_THREADS:
+        for first in blocks:
+            weigh_block(first)
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(weigh_block, blocks))
+    return results
+
+
+def group_weights(units: int, group: int, seed: int) -> Counts:
+    """How often each unit was drawn in the resamples of a group, shape (GROUP, units)."""
+    random = np.random.Generator(np.random.SFC64([seed, group]))
+    draws = random.integers(0, units, (GROUP, units))
+    return np.stack([np.bincount(drawn, minlength=units) for drawn in draws]).astype(np.int32)
 
 
 class _GroupSums(NamedTuple):
@@ -32,45 +151,32 @@ class _GroupSums(NamedTuple):
     variance: Floats
 
 
-def weigh(column: LabelledScores, weights: DrawCounts, scratch: Scratch) -> dict[str, Floats]:
+def weigh(column: LabelledScores, draws: Draws) -> dict[str, Floats]:
     """MEASURES, and "kind/statistic" for the scores by label and by grade.
 
     The best balanced accuracy is not among them, and the calibration error is there as its gaps.
     """
-    sums = [
-        _sum_group(group, weights, scratch, name)
-        for group, name in zip(column.kinds, ("negative", "positive"), strict=True)
-    ]
+    names = ("negative", "positive")
+    sums = [_sum_group(*one, draws) for one in zip(names, column.kinds, strict=True)]
     negative, positive = sums
-    below = _weights_below(column, [one.upto for one in sums], scratch)
-    results = _binary_measures(column, *below, scratch)
+    below = [  # the weights below each place, (resamples, places + 1)
+        draws.as_floats(f"{name} below", draws.take("below", one.upto, upto))
+        for name, one, upto in zip(names, sums, column.upto, strict=True)
+    ]
+    results = _binary_measures(column, below[0], below[1], draws)
     results["point_biserial"] = _point_biserial(column, negative, positive)
     if column.threshold is not None:
         tn, fn = (one[:, column.below] for one in below)
         results |= confusion_measures(positive.total - fn, negative.total - tn, fn, tn)
-    for name, group, one in zip("01", column.kinds, sums, strict=True):
-        results |= _describe(name, group, one)
+    for label, group, one in zip("01", column.kinds, sums, strict=True):
+        results |= _describe(label, group, one)
     for number, group in enumerate(column.grades):
-        one = _sum_group(group, weights, scratch, "grade")
-        results |= _describe(f"grade {number}", group, one)
+        results |= _describe(f"grade {number}", group, _sum_group("grade", group, draws))
     if column.scale is not None and column.n:
-        results |= rank_measures(column.scale, weights, scratch)
+        results |= rank_measures(column.scale, draws)
         if column.threshold is not None:
-            results["krippendorff_alpha"] = _ordinal_alpha(column.scale, weights, scratch)
+            results["krippendorff_alpha"] = _ordinal_alpha(column.scale, draws)
     return results
-
-
-def weigh_ranks(column: LabelledScores, weights: DrawCounts, scratch: Scratch) -> dict[str, Floats]:
-    """AUROC and Spearman's ρ alone, which need much less summing up."""
-    upto = [
-        scratch.cumulate(name, scratch.take("counts", weights.counts, group.unit))
-        for group, name in zip(column.kinds, ("negative", "positive"), strict=True)
-    ]
-    below = _weights_below(column, upto, scratch)
-    results = _binary_measures(column, *below, scratch, gaps=False)
-    if column.scale is not None and column.n:
-        results |= rank_measures(column.scale, weights, scratch)
-    return {name: results[name] for name in ("auroc", "spearman")}
 
 
 def confusion_measures(tp: Any, fp: Any, fn: Any, tn: Any) -> dict[str, Floats]:
@@ -101,7 +207,7 @@ def confusion_measures(tp: Any, fp: Any, fn: Any, tn: Any) -> dict[str, Floats]:
     }
 
 
-def rank_measures(scale: GradedLabels, weights: DrawCounts, scratch: Scratch) -> dict[str, Floats]:
+def rank_measures(scale: GradedLabels, draws: Draws) -> dict[str, Floats]:
     """Spearman's ρ and Kendall's τ-b of one item or more, against labels of several grades.
 
     Kendall's C − D is summed bit by bit: of two labels with different ranks the order shows at the
@@ -109,22 +215,22 @@ def rank_measures(scale: GradedLabels, weights: DrawCounts, scratch: Scratch) ->
     higher bits, in the order of the scores. That takes log₂(grades) passes over the items, however
     many grades there are.
     """
-    each = scratch.take("each", weights.floats, scale.unit)
+    each = draws.take("each", draws.floats, scale.unit)
     scores = np.add.reduceat(each, scale.places, axis=1)
-    by_code = scratch.take("other", weights.floats, scale.by_code)
+    by_code = draws.take("other", draws.floats, scale.by_code)
     grades = np.add.reduceat(by_code, scale.codes, axis=1)
     total = each.sum(axis=1)
-    free = [(total * total - dot_rows(t, t)) / 2 for t in (scores, grades)]
+    free = [(total * total - _dot_rows(t, t)) / 2 for t in (scores, grades)]
     product = each  # of the weights and both average ranks, measured from the middle rank
     for name, t, code in zip("xy", (scores, grades), (scale.place, scale.code), strict=True):
         ranks = np.cumsum(t, axis=1) - t / 2 - total[:, None] / 2
-        own = scratch.take(f"ranks {name}", ranks, code)
+        own = draws.take(f"ranks {name}", ranks, code)
         product = np.multiply(product, own, out=own)
-    spread = [total**3 - dot_rows(t * t, t) for t in (scores, grades)]
+    spread = [total**3 - _dot_rows(t * t, t) for t in (scores, grades)]
     rho = ratio(12 * product.sum(axis=1), np.sqrt(spread[0] * spread[1]))
-    order = np.zeros(len(weights))
+    order = np.zeros(len(draws))
     for bit in scale.bits:
-        order += _weigh_bit(bit, weights, scratch)
+        order += _weigh_bit(bit, draws)
     tau = ratio(order, np.sqrt(free[0] * free[1]))
     both = (free[0] > 0) & (free[1] > 0)
     return {
@@ -133,71 +239,74 @@ def rank_measures(scale: GradedLabels, weights: DrawCounts, scratch: Scratch) ->
     }
 
 
-def _weigh_bit(bit: RankBit, weights: DrawCounts, scratch: Scratch) -> Floats:
+def ratio(a: Floats, b: Floats) -> Floats:
+    """a / b, shape (k,); NaN where b is not above 0."""
+    out: Floats = np.full(np.shape(b), np.nan)
+    np.divide(a, b, out=out, where=b > 0)
+    return out
+
+
+def _dot_rows(a: NDArray[Any], b: NDArray[Any]) -> Floats:
+    """The scalar product of each row of `a` with that of `b`, shape (rows,)."""
+    return np.asarray(np.einsum("ij,ij->i", a, b), np.float64)
+
+
+def _weigh_bit(bit: RankBit, draws: Draws) -> Floats:
     """Concordant less discordant pairs that this bit tells, by weight."""
-    low = scratch.cumulate("low", scratch.take("counts", weights.counts, bit.low))
-    high = scratch.take("other", weights.floats, bit.high)
-    below = scratch.take("ranks x", low, bit.under)
-    below += scratch.take("ranks y", low, bit.upto)
-    groups = np.add.reduceat(high, bit.starts, axis=1)
-    ends = low[:, bit.first].astype(np.float64) + low[:, bit.last]
-    return dot_rows(high, below) - dot_rows(groups, ends)
+    low = draws.cumulate("low", draws.take("counts", draws.counts, bit.low))
+    high = draws.take("other", draws.floats, bit.high)
+    apart = draws.as_floats("ranks x", draws.take("low at", low, bit.under))
+    apart += draws.take("low at", low, bit.upto)
+    apart -= draws.take("low at", low, bit.first)
+    apart -= draws.take("low at", low, bit.last)
+    return _dot_rows(high, apart)
 
 
-def _ordinal_alpha(scale: GradedLabels, weights: DrawCounts, scratch: Scratch) -> Floats:
+def _ordinal_alpha(scale: GradedLabels, draws: Draws) -> Floats:
     """Krippendorff's ordinal α of two raters: the label, and the grade nearest to the score."""
     if scale.cells is None:
-        return np.full(len(weights), np.nan)
+        return np.full(len(draws), np.nan)
     unit, starts, nearest, label = scale.cells
-    cells = np.add.reduceat(scratch.take("each", weights.floats, unit), starts, axis=1)
-    by_grade = np.zeros((len(scale.codes), len(weights)))
+    cells = np.add.reduceat(draws.take("each", draws.floats, unit), starts, axis=1)
+    by_grade = np.zeros((len(scale.codes), len(draws)))
     np.add.at(by_grade, nearest, cells.T)
     np.add.at(by_grade, label, cells.T)
     counts = np.ascontiguousarray(by_grade.T)
     n = counts.sum(axis=1)
     ranks = np.cumsum(counts, axis=1) - counts / 2 - n[:, None] / 2
-    apart = dot_rows(cells, (ranks[:, nearest] - ranks[:, label]) ** 2)
-    return 1 - ratio(apart * (n - 1), n * dot_rows(counts, ranks * ranks))
-
-
-def _weights_below(
-    column: LabelledScores, cumulated: list[Counts], scratch: Scratch
-) -> tuple[Floats, Floats]:
-    """The weights below each place, of the negatives and the positives (resamples, places + 1)."""
-    negative, positive = (
-        scratch.floats(f"{name} below", scratch.take("below", counts, upto))
-        for name, counts, upto in zip(("negative", "positive"), cumulated, column.upto, strict=True)
-    )
-    return negative, positive
+    apart = _dot_rows(cells, (ranks[:, nearest] - ranks[:, label]) ** 2)
+    return 1 - ratio(apart * (n - 1), n * _dot_rows(counts, ranks * ranks))
 
 
 def _binary_measures(
-    column: LabelledScores,
-    negative: Floats,
-    positive: Floats,
-    scratch: Scratch,
-    *,
-    gaps: bool = True,
+    column: LabelledScores, negative: Floats, positive: Floats, draws: Draws
 ) -> dict[str, Floats]:
     """AUROC, ρ, τ-b and the gaps of the calibration error, from the weights below each place.
 
     With U = P · N · AUROC Spearman's covariance is U − PN/2, and Kendall's C − D is twice that.
+    A gap is what the scores of a bin promise less what its labels hold, as a share of all items.
     """
     rows, size = negative.shape
     n, p = negative[:, -1].copy(), positive[:, -1].copy()
     pairs, total = n * p, n + p
     # U is the area under the steps (negative, positive), here as the sum of its triangles.
-    turns = dot_rows(positive[:, 1:], negative[:, :-1])
-    turns -= dot_rows(positive[:, :-1], negative[:, 1:])
+    turns = _dot_rows(positive[:, 1:], negative[:, :-1])
+    turns -= _dot_rows(positive[:, :-1], negative[:, 1:])
     u = (pairs + turns) / 2
-    both = np.add(negative, positive, out=scratch.empty("both", rows, size))
-    here = np.subtract(both[:, 1:], both[:, :-1], out=scratch.empty("here", rows, size - 1))
+    both = np.add(negative, positive, out=draws.empty("both", rows, size))
+    here = np.subtract(both[:, 1:], both[:, :-1], out=draws.empty("here", rows, size - 1))
+    work = draws.empty("work", rows, size - 1)
     results: dict[str, Floats] = {}
-    if gaps and column.bins is not None:
-        results |= weigh_gaps(here, positive, column.distinct, column.bins, scratch)
-    squares = np.multiply(here, here, out=scratch.empty("work", rows, size - 1))
+    if column.bins is not None:
+        believed = np.multiply(here, column.distinct, out=work)
+        promised = np.add.reduceat(believed, column.bins[:-1], axis=1)
+        # A resample without any of the items has no gap.
+        shares = 1.0 / np.where(total > 0, total, np.inf)
+        gaps = (promised - np.diff(positive[:, column.bins], axis=1)) * shares[:, None]
+        results = {f"{GAP}{number}": gap for number, gap in enumerate(gaps.T)}
+    squares = np.multiply(here, here, out=work)
     untied = (total * total - squares.sum(axis=1)) / 2
-    spread = ratio(pairs, total) * (total**3 - dot_rows(squares, here)) / 12
+    spread = ratio(pairs, total) * (total**3 - _dot_rows(squares, here)) / 12
     over = u - pairs / 2
     return results | {
         "auroc": ratio(u, pairs),
@@ -206,12 +315,11 @@ def _binary_measures(
     }
 
 
-def _sum_group(group: LabelGroup, weights: DrawCounts, scratch: Scratch, name: str) -> _GroupSums:
-    """The weights of the group's items in the order of their scores, cumulated."""
-    counts = scratch.take("counts", weights.counts, group.unit)
-    upto = scratch.cumulate(name, counts)
+def _sum_group(name: str, group: LabelGroup, draws: Draws) -> _GroupSums:
+    counts = draws.take("counts", draws.counts, group.unit)
+    upto = draws.cumulate(name, counts)
     total = upto[:, -1].astype(np.float64)
-    moments = scratch.floats("each", counts) @ group.powers
+    moments = draws.as_floats("each", counts) @ group.powers
     mean, square = ratio(moments[:, 0], total), ratio(moments[:, 1], total)
     variance = square - mean * mean
     # What is left of the squares by rounding alone is none: one score, drawn again and again.

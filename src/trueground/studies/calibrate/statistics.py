@@ -17,7 +17,7 @@ from trueground.judges.calibrated import FORMAT, METHODS, basis_of
 from trueground.options import check_draws
 from trueground.stats import calibration
 from trueground.stats.bootstrap import Floats, Mask
-from trueground.stats.human import Measured, measure_all
+from trueground.stats.human.measure import Measured, measure_all
 from trueground.stats.proportions import lower_bound
 from trueground.stats.thresholds import (
     MEASURES,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,16 +14,9 @@ from trueground.errors import InputError
 from trueground.evaluate.plan import Plan
 from trueground.metrics.registry import higher_is_better
 from trueground.options import Progress
-from trueground.stats.human import (
-    PAIRED,
-    Measured,
-    OverSets,
-    RunningMean,
-    ceiling,
-    measure_all,
-    paired_differences,
-    preference_ceiling,
-)
+from trueground.stats.human.estimates import OverSets, RunningMean, raw_estimates
+from trueground.stats.human.measure import PAIRED, Measured, measure_all, paired_differences
+from trueground.stats.human.people import ceiling, preference_ceiling
 from trueground.studies.labelled import LabelledSet, LabelledSets
 from trueground.studies.labels import LabelRule
 from trueground.studies.validate.checks import RunMetrics
@@ -33,7 +26,8 @@ from trueground.studies.validate.scores import ScoredSet, score_sets
 from trueground.studies.validate.worst import worst_items
 
 Floats = NDArray[np.float64]
-TurnedSet = tuple[LabelledSet, dict[str, Floats]]  # scores turned so that more is better
+# Scores turned so that more is better, and what is measured of them.
+TurnedSet = tuple[LabelledSet, dict[str, Floats], dict[str, Measured]]
 Differences = dict[str, dict[str, dict[str, Any]]]  # measure → metric → difference
 _CALIBRATION = "calibration_error"
 
@@ -155,7 +149,6 @@ def measure_sets(
     entries: dict[int, dict[str, Any]] = {}
     turned: list[TurnedSet] = []
     means: dict[str, OverSets] = {}
-    first: dict[str, Measured] = {}
     unscored: dict[str, list[tuple[str, str]]] = {}
     for one in score_sets(sets, plan, from_runs.keys, settings.workers, progress):
         of = one.set
@@ -169,8 +162,12 @@ def measure_sets(
         measured = settings.measure(scores, of.labels, of.grouping)
         for key, measures in measured.items():
             means.setdefault(key, OverSets()).add(measures)
-        first = first if turned else measured
-        turned.append((of, scores))
+        # Of the draws only those are retained of which differences are made.
+        paired = {
+            key: replace(m, draws={name: m.draws[name] for name in PAIRED})
+            for key, m in measured.items()
+        }
+        turned.append((of, scores, paired))
         metrics = {key: _metric_entry(one, key, m) for key, m in measured.items()}
         rows = {key: _worst_rows(of, scores[key], m, settings) for key, m in measured.items()}
         for key, items in worst_items(sets, one, rows).items():
@@ -196,10 +193,9 @@ def measure_sets(
     if not any(entry["metrics"] for entry in raw["sets"]):
         raise InputError("; ".join(notes))
     raw["mean"] = {
-        key: {name: mean.raw() for name, mean in over.means(settings.level).items()}
-        for key, over in means.items()
+        key: raw_estimates(over.means(settings.level), "sets") for key, over in means.items()
     }
-    raw["pooled"] = _pooled(turned, first, settings)
+    raw["pooled"] = _pooled(turned, settings)
     each, raw["differences"] = _differences(turned, raw["mean"], settings)
     for number, entry in entries.items():
         entry["differences"] = each[number]
@@ -281,22 +277,17 @@ def _worst_rows(
     return wrong[np.argsort(-distance, kind="stable")][: settings.worst]
 
 
-def _pooled(
-    sets: list[TurnedSet], first: dict[str, Measured], settings: MeasureSettings
-) -> dict[str, Any]:
-    """The calibration error over the records of all sets in which a metric is a share.
-
-    `first` are the measures of the first set, which are those of all where it is the only one.
-    """
+def _pooled(sets: list[TurnedSet], settings: MeasureSettings) -> dict[str, Any]:
+    """The calibration error over the records of all sets in which a metric is a share."""
     if len(sets) == 1:
-        ((_, scores),) = sets
+        ((_, scores, first),) = sets
         measured = {key: one for key, one in first.items() if is_share(scores[key])}
     else:
         measured = _measure_together(sets, settings)
     return {
         key: {
             _CALIBRATION: one.estimates[_CALIBRATION].raw(),
-            "by_chance": one.chance and one.chance.raw(),
+            "by_chance": one.raw_chance(),
         }
         for key, one in measured.items()
     }
@@ -305,17 +296,17 @@ def _pooled(
 def _measure_together(sets: list[TurnedSet], settings: MeasureSettings) -> dict[str, Measured]:
     """The calibration of all records of all sets as one."""
     columns: dict[str, list[Floats]] = {}
-    for number, (_, turned) in enumerate(sets):
+    for number, (_, turned, _) in enumerate(sets):
         for key, scores in turned.items():
             if is_share(scores):
-                empty = [np.full(other.n, np.nan) for other, _ in sets]
+                empty = [np.full(other.n, np.nan) for other, *_ in sets]
                 columns.setdefault(key, empty)[number] = scores
-    clusters = np.concatenate([one.clusters for one, _ in sets])
+    clusters = np.concatenate([one.clusters for one, *_ in sets])
     return measure_all(
         {key: np.concatenate(parts) for key, parts in columns.items()},
-        np.concatenate([one.labels for one, _ in sets]),
+        np.concatenate([one.labels for one, *_ in sets]),
         positive_above=settings.positive_above,
-        clusters=clusters if any(one.grouped for one, _ in sets) else None,
+        clusters=clusters if any(one.grouped for one, *_ in sets) else None,
         threshold=None,
         **settings.draws,
     )
@@ -331,8 +322,9 @@ def _differences(
     best = {name: key for name in PAIRED if (key := _best_metric(mean, name)) is not None}
     each: dict[int, Differences] = {}
     means: dict[tuple[str, str], RunningMean] = {}
-    for one, scores in sets:
+    for one, scores, measured in sets:
         differences = paired_differences(
+            measured,
             scores,
             one.labels,
             {name: key for name, key in best.items() if key in scores},
@@ -343,17 +335,18 @@ def _differences(
         )
         each[one.number] = {
             name: {
-                key: {"against": best[name], **estimate.raw()}
-                for key, (estimate, _) in of_measure.items()
+                key: {"against": best[name], **apart.estimates[name].raw()}
+                for key, apart in of_measure.items()
             }
             for name, of_measure in differences.items()
         }
         for name, of_measure in differences.items():
-            for key, (estimate, draws) in of_measure.items():
-                means.setdefault((name, key), RunningMean()).add(estimate, draws)
+            for key, apart in of_measure.items():
+                running = means.setdefault((name, key), RunningMean())
+                running.add(apart.estimates[name], apart.draws[name])
     over: Differences = {name: {} for name in best}
     for (name, key), running in means.items():
-        over[name][key] = {"against": best[name], **running.mean(settings.level).raw()}
+        over[name][key] = {"against": best[name], **running.mean(settings.level).raw("sets")}
     return each, over
 
 

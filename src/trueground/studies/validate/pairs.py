@@ -13,7 +13,8 @@ from trueground.errors import InputError
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import score_batches
 from trueground.options import Progress
-from trueground.stats.human import Preferences, mean_of_preferences, preferences
+from trueground.stats.human.estimates import mean_of_sets, raw_estimates
+from trueground.stats.human.people import PREFERENCES, Preferences, preferences
 from trueground.studies.labelled import LabelledSet, LabelledSets
 from trueground.studies.validate.measures import MeasureSettings, ceiling_of, turn
 from trueground.types import Record
@@ -69,11 +70,8 @@ def score_pairs(
                 )
                 over.setdefault(key, []).append(measured[key])
         entries.append(_entry(one, measured, settings))
-    means = {key: mean_of_preferences(each, settings.level) for key, each in over.items()}
-    return entries, {
-        key: {name: mean.raw() for name, mean in of_metric.items()}
-        for key, of_metric in means.items()
-    }
+    means = {key: mean_of_sets(each, settings.level, PREFERENCES) for key, each in over.items()}
+    return entries, {key: raw_estimates(of_metric, "sets") for key, of_metric in means.items()}
 
 
 def _both_responses(sets: LabelledSets) -> Iterator[list[Record]]:
@@ -102,10 +100,7 @@ def _entry(
         "groups": one.groups,
         "annotators": len(one.votes.annotators) or 1,
         "unused": dict(sorted(one.unused.items())),
-        "metrics": {
-            key: {name: estimate.raw() for name, estimate in of_metric.estimates.items()}
-            for key, of_metric in measured.items()
-        },
+        "metrics": {key: raw_estimates(m.estimates) for key, m in measured.items()},
         "scored": {key: {"n": m.n, "metric_ties": m.metric_ties} for key, m in measured.items()},
         "ceiling": ceiling_of(one, settings, pairs=True),
     }
