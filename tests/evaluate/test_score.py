@@ -83,7 +83,7 @@ def test_run_directory_and_determinism(tmp_path: Path) -> None:
     assert sum(m["f1"]["n"] for m in summary["by"]["model"].values()) == 60
     items = [json.loads(line) for line in (outs[0] / ITEMS).read_text().splitlines()]
     assert [item["id"] for item in items] == [row["id"] for row in rows]
-    assert set(items[0]) == {"id", "scores", "status", "evidence"}
+    assert set(items[0]) == {"id", "verdict", "scores", "status", "evidence"}
 
 
 def test_batches_do_not_change_values() -> None:

@@ -12,6 +12,7 @@ from trueground.evaluate.parts import Parts
 from trueground.evaluate.run_level import RunLevel
 from trueground.metrics.base import Spec, make_spec
 from trueground.metrics.context import ClaimCheck
+from trueground.metrics.grounding import verdict_spec
 from trueground.metrics.registry import default_specs, get_metric, parse_specs
 from trueground.plugins import keys_named
 from trueground.records import Check
@@ -29,6 +30,7 @@ class Plan:
 
     `chosen` are the metrics as they were asked for; `specs` has those that read verdicts once more
     for every judge but the first. `hidden` metrics are computed for the summary but not written.
+    `verdicts` is the metric that gives each answer its verdict, None where no claims are checked.
     `run_level` are the numbers of the whole run that are no means over items. `repeats_of` is how
     the question of an answer is told (see `question_of`), None where each has one answer.
     """
@@ -43,6 +45,7 @@ class Plan:
     repeats_of: str | None = None
     specs: tuple[Spec, ...] = field(init=False)
     hidden: tuple[Spec, ...] = field(init=False)
+    verdicts: Spec | None = field(init=False)
     run_level: RunLevel = field(init=False)
 
     def __post_init__(self) -> None:
@@ -54,7 +57,11 @@ class Plan:
         ]
         object.__setattr__(self, "specs", (*self.chosen, *again))
         known = any(spec.key == ABSTAINED for spec in self.specs)
-        hidden = () if known else (make_spec(get_metric(ABSTAINED), {}),)
+        hidden = [] if known else [make_spec(get_metric(ABSTAINED), {})]
+        verdicts = verdict_spec(self.chosen)
+        if verdicts is not None and verdicts not in self.specs:
+            hidden.append(verdicts)
+        object.__setattr__(self, "verdicts", verdicts)
         object.__setattr__(self, "run_level", RunLevel(self.specs))
         object.__setattr__(self, "hidden", (*hidden, *self.run_level.hidden))
         for spec in self.chosen:  # made now: a name that cannot be used is told before any work
@@ -76,6 +83,12 @@ class Plan:
     def abstained_at(self) -> int:
         """The column that tells which responses declined."""
         return self.keys.index(ABSTAINED) if ABSTAINED in self.keys else len(self.specs)
+
+    @property
+    def verdicts_at(self) -> int | None:
+        """The column that gives each answer its verdict; None where there is none."""
+        columns = (*self.specs, *self.hidden)
+        return None if self.verdicts is None else columns.index(self.verdicts)
 
     @cached_property
     def keys(self) -> list[str]:
@@ -149,7 +162,11 @@ class Plan:
     @property
     def signatures(self) -> dict[str, str]:
         """Key → signature; with judge and decomposer, or rater, where they are asked."""
-        return {spec.key: spec.signature + self._tail(spec) for spec in self.specs}
+        return {spec.key: self.signature_of(spec) for spec in self.specs}
+
+    def signature_of(self, spec: Spec) -> str:
+        """The signature of a metric of this plan."""
+        return spec.signature + self._tail(spec)
 
     def _tail(self, spec: Spec) -> str:
         parts, tail = self.parts, ""

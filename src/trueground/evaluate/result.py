@@ -12,6 +12,7 @@ import msgspec
 import orjson
 
 from trueground.errors import UsageError, unknown_name
+from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.plugins import bare_name, keys_named, split_key
 
 if TYPE_CHECKING:
@@ -36,12 +37,30 @@ class MetricSummary:
         return self.scored / applies if applies else 1.0
 
 
+@dataclass(frozen=True)
+class VerdictShare:
+    """How many answers have a verdict, their share of all, and its interval."""
+
+    n: int
+    share: float | None
+    ci: tuple[float, float] | None
+
+
 class Summary(Mapping[str, MetricSummary]):
     """Metrics by name. A bare name finds its metric also where that was given with options."""
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
         self.raw = raw
         self._metrics = {key: MetricSummary(**entry) for key, entry in raw["metrics"].items()}
+
+    @property
+    def verdicts(self) -> dict[str, VerdictShare] | None:
+        """How many answers are grounded, partly, not, declined, unscored.
+
+        None where no metric checked the claims of the answers against contexts.
+        """
+        told = self.raw.get("verdicts")
+        return told and {name: VerdictShare(**told[name]) for name in ANSWER_VERDICTS}
 
     def __getitem__(self, name: str) -> MetricSummary:
         near = keys_named(name, self._metrics)

@@ -20,6 +20,7 @@ from trueground.metrics.base import Spec
 from trueground.metrics.batch import Batch
 from trueground.metrics.column import CODES, STATUSES, Column, Mask
 from trueground.metrics.context import BatchContext, Results
+from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.net.redact import raised
 from trueground.records.columns import field_text
 from trueground.types import Answered, Failure, Record, Status
@@ -118,7 +119,7 @@ class Scorer:
         return _BatchNumbers(
             np.column_stack([c.values for c in columns]),
             np.column_stack([c.status for c in columns]),
-            _lines(plan.keys, records, columns[: len(plan.specs)], evidence.items),
+            _lines(plan, records, columns, evidence.items),
             agreement,
         )
 
@@ -181,22 +182,29 @@ def _plain(count: float) -> int | float:
 
 
 def _lines(
-    keys: Sequence[str],
+    plan: Plan,
     records: Sequence[Record],
     columns: Sequence[Column],
     evidence: Sequence[dict[str, Any]],
 ) -> bytes:
     """Lines of items.jsonl."""
+    keys, at = plan.keys, plan.verdicts_at
+    verdicts: list[int | None] = [None] * len(records)
+    if at is not None:
+        verdicts = code_verdicts(columns[at].values, columns[at].status).tolist()
+    columns = columns[: len(keys)]
     scores = zip(*(c.values.tolist() for c in columns), strict=True)
     codes = zip(*(c.status.tolist() for c in columns), strict=True)
     all_scored = dict.fromkeys(keys, Status.SCORED.value)
     lines = []
-    for record, values, status, item in zip(records, scores, codes, evidence, strict=True):
+    rows = zip(records, verdicts, scores, codes, evidence, strict=True)
+    for record, verdict, values, status, item in rows:
         words = all_scored
         if any(status):
             words = {k: STATUSES[s].value for k, s in zip(keys, status, strict=True)}
         line = {
             "id": record.id,
+            **({} if verdict is None else {"verdict": ANSWER_VERDICTS[verdict]}),
             "scores": dict(zip(keys, values, strict=True)),  # NaN is written as null
             "status": words,
             "evidence": item,

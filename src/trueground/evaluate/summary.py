@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from statistics import stdev
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -16,8 +16,15 @@ from trueground.evaluate.plan import ABSTAINED, Plan
 from trueground.evaluate.run_level import Draws, Entries
 from trueground.evaluate.table import NO_ANSWER, ItemTable
 from trueground.metrics.column import CODES, STATUSES
+from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.stats.agreement import cohen_kappa
-from trueground.stats.bootstrap import Floats, percentiles, resampled_means, stratum_seed
+from trueground.stats.bootstrap import (
+    Floats,
+    NumberTable,
+    percentiles,
+    resampled_means,
+    stratum_seed,
+)
 from trueground.stats.repeats import VERDICT_AT, PerQuestion, noise, per_question
 from trueground.text.refusal import MEASURED
 from trueground.types import Status
@@ -31,20 +38,36 @@ def summarise(plan: Plan, table: ItemTable, skipped: Sequence[str], bad: int) ->
     """The content of summary.json, in the shape of the contract."""
     clusters = len(np.unique(table.clusters))
     grouped = clusters < table.n
-    everything, _ = _metrics(plan, table, grouped)
+    everything = _compute(plan, table, grouped)
     broken_down = {field: _breakdown(plan, table, i, grouped) for i, field in enumerate(plan.by)}
-    shown = {key: everything[key] for key in plan.summary_keys}
+    shown = {key: everything.metrics[key] for key in plan.summary_keys}
     summary = {
         "n": table.n,
         "metrics": shown,
-        "by": {field: found for field, (found, _) in broken_down.items()},
+        "by": {
+            field: {name: numbers.metrics for name, numbers in found.items()}
+            for field, (found, _) in broken_down.items()
+        },
         "averages": {field: averages for field, (_, averages) in broken_down.items()},
-        "abstention_rate": everything[ABSTAINED]["mean"],
+        "abstention_rate": everything.metrics[ABSTAINED]["mean"],
         "abstention": _confusion(table),
         "abstention_rules": MEASURED,
         "empty_responses": table.empty,
         "clusters": clusters if grouped else None,
     }
+    if plan.verdicts is not None:
+        summary["verdicts"] = {
+            "metric": plan.verdicts.key,
+            "signature": plan.signature_of(plan.verdicts),
+            "judge": plan.parts.labels[0],
+            "n": table.n,
+            "ci_level": plan.level,
+            **everything.verdicts,
+            "by": {
+                field: {name: numbers.verdicts for name, numbers in found.items()}
+                for field, (found, _) in broken_down.items()
+            },
+        }
     if table.agreement is not None and len(plan.parts.judges) > 1:
         summary["judges"] = plan.parts.labels
         summary["judge_agreement"] = _judge_agreement(plan, table.agreement)
@@ -54,18 +77,26 @@ def summarise(plan: Plan, table: ItemTable, skipped: Sequence[str], bad: int) ->
     return summary
 
 
-def _metrics(
+class _Numbers(NamedTuple):
+    """Mean, interval and coverage of each metric over some items; the share of each verdict; the
+    metrics' means in each resample, (resamples,).
+    """
+
+    metrics: Entries
+    verdicts: dict[str, Any]
+    draws: Draws
+
+
+def _compute(
     plan: Plan,
     table: ItemTable,
     grouped: bool,
     rows: NDArray[np.int64] | None = None,
     seed: int | None = None,
-) -> tuple[Entries, Draws]:
-    """Mean, interval and coverage of each metric, over all items or over some rows.
-
-    Beside them the means in each resample, (resamples,) for each metric.
-    """
-    scores, status = table.scores, table.status
+) -> _Numbers:
+    """The numbers of all items, or of some rows."""
+    status = table.status
+    scores = _WithVerdicts(table.scores, status, plan.verdicts_at)
     means = resampled_means(
         scores,
         table.clusters if grouped else None,
@@ -75,22 +106,55 @@ def _metrics(
     )
     n = table.n if rows is None else len(rows)
     specs = (*plan.specs, *plan.hidden)
-    totals = np.zeros(len(specs))
-    counts = np.zeros((len(specs), len(STATUSES)), np.int64)
+    width = len(specs)
+    totals = np.zeros(scores.shape[1])
+    counts = np.zeros((width, len(STATUSES)), np.int64)
     # In blocks, so that columns on disk are never read into memory as a whole.
     for low in range(0, n, _ROWS):
         part = slice(low, low + _ROWS) if rows is None else rows[low : low + _ROWS]
         totals += np.nansum(scores[part], axis=0)
         codes = status[part]
-        for column in range(len(specs)):
+        for column in range(width):
             counts[column] += np.bincount(codes[:, column], minlength=len(STATUSES))
     keys = [spec.key for spec in specs]
     entries = {
         key: _entry(plan, float(total), n, count.tolist(), percentiles(column, plan.level))
-        for key, total, count, column in zip(keys, totals, counts, means, strict=True)
+        for key, total, count, column in zip(keys, totals, counts, means, strict=False)
     }
-    sums = dict(zip(keys, map(float, totals), strict=True))
-    return plan.run_level.added(entries, sums, dict(zip(keys, means, strict=True)), plan.level)
+    verdicts = {
+        name: {
+            "n": int(total),
+            "share": float(total) / n if n else None,
+            "ci": percentiles(column, plan.level),
+        }
+        for name, total, column in zip(ANSWER_VERDICTS, totals[width:], means[width:], strict=False)
+    }
+    sums = dict(zip(keys, map(float, totals), strict=False))
+    draws = dict(zip(keys, means, strict=False))
+    entries, draws = plan.run_level.added(entries, sums, draws, plan.level)
+    return _Numbers(entries, verdicts, draws)
+
+
+class _WithVerdicts:
+    """The scores of all items, and behind them a column for each verdict, 1 where it is given.
+
+    `at` is the column that decides; None adds none.
+    """
+
+    def __init__(self, scores: NumberTable, status: NumberTable, at: int | None) -> None:
+        self._scores, self._status, self._at = scores, status, at
+        more = 0 if at is None else len(ANSWER_VERDICTS)
+        self.shape = (len(scores), scores.shape[1] + more)
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    def __getitem__(self, rows: Any, /) -> NDArray[Any]:
+        scores = self._scores[rows]
+        if self._at is None:
+            return scores
+        codes = code_verdicts(scores[:, self._at], self._status[rows][:, self._at])
+        return np.hstack([scores, codes[:, None] == np.arange(len(ANSWER_VERDICTS))])
 
 
 def _entry(
@@ -113,23 +177,25 @@ def _entry(
 
 def _breakdown(
     plan: Plan, table: ItemTable, i: int, grouped: bool
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Metrics within each value of one field, by name, and their unweighted averages."""
+) -> tuple[dict[str, _Numbers], dict[str, Any]]:
+    """The numbers of each value of one field, and the metrics' unweighted averages over them."""
     codes = table.by(i)
-    found: dict[str, Any] = {}
+    found: dict[str, _Numbers] = {}
     # Each value is drawn by itself, so that averages over them can be taken. What has no interval
     # in some value is NaN there and from then on.
     keys = plan.summary_keys
     total = {key: np.zeros(plan.resamples) for key in keys}
     for number, (name, code) in enumerate(sorted(table.names[i].items())):
         rows = np.flatnonzero(codes == code)
-        metrics, means = _metrics(plan, table, grouped, rows, stratum_seed(plan.seed, number))
-        found[name] = {key: metrics[key] for key in keys}
+        seed = stratum_seed(plan.seed, number)
+        numbers = _compute(plan, table, grouped, rows, seed)
         for key in keys:
-            if metrics[key]["scored"]:
-                total[key] += means[key]
+            if numbers.metrics[key]["scored"]:
+                total[key] += numbers.draws[key]
+        shown = {key: numbers.metrics[key] for key in keys}
+        found[name] = _Numbers(shown, numbers.verdicts, {})
     averages = {
-        key: _average(plan, [entries[key] for entries in found.values()], total[key])
+        key: _average(plan, [numbers.metrics[key] for numbers in found.values()], total[key])
         for key in keys
     }
     return found, averages

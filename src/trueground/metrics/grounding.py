@@ -9,9 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trueground.metrics.base import Metric, MetricOption, abstain_option, apply_abstain
-from trueground.metrics.column import CODES, Column, Options, harmonic
+from trueground.metrics.base import (
+    Metric,
+    MetricOption,
+    Spec,
+    abstain_option,
+    apply_abstain,
+    make_spec,
+)
+from trueground.metrics.column import CODES, Codes, Column, Options, harmonic
 from trueground.metrics.context import (
     NO_TEXT,
     BatchContext,
@@ -29,6 +37,8 @@ _SCOPE = {"scope": MetricOption("input", ("input", "gold"))}
 _VARIANT = {"variant": MetricOption("windows", ("windows", "reference-code"))}
 Aggregate = Callable[[Sequence[float]], float]
 Value = Callable[[Verdict], float | None]
+# The verdicts of an answer, in the order in which they are shown.
+ANSWER_VERDICTS = ("grounded", "partly", "not", "declined", "unscored")
 
 
 def _requests(context: BatchContext, check: ClaimCheck) -> list[list[ClaimRequest] | Failure]:
@@ -206,3 +216,39 @@ METRICS = (
         in_default_set=False,
     ),
 )
+
+
+def verdict_spec(specs: Sequence[Spec]) -> Spec | None:
+    """`grounding_precision` over the claims that these metrics check; None where none checks any.
+
+    The claims against all contexts come first where metrics differ in it. Answers that decline are
+    set apart, whatever the metrics make of them.
+    """
+    checks = [check for spec in specs for check in spec.checks if check.splits]
+    usual = claim_check("claims", "input")
+    checks.sort(key=lambda check: check != usual)
+    for check in checks:
+        if check == claim_check("claims", check.scope, check.variant):
+            chosen = {"scope": check.scope, "variant": check.variant or "windows"}
+            return make_spec(METRICS[0], chosen)
+    return None
+
+
+def code_verdicts(values: NDArray[np.float64], status: Codes) -> NDArray[np.int64]:
+    """The verdict of each answer, shape (n,), as its place in ANSWER_VERDICTS.
+
+    `values` and `status` (n,) are those of the metric of `verdict_spec`.
+    """
+    scored = status == CODES[Status.SCORED]
+    return np.select(
+        [scored & (values >= 1), scored & (values <= 0), scored, status == CODES[Status.ABSTAINED]],
+        [0, 2, 1, 3],
+        4,
+    )
+
+
+def verdict_of(score: float | None, status: str) -> str:
+    """The same of one answer in a word, from its line of items.jsonl."""
+    value = np.array([np.nan if score is None else score])
+    code = code_verdicts(value, np.array([CODES[Status(status)]], np.uint8))
+    return ANSWER_VERDICTS[int(code[0])]
