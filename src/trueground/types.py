@@ -29,6 +29,36 @@ class Status(StrEnum):
     NOT_APPLICABLE = "not_applicable"
 
 
+class ReasonKind(StrEnum):
+    """Why a claim is called unsupported, for counts and filters. The set is closed."""
+
+    NUMBER = "number"
+    NAME = "name"
+    CONTRADICTED = "contradicted"
+    WORDS = "words"
+    LOW_OVERLAP = "low_overlap"
+    APART = "apart"
+    BELOW_THRESHOLD = "below_threshold"
+    DECLINES = "declines"
+    NO_WORDS = "no_words"
+    NO_CONTEXT = "no_context"
+
+
+# The same in words for people.
+REASON_TITLES = {
+    ReasonKind.NUMBER: "number or date not in the context",
+    ReasonKind.NAME: "name not in the context",
+    ReasonKind.CONTRADICTED: "contradicts the context",
+    ReasonKind.WORDS: "words not in the context",
+    ReasonKind.LOW_OVERLAP: "less than half of it is in the context",
+    ReasonKind.APART: "its words are in the context, but not said together",
+    ReasonKind.BELOW_THRESHOLD: "less likely than the threshold asks",
+    ReasonKind.DECLINES: "declines to answer",
+    ReasonKind.NO_WORDS: "has no words to check",
+    ReasonKind.NO_CONTEXT: "no context to check against",
+}
+
+
 class Passage(msgspec.Struct, omit_defaults=True):
     """One text that the model was given. `gold` says whether it holds needed knowledge."""
 
@@ -121,7 +151,8 @@ class Verdict(msgspec.Struct, omit_defaults=True):
     `supported` is None exactly when `status` is not `scored`. `probability` is None for a judge
     that gives none, `score` is the judge's own number (a cosine, a logit), which its threshold is
     compared with. `text` is the index of the deciding text in the request, and `start`/`end` the
-    character offsets of the deciding window in it. `reasons` are short sentences for people.
+    character offsets of the deciding window in it. `reasons` are short sentences for people,
+    `kind` sorts them where the claim is not supported and the judge can tell why, else it is None.
     `reply` is the raw reply of a language model in which no verdict could be read.
     """
 
@@ -134,6 +165,7 @@ class Verdict(msgspec.Struct, omit_defaults=True):
     reasons: tuple[str, ...] = ()
     score: float | None = None
     reply: str | None = None
+    kind: ReasonKind | None = None
 
 
 class RatingRequest(msgspec.Struct, frozen=True):

@@ -317,3 +317,26 @@ def test_breakdown_by_a_key_with_dots() -> None:
     rows = [{"response": "x", "meta": {"a.b": "flat", "c": {"d": "deep"}}}]
     by = tg.score(rows, metrics="abstained", by=["meta.a.b", "c.d"]).summary.raw["by"]
     assert [list(values) for values in by.values()] == [["flat"], ["deep"]]
+
+
+def test_the_summary_counts_the_kinds_of_reasons() -> None:
+    """Of claims against contexts, by the first judge, the same for any number of workers."""
+    text = "Anna Frey sang in Oslo in 1931."
+    rows = [
+        {"contexts": [text], "gold_facts": ["Bo ran."], "response": response}
+        for response in (
+            "Anna Frey sang in 1913. Lena Voss sang in Oslo.",
+            "Anna Frey sang in Oslo in 1913.",
+            "Anna Frey sang in Oslo in 1931.",
+        )
+    ]
+    found = [
+        tg.score(rows, metrics="support,grounding_f1", judge=["lexical", FakeJudge({})], workers=n)
+        for n in (1, 2)
+    ]
+    assert [one.summary.raw["reasons"] for one in found] == [{"number": 2, "name": 1}] * 2
+    claims = [item["evidence"]["support"]["claims"] for item in found[0].evidence]
+    kinds = [claim.get("kind") for own in claims for claim in own]
+    assert kinds == ["number", "name", "number", None]
+    for judge in (FakeJudge({}, default=0.0), FakeJudge({}, default=1.0)):
+        assert "reasons" not in tg.score(rows, metrics="support", judge=judge).summary.raw

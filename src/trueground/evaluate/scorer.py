@@ -23,19 +23,21 @@ from trueground.metrics.context import BatchContext, Results
 from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.net.redact import raised
 from trueground.records.columns import field_text
-from trueground.types import Answered, Failure, Record, Status
+from trueground.types import Answered, Failure, ReasonKind, Record, Status
 
 NONE = "(none)"
+_KINDS = list(ReasonKind)
 Failures = Sequence[Failure | None]
 
 
 class _BatchNumbers(NamedTuple):
-    """Of some records in a row: values and status (n, width), lines of items.jsonl, agreement."""
+    """Of some records in a row: values and status (n, width), lines of items.jsonl, counts."""
 
     values: NDArray[np.float64]
     status: NDArray[np.uint8]
     lines: bytes
     agreement: NDArray[np.int64]
+    reasons: NDArray[np.int64]
 
 
 class Scorer:
@@ -70,6 +72,7 @@ class Scorer:
             by=[[field_text(r, field) or NONE for r in records] for field in plan.by],
             empty=sum(ok and not r.response.strip() for r, ok in pairs),
             agreement=numbers.agreement,
+            reasons=numbers.reasons,
             questions=questions,
             answers=None if of is None else np.array(list(map(answer_hash, records)), np.int64),
         )
@@ -90,6 +93,7 @@ class Scorer:
             np.concatenate([half.status for half in halves]),
             b"".join(half.lines for half in halves),
             halves[0].agreement + halves[1].agreement,
+            halves[0].reasons + halves[1].reasons,
         )
 
     def _score_together(
@@ -112,15 +116,17 @@ class Scorer:
                 evidence.items[i] = {key: {"reason": failure.reason} for key in plan.keys}
         try:
             agreement = count_verdict_pairs(plan, context, failed)
+            reasons = count_reasons(plan, context, failed)
         except BaseException as error:
             if not (alone and fails_alone(error)):
                 raise
-            agreement = _no_pairs(plan)
+            agreement, reasons = _no_pairs(plan), _no_reasons()
         return _BatchNumbers(
             np.column_stack([c.values for c in columns]),
             np.column_stack([c.status for c in columns]),
             _lines(plan, records, columns, evidence.items),
             agreement,
+            reasons,
         )
 
 
@@ -246,6 +252,27 @@ def _hash(group: str | None, id_: str) -> int:
     name = f"i{id_}" if group is None else f"g{group}"
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
+
+
+def _no_reasons() -> NDArray[np.int64]:
+    return np.zeros(len(ReasonKind), np.int64)
+
+
+def count_reasons(plan: Plan, context: BatchContext, failed: Mask) -> NDArray[np.int64]:
+    """Claims that the first judge calls unsupported by their contexts, by kind of reason (kinds,).
+
+    Counted are the claims of the first check of that sort, of answers that came: `failed` (n,)
+    tells which did not. A claim whose judge names no kind is not counted.
+    """
+    counts = _no_reasons()
+    check = next((check for check in plan.checks if check.splits), None)
+    if check is None:
+        return counts
+    for checked, lost in zip(context.of_judge(0).checks(check), failed.tolist(), strict=True):
+        for verdict in () if lost else checked.verdicts:
+            if verdict.kind is not None:
+                counts[_KINDS.index(verdict.kind)] += 1
+    return counts
 
 
 def _no_pairs(plan: Plan) -> NDArray[np.int64]:

@@ -27,7 +27,7 @@ from trueground.stats.bootstrap import (
 )
 from trueground.stats.repeats import VERDICT_AT, PerQuestion, noise, per_question
 from trueground.text.refusal import MEASURED
-from trueground.types import Status
+from trueground.types import ReasonKind, Status
 
 _ROWS = 65_536
 _LINES = 4_096  # of a piece of repeats.jsonl
@@ -71,6 +71,10 @@ def summarise(plan: Plan, table: ItemTable, skipped: Sequence[str], bad: int) ->
     if table.agreement is not None and len(plan.parts.judges) > 1:
         summary["judges"] = plan.parts.labels
         summary["judge_agreement"] = _judge_agreement(plan, table.agreement)
+    if table.reasons is not None and table.reasons.any():
+        counts = zip(ReasonKind, table.reasons.tolist(), strict=True)
+        most_first = sorted(counts, key=lambda pair: -pair[1])  # equal ones keep their order
+        summary["reasons"] = {str(kind): count for kind, count in most_first if count}
     if bad:
         summary["skipped"] = bad
         summary["skipped_rows"] = list(skipped)

@@ -36,8 +36,9 @@ class Scored:
     `by` has one list of n values per breakdown field; `clusters` (n,) are hashes of `group`, or of
     the id where an item has no group. `answerable` (n,) holds 1, 0, or -1 where the record does not
     say. `empty` counts empty responses. `agreement` counts pairs of verdicts (see
-    `count_verdict_pairs`). Of repeated answers, `questions` names the question of each and
-    `answers` (n,) are hashes of them; None where the plan tells no questions apart.
+    `count_verdict_pairs`), `reasons` kinds of them (see `count_reasons`). Of repeated answers,
+    `questions` names the question of each and `answers` (n,) are hashes of them; None where the
+    plan tells no questions apart.
     """
 
     n: int
@@ -50,6 +51,7 @@ class Scored:
     by: list[list[str]]
     empty: int
     agreement: NDArray[np.int64]
+    reasons: NDArray[np.int64]
     questions: list[str] | None = None
     answers: NDArray[np.int64] | None = None
 
@@ -121,6 +123,7 @@ class ItemTable:
     def __init__(self, width: int, by: tuple[str, ...], abstained_at: int) -> None:
         self._abstained = abstained_at
         self.agreement: NDArray[np.int64] | None = None
+        self.reasons: NDArray[np.int64] | None = None
         self.abstained = [0, 0]
         self.answered = [0, 0]
         self._scores = RowStore(np.float64, width)
@@ -159,6 +162,7 @@ class ItemTable:
             self._repeated.append(np.column_stack([np.array(codes, np.int64), batch.answers]))
         known = self.agreement
         self.agreement = batch.agreement if known is None else known + batch.agreement
+        self.reasons = batch.reasons if self.reasons is None else self.reasons + batch.reasons
         self.n += batch.n
         self.empty += batch.empty
 

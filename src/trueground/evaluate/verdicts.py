@@ -133,5 +133,5 @@ def _verdict_as_json(v: Verdict) -> dict[str, Any]:
         "window": None if v.start is None else [v.start, v.end],
         "reasons": v.reasons,
     }
-    more = {"score": v.score, "reply": v.reply}
+    more = {"kind": v.kind, "score": v.score, "reply": v.reply}
     return fields | {name: value for name, value in more.items() if value is not None}

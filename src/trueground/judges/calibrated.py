@@ -22,7 +22,7 @@ from trueground.judges.base import Judge
 from trueground.plugins import PartSpec, parse_part
 from trueground.stats import calibration
 from trueground.stats.bootstrap import Floats
-from trueground.types import JudgeRequest, Status, Verdict
+from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
 
 FORMAT = "trueground-calibration-2"
 # What every version of the format begins with; version 1 is read too, and has Platt's curve only.
@@ -246,10 +246,20 @@ class CalibratedJudge:
             return verdict  # there is nothing to decide by
         supported = score > self.threshold
         probability = calibration.probability(score) if calibration else verdict.probability
-        reasons = verdict.reasons
+        reasons, kind = verdict.reasons, verdict.kind
         if supported != verdict.supported:
             side = "above" if supported else "not above"
-            reasons = (*reasons, f"score {score:.2f}, {side} {self.threshold:g}")
+            number = "probability" if verdict.score is None else "score"
+            reason = f"{number} {score:.2f}, {side} {self.threshold:g}"
+            reasons = (", though ".join((reason, *reasons[:1])),)
+            # A model's own score is all that it tells.
+            known = verdict.score is None and not supported
+            kind = ReasonKind.BELOW_THRESHOLD if known else None
         return msgspec.structs.replace(
-            verdict, supported=supported, probability=probability, score=score, reasons=reasons
+            verdict,
+            supported=supported,
+            probability=probability,
+            score=score,
+            reasons=reasons,
+            kind=kind,
         )

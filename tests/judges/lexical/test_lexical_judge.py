@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from trueground.judges import LexicalJudge
-from trueground.types import JudgeRequest, Verdict
+from trueground.judges.calibrated import rethresholded
+from trueground.plugins import parse_part
+from trueground.types import REASON_TITLES, JudgeRequest, ReasonKind, Verdict
 
 
 def judge(claim: str, *texts: str) -> Verdict:
@@ -18,10 +20,10 @@ def judge(claim: str, *texts: str) -> Verdict:
         (
             "It has 1,194 seats.",
             "It has 1,149 seats.",
-            "1,194 is not in the context; nearest number",
+            "not in the context: 1,194 (nearest number 1,149)",
         ),
         ("He left on 2 May 2020.", "He left on 1 May 2020.", "nearest date 1 May 2020"),
-        ("Anna Frey sang there.", "Lena Voss sang there.", "'Anna' is not in the context"),
+        ("Anna Frey sang there.", "Lena Voss sang there.", "not in the context: 'Anna Frey'"),
         ("He was born in Rome.", "He was not born in Rome.", "the context denies"),
         ("He was not born in Rome.", "He was born in Rome.", "the claim denies"),
         ("They banned cars.", "They are considering to ban cars.", "only says 'considering'"),
@@ -37,6 +39,84 @@ def test_reasons(claim: str, text: str, reason: str) -> None:
     verdict = judge(claim, text)
     assert verdict.supported is False
     assert any(reason in why for why in verdict.reasons), verdict.reasons
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "kind", "line"),
+    [
+        (
+            "Ida Rosen of Silicon Valley sold 12 boats in 1990.",
+            "Boats were sold in 1985.",
+            "number",
+            "not in the context: 12, 1990 (nearest date 1985), 'Ida Rosen', 'Silicon Valley'",
+        ),
+        ("Lena thanked Karl Voss.", "Lena thanked Karl.", "name", "not in the context: 'Voss'"),
+        (
+            "He died in Rome.",
+            "He was born in Rome and died in Oslo.",
+            "contradicted",
+            "in the context 'died' goes with 'Oslo', not with 'Rome'",
+        ),
+        (
+            "The mill grinds rye and oats every winter.",
+            "The mill grinds wheat every winter.",
+            "words",
+            "not in the context: 'rye', 'oats'",
+        ),
+        (
+            "The mill was popular with tourists.",
+            "The mill has four floors.",
+            "low_overlap",
+            "not in the context: 'tourists', 'popular'",
+        ),
+        (
+            "Only guests may enter.",
+            "Guests may enter.",
+            "words",
+            "'Only' is not in the context",
+        ),
+        ("I don't know.", "It rained.", "declines", "the claim declines to answer"),
+        ("???", "It rained.", "no_words", "the claim has no words of its own"),
+        ("It rained.", "", "no_context", "no context"),
+    ],
+)
+def test_the_reason_is_one_line_of_one_kind(claim: str, text: str, kind: str, line: str) -> None:
+    verdict = judge(claim, text)
+    assert (verdict.kind, verdict.reasons) == (kind, (line,))
+    assert kind in REASON_TITLES
+
+
+def test_words_of_different_places_are_apart() -> None:
+    text = "Rosen built a bridge. " + "It rained. " * 5 + "The harbour froze in winter."
+    verdict = judge("Rosen built a harbour in winter.", text)
+    assert verdict.kind is ReasonKind.APART
+    assert "elsewhere in the context, not with the rest of the claim" in verdict.reasons[0]
+
+
+def test_a_supported_claim_has_no_kind_and_no_doubt() -> None:
+    assert judge("It rained in Oslo.", "It rained in Oslo.").kind is None
+    paraphrase = judge("In Oslo it rained.", "It rained in Oslo.")
+    assert (paraphrase.supported, paraphrase.kind) == (True, None)
+    assert paraphrase.reasons == ("all its words are in the context",)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "claim", "supported", "kind", "line"),
+    [
+        (0.1, "It has 12 rooms.", True, None, "probability 0.44, above 0.1, though not in the con"),
+        (0.9, "Rooms: it has 10.", False, "below_threshold", "not above 0.9, though all its words"),
+        (0.9, "It has 12 rooms.", False, "number", "not in the context: 12 (nearest number 10)"),
+    ],
+)
+def test_another_threshold_says_so(
+    threshold: float, claim: str, supported: bool, kind: str | None, line: str
+) -> None:
+    """A verdict that it turns round does not stand beside the reason of the opposite."""
+    found = rethresholded(LexicalJudge(), parse_part("judge", f"lexical(threshold={threshold})"))
+    (verdict,) = found.judge([JudgeRequest(claim, ("It has 10 rooms.",))])
+    assert (verdict.supported, verdict.kind) == (supported, kind)
+    assert len(verdict.reasons) == 1
+    assert line in verdict.reasons[0]
 
 
 @pytest.mark.parametrize(

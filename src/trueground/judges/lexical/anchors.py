@@ -11,6 +11,7 @@ from itertools import pairwise
 from trueground.judges.lexical.agreement import agrees, same_kind
 from trueground.judges.lexical.contradictions import ContradictionView
 from trueground.judges.lexical.coverage import CoverageItem
+from trueground.judges.lexical.reasons import Reason, contradicts, differs
 from trueground.judges.lexical.segments import Segment
 from trueground.judges.lexical.tokens import Token
 
@@ -22,7 +23,7 @@ _BE = frozenset(("is", "are", "was", "were", "be", "been", "being"))
 _MUTUAL = frozenset(("marry~", "meet~", "join~", "connect~", "same~", "fight~"))
 
 
-def governors(reading: ContradictionView) -> str | None:
+def governors(reading: ContradictionView) -> Reason | None:
     """A value or name stands with another verb than in the claim."""
     for at, item in _dependents(reading):
         verb = _verb_before(reading.view.tokens, at)
@@ -33,18 +34,20 @@ def governors(reading: ContradictionView) -> str | None:
             continue
         rival = _rival(reading, item, verb.key)
         if rival is not None:
-            return (
-                f"the context has {item.token.spelling!r} elsewhere; "
-                f"{verb.spelling!r} goes with {rival.spelling!r}"
+            return contradicts(
+                f"in the context {verb.spelling!r} goes with {rival.spelling!r}, "
+                f"not with {item.token.spelling!r}"
             )
         mine = {t.key for t in reading.view.tokens if t.verb and t.key}
         theirs = [_verb_before(part.tokens, i) for part, i in hits]
         if theirs and all(v is not None and v.key in mine for v in theirs):
-            return f"in the context {item.token.spelling!r} does not go with {verb.spelling!r}"
+            return contradicts(
+                f"in the context {item.token.spelling!r} does not go with {verb.spelling!r}"
+            )
     return None
 
 
-def counted(reading: ContradictionView) -> str | None:
+def counted(reading: ContradictionView) -> Reason | None:
     """A number counts something else than in the claim."""
     tokens = reading.view.tokens
     for at, item in _dependents(reading, numbers=True):
@@ -63,11 +66,14 @@ def counted(reading: ContradictionView) -> str | None:
                 if near and near[-1].value and same_kind(near[-1].value, item.value):
                     if agrees(item.value, near[-1].value):
                         return None
-                    return f"{near[-1].spelling} {token.spelling} in the context"
+                    return contradicts(
+                        f"the context has {near[-1].spelling} {token.spelling}, "
+                        f"not {item.token.spelling}"
+                    )
     return None
 
 
-def subjects(reading: ContradictionView) -> str | None:
+def subjects(reading: ContradictionView) -> Reason | None:
     """What the claim says of its subject, the text says of somebody or something else."""
     tokens = reading.view.tokens
     verb = next((i for i, t in enumerate(tokens) if t.verb), None)
@@ -90,11 +96,11 @@ def subjects(reading: ContradictionView) -> str | None:
         if not parts or any(_about(part, wanted, bool(names)) for part in parts):
             continue
         if all(_speaks_of_another(part, reading, wanted, bool(names)) for part in parts):
-            return f"the context says {item.token.spelling!r} of another subject"
+            return contradicts(f"the context says {item.token.spelling!r} of another subject")
     return None
 
 
-def directions(reading: ContradictionView) -> str | None:
+def directions(reading: ContradictionView) -> Reason | None:
     """ "To" in the claim is "from" or "by" in the context."""
     if not any(token.spelling in _ROLES for token in reading.view.tokens):
         return None
@@ -104,11 +110,11 @@ def directions(reading: ContradictionView) -> str | None:
             continue
         theirs = [_role(part.tokens, i) for part, i in _hits(reading, item)]
         if theirs and all(role is not None and role != mine for role in theirs):
-            return f"'{mine} {item.token.spelling}' in the claim, '{theirs[0]}' in the context"
+            return differs(f"{mine} {item.token.spelling}", f"{theirs[0]} {item.token.spelling}")
     return None
 
 
-def exchanged(reading: ContradictionView) -> str | None:
+def exchanged(reading: ContradictionView) -> Reason | None:
     """Who acted and who was acted upon have changed places."""
     tokens = reading.view.tokens
     if any(t.spelling in ("than", "before", "after") for t in tokens):
@@ -123,7 +129,7 @@ def exchanged(reading: ContradictionView) -> str | None:
                 continue
             for i, token in enumerate(part.tokens):
                 if token.key == verb.key and _crossed(_sides(tokens, at), _sides(part.tokens, i)):
-                    return f"who did it and to whom are exchanged ({verb.spelling!r})"
+                    return contradicts(f"who did it and to whom are exchanged ({verb.spelling!r})")
     return None
 
 

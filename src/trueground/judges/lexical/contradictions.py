@@ -8,6 +8,7 @@ import msgspec
 
 from trueground.judges.lexical.agreement import agrees
 from trueground.judges.lexical.coverage import ClaimView, Coverage, CoverageItem
+from trueground.judges.lexical.reasons import Reason, contradicts, differs, lacks_words
 from trueground.judges.lexical.segments import Segment
 from trueground.judges.lexical.tokens import Token
 from trueground.judges.lexical.words import exclusive_sets, lexicon
@@ -58,14 +59,14 @@ def _weight_in(item: CoverageItem, part: Segment) -> float:
     return 0.5 * item.weight if opposed else item.weight
 
 
-def polarity(reading: ContradictionView) -> str | None:
+def polarity(reading: ContradictionView) -> Reason | None:
     """One side denies what the other states (an even number of reversals cancels out)."""
     claim = reading.view.tokens
     own = _unsure(claim)
     denied = [t for t in claim[own:] if t.negated and t.key]
     spoken_of = {key for part in reading.parts for key in part.keys}
     if denied and sum(t.key not in spoken_of for t in denied) * 2 >= len(denied):
-        return "the claim denies something that the context does not speak of"
+        return lacks_words("the claim denies something that the context does not speak of")
     turns = [why for why in (_denial(reading), *_opposites(reading), _order(reading)) if why]
     return turns[0] if len(turns) % 2 else None
 
@@ -78,20 +79,20 @@ def _unsure(tokens: Sequence[Token]) -> int:
     return turn if known and any(t.word.role == "negator" for t in opening) else 0
 
 
-def _denial(reading: ContradictionView) -> str | None:
+def _denial(reading: ContradictionView) -> Reason | None:
     """Only one side denies; what counts is the word that the denial is aimed at."""
     claim, best = reading.view.tokens, reading.best
     mine, theirs = _targets(claim), _targets(best.tokens)
     denied = {t.key for t in best.tokens if t.negated}
     for target in mine:
         if target.key in best.keys and target.key not in denied:
-            return f"the claim denies {target.spelling!r}, the context does not"
+            return contradicts(f"the claim denies {target.spelling!r}, the context does not")
     if mine:
         return None
     focus = next((t.key for t in reversed(claim) if t.key in best.keys and t.key), None)
     for target in theirs:
         if target.key in reading.view.keys and focus in denied:
-            return f"the context denies {target.spelling!r}, the claim does not"
+            return contradicts(f"the context denies {target.spelling!r}, the claim does not")
     return None
 
 
@@ -106,8 +107,8 @@ def _targets(tokens: Sequence[Token]) -> list[Token]:
     return found
 
 
-def _opposites(reading: ContradictionView) -> list[str]:
-    found: list[str] = []
+def _opposites(reading: ContradictionView) -> list[Reason]:
+    found: list[Reason] = []
     claim, best = reading.view.tokens, reading.best.tokens
     for at, token in enumerate(claim):
         sign = token.word.sign
@@ -121,11 +122,11 @@ def _opposites(reading: ContradictionView) -> list[str]:
                 continue
             if pivot or any(near & _around(best, i) for i in twins):
                 other = best[twins[0]].spelling
-                found.append(f"{token.spelling!r} in the claim, {other!r} in the context")
+                found.append(differs(token.spelling, other))
         elif token.spelling in ("less", "fewer") and all(
             t.key != token.key for t in reading.window
         ):
-            found.append(f"{token.spelling!r} is not in the context")
+            found.append(lacks_words(f"{token.spelling!r} is not in the context"))
     return found
 
 
@@ -143,14 +144,14 @@ def _around(tokens: Sequence[Token], at: int) -> set[str]:
     return {*before, *[t.key for t in tokens[at + 1 :] if t.key][:_NEAR]}
 
 
-def _order(reading: ContradictionView) -> str | None:
+def _order(reading: ContradictionView) -> Reason | None:
     """The two sides of a comparison are exchanged."""
     mine, theirs = _sides(reading.view.tokens), _sides(reading.best.tokens)
     if mine and theirs and mine[0] & theirs[1] and mine[1] & theirs[0]:
         crossed = len(mine[0] & theirs[1] - theirs[0]) + len(mine[1] & theirs[0] - theirs[1])
         straight = len(mine[0] & theirs[0] - theirs[1]) + len(mine[1] & theirs[1] - theirs[0])
         if crossed > straight:
-            return "the two sides of the comparison are exchanged"
+            return contradicts("the two sides of the comparison are exchanged")
     return None
 
 
@@ -163,7 +164,7 @@ def _sides(tokens: Sequence[Token]) -> tuple[set[str], set[str]] | None:
     return before, {t.key for t in tokens[pivot + 1 :] if t.key}
 
 
-def hedging(reading: ContradictionView) -> str | None:
+def hedging(reading: ContradictionView) -> Reason | None:
     """The context only considers or plans what the claim states as a fact."""
     if any(t.word.role == "hedge" or t.spelling.lower() in _SOFT for t in reading.view.tokens):
         return None
@@ -173,11 +174,11 @@ def hedging(reading: ContradictionView) -> str | None:
             continue
         weakened = tokens[at + 1 : at + 1 + _HEDGED]
         if token.word.role == "hedge" and any(t.key in reading.view.keys for t in weakened):
-            return f"the context only says {token.spelling!r}"
+            return contradicts(f"the context only says {token.spelling!r}")
     return None
 
 
-def exclusives(reading: ContradictionView) -> str | None:
+def exclusives(reading: ContradictionView) -> Reason | None:
     """The context has another weekday, colour, season … than the claim."""
     sets = exclusive_sets()
     focus = reading.view.items[-1].key
@@ -193,5 +194,5 @@ def exclusives(reading: ContradictionView) -> str | None:
         for i, other in enumerate(place):
             rival = other.spelling.lower() in members and other.key not in reading.view.keys
             if rival and near & _around(place, i):
-                return f"{token.spelling!r} in the claim, {other.spelling!r} in the context"
+                return differs(token.spelling, other.spelling)
     return None

@@ -11,10 +11,18 @@ from trueground.judges.lexical.looking import Looked, WindowPlace, look
 from trueground.judges.lexical.model import capped, probability, weights
 from trueground.judges.lexical.pool import WordPool
 from trueground.judges.lexical.reading import TextView
+from trueground.judges.lexical.reasons import (
+    Reason,
+    explain_support,
+    explain_weak,
+    join_reasons,
+)
 from trueground.text.refusal import REFUSAL_RULES
-from trueground.types import JudgeRequest, Verdict
+from trueground.types import JudgeRequest, ReasonKind, Verdict
 
 _KEPT = 256  # texts that stay read: requests about one text come one after the other
+_NO_CONTEXT = Reason(ReasonKind.NO_CONTEXT, "no context")
+_NO_WORDS = Reason(ReasonKind.NO_WORDS, "the claim has no words of its own")
 
 Key = TypeVar("Key")
 View = TypeVar("View")
@@ -65,23 +73,27 @@ def _decide(request: JudgeRequest, pool: WordPool) -> Verdict:
     view = ClaimView(request.claim, request.asked)
     looked = look(view, pool)
     if looked.place is None:
-        why = ("no context" if view.items else "the claim has no words of its own",)
-        return Verdict(False, 0.0, reasons=why)
-    return _weigh(looked, looked.place)
+        nothing = _NO_CONTEXT if view.items else _NO_WORDS
+        return Verdict(False, 0.0, reasons=(nothing.text,), kind=nothing.kind)
+    return _weigh(looked, looked.place, pool)
 
 
-def _weigh(looked: Looked, place: WindowPlace) -> Verdict:
+def _weigh(looked: Looked, place: WindowPlace, pool: WordPool) -> Verdict:
     likely = probability(looked.features, weights())
     if looked.doubtful:
         likely = capped(likely)
     supported = likely > LexicalJudge.threshold
     found = place.found
-    reasons = looked.doubts or [
-        f"{found.share():.0%} of the claim is in the context"
-        if supported
-        else presence.unsaid(found)
-    ]
+    why = None
+    if not supported:
+        why = join_reasons(looked.doubts) if looked.doubts else explain_weak(found, pool)
     start, end = found.text.spans[found.first][0], found.text.spans[found.end - 1][1]
     return Verdict(
-        supported, likely, text=place.number, start=start, end=end, reasons=tuple(reasons)
+        supported,
+        likely,
+        text=place.number,
+        start=start,
+        end=end,
+        reasons=(why.text if why else explain_support(found, pool),),
+        kind=why.kind if why else None,
     )

@@ -1,17 +1,13 @@
-"""What of a claim is not in a text at all, and what stands there word for word."""
+"""How much of a claim its texts say, and what stands there word for word."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from trueground.judges.lexical.agreement import same_kind
 from trueground.judges.lexical.coverage import ClaimView, Coverage, cover, statement
-from trueground.judges.lexical.features import missing_name, missing_value
-from trueground.judges.lexical.pool import WordPool
 from trueground.judges.lexical.reading import TextView
 from trueground.judges.lexical.words import NUMERIC
-from trueground.text.values import Value
 
 _EDGES = " \t\r\n.!?;:,\"'“”‘’。！？"
 _DENIES = re.compile(  # May is a month
@@ -19,7 +15,6 @@ _DENIES = re.compile(  # May is a month
     r"|rumou?rs?|rumou?red|believes?|believed|claims?|claimed|allege[sd]?|denie[sd]|denies)\b|n['’]t\b",
     re.I,
 )
-_NAMED = 4  # missing words in a reason
 _WHOLE = 0.1  # share of the whole text in the coverage
 
 
@@ -48,65 +43,6 @@ def _verbatim(core: str, text: TextView) -> tuple[int, int] | None:
                 return at, end
         at = source.find(core, at + 1)
     return None
-
-
-def missing(found: Coverage, pool: WordPool) -> Iterator[str]:
-    """Say which values and names of the claim no text has."""
-    for item, said in zip(found.view.items, found.said, strict=True):
-        if said:
-            continue
-        if item.value is not None and missing_value(item, pool.texts):
-            yield _no_value(found, item.value)
-        elif missing_name(item, pool):
-            yield f"{item.token.spelling!r} is not in the context"
-
-
-def contradicted(found: Coverage) -> Iterator[str]:
-    """Say which values of the claim the window has otherwise, though they stand elsewhere."""
-    window = found.window
-    for item, said in zip(found.view.items, found.said, strict=True):
-        value = item.value
-        if value is None or not said or said & window:
-            continue
-        there = [v for i in range(found.first, found.end) for v in found.text.values(i)]
-        if any(same_kind(value, other) for other in there):
-            yield _no_value(found, value)
-
-
-def unsaid(found: Coverage) -> str:
-    """Say which words of the claim the window lacks, the heaviest first."""
-    pairs = zip(found.view.items, found.said, strict=True)
-    lacking = [item for item, said in pairs if not said & found.window and item.token.spelling]
-    if not lacking:
-        return f"only {found.share():.0%} of the claim is in the context"
-    lacking.sort(key=lambda item: -item.weight)
-    words = dict.fromkeys(repr(item.token.spelling) for item in lacking)
-    shown = ", ".join(list(words)[:_NAMED])
-    return f"not said there: {shown}{' …' if len(words) > _NAMED else ''}"
-
-
-def _no_value(found: Coverage, value: Value) -> str:
-    written = found.view.text[value.start : value.end]
-    text = found.text
-    for numbers in (range(found.first, found.end), range(len(text.spans))):
-        rivals = [
-            (_distance(value, other), text.text[other.start : other.end])
-            for number in numbers
-            for other in text.values(number)
-            if other.kind == value.kind
-        ]
-        if rivals:
-            noun = "date" if value.kind == "date" else "number"
-            return f"{written} is not in the context; nearest {noun} {min(rivals)[1]}"
-    return f"{written} is not in the context"
-
-
-def _distance(one: Value, other: Value) -> float:
-    if one.kind == "date":
-        mine, theirs = (12 * (v.year or 0) + (v.month or 0) for v in (one, other))
-        return abs(mine - theirs)
-    other_unit = 0 if one.unit == other.unit else 1e12
-    return other_unit + abs((one.amount or 0) - (other.amount or 0))
 
 
 def ranked(view: ClaimView, texts: Sequence[TextView]) -> list[tuple[float, int, Coverage]]:

@@ -7,6 +7,7 @@ from itertools import zip_longest
 
 from trueground.judges.lexical.agreement import agrees
 from trueground.judges.lexical.contradictions import ContradictionView
+from trueground.judges.lexical.reasons import Reason, contradicts, differs, lacks_words
 from trueground.judges.lexical.tokens import Token
 
 _LOWER = frozenset(("least", "over", "more", "above", "minimum", "exceeds", "exceeded"))
@@ -15,15 +16,15 @@ _TIMES = frozenset(("year", "month", "week", "day", "hour", "minute", "time", "s
 _WEAKER = {"all": ("most", "some"), "most": ("some",)}
 
 
-def quantifiers(reading: ContradictionView) -> str | None:
+def quantifiers(reading: ContradictionView) -> Reason | None:
     """The claim speaks of more cases than the context, or adds "only"."""
     mine, theirs = _quantities(reading.view.tokens), _quantities(reading.best.tokens)
     for strong, weak in _WEAKER.items():
         kept = next((theirs[w] for w in weak if w in theirs), None)
         if strong in mine and strong not in theirs and kept:
-            return f"{mine[strong]!r} in the claim, {kept!r} in the context"
+            return differs(mine[strong], kept)
     if "only" in mine and not any(t.word.role == "only" for t in reading.window):
-        return f"{mine['only']!r} is not in the context"
+        return lacks_words(f"{mine['only']!r} is not in the context")
     return None
 
 
@@ -44,7 +45,7 @@ def _quantities(tokens: Sequence[Token]) -> dict[str, str]:
     return found
 
 
-def bounds(reading: ContradictionView) -> str | None:
+def bounds(reading: ContradictionView) -> Reason | None:
     """The claim says "at least" where the context says "at most", or the other way round."""
     for at, token in enumerate(reading.view.tokens):
         mine = _bound(reading.view.tokens, at) if token.value is not None else 0
@@ -54,7 +55,9 @@ def bounds(reading: ContradictionView) -> str | None:
             if found.value is None or not agrees(token.value, found.value):
                 continue
             if _bound(reading.window, i) == -mine:
-                return f"{token.spelling!r} is the least in one and the most in the other"
+                return contradicts(
+                    f"{token.spelling!r} is the least in one and the most in the other"
+                )
     return None
 
 

@@ -12,6 +12,7 @@ from trueground.judges.lexical.agreement import agrees, same_kind
 from trueground.judges.lexical.alignment import Alignment, Gap, align
 from trueground.judges.lexical.coverage import Coverage
 from trueground.judges.lexical.opposed import opposed
+from trueground.judges.lexical.reasons import Reason, contradicts
 from trueground.judges.lexical.rivals import rival_name, turned_round
 from trueground.judges.lexical.tokens import Token
 
@@ -39,7 +40,7 @@ _LEVELS = {
 _STRONG, _WEAKEST = 3, 1  # "many" against "few"
 
 
-def contradicted(found: Coverage) -> str | None:
+def contradicted(found: Coverage) -> Reason | None:
     """Say what the sentence that comes nearest to the claim has in a place of the claim."""
     laid = _nearest(found)
     if laid is None:
@@ -68,7 +69,7 @@ def _nearest(found: Coverage) -> Alignment | None:
     return best
 
 
-def _values(laid: Alignment, found: Coverage) -> str | None:
+def _values(laid: Alignment, found: Coverage) -> Reason | None:
     for gap in laid.gaps:
         if max(len(gap.mine), len(gap.theirs)) > _SHORT:
             continue
@@ -84,13 +85,15 @@ def _values(laid: Alignment, found: Coverage) -> str | None:
     return None
 
 
-def _instead(mine: Token, theirs: Token) -> str:
-    return f"{mine.spelling!r} in the claim, {theirs.spelling!r} in its place in the context"
+def _instead(mine: Token, theirs: Token) -> Reason:
+    return contradicts(
+        f"{mine.spelling!r} in the claim, {theirs.spelling!r} in its place in the context"
+    )
 
 
-def _reversals(laid: Alignment, found: Coverage) -> str | None:
+def _reversals(laid: Alignment, found: Coverage) -> Reason | None:
     """One side denies, or has the opposite word; two such changes close together cancel out."""
-    turns: list[tuple[int, str]] = []
+    turns: list[tuple[int, Reason]] = []
     known = _known(laid, found)
     turned = turned_round(laid)
     for gap in laid.gaps:
@@ -126,7 +129,7 @@ def _place(gap: Gap, laid: Alignment) -> int:
     return next(i for i, token in enumerate(laid.mine) if token is gap.after)
 
 
-def _denial(gap: Gap, laid: Alignment) -> str | None:
+def _denial(gap: Gap, laid: Alignment) -> Reason | None:
     mine = [t for t in gap.mine if t.word.role == "negator"]
     theirs = [t for t in gap.theirs if t.word.role == "negator"]
     if bool(mine) == bool(theirs) or gap.after is None:
@@ -142,7 +145,7 @@ def _denial(gap: Gap, laid: Alignment) -> str | None:
         return None
     who = "the claim" if mine else "the context"
     rest = "the context" if mine else "the claim"
-    return f"{who} denies {gap.after.spelling!r}, {rest} does not"
+    return contradicts(f"{who} denies {gap.after.spelling!r}, {rest} does not")
 
 
 def _corrected(denier: Token, laid: Alignment) -> bool:
@@ -163,7 +166,7 @@ def _bare(token: Token) -> str:
     return word[:-2] if word.endswith(("'s", "’s")) else word
 
 
-def _contrast(gap: Gap, known: set[str]) -> str | None:
+def _contrast(gap: Gap, known: set[str]) -> Reason | None:
     """A word of the claim that the window has not, and its opposite in the same gap."""
     if max(len(gap.mine), len(gap.theirs)) > _SHORT:
         return None
@@ -176,7 +179,7 @@ def _contrast(gap: Gap, known: set[str]) -> str | None:
     return None
 
 
-def _quantities(laid: Alignment, found: Coverage) -> str | None:
+def _quantities(laid: Alignment, found: Coverage) -> Reason | None:
     """The claim says "few", "never" or "all" where the text says "many", "often" or "five"."""
     for gap in laid.gaps:
         if max(len(gap.mine), len(gap.theirs)) > _SHORT:
@@ -206,12 +209,12 @@ def _level(tokens: list[Token]) -> tuple[int, Token] | None:
     return (2, token) if level == 1 and "a" in words else (level, token)
 
 
-def _names(laid: Alignment, found: Coverage) -> str | None:
+def _names(laid: Alignment, found: Coverage) -> Reason | None:
     rival = rival_name(laid, found)
     return _instead(*rival) if rival else None
 
 
-_CHECKS: tuple[Callable[[Alignment, Coverage], str | None], ...] = (
+_CHECKS: tuple[Callable[[Alignment, Coverage], Reason | None], ...] = (
     _values,
     _reversals,
     _quantities,
