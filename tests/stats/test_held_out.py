@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from trueground.stats import calibration
-from trueground.stats.thresholds import best_threshold, folds, held_out, measures_at, predicted
+from trueground.stats.thresholds import best_threshold, folds, held_out, measures_at
 
 
 def drawn(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -30,12 +30,12 @@ def test_held_out_chooses_on_the_others_only() -> None:
     scores, truth = drawn(2, 50)
     parts = folds(50)
     found = held_out(scores, truth, parts, partial(best_threshold, objective="f1"))
-    assert found.applied is not None
+    assert found.values is not None
     for part in range(5):
         others = parts != part
         expected = best_threshold(scores[others], truth[others], "f1")
-        assert found.thresholds[part] == expected
-        assert (found.applied[parts == part] == expected).all()
+        assert found.chosen[part] == expected
+        assert (found.values[parts == part] == expected).all()
 
 
 def test_chance_looks_good_where_it_was_chosen_and_not_elsewhere() -> None:
@@ -45,7 +45,7 @@ def test_chance_looks_good_where_it_was_chosen_and_not_elsewhere() -> None:
         random = np.random.default_rng(seed)
         scores, truth = random.random(40), np.arange(40) % 2 == 0
         at = best_threshold(scores, truth)
-        applied = held_out(scores, truth, folds(40, seed=seed)).applied
+        applied = held_out(scores, truth, folds(40, seed=seed)).values
         assert applied is not None
         inside.append(measures_at(scores, truth, at)["balanced_accuracy"] or 0.0)
         outside.append(measures_at(scores, truth, applied)["balanced_accuracy"] or 0.0)
@@ -70,13 +70,13 @@ def test_probabilities_come_from_a_curve_of_the_others() -> None:
             calibration.isotonic_probabilities, knots=calibration.fit_isotonic(some, labels)
         )
 
-    found = predicted(scores, truth, parts, fit).probabilities
+    found = held_out(scores, truth, parts, fit).values
     assert found is not None
     for part in range(5):
         inside = parts == part
         knots = calibration.fit_isotonic(scores[~inside], truth[~inside])
         assert (found[inside] == calibration.isotonic_probabilities(scores[inside], knots)).all()
-    alone = predicted(scores, truth, np.zeros(60, np.int64), fit)
-    assert (alone.probabilities, alone.reason is None) == (None, False)
-    three = predicted(scores[:3], np.array([False, False, True]), folds(3), fit)
+    alone = held_out(scores, truth, np.zeros(60, np.int64), fit)
+    assert (alone.values, alone.reason is None) == (None, False)
+    three = held_out(scores[:3], np.array([False, False, True]), folds(3), fit)
     assert "0 of 2 labels are positive" in (three.reason or "")

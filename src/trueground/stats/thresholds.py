@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.stats.bootstrap import Floats, Ints, Mask
 
-Choose = Callable[[Floats, Mask], float]
-Fit = Callable[[Floats, Mask], Callable[[Floats], Floats]]
-T = TypeVar("T")
+# A threshold, or a curve from scores to probabilities, that suits scores and labels.
+Choose = Callable[[Floats, Mask], float | Callable[[Floats], Floats]]
 
 # What a threshold may be chosen for. Between a 0/1 verdict and a 0/1 label Pearson's correlation,
 # the point-biserial one and Matthews' coefficient are one number.
@@ -59,22 +58,14 @@ class ThresholdCurve:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Each part of the items judged by the threshold that is best on the others.
+    """Each part of the items judged by what was chosen or fitted on the others.
 
-    `thresholds` has one number for each part, `applied` (n,) one for each item; without them
-    `reason` says why.
+    `chosen` has a threshold or a curve for each part, `values` (n,) the threshold of each item, or
+    its probability by the curve; without them `reason` says why.
     """
 
-    thresholds: tuple[float, ...] = ()
-    applied: Floats | None = None
-    reason: str | None = None
-
-
-@dataclass(frozen=True)
-class Predicted:
-    """Probabilities (n,) of items that the curve was not fitted on; without them a `reason`."""
-
-    probabilities: Floats | None = None
+    chosen: tuple[Any, ...] = ()
+    values: Floats | None = None
     reason: str | None = None
 
 
@@ -241,44 +232,27 @@ def folds(n: int, clusters: Ints | None = None, *, parts: int = 5, seed: int = 0
     return np.asarray(order[units] % parts, np.int64)
 
 
-def held_out(scores: Floats, labels: Mask, parts: Ints, choose: Choose = best_threshold) -> HeldOut:
-    """Choose a threshold on all parts but one, for each part; `parts` (n,) counts from 0.
+def held_out(
+    scores: Floats, labels: Mask, parts: Ints, choose: Choose = best_threshold, verb: str = "choose"
+) -> HeldOut:
+    """Choose a threshold, or fit a curve, on all parts but one, for each part.
 
-    All arrays of shape (n,). Where the items outside a part allow no choice, there is a reason.
+    All arrays of shape (n,); `parts` counts from 0. Where the items outside a part allow no choice,
+    there is a reason; `verb` is its word.
     """
-    chosen, reason = _without_each(scores, labels, parts, choose, "choose")
-    return HeldOut(reason=reason) if reason else HeldOut(tuple(chosen), np.array(chosen)[parts])
-
-
-def predicted(scores: Floats, labels: Mask, parts: Ints, fit: Fit) -> Predicted:
-    """Fit a curve on all parts but one, and read the part's probabilities from it, for each part.
-
-    All arrays of shape (n,). Where the items outside a part allow no curve, there is a reason.
-    """
-    curves, reason = _without_each(scores, labels, parts, fit, "fit")
-    if reason:
-        return Predicted(reason=reason)
-    probabilities = np.empty(len(scores))
-    for part, curve in enumerate(curves):
-        probabilities[parts == part] = curve(scores[parts == part])
-    return Predicted(probabilities)
-
-
-def _without_each(
-    scores: Floats, labels: Mask, parts: Ints, choose: Callable[[Floats, Mask], T], verb: str
-) -> tuple[list[T], str | None]:
-    """What is chosen without each part, or a reason why it cannot be."""
     number = int(parts.max(initial=-1)) + 1
     if number < 2:
-        return [], f"there is one part only, so nothing is left to {verb} on"
-    chosen = []
+        return HeldOut(reason=f"there is one part only, so nothing is left to {verb} on")
+    chosen, values = [], np.empty(len(scores))
     for part in range(number):
-        others = parts != part
+        mine = parts == part
         try:
-            chosen.append(choose(scores[others], labels[others]))
+            one = choose(scores[~mine], labels[~mine])
         except InputError as error:
-            return [], f"without part {part + 1} of {number}: {error}"
-    return chosen, None
+            return HeldOut(reason=f"without part {part + 1} of {number}: {error}")
+        chosen.append(one)
+        values[mine] = one(scores[mine]) if callable(one) else one
+    return HeldOut(tuple(chosen), values)
 
 
 def _check_different(distinct: Floats, n: int) -> None:

@@ -1,11 +1,12 @@
-"""The statistics of a calibration, from scores and labels alone."""
+"""The result of a calibration: its numbers, from scores and labels alone, and the notes on it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 
 from trueground._version import __version__
 from trueground.errors import InputError, UsageError, unknown_name
-from trueground.judges.calibrated import FORMAT, METHODS, basis_of
+from trueground.judges.calibrated import FAMILY, FORMAT, METHODS, basis_of
 from trueground.options import check_draws
+from trueground.runs.directory import check_ours, check_out_file, write_json
 from trueground.stats import calibration
 from trueground.stats.bootstrap import Floats, Mask
 from trueground.stats.human.measure import Measured, measure_all
@@ -22,9 +24,7 @@ from trueground.stats.proportions import lower_bound
 from trueground.stats.thresholds import (
     MEASURES,
     OBJECTIVES,
-    Choose,
     HeldOut,
-    Predicted,
     auroc,
     best_threshold,
     check_labelled,
@@ -33,11 +33,9 @@ from trueground.stats.thresholds import (
     held_out,
     measure_of,
     measures_at,
-    predicted,
     threshold_for_precision,
 )
 from trueground.studies.calibrate.judging import JudgedRecords
-from trueground.studies.calibrate.result import Calibration, format_notes, why_no_bound
 
 FOLDS = 5
 VERDICT = 0.5  # between False and True
@@ -45,6 +43,68 @@ _POINTS = 200
 Read = Callable[[Floats], Floats]  # scores → probabilities
 # Fewer of a kind than this, and the steps of an isotonic curve follow single records.
 _LEAST_OF_A_KIND = 20
+_FEW_GROUPS = 50  # below it the variance over clusters is known too roughly
+_CLEAR = 2  # standard errors
+# Below so many the literature finds that isotonic curves follow chance (Niculescu-Mizil & Caruana
+# 2005, "Predicting good probabilities with supervised learning").
+_USUAL_LEAST = 1_000
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A judge's threshold and probabilities; a claim is supported where its score is greater than
+    `threshold`.
+
+    With the method "platt" `probability = 1 / (1 + exp(−(slope · score + intercept)))`; with
+    "isotonic" it is read between `knots`. `raw` is everything, as it stands in the file and in the
+    JSON output.
+    """
+
+    raw: dict[str, Any]
+
+    @property
+    def threshold(self) -> float:
+        """The threshold chosen for the objective; 0.5 for a judge that gives verdicts only."""
+        return float(self.raw["threshold"])
+
+    @property
+    def slope(self) -> float | None:
+        """Log-odds per unit of the score; None with an isotonic curve."""
+        slope: float | None = self.raw["slope"]
+        return slope
+
+    @property
+    def intercept(self) -> float | None:
+        """Log-odds at the score 0; None with an isotonic curve."""
+        intercept: float | None = self.raw["intercept"]
+        return intercept
+
+    @property
+    def knots(self) -> list[tuple[float, float]] | None:
+        """Corners (score, probability) of the isotonic curve; None with Platt's."""
+        found = self.raw["knots"]
+        return None if found is None else [(float(score), float(p)) for score, p in found]
+
+    @property
+    def auroc(self) -> float:
+        """The chance that a positive record scores higher than a negative one."""
+        return float(self.raw["auroc"]["value"])
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know before the numbers are used."""
+        return list(self.raw["notes"])
+
+    def write(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the file that a judge reads. Raises OutputError, WriteError."""
+        check_free(Path(path), overwrite)
+        write_json(Path(path), self.raw)
+
+
+def check_free(path: Path, overwrite: bool = False) -> None:
+    """OutputError where the file may not be written; only a calibration is ever replaced."""
+    check_out_file(path, "calibration.json", overwrite=overwrite)
+    check_ours(path, FAMILY, "calibration file of ours")
 
 
 @dataclass(frozen=True)
@@ -88,7 +148,7 @@ class CalibrationSettings:
         return self.objective or ("balanced_accuracy" if self.precision is None else "precision")
 
     @property
-    def choose(self) -> Choose:
+    def choose(self) -> Callable[[Floats, Mask], float]:
         """Scores and labels → threshold. It raises InputError where there is none."""
         if self.precision is not None:
             return partial(threshold_for_precision, wanted=self.precision)
@@ -112,7 +172,11 @@ def compute_calibration(j: JudgedRecords, settings: CalibrationSettings) -> Cali
     default = VERDICT if j.by_verdict else j.judge.threshold
     chosen = VERDICT
     if j.by_verdict:
-        _check_verdicts(j)
+        check_labelled(j.scores, j.labels)
+        if j.scores.min() == j.scores.max():
+            raise InputError(
+                f"all {len(j.scores)} verdicts are {bool(j.scores[0])}: they tell nothing apart"
+            )
     else:
         chosen = settings.choose(j.scores, j.labels)
     # Both thresholds stay fixed; the resamples are those that `validate` draws too.
@@ -127,16 +191,21 @@ def compute_calibration(j: JudgedRecords, settings: CalibrationSettings) -> Cali
         level=settings.level,
     )
     at_default, at_chosen = measured["default"], measured["chosen"]
-    if not j.by_verdict:  # two scores only: no curve can follow them too closely
-        _check_enough(settings.method, j.labels)
+    fewest = int(min(j.labels.sum(), (~j.labels).sum()))
+    # Verdicts are two scores only: no curve can follow them too closely.
+    if settings.method == "isotonic" and not j.by_verdict and fewest < _LEAST_OF_A_KIND:
+        raise InputError(
+            f"method=isotonic with {fewest} records of the rarer kind; expected "
+            f"{_LEAST_OF_A_KIND} or more of each; label more, or take method=platt"
+        )
     fitted, fields = fit_curve(settings.method, j.scores, j.labels)
     parts = folds(len(j.scores), j.clusters, parts=FOLDS, seed=settings.seed)
     held = HeldOut(reason="the judge's verdicts are taken as they are")
     if not j.by_verdict:
         held = held_out(j.scores, j.labels, parts, settings.choose)
     at_held: dict[str, float | None] = dict.fromkeys(MEASURES)
-    if held.applied is not None:
-        at_held = measures_at(j.scores, j.labels, held.applied)
+    if held.values is not None:
+        at_held = measures_at(j.scores, j.labels, held.values)
     raw: dict[str, Any] = {
         "format": FORMAT,
         "judge": j.judge.name,
@@ -156,7 +225,7 @@ def compute_calibration(j: JudgedRecords, settings: CalibrationSettings) -> Cali
         "unscored": dict(sorted(sum(j.unscored, Counter[str]()).items())),
         "auroc": {
             "value": auroc(j.scores, j.labels),
-            "ci": _interval(at_default, "auroc"),
+            "ci": at_default.estimates["auroc"].raw()["ci"],
             "reason": at_default.estimates["auroc"].why,
         },
         "default": _threshold_entry(j, default, at_default),
@@ -164,7 +233,7 @@ def compute_calibration(j: JudgedRecords, settings: CalibrationSettings) -> Cali
             **_threshold_entry(j, chosen, at_chosen),
             "cross_validated": {
                 "folds": int(parts.max()) + 1,
-                "thresholds": held.thresholds,
+                "thresholds": held.chosen,
                 **at_held,
                 "reason": held.reason,
             },
@@ -181,36 +250,12 @@ def compute_calibration(j: JudgedRecords, settings: CalibrationSettings) -> Cali
     return Calibration({**raw, "notes": [*j.sets.notes, *format_notes(raw, measure)]})
 
 
-def _check_verdicts(j: JudgedRecords) -> None:
-    """InputError where the labels, or the verdicts, are all of one kind."""
-    check_labelled(j.scores, j.labels)
-    if j.scores.min() == j.scores.max():
-        raise InputError(
-            f"all {len(j.scores)} verdicts are {bool(j.scores[0])}: they tell nothing apart"
-        )
-
-
-def _check_enough(method: str, labels: Mask) -> None:
-    """InputError where an isotonic curve would follow single records."""
-    fewest = int(min(labels.sum(), (~labels).sum()))
-    if method == "isotonic" and fewest < _LEAST_OF_A_KIND:
-        raise InputError(
-            f"method=isotonic with {fewest} records of the rarer kind; expected "
-            f"{_LEAST_OF_A_KIND} or more of each; label more, or take method=platt"
-        )
-
-
 def _threshold_entry(j: JudgedRecords, threshold: float, measured: Measured) -> dict[str, Any]:
     return {
         "threshold": threshold,
         **measures_at(j.scores, j.labels, threshold),
-        "balanced_accuracy_ci": _interval(measured, "balanced_accuracy"),
+        "balanced_accuracy_ci": measured.estimates["balanced_accuracy"].raw()["ci"],
     }
-
-
-def _interval(measured: Measured, name: str) -> list[float] | None:
-    ci = measured.estimates[name].ci
-    return None if ci is None else list(ci)
 
 
 def _precision(
@@ -226,21 +271,23 @@ def _precision(
         hits, clusters = j.labels[over], None if j.clusters is None else j.clusters[over]
         groups = None if clusters is None else len(np.unique(clusters))
         lower = lower_bound(hits, clusters, level=settings.level)
+        why = f"all {len(hits):,} records above the threshold are of {groups} group, and it takes 2"
+        if len(hits) < 2:
+            verb = "is" if len(hits) == 1 else "are"
+            why = f"{len(hits)} of the records {verb} above the threshold, and it takes 2"
         return {
             "value": float(hits.mean()) if len(hits) else None,
             "lower": lower,
-            "lower_reason": why_no_bound(len(hits), groups) if lower is None else None,
+            "lower_reason": why if lower is None else None,
             "n": len(hits),
             "groups": groups,
         }
 
-    empty = {"value": None, "lower": None, "n": None, "groups": None, "lower_reason": held.reason}
-    cross_validated = empty if held.applied is None else above(held.applied)
-    return {
-        "wanted": settings.precision,
-        **above(chosen),
-        "cross_validated": {**cross_validated, "reason": held.reason},
-    }
+    others = {"value": None, "lower": None, "n": None, "groups": None, "lower_reason": held.reason}
+    if held.values is not None:
+        others = above(held.values)
+    held_out_items = {**others, "reason": held.reason}
+    return {"wanted": settings.precision, **above(chosen), "cross_validated": held_out_items}
 
 
 def _threshold_curve(
@@ -251,18 +298,19 @@ def _threshold_curve(
     number = len(cuts.thresholds)
     evenly = np.linspace(0, number - 1, min(number, _POINTS - 2)).round().astype(int)
     two = np.searchsorted(cuts.scores, [default, chosen], side="right")
-    rows = np.unique(np.concatenate((evenly, two)))
     columns = {"threshold": cuts.thresholds, **cuts.measures()}
-    values = {name: columns[name][rows].tolist() for name in ("threshold", *MEASURES)}
     return [
-        {name: None if np.isnan(value) else value for name, value in zip(values, row, strict=True)}
-        for row in zip(*values.values(), strict=True)
+        {
+            name: None if np.isnan(values[row]) else float(values[row])
+            for name, values in columns.items()
+        }
+        for row in np.unique(np.concatenate((evenly, two))).tolist()
     ]
 
 
-def _predict(j: JudgedRecords, method: str, parts: NDArray[np.int64]) -> Predicted:
+def _predict(j: JudgedRecords, method: str, parts: NDArray[np.int64]) -> HeldOut:
     """Probabilities of each part by the curve of the others."""
-    return predicted(j.scores, j.labels, parts, lambda *data: fit_curve(method, *data)[0])
+    return held_out(j.scores, j.labels, parts, lambda *data: fit_curve(method, *data)[0], "fit")
 
 
 def _curve_entries(
@@ -274,15 +322,12 @@ def _curve_entries(
     """
     own = None if np.isnan(j.probabilities).any() else j.probabilities
     held = {name: _predict(j, name, parts) for name in METHODS}
-    mine = held[method].probabilities
+    mine = held[method].values
 
-    def errors(probabilities: Floats | None) -> dict[str, float | None]:
-        if probabilities is None:
-            return {"calibration_error": None, "brier": None}
-        return {
-            "calibration_error": calibration.calibration_error(probabilities, j.labels),
-            "brier": calibration.brier(probabilities, j.labels),
-        }
+    def errors(given: Floats | None) -> dict[str, float | None]:
+        error = None if given is None else calibration.calibration_error(given, j.labels)
+        brier = None if given is None else calibration.brier(given, j.labels)
+        return {"calibration_error": error, "brier": brier}
 
     def bins(probabilities: Floats | None) -> list[dict[str, float | int]] | None:
         return None if probabilities is None else calibration.reliability(probabilities, j.labels)
@@ -290,13 +335,13 @@ def _curve_entries(
     return {
         "calibration_error": {
             "before": errors(own)["calibration_error"],
-            "after": calibration.calibration_error(fitted(j.scores), j.labels),
+            "after": errors(fitted(j.scores))["calibration_error"],
             "cross_validated": errors(mine)["calibration_error"],
         },
         "methods": {
             name: {
                 **errors(fit_curve(name, j.scores, j.labels)[0](j.scores)),
-                "cross_validated": {**errors(by.probabilities), "reason": by.reason},
+                "cross_validated": {**errors(by.values), "reason": by.reason},
             }
             for name, by in held.items()
         },
@@ -306,12 +351,10 @@ def _curve_entries(
     }
 
 
-def _other_method(
-    j: JudgedRecords, method: str, held: dict[str, Predicted]
-) -> dict[str, Any] | None:
+def _other_method(j: JudgedRecords, method: str, held: dict[str, HeldOut]) -> dict[str, Any] | None:
     """How much worse the kept method's Brier score is than the other's, cross-validated."""
     name = next(name for name in METHODS if name != method)
-    mine, other = held[method].probabilities, held[name].probabilities
+    mine, other = held[method].values, held[name].values
     if mine is None or other is None:
         return None
     worse = (mine - j.labels) ** 2 - (other - j.labels) ** 2
@@ -338,7 +381,7 @@ def _file_entries(
     """
     files = j.sets.all_sets
     several = len(files) > 1
-    others, by_others = HeldOut(reason=reason), Predicted()
+    others, by_others = HeldOut(reason=reason), HeldOut()
     if several:
         if not j.by_verdict:
             others = held_out(j.scores, j.labels, j.file_numbers, settings.choose)
@@ -364,16 +407,14 @@ def _file_entries(
             entry["reason"] = str(error)
         if several:
             # A last file without records is no part.
-            has_one = number < len(others.thresholds)
-            threshold = others.thresholds[number] if has_one else None
-            probabilities = by_others.probabilities
+            threshold = others.chosen[number] if number < len(others.chosen) else None
+            given = None if by_others.values is None else by_others.values[mine]
+            apart = None if given is None else calibration.calibration_error(given, labels)
             entry["left_out"] = {
                 "threshold": threshold,
                 "balanced_accuracy": _balanced_accuracy(scores, labels, threshold),
                 "reason": others.reason,
-                "calibration_error": None
-                if probabilities is None
-                else calibration.calibration_error(probabilities[mine], labels),
+                "calibration_error": apart,
             }
         entries.append(entry)
     return entries
@@ -383,3 +424,74 @@ def _balanced_accuracy(scores: Floats, labels: Mask, threshold: float | None) ->
     if threshold is None:
         return None
     return measures_at(scores, labels, threshold)["balanced_accuracy"]
+
+
+def format_notes(raw: Mapping[str, Any], measure: str) -> Iterator[str]:
+    """One sentence each; `measure` is what says how well the threshold does."""
+    area = raw["auroc"]["value"]
+    if area < 0.5:
+        yield (
+            f"AUROC is {area:.3f}: higher scores go with negative labels here, so no threshold "
+            "can help"
+        )
+    yield from _curve_notes(raw)
+    if raw["of"] == "score":
+        yield from _precision_notes(raw) if raw["precision"] else _threshold_notes(raw, measure)
+    if raw["chosen"]["share_positive"] in (0, 1):
+        yield "the chosen threshold gives one verdict for all; choose another objective"
+
+
+def _threshold_notes(raw: Mapping[str, Any], measure: str) -> Iterator[str]:
+    chosen, default = raw["chosen"], raw["default"]
+    held = chosen["cross_validated"][measure]
+    name = measure.replace("_", " ")
+    if chosen["cross_validated"]["reason"]:
+        yield f"no cross-validation: {chosen['cross_validated']['reason']}"
+    elif held is not None and default[measure] is not None and held <= default[measure]:
+        yield (
+            f"{name} on items that the threshold was not chosen on is {held:.4f}, that "
+            f"of the default threshold {default[measure]:.4f}: keep the default"
+        )
+
+
+def _precision_notes(raw: Mapping[str, Any]) -> Iterator[str]:
+    here, held = raw["precision"], raw["precision"]["cross_validated"]
+    if held["reason"]:
+        yield (
+            f"no cross-validated precision: {held['reason']}. So {here['wanted']:g} is reached on "
+            "these very records, and may not be on others"
+        )
+    elif held["lower"] is None or held["lower"] < here["wanted"]:
+        least = "not known" if held["lower"] is None else f"at least {held['lower']:.4f}"
+        value = "undefined" if held["value"] is None else f"{held['value']:.4f}"
+        yield (
+            f"the precision on items that the threshold was not chosen on is {value}, and with "
+            f"{raw['ci_level']:.0%} confidence {least}: {here['wanted']:g} is not certain on other "
+            "records. A higher --precision leaves room; more labels narrow the bound"
+        )
+    if here["groups"] is not None and here["groups"] < _FEW_GROUPS:
+        yield (
+            f"the records above the threshold are of {here['groups']} groups: with fewer than "
+            f"about {_FEW_GROUPS} the bound of the precision is rough, and may promise too much"
+        )
+
+
+def _curve_notes(raw: Mapping[str, Any]) -> Iterator[str]:
+    if raw["method"] == "isotonic":
+        if raw["knots"][0][1] == raw["knots"][-1][1]:
+            yield "the curve is level, so judges refuse a file with these numbers"
+    elif raw["slope"] <= 0:
+        yield "the slope is not above 0, so judges refuse a file with these numbers"
+    if raw["of"] == "verdict":
+        return
+    if raw["method"] == "isotonic" and raw["n"] < _USUAL_LEAST:
+        yield (
+            f"an isotonic curve over {raw['n']:,} records follows chance too; with fewer than "
+            f"about {_USUAL_LEAST:,} Platt's is usually better"
+        )
+    other = raw["other_method"]
+    if other is not None and other["brier_difference"] > _CLEAR * other["standard_error"]:
+        yield (
+            f"cross-validated, the Brier score of the method {other['name']} is better by "
+            f"{other['brier_difference']:.4f} (standard error {other['standard_error']:.4f})"
+        )
