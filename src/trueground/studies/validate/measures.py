@@ -4,32 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from trueground._version import __version__
 from trueground.errors import InputError
 from trueground.evaluate.plan import Plan
+from trueground.evaluate.scoring import score_batches
 from trueground.metrics.registry import higher_is_better
 from trueground.options import Progress
-from trueground.stats.human.estimates import OverSets, RunningMean, raw_estimates
+from trueground.stats.human.estimates import OverSets, RunningMean, mean_of_sets, raw_estimates
 from trueground.stats.human.measure import PAIRED, Measured, measure_all, paired_differences
-from trueground.stats.human.people import ceiling, preference_ceiling
+from trueground.stats.human.people import (
+    PREFERENCES,
+    Preferences,
+    ceiling,
+    preference_ceiling,
+    preferences,
+)
 from trueground.studies.labelled import LabelledSet, LabelledSets
 from trueground.studies.labels import LabelRule
-from trueground.studies.validate.checks import RunMetrics
-from trueground.studies.validate.notes import format_unscored, one_kind, shared_groups
+from trueground.studies.validate.notes import RunMetrics, format_unscored, one_kind, shared_groups
 from trueground.studies.validate.result import FORMAT, ValidationOutput
-from trueground.studies.validate.scores import ScoredSet, score_sets
-from trueground.studies.validate.worst import worst_items
+from trueground.studies.validate.scored import ScoredSet, score_sets, worst_items
+from trueground.types import Record
 
 Floats = NDArray[np.float64]
 # Scores turned so that more is better, and what is measured of them.
 TurnedSet = tuple[LabelledSet, dict[str, Floats], dict[str, Measured]]
 Differences = dict[str, dict[str, dict[str, Any]]]  # measure → metric → difference
 _CALIBRATION = "calibration_error"
+PREFERENCE = "preference"
+OTHER = "response_b"
+NO_OTHER = "no_response_b"
 
 
 @dataclass(frozen=True)
@@ -186,7 +197,7 @@ def measure_sets(
             "unused": dict(sorted(of.unused.items())),
             "models": of.models,
             "metrics": metrics,
-            "ceiling": ceiling_of(of, settings),
+            "ceiling": _ceiling(of, settings),
         }
     raw["sets"] = [entries[number] for number in sorted(entries)]
     notes = format_unscored(unscored, len(entries), named)
@@ -202,30 +213,23 @@ def measure_sets(
     raw["notes"] += [*shared_groups(sets.sets), *notes]
 
 
-def ceiling_of(
-    one: LabelledSet, settings: MeasureSettings, *, pairs: bool = False
-) -> dict[str, Any] | None:
+def _ceiling(one: LabelledSet, settings: MeasureSettings) -> dict[str, Any] | None:
     """One annotator against the rest: each by name, and their mean; None for fewer than two.
 
     Records that all of them together are tied on have no label, but count here: only a tie of the
     rest leaves one out. Without them two annotators would always agree. Of pairs, the preferences
     of each are held against the mean of the rest.
     """
-    names = one.votes.annotators
+    names, rule = one.votes.annotators, settings.rule
     if len(names) < 2:
         return None
     table, clusters = one.votes.table()
-    if pairs:
+    if rule.graded:
         groups = clusters if one.grouped else None
         raw = preference_ceiling(table, clusters=groups, **settings.draws).raw()
     else:
-        raw = ceiling(
-            table,
-            positive_above=settings.rule.positive_above,
-            ordinal=settings.rule.ordinal,
-            clusters=clusters,
-            **settings.draws,
-        ).raw()
+        limit: dict[str, Any] = {"positive_above": rule.positive_above, "ordinal": rule.ordinal}
+        raw = ceiling(table, clusters=clusters, **limit, **settings.draws).raw()
     each = zip(names, raw["annotators"], strict=True)
     return {**raw, "annotators": [{"annotator": name, **measures} for name, measures in each]}
 
@@ -246,15 +250,10 @@ def _metric_entry(one: ScoredSet, key: str, measured: Measured) -> dict[str, Any
 def _item_lines(sets: LabelledSets, one: ScoredSet) -> Iterator[dict[str, Any]]:
     """Id, label and scores of each labelled record."""
     columns = {key: values.tolist() for key, values in one.scores.items()}
-    row = 0
-    for batch in sets.batches(one.set):
-        for record, label in batch:
-            scores = {key: values[row] for key, values in columns.items()}  # NaN becomes null
-            line: dict[str, Any] = {"id": record.id, "label": label.shown, "scores": scores}
-            if label.votes:
-                line["votes"] = dict(label.votes)
-            yield line
-            row += 1
+    for row, (record, label) in enumerate(chain.from_iterable(sets.batches(one.set))):
+        scores = {key: values[row] for key, values in columns.items()}  # NaN becomes null
+        line: dict[str, Any] = {"id": record.id, "label": label.shown, "scores": scores}
+        yield line | ({"votes": dict(label.votes)} if label.votes else {})
 
 
 def _worst_rows(
@@ -279,37 +278,28 @@ def _worst_rows(
 
 def _pooled(sets: list[TurnedSet], settings: MeasureSettings) -> dict[str, Any]:
     """The calibration error over the records of all sets in which a metric is a share."""
-    if len(sets) == 1:
-        ((_, scores, first),) = sets
-        measured = {key: one for key, one in first.items() if is_share(scores[key])}
-    else:
-        measured = _measure_together(sets, settings)
-    return {
-        key: {
-            _CALIBRATION: one.estimates[_CALIBRATION].raw(),
-            "by_chance": one.raw_chance(),
-        }
-        for key, one in measured.items()
-    }
-
-
-def _measure_together(sets: list[TurnedSet], settings: MeasureSettings) -> dict[str, Measured]:
-    """The calibration of all records of all sets as one."""
     columns: dict[str, list[Floats]] = {}
     for number, (_, turned, _) in enumerate(sets):
         for key, scores in turned.items():
             if is_share(scores):
                 empty = [np.full(other.n, np.nan) for other, *_ in sets]
                 columns.setdefault(key, empty)[number] = scores
-    clusters = np.concatenate([one.clusters for one, *_ in sets])
-    return measure_all(
-        {key: np.concatenate(parts) for key, parts in columns.items()},
-        np.concatenate([one.labels for one, *_ in sets]),
-        positive_above=settings.positive_above,
-        clusters=clusters if any(one.grouped for one, *_ in sets) else None,
-        threshold=None,
-        **settings.draws,
-    )
+    if len(sets) == 1:
+        measured = {key: one for key, one in sets[0][2].items() if key in columns}
+    else:
+        clusters = np.concatenate([one.clusters for one, *_ in sets])
+        measured = measure_all(
+            {key: np.concatenate(parts) for key, parts in columns.items()},
+            np.concatenate([one.labels for one, *_ in sets]),
+            positive_above=settings.positive_above,
+            clusters=clusters if any(one.grouped for one, *_ in sets) else None,
+            threshold=None,
+            **settings.draws,
+        )
+    return {
+        key: {_CALIBRATION: one.estimates[_CALIBRATION].raw(), "by_chance": one.raw_chance()}
+        for key, one in measured.items()
+    }
 
 
 def _differences(
@@ -356,3 +346,87 @@ def _best_metric(mean: dict[str, Any], name: str) -> str | None:
     if not have:
         return None
     return max(have, key=lambda key: (have[key]["sets"], have[key]["value"]))
+
+
+# Pairs
+
+
+def why_no_pair(record: Record) -> str | None:
+    """Why a record is no pair, if it is none."""
+    return None if isinstance((record.meta or {}).get(OTHER), str) else NO_OTHER
+
+
+def measure_pairs(
+    raw: dict[str, Any],
+    sets: LabelledSets,
+    plan: Plan | None,
+    settings: MeasureSettings,
+    progress: Progress,
+) -> None:
+    """Fill in, for each set, how far metrics prefer what people prefer; the means over sets.
+
+    InputError: a finished run has scores of one response only.
+    """
+    runs = [one.path for one in sets.sets if one.run is not None]
+    if runs or plan is None:
+        raise InputError(
+            f"{', '.join(runs) or 'nothing'}: a run has scores of one response only; name the file "
+            f'of pairs, with "response", "{OTHER}" and "human": {{"{PREFERENCE}": 1}}'
+        )
+    total, done, keys = 2 * sets.n, 0, plan.keys
+    entries: list[dict[str, Any]] = []
+    over: dict[str, list[Preferences]] = {}
+    batches = score_batches(plan, _both_responses(sets), total, settings.workers)
+    for one in sets.sets:
+        parts: list[Floats] = []
+        while sum(map(len, parts)) < 2 * one.n:
+            batch = next(batches)
+            parts.append(batch.values[:, : len(keys)])
+            done += batch.n
+            progress("score", done, total)
+        values = np.concatenate(parts)  # rows: response A and response B of each record in turn
+        measured = {}
+        for i, key in enumerate(keys):
+            both = np.concatenate([values[0::2, i], values[1::2, i]])
+            if not np.isnan(both).all():
+                turned = turn(key, both)
+                measured[key] = preferences(
+                    turned[: one.n] - turned[one.n :], one.labels, one.grouping, **settings.draws
+                )
+                over.setdefault(key, []).append(measured[key])
+        entries.append(
+            {
+                "set": one.name,
+                "path": one.path,
+                "sha256": one.sha256,
+                "n": one.n,
+                "ties": int((one.labels == 0).sum()),
+                "a_preferred": int((one.labels > 0).sum()),
+                "groups": one.groups,
+                "annotators": len(one.votes.annotators) or 1,
+                "unused": dict(sorted(one.unused.items())),
+                "metrics": {key: raw_estimates(m.estimates) for key, m in measured.items()},
+                "scored": {
+                    key: {"n": m.n, "metric_ties": m.metric_ties} for key, m in measured.items()
+                },
+                "ceiling": _ceiling(one, settings),
+            }
+        )
+    raw["preferences"] = entries
+    raw["mean"] = {
+        key: raw_estimates(mean_of_sets(each, settings.level, PREFERENCES), "sets")
+        for key, each in over.items()
+    }
+
+
+def _both_responses(sets: LabelledSets) -> Iterator[list[Record]]:
+    """Response A and response B of each record in turn."""
+    for one in sets.sets:
+        for batch in sets.batches(one):
+            both = []
+            for record, _ in batch:
+                other = (record.meta or {})[OTHER]
+                second = msgspec.structs.replace(record, response=other, response_facts=None)
+                both += [record, second]
+            if both:
+                yield both

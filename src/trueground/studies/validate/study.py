@@ -119,15 +119,7 @@ def validate(
     from trueground.evaluate.plan import make_plan
     from trueground.studies.labelled import LabelledSets
     from trueground.studies.labels import DEFAULT_LABEL, LabelFiles
-    from trueground.studies.validate import pairs as of_pairs
-    from trueground.studies.validate.checks import (
-        RunMetrics,
-        check_judging,
-        check_metric_names,
-        check_options,
-    )
-    from trueground.studies.validate.measures import MeasureSettings, measure_sets, start_raw
-    from trueground.studies.validate.notes import lower_is_better, published_tables
+    from trueground.studies.validate import measures, notes
     from trueground.studies.validate.result import (
         Validation,
         ValidationOutput,
@@ -135,7 +127,7 @@ def validate(
         undo_on_failure,
     )
 
-    check_options(
+    notes.check_options(
         *(workers, seed, resamples, worst, level, threshold, verdict),
         not_for_pairs={
             "ordinal": ordinal,
@@ -149,8 +141,8 @@ def validate(
     output = None if out is None else ValidationOutput(Path(out), overwrite)
     start = datetime.now(UTC).isoformat()
     with undo_on_failure(output, cache), ExitStack() as stack:
-        check_metric_names(metrics)  # a slip in a name should not cost a pass over the rows
-        default = of_pairs.LABEL if pairs else DEFAULT_LABEL
+        notes.check_metric_names(metrics)  # a slip in a name should not cost a pass over the rows
+        default = measures.PREFERENCE if pairs else DEFAULT_LABEL
         sets = stack.enter_context(
             LabelledSets(
                 source,
@@ -158,7 +150,7 @@ def validate(
                 rule={"positive_above": positive_above, "ordinal": ordinal, "graded": pairs},
                 labels=LabelFiles([Path(path) for path in labels], label) if labels else None,
                 default=default,
-                use=of_pairs.why_no_pair if pairs else lambda _record: None,
+                use=measures.why_no_pair if pairs else lambda _record: None,
                 keep=keep,
                 mapping=mapping,
                 on_bad_row=on_bad_row,
@@ -166,10 +158,10 @@ def validate(
                 progress=lambda rows: progress("check", rows, None),
             )
         )
-        from_runs = RunMetrics(sets.sets, metrics)
+        from_runs = notes.RunMetrics(sets.sets, metrics)
         fresh = [one for one in sets.sets if one.run is None]
         if not fresh:
-            check_judging(judge, decomposer, judge_calibration)
+            notes.check_judging(judge, decomposer, judge_calibration)
         parts = stack.enter_context(
             closing(
                 make_parts(
@@ -186,7 +178,7 @@ def validate(
         if plan is not None:
             plan.prepare()
         from_runs.check_signatures({} if plan is None else plan.signatures)
-        settings = MeasureSettings(
+        settings = measures.MeasureSettings(
             sets.rule,
             threshold,
             resamples,
@@ -196,18 +188,15 @@ def validate(
             verdict or ("at-least" if with_published else "above"),
             workers,
         )
-        raw = start_raw(settings, plan, from_runs)
-        raw["notes"] += [*sets.notes, *lower_is_better(raw["higher_is_better"])]
+        raw = measures.start_raw(settings, plan, from_runs)
+        raw["notes"] += [*sets.notes, *notes.lower_is_better(raw["higher_is_better"])]
         if pairs:
-            plan = of_pairs.check_pairs(sets, plan)
-            raw["preferences"], raw["mean"] = of_pairs.score_pairs(
-                sets, plan, settings, workers, progress
-            )
+            measures.measure_pairs(raw, sets, plan, settings, progress)
         else:
             named = metrics is not None
-            measure_sets(raw, sets, plan, from_runs, settings, named, output, progress)
+            measures.measure_sets(raw, sets, plan, from_runs, settings, named, output, progress)
         if with_published:
-            raw["published"] = published_tables(raw)
+            raw["published"] = notes.published_tables(raw)
         if note := parts.note if plan is None else plan.note:
             raw["notes"].append(note)
         result = Validation(raw)
