@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 from tests.annotation.filling import GOLD, build_of, fill, fill_sheet
 
-from trueground.annotation.agreement import agreement
+from trueground.annotation import export_tasks, import_answers, measure_agreement
 from trueground.annotation.base import AnnotationTask
-from trueground.annotation.export import export
-from trueground.annotation.importing import import_answers
 from trueground.annotation.ratings import within_one
 from trueground.errors import InputError
 
@@ -34,7 +32,7 @@ def files(
     """A filled file for each of `answers`: task id → values."""
     built = build_of(folder / "built", tasks)
     kind = tasks[0].kind
-    export(kind, [str(built)], folder / "x.jsonl", annotators=len(answers))
+    export_tasks(kind, [str(built)], folder / "x.jsonl", annotators=len(answers))
     return [
         fill(folder / f"x-{n}.jsonl", lambda line, each=each: each.get(line["id"], {}), **more)
         for n, each in enumerate(answers, 1)
@@ -47,7 +45,7 @@ def test_yes_and_no(tmp_path: Path) -> None:
     one, two = (
         {f"t{i}": {"contains": vote.split()[who]} for i, vote in enumerate(votes)} for who in (0, 1)
     )
-    found = agreement(files(tmp_path, contains(101), one, two), resamples=300)
+    found = measure_agreement(files(tmp_path, contains(101), one, two), resamples=300)
     kind = found.kinds["contains"]
     field = kind.fields["contains"]
     assert (kind.tasks, kind.answered_by_two, field.tasks, field.unit) == (100, 100, 100, "task")
@@ -64,14 +62,16 @@ def test_yes_and_no(tmp_path: Path) -> None:
     assert 0.1 < field.agreement.ci[1] - field.agreement.ci[0] < 0.2
     assert (kind.annotators["1"].done, kind.annotators["1"].unfinished) == (100, 1)
     assert len(kind.hardest) == 10
-    assert found == agreement([tmp_path / "x-1.jsonl", tmp_path / "x-2.jsonl"], resamples=300)
+    assert found == measure_agreement(
+        [tmp_path / "x-1.jsonl", tmp_path / "x-2.jsonl"], resamples=300
+    )
 
 
 def test_sets_count_option_by_option(tmp_path: Path) -> None:
     """Of 12 facts in 4 tasks 10 are labelled alike; of 4 sets 3 are the same."""
     one = {f"q{i}": {"gold": ["1"]} for i in range(1, 5)}
     two = one | {"q3": {"gold": ["2"]}}
-    found = agreement(files(tmp_path, GOLD, one, two), resamples=200)
+    found = measure_agreement(files(tmp_path, GOLD, one, two), resamples=200)
     field = found.kinds["gold-facts"].fields["gold"]
     assert (field.unit, field.tasks) == ("part", 4)
     assert field.agreement.value == pytest.approx(10 / 12)
@@ -88,7 +88,7 @@ def test_intervals_draw_whole_tasks(tmp_path: Path) -> None:
     """The parts of one task stand or fall together: wider than if each part were drawn alone."""
     one = {f"q{i}": {"gold": []} for i in range(1, 5)}
     two = one | {"q1": {"gold": ["1", "2", "3"]}}
-    found = agreement(files(tmp_path, GOLD, one, two), resamples=2_000)
+    found = measure_agreement(files(tmp_path, GOLD, one, two), resamples=2_000)
     interval = found.kinds["gold-facts"].fields["gold"].agreement
     assert (interval.value, interval.ci) == (0.75, (0.25, 1.0))
 
@@ -106,7 +106,7 @@ def test_scales_and_fields_that_are_not_asked(tmp_path: Path) -> None:
     base = {"authenticity": "yes", "relevance": ["1"], "significance": 3}
     one = {f"t{i}": base | {"naturalness": n} for i, n in enumerate((5, 4, 1))}
     two = {f"t{i}": base | {"naturalness": n} for i, n in enumerate((5, 3, 4))}
-    found = agreement(files(tmp_path, tasks, one, two), resamples=100)
+    found = measure_agreement(files(tmp_path, tasks, one, two), resamples=100)
     fields = found.kinds["quality"].fields
     assert fields["naturalness"].measure == "interval"
     assert fields["naturalness"].within_one is not None
@@ -129,7 +129,7 @@ def test_dependent_fields_where_one_says_no(tmp_path: Path) -> None:
     shown = {"question": "q", "answer": "a", "contexts": ["c", "d"]}
     tasks = [AnnotationTask("candidate", f"t{i}", shown) for i in range(2)]
     kept = {"keep": 1, "minimal": [1], "documents": "single", "form": "definite", "span": "c"}
-    found = agreement(
+    found = measure_agreement(
         files(tmp_path, tasks, {"t0": kept, "t1": kept}, {"t0": kept, "t1": {"keep": "no"}}),
         resamples=50,
     )
@@ -148,7 +148,7 @@ def test_hardest_first_then_longest(tmp_path: Path) -> None:
         for line in lines:
             line |= {"seconds": {"t2": 90}.get(line["id"], 10), "comment": "unsure"}
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    kind = agreement(paths, resamples=50).kinds["contains"]
+    kind = measure_agreement(paths, resamples=50).kinds["contains"]
     assert [(hard.id, hard.seconds) for hard in kind.hardest] == [("t2", 90), ("t1", 10)]
     assert kind.hardest[0].comments == {"1": "unsure", "2": "unsure"}
     assert kind.annotators["2"].seconds == 10
@@ -163,14 +163,14 @@ def test_four_people_of_whom_two_do_each(tmp_path: Path) -> None:
         *({"t0": yes, "t1": yes}, {"t0": yes, "t1": yes}),
         *({"t2": yes, "t3": yes}, {"t2": yes, "t3": {"contains": "no"}}),
     )
-    field = agreement(paths, resamples=50).kinds["contains"].fields["contains"]
+    field = measure_agreement(paths, resamples=50).kinds["contains"].fields["contains"]
     assert (field.tasks, field.agreement.value, field.cohen_kappa) == (4, 0.75, None)
     assert field.fleiss_kappa.value == pytest.approx((0.75 - 50 / 64) / (14 / 64))
 
 
 def test_nothing_filled_in(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no task is filled in yet"):
-        agreement(files(tmp_path, contains(2), {}, {}))
+        measure_agreement(files(tmp_path, contains(2), {}, {}))
 
 
 @pytest.mark.long
@@ -180,13 +180,13 @@ def test_twenty_thousand_tasks_in_seconds(tmp_path: Path) -> None:
     export_from = build_of(tmp_path / "built", [])
     lines = (json.dumps({"kind": t.kind, "id": t.id, "shown": t.shown}) + "\n" for t in contains(n))
     (export_from / "annotate" / "contains.jsonl").write_text("".join(lines))
-    export("contains", [str(export_from)], tmp_path / "x.jsonl", csv=True)
+    export_tasks("contains", [str(export_from)], tmp_path / "x.jsonl", csv=True)
     one = fill(tmp_path / "x-1.jsonl", lambda _: {"contains": "yes"})
     two = fill_sheet(
         tmp_path / "x-2.csv", lambda row: {"contains": "no" if row["id"] == "t7" else "yes"}
     )
     done = import_answers([one, two], tmp_path / "labels.jsonl")
     assert (done.agreed, done.disputed) == (n - 1, 1)
-    found = agreement([one, two]).kinds["contains"].fields["contains"]
+    found = measure_agreement([one, two]).kinds["contains"].fields["contains"]
     assert found.agreement.value == pytest.approx(1 - 1 / n)
     assert time.process_time() - began < 60

@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.annotation.filling import GOLD, VALID, build_of, fill, fill_sheet
 
+from trueground.annotation import export_tasks, import_answers
 from trueground.annotation.answers import read_answers
 from trueground.annotation.base import AnnotationTask, item_of
-from trueground.annotation.export import export
-from trueground.annotation.importing import import_answers
 from trueground.annotation.labels import read_labels
 from trueground.annotation.sheets import guard, unguard
 from trueground.errors import InputError, OutputError, UsageError
@@ -27,8 +26,8 @@ YES = {"if": "yes", "only_if": "no"}
 def exported(folder: Path, **more: Any) -> Path:
     """Tasks of both kinds: v-1.jsonl, v-1.csv …, g-1.jsonl … in `folder`."""
     built = build_of(folder / "built", [*VALID, *GOLD])
-    export("validity", [str(built)], folder / "v.jsonl", csv=True, **more)
-    export("gold-facts", [str(built)], folder / "g.jsonl", csv=True, **more)
+    export_tasks("validity", [str(built)], folder / "v.jsonl", csv=True, **more)
+    export_tasks("gold-facts", [str(built)], folder / "g.jsonl", csv=True, **more)
     return folder
 
 
@@ -280,7 +279,7 @@ def test_columns_of_ones_own_and_blank_rows_are_passed_over(tmp_path: Path) -> N
 def test_long_texts_are_read_and_warned_of(tmp_path: Path) -> None:
     long = type(VALID[0])("validity", "long", VALID[0].shown | {"context": "word " * 60_000})
     built = build_of(tmp_path / "built", [long])
-    done = export("validity", [str(built)], tmp_path / "v.jsonl", csv=True)
+    done = export_tasks("validity", [str(built)], tmp_path / "v.jsonl", csv=True)
     assert "1 task with a text of more than 32,767 characters" in done.warnings[0]
     before = csv.field_size_limit(10**9)
     fill_sheet(tmp_path / "v-1.csv", lambda _: YES)
@@ -291,11 +290,11 @@ def test_long_texts_are_read_and_warned_of(tmp_path: Path) -> None:
 
 def test_each_annotator_has_another_order_and_all_the_same_tasks(tmp_path: Path) -> None:
     built = build_of(tmp_path / "built", GOLD)
-    export("gold-facts", [str(built)], tmp_path / "a.jsonl", annotators=3)
+    export_tasks("gold-facts", [str(built)], tmp_path / "a.jsonl", annotators=3)
     orders = [[line["id"] for line in read(tmp_path / f"a-{n}.jsonl")] for n in (1, 2, 3)]
     assert len({tuple(order) for order in orders}) > 1
     assert {tuple(sorted(order)) for order in orders} == {("q1", "q2", "q3", "q4")}
-    export("gold-facts", [str(built)], tmp_path / "b.jsonl", order="same")
+    export_tasks("gold-facts", [str(built)], tmp_path / "b.jsonl", order="same")
     assert [line["id"] for line in read(tmp_path / "b-2.jsonl")] == ["q1", "q2", "q3", "q4"]
 
 
@@ -303,28 +302,30 @@ def test_a_sample_depends_on_seed_and_id_alone(tmp_path: Path) -> None:
     one = build_of(tmp_path / "one", GOLD)
     two = build_of(tmp_path / "two", GOLD[::-1])
     for name, built, seed in (("a", one, 0), ("b", two, 0), ("c", one, 4)):
-        export("gold-facts", [str(built)], tmp_path / f"{name}.jsonl", sample=2, seed=seed)
+        export_tasks("gold-facts", [str(built)], tmp_path / f"{name}.jsonl", sample=2, seed=seed)
     first, second, third = (
         {line["id"] for line in read(tmp_path / f"{name}-1.jsonl")} for name in "abc"
     )
     assert first == second
     assert first != third
     with pytest.raises(InputError, match="a sample of 5 was asked for, but there are 4 tasks"):
-        export("gold-facts", [str(one)], tmp_path / "d.jsonl", sample=5)
+        export_tasks("gold-facts", [str(one)], tmp_path / "d.jsonl", sample=5)
 
 
 def test_what_is_there_is_not_lost(tmp_path: Path) -> None:
     exported(tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.glob("*.*")}
     with pytest.raises(OutputError, match=r"v-1\.jsonl exists, and may hold answers"):
-        export("validity", [str(tmp_path / "built")], tmp_path / "v.jsonl", seed=1)
+        export_tasks("validity", [str(tmp_path / "built")], tmp_path / "v.jsonl", seed=1)
     assert before == {path: path.read_bytes() for path in tmp_path.glob("*.*")}
-    export("validity", [str(tmp_path / "built")], tmp_path / "v.jsonl", seed=3, overwrite=True)
+    export_tasks(
+        "validity", [str(tmp_path / "built")], tmp_path / "v.jsonl", seed=3, overwrite=True
+    )
     assert (tmp_path / "v-export.json").read_bytes() != before[tmp_path / "v-export.json"]
     with pytest.raises(OutputError, match="is one of the files to read"):
         import_answers([tmp_path / "v-1.jsonl"], tmp_path / "v-1.jsonl", overwrite=True)
     with pytest.raises(UsageError, match=r"must end in \.jsonl"):
-        export("validity", [str(tmp_path / "built")], tmp_path / "v.csv")
+        export_tasks("validity", [str(tmp_path / "built")], tmp_path / "v.csv")
 
 
 def test_an_export_for_fewer_leaves_no_file_of_the_earlier_one(tmp_path: Path) -> None:
@@ -332,8 +333,8 @@ def test_an_export_for_fewer_leaves_no_file_of_the_earlier_one(tmp_path: Path) -
     built = str(tmp_path / "built")
     (tmp_path / "v-4.jsonl").write_text("my own\n")
     with pytest.raises(OutputError, match="may hold answers"):
-        export("validity", [built], tmp_path / "v.jsonl", annotators=1)
-    done = export("validity", [built], tmp_path / "v.jsonl", annotators=1, overwrite=True)
+        export_tasks("validity", [built], tmp_path / "v.jsonl", annotators=1)
+    done = export_tasks("validity", [built], tmp_path / "v.jsonl", annotators=1, overwrite=True)
     left = {path.name for path in tmp_path.glob("v-*")}
     assert left == {"v-1.jsonl", "v-4.jsonl", "v-instructions.md", "v-export.json"}
     (told,) = done.warnings
@@ -342,7 +343,7 @@ def test_an_export_for_fewer_leaves_no_file_of_the_earlier_one(tmp_path: Path) -
         *("v-1.csv", "v-2.csv", "v-2.jsonl", "v-3.csv", "v-3.jsonl")
     ]
     assert len(list(tmp_path.glob("g-*"))) == 8
-    again = export("validity", [built], tmp_path / "v.jsonl", annotators=1, overwrite=True)
+    again = export_tasks("validity", [built], tmp_path / "v.jsonl", annotators=1, overwrite=True)
     assert again.warnings == []
 
 
@@ -350,7 +351,7 @@ def test_an_export_for_fewer_leaves_no_file_of_the_earlier_one(tmp_path: Path) -
 def test_the_earlier_export_is_not_trusted(tmp_path: Path, content: bytes) -> None:
     exported(tmp_path)
     (tmp_path / "v-export.json").write_bytes(content)
-    export("validity", [str(tmp_path / "built")], tmp_path / "v.jsonl", overwrite=True)
+    export_tasks("validity", [str(tmp_path / "built")], tmp_path / "v.jsonl", overwrite=True)
     assert (tmp_path / "built" / "annotate" / "validity.jsonl").is_file()
     assert (tmp_path / "v-2.csv").is_file()
 
@@ -361,7 +362,7 @@ def test_a_source_is_not_written_over(tmp_path: Path) -> None:
     before = source.read_bytes()
     for annotators in (1, 2):
         with pytest.raises(OutputError, match=r"v-2\.jsonl is one of the sources"):
-            export(
+            export_tasks(
                 *("validity", [str(source)], tmp_path / "v.jsonl"),
                 annotators=annotators,
                 overwrite=True,
@@ -377,7 +378,7 @@ def test_a_sample_is_of_the_same_items_whatever_the_answers(tmp_path: Path) -> N
             for n in range(9)
         ]
         built = build_of(tmp_path / word, tasks)
-        export("contains", [str(built)], tmp_path / f"{word}.jsonl", sample=4)
+        export_tasks("contains", [str(built)], tmp_path / f"{word}.jsonl", sample=4)
         sampled.append([item_of(line["id"]) for line in read(tmp_path / f"{word}-1.jsonl")])
     assert sampled[0] == sampled[1]
     assert len(set(sampled[0])) == 4
@@ -389,7 +390,7 @@ def test_ids_with_a_digest_go_there_and_back(tmp_path: Path) -> None:
         for n in ("=a", "1-2", "x~y")
     ]
     built = build_of(tmp_path / "built", tasks)
-    export("alignment", [str(built)], tmp_path / "a.jsonl", csv=True)
+    export_tasks("alignment", [str(built)], tmp_path / "a.jsonl", csv=True)
     fill(tmp_path / "a-1.jsonl", lambda _: {"aligned": "yes"})
     fill_sheet(tmp_path / "a-2.csv", lambda _: {"aligned": "no"})
     import_answers(

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import trueground as tg
-from trueground.annotation.export import export
+from trueground.annotation import export_tasks
 from trueground.claims import RuleDecomposer
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
 from trueground.judges import LexicalJudge, get_judge
@@ -359,7 +359,7 @@ def test_labels_of_annotate_are_those_of_validate(tmp_path: Path) -> None:
     for one in rows:
         del one["human"]
     path = str(write(tmp_path / "plain.jsonl", rows))
-    export("support", [path], tmp_path / "tasks.jsonl", annotators=2, seed=0)
+    export_tasks("support", [path], tmp_path / "tasks.jsonl", annotators=2, seed=0)
     files = sorted(tmp_path.glob("tasks-[12].jsonl"))
     for number, file in enumerate(files):
         lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from tests.annotation.filling import fill
 
-from trueground.annotation.export import export
-from trueground.annotation.importing import import_answers
+from trueground.annotation import export_tasks, import_answers
 from trueground.errors import InputError, UsageError
 from trueground.reports.validation import render
 from trueground.reports.validation_page import render_page
@@ -63,7 +62,7 @@ def labelled(tmp_path: Path) -> Labelled:
     def make(kind: str, *records: dict[str, Any], split: str = "") -> tuple[str, list[Path]]:
         path = tmp_path / "records.jsonl"
         path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
-        export(kind, [str(path)], tmp_path / "tasks.jsonl")
+        export_tasks(kind, [str(path)], tmp_path / "tasks.jsonl")
         (field,) = ("aligned",) if kind == "alignment" else ("contains",)
 
         def said(line: dict[str, Any], second: bool) -> dict[str, str]:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import trueground as tg
-from trueground.annotation.export import export
+from trueground.annotation import export_tasks
 from trueground.errors import BadRowsError, InputError, OutputError, UsageError, WriteError
 from trueground.evaluate.parts import make_parts
 from trueground.evaluate.plan import make_plan
@@ -299,7 +299,7 @@ def test_labels_of_annotate(tmp_path: Path) -> None:
     for row in content:
         del row["human"]
     path = write(tmp_path / "plain.jsonl", content)
-    export("support", [path], tmp_path / "tasks.jsonl", annotators=2, seed=0)
+    export_tasks("support", [path], tmp_path / "tasks.jsonl", annotators=2, seed=0)
     answers = {"a0": "fully", "a1": "fully", "a2": "partially", "a3": "not", "a4": "not"}
     files = sorted(tmp_path.glob("tasks-[12].jsonl"))
     for number, file in enumerate(files):
@@ -312,7 +312,7 @@ def test_labels_of_annotate(tmp_path: Path) -> None:
     assert (entry["n"], entry["positives"], entry["unused"]) == (5, 2, {"no_label": 1})
     assert entry["ceiling"]["mean"]["raw_agreement"]["value"] == 1.0
     merged = tmp_path / "labels.jsonl"
-    from trueground.annotation.importing import import_answers
+    from trueground.annotation import import_answers
 
     import_answers(files, merged)
     again = one(validate(path, labels=[merged], metrics="k_precision", **FAST))

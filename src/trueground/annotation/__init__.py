@@ -1,1 +1,161 @@
-"""Labels by people: tasks to fill in, their answers checked and merged, and how well they agree."""
+"""Tasks for people, and their answers: export tasks, import answers, measure agreement."""
+
+# No `from __future__ import annotations`: the command line reads the options here as values.
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from trueground.options import OnBadRow, Option, Resamples, Seed
+from trueground.records import Columns
+
+if TYPE_CHECKING:
+    from trueground.annotation.agreement import Agreement
+    from trueground.annotation.export import Exported
+    from trueground.annotation.importing import Imported
+
+LEVEL = 0.95
+
+
+def _parse_where(texts: Sequence[str]) -> dict[str, str]:
+    from trueground.annotation.sources import parse_where
+
+    return parse_where(texts)
+
+
+AllowEdited = Annotated[bool, Option("Take answers whose shown text was changed after export.")]
+
+
+def export_tasks(
+    kind: str,
+    sources: Sequence[str],
+    out: Annotated[Path, Option("NAME.jsonl: writes NAME-1.jsonl, NAME-2.jsonl, instructions.")],
+    *,
+    csv: Annotated[bool, Option("Also write spreadsheets, NAME-1.csv.")] = False,
+    annotators: Annotated[
+        int, Option("How many do each task; a file for each.", min=1, max=100)
+    ] = 2,
+    sample: Annotated[int | None, Option("Only N tasks, chosen by the seed.", min=1)] = None,
+    seed: Annotated[int, Option("Seed of sample and order.", min=0, max=2**63 - 1)] = 0,
+    order: Annotated[
+        Literal["shuffled", "same"],
+        Option("shuffled: another order for each annotator. same: all alike."),
+    ] = "shuffled",
+    pairing: Annotated[
+        Literal["gold", "response"],
+        Option(
+            "contains, contains-list: gold facts in the response, or the response's facts in its "
+            "contexts (among the gold facts).",
+            "--facts",
+        ),
+    ] = "gold",
+    where: Annotated[
+        Mapping[str, str] | None,
+        Option(
+            "Only these: id, model, group, answerable or a key of meta; of a build id or what is "
+            "shown. * stands for anything. Repeatable.",
+            type=list[str] | None,
+            parse=_parse_where,
+            metavar="FIELD=VALUE",
+        ),
+    ] = None,
+    mapping: Columns = None,
+    on_bad_row: OnBadRow = "stop",
+    overwrite: Annotated[
+        bool,
+        Option(
+            "Replace files that are there; those of the earlier export that this one does not have "
+            "are removed."
+        ),
+    ] = False,
+) -> "Exported":
+    """Write NAME-1.jsonl, NAME-2.jsonl … beside `out`, NAME-instructions.md and NAME-export.json.
+
+    `where` takes only records whose fields are so, and tasks of a build by their `id` or what is
+    shown; * stands for anything. `sample` tasks are chosen by seed and id, whatever the order of
+    the sources. Each annotator has another order, so that all are tired over different tasks,
+    unless `order` is "same". With `csv`
+    the same tasks are also written as NAME-1.csv … All files are written, or none. `overwrite` also
+    removes files of the earlier export that this one does not have.
+
+    Raises UsageError, InputError, OutputError, WriteError.
+    """
+    from trueground.annotation.export import check_meant, plan_files, write_tasks
+    from trueground.annotation.kinds import get_kind
+    from trueground.annotation.sampling import sampled
+    from trueground.annotation.sources import find_tasks
+
+    chosen = get_kind(kind)
+    check_meant(annotators, sample)
+    files = plan_files(out, annotators, csv, sources, overwrite)
+    found = find_tasks(chosen, sources, pairing, mapping, on_bad_row, where)
+    tasks = sampled(found.tasks, sample, seed)
+    settings = {
+        "seed": seed,
+        "sample": sample,
+        "where": dict(where or {}),
+        "order": order,
+        "annotators": annotators,
+    }
+    return write_tasks(chosen, files, found, tasks, settings)
+
+
+def import_answers(
+    paths: Sequence[Path],
+    out: Annotated[Path, Option("The labels, JSONL, one task a line.")],
+    *,
+    tie: Annotated[
+        Literal["open", "drop", "first", "lowest"],
+        Option(
+            "Without a majority: leave the field open, drop the task, take the first file's "
+            "answer, or the lowest (no before yes)."
+        ),
+    ] = "open",
+    third: Annotated[
+        Path | None,
+        Option("Write the disputed tasks for one more annotator: FILE.jsonl or .csv."),
+    ] = None,
+    overwrite: Annotated[bool, Option("Replace files that are there.")] = False,
+    allow_edited: AllowEdited = False,
+) -> "Imported":
+    """Check and merge the answers; write labels to `out`, sorted by kind and id.
+
+    `third` gets the tasks with a disputed field that fewer than three people have answered, as a
+    file for one more annotator; there is no such file where there is no such task.
+
+    Raises InputError, UsageError, OutputError, WriteError; all files are written, or none.
+    """
+    from trueground.annotation.answers import read_answers
+    from trueground.annotation.importing import check_out, write_labels
+    from trueground.annotation.merging import merge
+
+    check_out(paths, out, third, overwrite)
+    answers = read_answers(paths, allow_edited=allow_edited)
+    merged = {name: merge(answers.tasks[name], tie) for name in sorted(answers.tasks)}
+    return write_labels(answers, merged, tie, out, third)
+
+
+def measure_agreement(
+    paths: Sequence[Path],
+    *,
+    resamples: Resamples = 2_000,
+    seed: Seed = 0,
+    hardest: Annotated[int, Option("Tasks to name, of each kind.", min=0)] = 10,
+    allow_edited: AllowEdited = False,
+) -> "Agreement":
+    """Agreement of the annotators of filled files. Unfinished tasks take no part. InputError."""
+    from trueground.annotation.agreement import Agreement, estimate, measure_kind
+    from trueground.annotation.answers import read_answers
+    from trueground.annotation.kinds import KINDS
+    from trueground.errors import InputError
+
+    answers = read_answers(paths, allow_edited=allow_edited)
+    if not answers.tasks:
+        raise InputError(f"{', '.join(map(str, paths))}: no task is filled in yet")
+    measure = partial(estimate, resamples=resamples, seed=seed, level=LEVEL)
+    kinds = {
+        name: measure_kind(kind, answers, measure, hardest)
+        for name, kind in KINDS.items()
+        if any(of == name for of, _ in answers.tasks)
+    }
+    return Agreement(kinds, resamples, seed, LEVEL, answers.edited[:20])

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from trueground.annotation.answers import Answer, read_answers
+from trueground.annotation.answers import Answer, Answers
 from trueground.annotation.base import Field, TaskKind
 from trueground.annotation.hardest import Hard, hardest
 from trueground.annotation.importing import Person, people
-from trueground.annotation.kinds import KINDS
 from trueground.annotation.ratings import Ratings, average, interval, mean, rate, within_one
-from trueground.errors import InputError
 from trueground.stats.agreement import (
     Statistic,
     cohen,
@@ -23,8 +20,6 @@ from trueground.stats.agreement import (
     krippendorff_alpha,
     raw_agreement,
 )
-
-LEVEL = 0.95
 
 
 class AgreementEstimate(msgspec.Struct):
@@ -76,31 +71,21 @@ class Agreement(msgspec.Struct):
     edited: list[str]
 
 
-def agreement(
-    paths: Sequence[Path],
-    *,
-    resamples: int = 2_000,
-    seed: int = 0,
-    hard: int = 10,
-    allow_edited: bool = False,
-) -> Agreement:
-    """Agreement of the annotators of filled files. Unfinished tasks take no part. InputError."""
-    answers = read_answers(paths, allow_edited=allow_edited)
-    if not answers.tasks:
-        raise InputError(f"{', '.join(map(str, paths))}: no task is filled in yet")
-    kinds = {}
-    for name, kind in KINDS.items():
-        tasks = {id_: each for (of, id_), each in sorted(answers.tasks.items()) if of == name}
-        if tasks:
-            estimate = partial(_estimate, resamples=resamples, seed=seed)
-            kinds[name] = KindAgreement(
-                tasks=len(tasks),
-                answered_by_two=sum(len(each) > 1 for each in tasks.values()),
-                annotators=people(answers, name),
-                fields=_fields(kind, list(tasks.values()), answers.annotators, estimate),
-                hardest=hardest(kind, tasks, hard),
-            )
-    return Agreement(kinds, resamples, seed, LEVEL, answers.edited[:20])
+def measure_kind(
+    kind: TaskKind,
+    answers: Answers,
+    measure: Callable[[Ratings, Statistic], AgreementEstimate],
+    hard: int,
+) -> KindAgreement:
+    """Agreement in one kind of task, with the `hard` hardest tasks."""
+    tasks = {id_: each for (of, id_), each in sorted(answers.tasks.items()) if of == kind.name}
+    return KindAgreement(
+        tasks=len(tasks),
+        answered_by_two=sum(len(each) > 1 for each in tasks.values()),
+        annotators=people(answers, kind.name),
+        fields=_fields(kind, list(tasks.values()), answers.annotators, measure),
+        hardest=hardest(kind, tasks, hard),
+    )
 
 
 def _fields(
@@ -138,10 +123,11 @@ def _field(
     )
 
 
-def _estimate(
-    ratings: Ratings, statistic: Statistic, resamples: int, seed: int
+def estimate(
+    ratings: Ratings, statistic: Statistic, *, resamples: int, seed: int, level: float
 ) -> AgreementEstimate:
+    """A statistic of the ratings with its interval over tasks."""
     value = statistic(ratings.labels)
     if value is None:
         return AgreementEstimate(None, None)
-    return AgreementEstimate(value, interval(ratings, statistic, resamples, seed, LEVEL))
+    return AgreementEstimate(value, interval(ratings, statistic, resamples, seed, level))

@@ -5,25 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import msgspec
 import orjson
 
 from trueground._version import __version__
-from trueground.annotation.from_records import Pairing
+from trueground.annotation.base import TaskKind
 from trueground.annotation.given import Given
 from trueground.annotation.instructions import instructions_of
-from trueground.annotation.kinds import get_kind
 from trueground.annotation.lines import UNREADABLE, write_line
-from trueground.annotation.sampling import sampled, shuffled
+from trueground.annotation.sampling import shuffled
 from trueground.annotation.sheets import LONGEST_CELL, sheet, too_long
-from trueground.annotation.sources import OnBadRow, find_tasks
+from trueground.annotation.sources import FoundTasks
 from trueground.errors import OutputError, UsageError
 from trueground.runs.directory import check_out_file, replacing
 
-Order = Literal["shuffled", "same"]
 MOST_ANNOTATORS = 100
 
 
@@ -31,12 +30,14 @@ class _Earlier(msgspec.Struct):
     files: dict[str, list[str]]
 
 
-class _Files(NamedTuple):
-    """What an export writes: `people` are the files by annotator."""
+@dataclass(frozen=True)
+class TaskFiles:
+    """What an export writes: `people` are the files by annotator; `stale` goes."""
 
     people: dict[str, list[Path]]
     instructions: Path
     facts: Path
+    stale: list[Path] = field(default_factory=list)
 
     @property
     def all(self) -> list[Path]:
@@ -57,60 +58,50 @@ class Exported(msgspec.Struct):
     warnings: list[str]
 
 
-def export(
-    kind: str,
-    sources: Sequence[str],
-    out: Path,
-    *,
-    csv: bool = False,
-    annotators: int = 2,
-    sample: int | None = None,
-    seed: int = 0,
-    order: Order = "shuffled",
-    pairing: Pairing = "gold",
-    where: Mapping[str, str] | None = None,
-    mapping: Mapping[str, str] | None = None,
-    on_bad_row: OnBadRow = "stop",
-    overwrite: bool = False,
-) -> Exported:
-    """Write NAME-1.jsonl, NAME-2.jsonl … beside `out`, NAME-instructions.md and NAME-export.json.
-
-    `where` takes only records whose fields are so, and tasks of a build by their `id` or what is
-    shown; * stands for anything. `sample` tasks are chosen by seed and id, whatever the order of
-    the sources. Each annotator has another order, so that all are tired over different tasks,
-    unless `order` is "same". With `csv`
-    the same tasks are also written as NAME-1.csv … All files are written, or none. `overwrite` also
-    removes files of the earlier export that this one does not have.
-
-    Raises UsageError, InputError, OutputError, WriteError.
-    """
-    chosen = get_kind(kind)
-    _check_meant(annotators, sample)
-    files = _files(out, annotators, ("jsonl", "csv") if csv else ("jsonl",))
+def plan_files(
+    out: Path, annotators: int, csv: bool, sources: Sequence[str], overwrite: bool
+) -> TaskFiles:
+    """The files of an export, which may be written. Raises UsageError, OutputError."""
+    folder, stem, endings = out.parent, _stem(out), ("jsonl", "csv") if csv else ("jsonl",)
+    people = {
+        str(number): [folder / f"{stem}-{number}.{ending}" for ending in endings]
+        for number in range(1, annotators + 1)
+    }
+    files = TaskFiles(people, folder / f"{stem}-instructions.md", folder / f"{stem}-export.json")
     check_free(files.all, overwrite)
-    stale = _stale(files, out)
-    _check_unread([*files.all, *stale], sources)
-    found = find_tasks(chosen, sources, pairing, mapping, on_bad_row, where)
-    tasks = sampled(found.tasks, sample, seed)
+    files.stale.extend(_stale(files, out))
+    read = {Path(source).absolute() for source in sources}
+    for path in [*files.all, *files.stale]:
+        if path.absolute() in read:
+            raise OutputError(f"{path} is one of the sources; choose another --out")
+    return files
+
+
+def write_tasks(
+    kind: TaskKind,
+    files: TaskFiles,
+    found: FoundTasks,
+    tasks: Sequence[Given],
+    settings: Mapping[str, Any],
+) -> Exported:
+    """Write the tasks for each annotator; all files, or none. Raises WriteError."""
     done = Exported(
-        kind=chosen.name,
+        kind=kind.name,
         tasks=len(tasks),
         found=len(found.tasks),
         files={who: [str(path) for path in paths] for who, paths in files.people.items()},
         instructions=str(files.instructions),
         sources=dict(found.sources),
         skipped=dict(found.skipped),
-        warnings=_warnings(tasks, csv, stale),
+        warnings=_warnings(tasks, files),
     )
-    contents = {files.instructions: instructions_of(chosen).encode()}
+    contents = {files.instructions: instructions_of(kind).encode()}
     for who, paths in files.people.items():
-        mine = tasks if order == "same" else shuffled(tasks, seed, who)
+        mine = tasks if settings["order"] == "same" else shuffled(tasks, settings["seed"], who)
         contents |= {path: content_of(path, [(task, who) for task in mine]) for path in paths}
-    settings: dict[str, Any] = {"seed": seed, "sample": sample, "where": dict(where or {})}
-    settings |= {"order": order, "annotators": annotators}
     contents[files.facts] = _facts(done, settings)
     write_all(contents)
-    for path in stale:
+    for path in files.stale:
         path.unlink(missing_ok=True)
     return done
 
@@ -139,31 +130,15 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
             stack.enter_context(replacing(path)).write(content)
 
 
-def _check_meant(annotators: int, sample: int | None) -> None:
+def check_meant(annotators: int, sample: int | None) -> None:
+    """Raises UsageError."""
     if not 1 <= annotators <= MOST_ANNOTATORS:
         raise UsageError(f"{annotators} annotators; expected 1 to {MOST_ANNOTATORS}")
     if sample is not None and sample < 1:
         raise UsageError(f"a sample of {sample} tasks; expected at least 1")
 
 
-def _files(out: Path, annotators: int, endings: Sequence[str]) -> _Files:
-    folder, stem = out.parent, _stem(out)
-    people = {
-        str(number): [folder / f"{stem}-{number}.{ending}" for ending in endings]
-        for number in range(1, annotators + 1)
-    }
-    return _Files(people, folder / f"{stem}-instructions.md", folder / f"{stem}-export.json")
-
-
-def _check_unread(paths: Iterable[Path], sources: Sequence[str]) -> None:
-    """No source is written over. Raises OutputError."""
-    read = {Path(source).absolute() for source in sources}
-    for path in paths:
-        if path.absolute() in read:
-            raise OutputError(f"{path} is one of the sources; choose another --out")
-
-
-def _stale(files: _Files, out: Path) -> list[Path]:
+def _stale(files: TaskFiles, out: Path) -> list[Path]:
     """Files that the earlier export wrote for annotators, as it says, and this one does not."""
     try:
         earlier = msgspec.json.decode(files.facts.read_bytes(), type=_Earlier)
@@ -184,15 +159,17 @@ def _stem(out: Path) -> str:
     return out.stem
 
 
-def _warnings(tasks: Sequence[Given], csv: bool, stale: Sequence[Path]) -> list[str]:
+def _warnings(tasks: Sequence[Given], files: TaskFiles) -> list[str]:
     found = []
+    csv = any(path.suffix == ".csv" for path in files.all)
     if csv and (count := too_long(tasks)):
         found.append(
             f"{count:,} task{'' if count == 1 else 's'} with a text of more than {LONGEST_CELL:,} "
             "characters, which spreadsheets cut: use the JSON lines for these"
         )
-    if stale:
-        found.append(f"removed, as the earlier export's: {', '.join(map(str, stale))}")
+    if files.stale:
+        stale = ", ".join(map(str, files.stale))
+        found.append(f"removed, as the earlier export's: {stale}")
     return found
 
 

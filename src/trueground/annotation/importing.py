@@ -9,11 +9,11 @@ from pathlib import Path
 
 import msgspec
 
-from trueground.annotation.answers import Answers, Name, read_answers
+from trueground.annotation.answers import Answers, Name
 from trueground.annotation.base import Label
 from trueground.annotation.export import check_free, content_of, write_all
 from trueground.annotation.given import Given
-from trueground.annotation.merging import Merged, Tie, merge
+from trueground.annotation.merging import Merged, Tie
 from trueground.errors import OutputError, UsageError
 
 THIRD = "third"
@@ -53,25 +53,10 @@ class Imported(msgspec.Struct):
     edited: list[str]
 
 
-def import_answers(
-    paths: Sequence[Path],
-    out: Path,
-    *,
-    tie: Tie = "open",
-    third: Path | None = None,
-    overwrite: bool = False,
-    allow_edited: bool = False,
+def write_labels(
+    answers: Answers, merged: Mapping[Name, Merged], tie: Tie, out: Path, third: Path | None
 ) -> Imported:
-    """Check and merge the answers; write labels to `out`, sorted by kind and id.
-
-    `third` gets the tasks with a disputed field that fewer than three people have answered, as a
-    file for one more annotator; there is no such file where there is no such task.
-
-    Raises InputError, UsageError, OutputError, WriteError; all files are written, or none.
-    """
-    _check_out(paths, out, third, overwrite)
-    answers = read_answers(paths, allow_edited=allow_edited)
-    merged = {name: merge(answers.tasks[name], tie) for name in sorted(answers.tasks)}
+    """Write the labels, and the disputed tasks to `third`. Raises UsageError, WriteError."""
     labels = [each.label for each in merged.values() if not (tie == "drop" and each.disputed)]
     again = [
         answers.given[name]
@@ -107,7 +92,8 @@ def median(seconds: Sequence[float | None]) -> float | None:
     return statistics.median(known) if known else None
 
 
-def _check_out(paths: Sequence[Path], out: Path, third: Path | None, overwrite: bool) -> None:
+def check_out(paths: Sequence[Path], out: Path, third: Path | None, overwrite: bool) -> None:
+    """No answers are written over, nor files that are there. Raises OutputError, UsageError."""
     outs = [out] if third is None else [out, third]
     for path in outs:
         if any(path.absolute() == given.absolute() for given in paths):

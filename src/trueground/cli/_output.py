@@ -11,19 +11,21 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 import typer
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
+    from trueground.cli._options import Format
     from trueground.options import Progress
 
 # All of C0, DEL and C1 but line end and tab, and what turns the direction of writing.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
+T = TypeVar("T")
 _PHASES = {
     "check": "checking rows",
     "ask": "asking",
@@ -176,6 +178,16 @@ def echo_json(value: Any) -> None:
     import orjson
 
     typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))
+
+
+def echo_result(result: T, render: Callable[[T], str], format_: Format, quiet: bool) -> None:
+    """Print a result: all of it as JSON, or as text unless `quiet`."""
+    if format_ == "json":
+        import msgspec
+
+        echo_json(msgspec.to_builtins(result))
+    elif not quiet:
+        typer.echo(render(result))
 
 
 def echo_note(message: str | None) -> None:

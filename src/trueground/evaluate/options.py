@@ -1,6 +1,6 @@
-"""Options that scoring, running and the studies share: who judges, and what columns mean."""
+"""Options that scoring, running and the studies share: who judges, splits and rates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,12 +10,6 @@ if TYPE_CHECKING:
     from trueground.claims import Decomposer
     from trueground.judges import Judge
     from trueground.judges.rating import Rater
-
-
-def _parse_columns(texts: Sequence[str]) -> dict[str, str]:
-    from trueground.records import parse_mapping
-
-    return {field: column for text in texts for field, column in parse_mapping(text).items()}
 
 
 Judges = Annotated[
@@ -43,13 +37,4 @@ DecomposerName = Annotated[
 RaterName = Annotated[
     "str | Rater | None",
     Option("Who rates fluency and the like: llm:MODEL(option=value).", type=str | None),
-]
-Columns = Annotated[
-    "Mapping[str, str] | None",
-    Option(
-        "Your column names: question=query,contexts=docs",
-        "--map",
-        type=list[str] | None,
-        parse=_parse_columns,
-    ),
 ]

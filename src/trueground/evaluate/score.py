@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
 from trueground.evaluate.options import (
-    Columns,
     DecomposerName,
     JudgeCalibrations,
     Judges,
@@ -27,6 +26,7 @@ from trueground.options import (
     check_whole_numbers,
     no_progress,
 )
+from trueground.records import Columns
 
 if TYPE_CHECKING:
     from trueground.evaluate.result import Result

@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from trueground.options import Option
 
 if TYPE_CHECKING:
     from trueground.records.checks import Check, FileInfo
     from trueground.records.columns import parse_mapping
     from trueground.records.reading import RecordSource, open_records
 
-__all__ = ["Check", "FileInfo", "RecordSource", "open_records", "parse_mapping"]
+__all__ = ["Check", "Columns", "FileInfo", "RecordSource", "open_records", "parse_mapping"]
 _HOMES = {"Check": "checks", "FileInfo": "checks", "parse_mapping": "columns"}
 
 
@@ -26,3 +29,20 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def _parse_columns(texts: Sequence[str]) -> dict[str, str]:
+    from trueground.records.columns import parse_mapping
+
+    return {field: column for text in texts for field, column in parse_mapping(text).items()}
+
+
+Columns = Annotated[
+    Mapping[str, str] | None,
+    Option(
+        "Your column names: question=query,contexts=docs",
+        "--map",
+        type=list[str] | None,
+        parse=_parse_columns,
+    ),
+]

@@ -9,7 +9,6 @@ from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from trueground.evaluate.options import Columns
 from trueground.options import (
     Cache,
     Label,
@@ -23,6 +22,7 @@ from trueground.options import (
     Seed,
     no_progress,
 )
+from trueground.records import Columns
 
 if TYPE_CHECKING:
     from trueground.claims import Decomposer

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from trueground.evaluate.options import Columns, JudgeCalibrations, Judges, RaterName
+from trueground.evaluate.options import JudgeCalibrations, Judges, RaterName
 from trueground.options import (
     Cache,
     Label,
@@ -20,6 +20,7 @@ from trueground.options import (
     Workers,
     no_progress,
 )
+from trueground.records import Columns
 
 if TYPE_CHECKING:
     from trueground.claims import Decomposer

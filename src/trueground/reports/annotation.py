@@ -1,0 +1,138 @@
+"""Tasks for people and their answers, as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from trueground.records.problems import shorten
+from trueground.reports.terminal import number, table
+
+if TYPE_CHECKING:
+    from trueground.annotation.agreement import (
+        Agreement,
+        AgreementEstimate,
+        FieldAgreement,
+        KindAgreement,
+    )
+    from trueground.annotation.export import Exported
+    from trueground.annotation.hardest import Hard
+    from trueground.annotation.importing import Imported, Person
+
+_TIES = {
+    "open": "left open",
+    "drop": "left out",
+    "first": "decided by the first file",
+    "lowest": "decided by the lowest answer",
+}
+
+
+def render_export(done: Exported) -> str:
+    """How many tasks, what was passed over, and where the files lie."""
+    of = "" if done.tasks == done.found else f" of {done.found:,}"
+    lines = [f"{done.kind}: {_tasks(done.tasks)}{of} for {_count(len(done.files), 'annotator')}"]
+    lines += [f"passed over: {_count(n, 'record')} without {w}" for w, n in done.skipped.items()]
+    if len(done.sources) > 1:
+        lines += [f"{number}:  {source}" for number, source in done.sources.items()]
+    lines += [f"warning: {warning}" for warning in done.warnings]
+    files = [("annotator", "file", "")]
+    files += [(who, file, "") for who, paths in done.files.items() for file in paths]
+    return "\n".join([*lines, "", table(files), "", f"instructions   {done.instructions}"])
+
+
+def render_import(done: Imported) -> str:
+    """How many tasks are agreed on, what is open, and how long they took."""
+    fate = f"--tie {done.tie}: {_TIES[done.tie]}" if done.disputed else ""
+    if fate and done.tie in ("first", "lowest") and done.open:
+        fate += f"; {done.open:,} left open, without an order"
+    rows = [
+        ("tasks", f"{done.tasks + done.unanswered:,}", ""),
+        ("answered", f"{done.tasks:,}", ""),
+        ("  by one person only", f"{done.single:,}", ""),
+        ("  agreed", f"{done.agreed:,}", ""),
+        ("  by majority", f"{done.majority:,}", ""),
+        ("  disputed", f"{done.disputed:,}", fate),
+    ]
+    files = [f"labels   {done.labels}"]
+    if done.third_file is not None:
+        files.append(
+            f"third    {done.third_file}: {_tasks(done.third)} for one more annotator; import it "
+            "with the other files"
+        )
+    return "\n\n".join(
+        [table(rows), _people(done.annotators), *_edited(done.edited), "\n".join(files)]
+    )
+
+
+def render_agreement(found: Agreement) -> str:
+    """For each kind its fields, its annotators and its hardest tasks."""
+    blocks = [block for name, kind in found.kinds.items() for block in _kind(name, kind)]
+    level = f"{found.level:.0%} intervals over tasks, {found.resamples:,} samples"
+    return "\n\n".join([*blocks, *_edited(found.edited), level])
+
+
+def _kind(name: str, kind: KindAgreement) -> Iterator[str]:
+    yield f"{name}: {_tasks(kind.tasks)}, {kind.answered_by_two:,} answered by two or more"
+    if kind.fields:
+        head = ("field", "value", "interval", "tasks", "of")
+        yield table([head, *(row for field in kind.fields.items() for row in _field(*field))])
+    yield _people(kind.annotators)
+    if kind.hardest:
+        lines = "\n".join(line for hard in kind.hardest for line in _hard(hard))
+        yield f"hardest tasks (disagreement, seconds)\n{lines}"
+
+
+def _field(name: str, field: FieldAgreement) -> Iterator[tuple[str, ...]]:
+    average = "mean grade" if field.within_one is not None else "share of yes"
+    statistics: dict[str, AgreementEstimate | None] = {
+        average: field.mean,
+        "agreement": field.agreement,
+        "same set": field.same_set,
+        "within 1": field.within_one,
+        "Cohen's kappa": field.cohen_kappa,
+        "Fleiss' kappa": field.fleiss_kappa,
+        f"Krippendorff's alpha ({field.measure})": field.krippendorff_alpha,
+    }
+    yield name, "", "", f"{field.tasks:,}", ""
+    for title, estimate in statistics.items():
+        if estimate is not None:
+            of = "each option" if field.unit == "part" and title != "same set" else ""
+            ends = "–" if estimate.ci is None else "{:.4f} to {:.4f}".format(*estimate.ci)
+            yield f"  {title}", number(estimate.value), ends, "", of
+
+
+def _people(people: Mapping[str, Person]) -> str:
+    head = ("annotator", "done", "not done", "seconds a task (median)")
+    rows = [
+        (shorten(who), f"{p.done:,}", f"{p.unfinished:,}", _seconds(p.seconds))
+        for who, p in people.items()
+    ]
+    return table([head, *rows])
+
+
+def _hard(hard: Hard) -> Iterator[str]:
+    yield f"  {shorten(hard.id)}  {hard.disagreement:.2f}, {_seconds(hard.seconds)}"
+    for who, answers in hard.answers.items():
+        answered = ", ".join(f"{name} {_value(value)}" for name, value in answers.items())
+        comment = f"  ({shorten(hard.comments[who])})" if who in hard.comments else ""
+        yield f"    {shorten(who)}: {answered or '–'}{comment}"
+
+
+def _value(value: Any) -> str:
+    return (" ".join(map(str, value)) or "none") if isinstance(value, tuple) else str(value)
+
+
+def _edited(ids: list[str]) -> list[str]:
+    return ["shown text changed after export: " + ", ".join(ids)] if ids else []
+
+
+def _seconds(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{seconds:,.4g}"
+
+
+def _tasks(n: int) -> str:
+    return _count(n, "task")
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
