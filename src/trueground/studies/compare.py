@@ -65,10 +65,9 @@ def compare(
 
     from trueground.studies.compare_pair import CompareOptions, adjust, compare_pair
     from trueground.studies.comparison import RunComparison
-    from trueground.studies.finished import open_run, with_questions
+    from trueground.studies.finished import open_run, read_scores, with_questions
     from trueground.studies.pairing import Side, align, common_metrics
     from trueground.studies.run_level import columns_for
-    from trueground.studies.scores import read_scores
 
     detect = tuple(dict.fromkeys(detect))
     options = CompareOptions(resamples, seed, level, allow_mismatch, flips, power, detect)

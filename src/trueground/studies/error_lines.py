@@ -24,9 +24,15 @@ from trueground.options import Progress
 from trueground.plugins import PartSpec, parse_part
 from trueground.runs.directory import RECORDS
 from trueground.studies.error_counts import Line, count_categories
-from trueground.studies.finished import FinishedRun, hash_texts, open_run, read_records
+from trueground.studies.finished import (
+    FinishedRun,
+    Scores,
+    hash_texts,
+    open_run,
+    read_records,
+    read_scores,
+)
 from trueground.studies.labels import TIED, LabelRule, RecordLabel
-from trueground.studies.scores import Scores, read_scores
 from trueground.types import ComparisonRequest, Record, Status, Turn
 
 NAME = "errors.jsonl"

@@ -17,9 +17,16 @@ from trueground.records.files import open_unpacked
 from trueground.records.problems import shorten
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.studies.comparison import Mismatch, OtherField
-from trueground.studies.finished import NO_HASH, FinishedRun, decode_lines
+from trueground.studies.finished import (
+    NO_HASH,
+    FinishedRun,
+    Hashes,
+    Scores,
+    decode_lines,
+    metrics_by_field,
+    read_contents,
+)
 from trueground.studies.run_level import names_of
-from trueground.studies.scores import Contents, Scores, metrics_by_field, read_contents
 from trueground.types import Status
 
 SCORED = CODES[Status.SCORED]
@@ -140,10 +147,10 @@ def align(a: Side, b: Side, metrics: Sequence[str]) -> Aligned:
     questions = groups = rows_a[:0]
     others: dict[str, OtherField] = {}
     if in_a and in_b:
-        questions = rows_a[_differ(in_a.questions, in_b.questions)]
-        groups = rows_a[_differ(in_a.groups, in_b.groups)]
+        questions = rows_a[_differ(in_a["question"], in_b["question"])]
+        groups = rows_a[_differ(in_a["group"], in_b["group"])]
         for name, metrics_of in readers.items():
-            rows = rows_a[_differ(in_a.fields[name], in_b.fields[name])]
+            rows = rows_a[_differ(in_a[name], in_b[name])]
             if len(rows):
                 others[name] = OtherField(len(rows), a.read_ids(rows), metrics_of)
     in_both = [(m, a.run.signatures[m], b.run.signatures[m]) for m in metrics]
@@ -164,10 +171,11 @@ def align(a: Side, b: Side, metrics: Sequence[str]) -> Aligned:
     return Aligned(a, b, _clusters(a.scores.ids, in_a, in_b), mismatch)
 
 
-def _read_contents(side: Side, rows: Rows, fields: Sequence[str]) -> Contents | None:
+def _read_contents(side: Side, rows: Rows, fields: Sequence[str]) -> dict[str, Hashes] | None:
     if not side.run.has_records:
         return None
-    return read_contents(side.run, side.scores.ids, fields).of(rows)
+    contents = read_contents(side.run, side.scores.ids, fields)
+    return {name: column[rows] for name, column in contents.items()}
 
 
 def _differ(a: Rows, b: Rows) -> NDArray[np.bool_]:
@@ -175,15 +183,15 @@ def _differ(a: Rows, b: Rows) -> NDArray[np.bool_]:
     return np.asarray((a != NO_HASH) & (b != NO_HASH) & (a != b), np.bool_)
 
 
-def _clusters(ids: Rows, in_a: Contents | None, in_b: Contents | None) -> Rows | None:
-    """The groups of the common items, by a's records, else by b's.
+def _clusters(ids: Hashes, *contents: dict[str, Hashes] | None) -> Rows | None:
+    """The groups of the common items, by the first records that name any.
 
     None where none names one, and where every group is one item: that is no grouping.
     """
-    for contents in (in_a, in_b):
-        if contents and (contents.groups != NO_HASH).any():
+    for one in contents:
+        if one and (one["group"] != NO_HASH).any():
             # An item without a group is a group of its own; its id stands for it.
-            groups = np.where(contents.groups == NO_HASH, ids, contents.groups)
+            groups = np.where(one["group"] == NO_HASH, ids, one["group"])
             return groups if len(np.unique(groups)) < len(groups) else None
     return None
 

@@ -19,8 +19,7 @@ from trueground.runs.directory import read_manifest
 from trueground.stats.bootstrap import Floats, intervals
 from trueground.stats.paired import holm, paired
 from trueground.stats.repeats import VERDICT_AT, PerQuestion
-from trueground.studies.finished import FinishedRun, open_run
-from trueground.studies.scores import read_by_question
+from trueground.studies.finished import FinishedRun, open_run, read_by_question
 
 # Options that say which words are in a prompt, and so differ where the prompts do.
 _OF_PROMPT = {"task-instruction", "instruction"}

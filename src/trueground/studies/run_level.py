@@ -20,7 +20,7 @@ from trueground.metrics.base import Spec
 from trueground.metrics.registry import parse_spec
 from trueground.plugins import split_key
 from trueground.stats.bootstrap import Floats, Interval, all_alike, percentiles, resampled_means
-from trueground.studies.scores import Scores
+from trueground.studies.finished import Scores
 
 
 class RunDifference(NamedTuple):

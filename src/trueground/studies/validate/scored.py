@@ -21,10 +21,9 @@ from trueground.evaluate.scoring import score_batches
 from trueground.metrics.column import STATUSES
 from trueground.options import Progress
 from trueground.runs.directory import ITEMS, RECORDS
-from trueground.studies.finished import FinishedRun
+from trueground.studies.finished import FinishedRun, read_scores
 from trueground.studies.labelled import LabelledSet, LabelledSets
 from trueground.studies.labels import RecordLabel
-from trueground.studies.scores import read_scores
 from trueground.types import Record
 
 Floats = NDArray[np.float64]
