@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from trueground.stats.bootstrap import Interval, intervals
 MEASURES = ("recall", "success", "mrr", "ndcg")
 # A query's gold passages: for each the numbers of the passages that it is, any of which will do.
 Gold = Collection[Collection[int]]
+_NAMED = 5  # questions that a note names
 _BLOCK = 1_000  # queries whose hits ir-measures gets at once
 
 
@@ -41,6 +44,61 @@ class Evaluated:
     names: tuple[str, ...]
     values: NDArray[np.float64]
     means: dict[str, Mean]
+
+
+@dataclass(frozen=True)
+class IndexEvaluation:
+    """Retrievers of the index in `path` by how they are written, over `n` questions.
+
+    Of these `unnamed` name no gold passage, and `absent` says which ones name one that the index
+    does not hold.
+    """
+
+    path: Path
+    signature: str
+    n: int
+    unnamed: int
+    absent: list[str]
+    results: dict[str, Evaluated]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The measures of each retriever, as in a run's summary."""
+        counts = {"missing_field": self.unnamed, "not_applicable": len(self.absent)}
+        unscored = {status: n for status, n in counts.items() if n}
+        retrievers = {
+            written: {
+                "signature": one.signature,
+                "metrics": {
+                    name: {**asdict(mean), "unscored": unscored} for name, mean in one.means.items()
+                },
+            }
+            for written, one in self.results.items()
+        }
+        head = {"index": str(self.path), "signature": self.signature, "n": self.n}
+        return {**head, "retrievers": retrievers}
+
+
+def format_absent(absent: Sequence[str]) -> str:
+    """Which questions are not measured, in words."""
+    more = f"\n  … and {len(absent) - _NAMED} more" if len(absent) > _NAMED else ""
+    lines = "".join(f"\n  {one}" for one in absent[:_NAMED])
+    return (
+        f"{len(absent)} of the questions are not measured, since the index does not hold their "
+        f"gold passage:{lines}{more}"
+    )
+
+
+def no_gold(index: Path, queries: Path, absent: Sequence[str]) -> str:
+    """Why no question can be measured, in words."""
+    if not absent:
+        return (
+            f"{queries} names no gold passages; expected a field 'gold' with ids, or contexts with "
+            "gold: true"
+        )
+    return (
+        f"none of the gold passages is in the index {index}; the first is {absent[0]}. Name ids, "
+        "titles or texts of its passages"
+    )
 
 
 def evaluate(
