@@ -1,1 +1,230 @@
 """Knowledge graphs: stores and endpoints, one-hop subgraphs, linking of names to entities."""
+
+# No `from __future__ import annotations`: the command line reads the options here as values.
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from trueground.options import Option, Progress, no_progress
+
+if TYPE_CHECKING:
+    from trueground.graph.base import Entity, KnowledgeGraph, NamedEntity, Row
+    from trueground.graph.embedded.file import GraphFile
+    from trueground.graph.linking.scores import LinkedQuestions
+
+KeepReplies = Annotated[
+    bool, Option("Ask an endpoint again, and keep nothing of it.", "--no-cache")
+]
+
+
+def _say_nothing(_note: str) -> None:
+    """The default."""
+
+
+def _parse_bindings(texts: Sequence[str]) -> dict[str, str]:
+    from trueground.errors import UsageError
+
+    bindings = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"--bind {text!r}; expected NAME=VALUE, such as name=Stephen Crane")
+        bindings[name.strip()] = value
+    return bindings
+
+
+def load_graph(
+    sources: Sequence[Path],
+    out: Annotated[Path, Option("The folder of the graph; one there is added to.")],
+    *,
+    classes: Annotated[
+        Sequence[str],
+        Option(
+            "Of a Wikidata dump, only instances of it, such as Q5. Repeatable.",
+            "--class",
+            type=list[str] | None,
+        ),
+    ] = (),
+    lang: Annotated[str, Option("Language of names.")] = "en",
+    format_: Annotated[
+        str | None,
+        Option(
+            "rdf, wikidata-rdf, wikidata-json, kalma, graphs or csv. Default: found out.",
+            "--format",
+        ),
+    ] = None,
+    identifiers: Annotated[
+        bool, Option("Keep ids of other databases, web addresses, images.")
+    ] = False,
+    overwrite: Annotated[bool, Option("Load anew in place of what is there.")] = False,
+    progress: Progress = no_progress,
+    note: Callable[[str], None] = _say_nothing,
+) -> "GraphFile":
+    """Load files into the graph in the folder `out`: what it then holds, file by file.
+
+    `note` is told which files are passed over, since the graph has their content. Errors are as of
+    `embedded.building.build_graph` and `loading.Loading`.
+    """
+    from trueground.graph.embedded.building import build_graph
+    from trueground.graph.embedded.file import read_graph_file
+    from trueground.graph.loading import Loading
+
+    loading = Loading(lang, tuple(classes), format_, identifiers)
+    build_graph(
+        sources,
+        out,
+        loading,
+        progress,
+        overwrite=overwrite,
+        passed_over=lambda path, before: note(
+            f"{path} is passed over: its content was loaded before as {before.path}"
+        ),
+    ).close()
+    return read_graph_file(out)
+
+
+def query_graph(
+    graph: str,
+    sparql: str,
+    *,
+    bindings: Annotated[
+        Mapping[str, str] | None,
+        Option(
+            "NAME=VALUE gives a variable a value: a text, or an <address>. Repeatable.",
+            "--bind",
+            type=list[str] | None,
+            parse=_parse_bindings,
+        ),
+    ] = None,
+    cache: KeepReplies = True,
+    progress: Progress = no_progress,
+    note: Callable[[str], None] = _say_nothing,
+) -> "Iterator[Row]":
+    """Ask a graph in SPARQL: rows by variable; behind the last the graph is closed.
+
+    `note` is then told why replies of an endpoint are no longer kept. GraphError, UsageError.
+    """
+    from trueground.errors import UsageError
+    from trueground.graph.base import Queried
+    from trueground.graph.opening import open_graph
+
+    opened = open_graph(graph, cache=cache, progress=progress)
+
+    def rows() -> "Iterator[Row]":
+        try:
+            if not isinstance(opened, Queried):
+                raise UsageError(
+                    f"{graph} is a file of graphs, which answers no SPARQL; load it first with: "
+                    f"trueground graph load {graph} --out DIR, or see an entity with: trueground "
+                    f"graph show {graph} NAME"
+                )
+            yield from opened.query(sparql, bindings)
+        finally:
+            opened.close()
+        _tell_problem(opened, note)
+
+    return rows()
+
+
+def find_entities(
+    graph: str,
+    wanted: Sequence[str],
+    *,
+    lang: Annotated[
+        str | None,
+        Option("Language of names. Default: that of the graph, or en.", "--lang"),
+    ] = None,
+    cache: KeepReplies = True,
+    progress: Progress = no_progress,
+    note: Callable[[str], None] = _say_nothing,
+) -> "Iterator[tuple[str, list[NamedEntity], list[Entity]]]":
+    """For each id, name or alias: which entities have the name (none for an id), and what they are.
+
+    Behind the last the graph is closed. InputError then for those that no entity has; GraphError.
+    """
+    from trueground.errors import InputError
+    from trueground.graph.opening import open_graph
+
+    opened = open_graph(graph, lang=lang, cache=cache, progress=progress)
+
+    def found() -> "Iterator[tuple[str, list[NamedEntity], list[Entity]]]":
+        try:
+            by_id = opened.entities(wanted)
+            names = [one for one, entity in zip(wanted, by_id, strict=True) if entity is None]
+            named = dict(zip(names, opened.find(names), strict=True))
+            for one, entity in zip(wanted, by_id, strict=True):
+                if entity is not None:
+                    yield one, [], [entity]
+                else:
+                    several = opened.entities([candidate.qid for candidate in named[one]])
+                    yield one, named[one], [each for each in several if each is not None]
+        finally:
+            opened.close()
+        _tell_problem(opened, note)
+        if missing := [one for one in names if not named[one]]:
+            raise InputError(
+                f"{opened.name} has no entity with the name, alias or id "
+                f"{' or '.join(map(repr, missing))}; names count whole, whatever their case. See "
+                "how it is spelt there, or give its id"
+            )
+
+    return found()
+
+
+def link_questions(
+    questions: Path,
+    graph: str,
+    *,
+    recognizer: Annotated[
+        str, Option("Who finds names: dictionary (the graph's own), or spacy:MODEL.")
+    ] = "dictionary",
+    types: Annotated[
+        Sequence[str],
+        Option(
+            "A class that an entity must have, such as human or Q5. Repeatable.",
+            type=list[str] | None,
+        ),
+    ] = (),
+    lang: Annotated[
+        str | None, Option("The language of the graph's names. Default: its own, or English.")
+    ] = None,
+    cache: Annotated[
+        bool, Option("Ask an endpoint again, and keep no reply.", "--no-cache")
+    ] = True,
+    progress: Progress = no_progress,
+    note: Callable[[str], None] = _say_nothing,
+) -> "LinkedQuestions":
+    """Find the entities in the questions of a file; against gold ids also precision and recall.
+
+    `note` is told why replies of an endpoint are no longer kept. InputError, GraphError and what
+    the recognizer raises.
+    """
+    from trueground.graph.linking import Linker, retrieval
+    from trueground.graph.linking.questions import read_questions
+    from trueground.graph.linking.scores import LinkedQuestions
+    from trueground.graph.opening import open_graph
+
+    asked = read_questions(questions)
+    opened = open_graph(graph, lang=lang, cache=cache)
+    try:
+        linker = Linker(opened, recognizer, types)
+        linked = linker.link([one.text for one in asked], progress)
+    finally:
+        opened.close()
+    _tell_problem(opened, note)
+    gold = [one.gold for one in asked]
+    return LinkedQuestions(
+        graph=opened.name,
+        signature=opened.signature,
+        recognizer=linker.recognizer.name,
+        types=linker.types,
+        texts=tuple(one.text for one in asked),
+        linked=tuple(linked),
+        retrieval=retrieval(linked, gold) if any(one is not None for one in gold) else None,
+    )
+
+
+def _tell_problem(graph: "KnowledgeGraph", note: Callable[[str], None]) -> None:
+    """Why replies of an endpoint were no longer kept, known once it is closed."""
+    if problem := getattr(graph, "problem", None):
+        note(problem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import msgspec
 
@@ -29,6 +30,51 @@ class Retrieval(msgspec.Struct, frozen=True):
     macro_precision: float | None
     macro_recall: float | None
     macro_f1: float | None
+
+
+class LinkedQuestions(msgspec.Struct, frozen=True):
+    """The questions of a file, as they stand there, with their entities.
+
+    `graph` and `signature` name the graph; `retrieval` is None where the file has no gold ids.
+    """
+
+    graph: str
+    signature: str
+    recognizer: str
+    types: tuple[str, ...]
+    texts: tuple[str, ...]
+    linked: tuple[LinkedQuestion, ...]
+    retrieval: Retrieval | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """All but the subgraphs, for JSON."""
+        links = [
+            {
+                "question": one.question,
+                "found": [
+                    {
+                        "name": found.name,
+                        "start": found.start,
+                        "end": found.end,
+                        "qid": found.qid,
+                        "label": found.entity.name,
+                        "matched": found.matched,
+                        "candidates": found.candidates,
+                    }
+                    for found in one.found
+                ],
+                "unlinked": one.unlinked,
+            }
+            for one in self.linked
+        ]
+        return {
+            "graph": self.graph,
+            "signature": self.signature,
+            "recognizer": self.recognizer,
+            "types": self.types,
+            "links": links,
+            "retrieval": None if self.retrieval is None else msgspec.to_builtins(self.retrieval),
+        }
 
 
 def retrieval(
