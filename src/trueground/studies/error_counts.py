@@ -9,12 +9,11 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from trueground.benchmarks.published import published
 from trueground.judges.comparing.llm import CATEGORIES
 from trueground.reports.terminal import number, table
-from trueground.stats.bootstrap import Floats, intervals
+from trueground.stats.bootstrap import intervals
 from trueground.studies.finished import NO_HASH
 from trueground.types import Status
 
@@ -60,9 +59,7 @@ class Line(msgspec.Struct, kw_only=True):
 
 
 def compute_by_label(
-    scores: Floats,
-    positive: NDArray[np.bool_],
-    groups: NDArray[np.int64],
+    labelled: Sequence[tuple[float, bool, int]],
     *,
     at_most: float,
     resamples: int,
@@ -71,46 +68,40 @@ def compute_by_label(
 ) -> dict[str, Any] | None:
     """Mean with its interval, median and deviation of the metric by label; None without labels.
 
-    `scores`, `positive` (whether the label is) and `groups` (hashes) have shape (items,). Where
+    `labelled` has score, whether the label is positive, and hash of the group of each item. Where
     items name groups, whole groups are resampled. `median` and `sd` (n - 1; null of a single item)
     are plain: `trueground validate` gives them intervals. `table` counts the items by label and by
     whether the metric is at most `at_most`.
     """
-    if not len(scores):
+    if not labelled:
         return None
+    scores, positive, groups = map(np.array, zip(*labelled, strict=True))
     lone = groups == NO_HASH
     # An item without a group is one of its own: it gets a number that no other has.
     _, codes = np.unique(groups, return_inverse=True)
     clusters = None if lone.all() else np.where(lone, len(groups) + np.arange(len(groups)), codes)
-    low, rows = scores <= at_most, []
+    draws: dict[str, Any] = {"resamples": resamples, "seed": seed, "level": level}
+    rows: list[dict[str, Any]] = []
     counts: dict[str, int] = {}
     for label, name, chosen in ((1, "positive", positive), (0, "negative", ~positive)):
-        counts |= {
-            f"{name}_low": int((chosen & low).sum()),
-            f"{name}_high": int((chosen & ~low).sum()),
-        }
         values = scores[chosen]
+        low = int((values <= at_most).sum())
+        counts |= {f"{name}_low": low, f"{name}_high": len(values) - low}
         if not len(values):
             continue
         mine = None if clusters is None else clusters[chosen]
-        (ci,) = intervals(values[:, None], mine, resamples=resamples, seed=seed, level=level)
         rows.append(
             {
                 "label": label,
                 "n": len(values),
                 "mean": float(values.mean()),
-                "ci": ci,
+                "ci": intervals(values[:, None], mine, **draws)[0],
                 "median": float(np.median(values)),
                 "sd": float(values.std(ddof=1)) if len(values) > 1 else None,
             }
         )
-    return {
-        "rows": rows,
-        "table": counts,
-        "ci_level": level,
-        "resamples": resamples,
-        "seed": seed,
-    }
+    drawn = {"ci_level": level, "resamples": resamples, "seed": seed}
+    return {"rows": rows, "table": counts, **drawn}
 
 
 def count_categories(lines: Sequence[Line]) -> dict[str, Any]:
@@ -182,35 +173,28 @@ def format_errors(results: Mapping[str, Any], path: Path) -> str:
         head.append(f"left out     {results['left_out']:,} kept for people, not selected any more")
     blocks = ["\n".join(head)]
     if results.get("by_label"):
-        blocks += [_label_table(results), _disagreements(results)]
+        blocks += _label_blocks(results)
     if n > results["without"].get(NOT_SORTED, 0):
         blocks.append(_category_table(results))
     return "\n\n".join([*blocks, f"file   {path}"])
 
 
-def _label_table(results: Mapping[str, Any]) -> str:
-    """The metric by what people said."""
-    by_label = results["by_label"]
+def _label_blocks(results: Mapping[str, Any]) -> list[str]:
+    """The metric by what people said, and how many items both see apart, each way."""
+    by_label, label = results["by_label"], results["label"]
     level = f"{100 * by_label['ci_level']:.4g}% interval"
-    rows = [
-        (f"{results['metric']} by human.{results['label']}", "items", "mean", level, "median", "sd")
-    ]
+    rows = [(f"{results['metric']} by human.{label}", "items", "mean", level, "median", "sd")]
     for row in by_label["rows"]:
         ci = f"{row['ci'][0]:.4f} … {row['ci'][1]:.4f}" if row["ci"] else "–"
         values = (number(row["mean"]), ci, number(row["median"]), number(row["sd"]))
         rows.append((str(row["label"]), f"{row['n']:,}", *values))
-    return table([(*row, "") for row in rows])
-
-
-def _disagreements(results: Mapping[str, Any]) -> str:
-    """How many items people and metric see apart, each way."""
-    counts, limit = results["by_label"]["table"], f"{results['at_most']:g}"
-    positive = counts["positive_low"] + counts["positive_high"]
-    negative = counts["negative_low"] + counts["negative_high"]
-    return (
-        f"{counts['positive_low']:,} of {positive:,} that people call {results['label']} have at "
-        f"most {limit}; {counts['negative_high']:,} of {negative:,} that they do not have more"
+    k = by_label["table"]
+    apart = (
+        f"{k['positive_low']:,} of {k['positive_low'] + k['positive_high']:,} that people call "
+        f"{label} have at most {results['at_most']:g}; {k['negative_high']:,} of "
+        f"{k['negative_low'] + k['negative_high']:,} that they do not have more"
     )
+    return [table([(*row, "") for row in rows]), apart]
 
 
 def _format_counts(counts: Mapping[str, int]) -> str:

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
-from trueground.judges.comparing import Comparer, compare, make_comparer
+from trueground.judges.comparing import compare, make_comparer
 from trueground.judges.comparing.llm import CATEGORIES, CATEGORY
 from trueground.metrics.registry import higher_is_better
 from trueground.options import Progress
@@ -64,16 +64,14 @@ class _LabelledRecord(msgspec.Struct):
 class ErrorSelection:
     """The items of a run that are to be sorted, out of `n`, as lines without a proposal.
 
-    `metric` is the run's name of the metric. `scores`, `positive` (whether the label is) and
-    `groups` (hashes) are of the items that have both its score and the label.
+    `metric` is the run's name of the metric. `labelled` has (score, whether the label is positive,
+    hash of the group) of each item that has both the score and the label.
     """
 
     n: int
     metric: str
     lines: list[Line] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
-    positive: list[bool] = field(default_factory=list)
-    groups: list[int] = field(default_factory=list)
+    labelled: list[tuple[float, bool, int]] = field(default_factory=list)
 
 
 def read_errors(path: Path) -> dict[str, Any]:
@@ -126,9 +124,8 @@ def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> Err
             positive = rule.is_positive(own_label.value)
             by = f"human.{label}" if positive else None
             if score is not None:
-                selection.scores.append(score)
-                selection.positive.append(positive)
-                selection.groups.append(int(hash_texts([record.group])[0]))
+                group = int(hash_texts([record.group])[0])
+                selection.labelled.append((score, positive, group))
         elif own_label != TIED and label == LABEL:
             # The first that can say decides; a run with recall has somebody who can.
             decided |= judged is not None or bool(keys[OVERLAP])
@@ -137,7 +134,19 @@ def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> Err
             elif recall == 1:
                 by = OVERLAP
         if by and score is not None and score <= at_most:
-            selection.lines.append(_blank_line(record, key, score, f1, recall, by, run.task))
+            turns = record.history or ()
+            line = Line(
+                id=record.id,
+                question=record.question,
+                references=record.references or [],
+                response=record.response,
+                metric=key, score=score, f1=f1, recall=recall, correct_by=by,
+                **dict.fromkeys(("proposed", "by", "reason")),  # type: ignore[arg-type]
+                status=Status.NOT_APPLICABLE,
+                history=[f"{t.role}: {t.content}" if t.role else t.content for t in turns],
+                task=run.task,
+            )
+            selection.lines.append(line)
     if not decided and selection.n:
         raise InputError(
             f"{path}: nothing tells which items are {label}: no record has human.{label}"
@@ -180,34 +189,6 @@ def _read_scored(
         raise unlike
 
 
-def _blank_line(
-    record: _LabelledRecord,
-    metric: str,
-    score: float,
-    f1: float | None,
-    recall: float | None,
-    correct_by: str,
-    task: str | None,
-) -> Line:
-    return Line(
-        id=record.id,
-        question=record.question,
-        references=record.references or [],
-        response=record.response,
-        metric=metric,
-        score=score,
-        f1=f1,
-        recall=recall,
-        correct_by=correct_by,
-        proposed=None,
-        by=None,
-        reason=None,
-        status=Status.NOT_APPLICABLE,
-        history=[f"{t.role}: {t.content}" if t.role else t.content for t in record.history or ()],
-        task=task,
-    )
-
-
 # Who proposes
 
 
@@ -228,21 +209,21 @@ def propose_categories(lines: Sequence[Line], part: PartSpec, progress: Progress
     comparer = make_comparer("error-category", part, cache=part.cache)
     with closing(comparer):
         for at in range(0, len(lines), _AT_ONCE):
-            _fill_in(comparer, lines[at : at + _AT_ONCE])
+            some = lines[at : at + _AT_ONCE]
+            requests = [
+                ComparisonRequest(
+                    line.response,
+                    tuple(line.references),
+                    line.question or "",
+                    "\n".join(line.history),
+                )
+                for line in some
+            ]
+            for line, result in zip(some, compare(comparer, requests), strict=True):
+                line.proposed = (result.detail or {}).get(CATEGORY)
+                line.by = f"llm:{comparer.signature}"
+                line.status, line.reply, line.reason = result.status, result.reply, result.reason
             progress("ask", min(at + _AT_ONCE, len(lines)), len(lines))
-
-
-def _fill_in(comparer: Comparer, lines: Sequence[Line]) -> None:
-    requests = [
-        ComparisonRequest(
-            line.response, tuple(line.references), line.question or "", "\n".join(line.history)
-        )
-        for line in lines
-    ]
-    for line, result in zip(lines, compare(comparer, requests), strict=True):
-        line.proposed = (result.detail or {}).get(CATEGORY)
-        line.by = f"llm:{comparer.signature}"
-        line.status, line.reply, line.reason = result.status, result.reply, result.reason
 
 
 # The file

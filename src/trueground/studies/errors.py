@@ -68,7 +68,6 @@ def sort_errors(
     from math import isfinite
 
     import msgspec
-    import numpy as np
     import orjson
 
     from trueground.errors import UsageError
@@ -92,7 +91,8 @@ def sort_errors(
         raise UsageError(f"at_most={at_most!r}; expected a number from 0 to 1")
     if not isfinite(at_most):
         raise UsageError(f"at_most={at_most!r}; expected a number")
-    check_draws(resamples, seed, level)
+    draws: dict[str, Any] = {"resamples": resamples, "seed": seed, "level": level}
+    check_draws(**draws)
     part = None if proposer is None else parse_proposer(proposer, cache)
     path = run / NAME if out is None else out
     selection = select_errors(run, metric=metric, at_most=at_most, label=label)
@@ -111,14 +111,6 @@ def sort_errors(
         "metric": selection.metric,
         "at_most": at_most,
         "label": label,
-        "by_label": compute_by_label(
-            np.array(selection.scores),
-            np.array(selection.positive, np.bool_),
-            np.array(selection.groups, np.int64),
-            at_most=at_most,
-            resamples=resamples,
-            seed=seed,
-            level=level,
-        ),
+        "by_label": compute_by_label(selection.labelled, at_most=at_most, **draws),
         **count_categories(msgspec.convert(rows, list[Line])),
     }
