@@ -163,6 +163,32 @@ def all_alike(draws: Floats) -> bool:
     return bool(len(known)) and bool(np.ptp(known) <= _NOISE * max(1.0, float(abs(known[0]))))
 
 
+def ratio(a: Floats | float, b: Floats | Ints | float) -> Floats:
+    """a / b, of one shape; NaN where b is not above 0."""
+    out: Floats = np.full(np.broadcast(a, b).shape, np.nan)
+    np.divide(a, b, out=out, where=np.asarray(b) > 0)
+    return out
+
+
+def sum_clusters(values: Floats, clusters: Ints | None) -> Floats:
+    """The sum of each cluster's values (n,); without clusters the values themselves."""
+    if clusters is None:
+        return values
+    codes = np.unique(clusters, return_inverse=True)[1]
+    return np.bincount(codes, weights=values).astype(np.float64)
+
+
+def variance_of_mean(values: Floats, clusters: Ints | None) -> float | None:
+    """The squared standard error of a mean, from the clusters' sums of deviations.
+
+    Without clusters it is s² / n (Cameron & Miller 2015, section II.A). None below two of them.
+    """
+    sums = sum_clusters(values - values.mean(), clusters)
+    if len(sums) < 2:
+        return None
+    return float((sums**2).sum()) / len(values) ** 2 * len(sums) / (len(sums) - 1)
+
+
 def _units(
     values: NumberTable, clusters: Ints | None, rows: Ints | None
 ) -> tuple[int, Iterator[tuple[Floats, Floats]]]:

@@ -32,6 +32,7 @@ from trueground.stats.bootstrap import (
     all_alike,
     percentiles,
     resampled_means,
+    sum_clusters,
 )
 from trueground.stats.correlation import average_ranks
 
@@ -232,8 +233,7 @@ def sign_flip(
     known = np.asarray((~np.isnan(differences)).any(axis=0))
     sums = np.nan_to_num(differences, nan=0.0)
     if clusters is not None:
-        _, codes = np.unique(clusters, return_inverse=True)
-        sums = np.stack([np.bincount(codes, weights=column) for column in sums.T], axis=1)
+        sums = np.stack([sum_clusters(column, clusters) for column in sums.T], axis=1)
         sums = _without_noise(sums)
     changed = (sums != 0).sum(axis=0)
     listed = np.asarray(changed <= math.log2(max(flips, MOST_LISTED)))
@@ -296,8 +296,7 @@ def signed_rank(differences: Floats, clusters: Ints | None = None) -> SignedRank
     sums = np.where(left > 0, ranks, -ranks)
     plus, minus = float(ranks[left > 0].sum()), float(ranks[left < 0].sum())
     if clusters is not None:
-        _, codes = np.unique(clusters[known], return_inverse=True)
-        sums = np.bincount(codes, weights=sums).astype(np.float64)
+        sums = sum_clusters(sums, clusters[known])
     weights = np.rint(2 * np.abs(sums)).astype(np.int64)  # ranks are halves at the least
     weights = weights[weights > 0]
     observed, size = abs(round(2 * float(sums.sum()))), len(weights)

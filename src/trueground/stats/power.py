@@ -19,7 +19,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from trueground.stats.bootstrap import Floats, Ints
+from trueground.stats.bootstrap import Floats, Ints, variance_of_mean
 
 VARIANCE, DISCORDANT = "variance", "discordant"
 _NOISE = 1e-12  # differences of scores vary by so much in their last digits alone
@@ -115,16 +115,12 @@ def _why_unknown(differences: Floats, units: int, clusters: Ints | None) -> str 
 def design_effect(differences: Floats, clusters: Ints | None) -> float:
     """Variance of the mean with clusters over that of as many independent items.
 
-    From the sums of the clusters' deviations, times G / (G − 1) for G clusters. Below 1 where the
-    items of a cluster differ more than items of different ones.
+    Below 1 where the items of a cluster differ more than items of different ones.
     """
     if clusters is None:
         return 1.0
-    _, codes = np.unique(clusters, return_inverse=True)
-    sums = np.bincount(codes, weights=differences - differences.mean())
-    groups, n = len(sums), len(differences)
-    clustered = float((sums**2).sum()) * groups / (groups - 1) / n**2
-    return clustered / (float(differences.var(ddof=1)) / n)
+    independent = float(differences.var(ddof=1)) / len(differences)
+    return (variance_of_mean(differences, clusters) or 0.0) / independent
 
 
 def detectable(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trueground.errors import InputError
-from trueground.stats.bootstrap import Interval, Ints, Mask
+from trueground.stats.bootstrap import Interval, Ints, Mask, variance_of_mean
 
 
 def lower_bound(hits: Mask, clusters: Ints | None = None, *, level: float = 0.95) -> float | None:
@@ -57,17 +57,14 @@ def _effective_size(hits: Mask, clusters: Ints | None, level: float) -> float | 
     n, share = len(hits), float(hits.mean())
     if clusters is None:
         return float(n)
-    _, place = np.unique(clusters, return_inverse=True)
-    number = int(place.max()) + 1
+    number = len(np.unique(clusters))
     if number < 2:
         return None
     if share in (0, 1):
         return float(number)
     if number == n:
         return float(n)
-    # The clusters' deviations sum to 0, so their squares come out too small by 1 − 1 / number.
-    squares = float((np.bincount(place, hits - share) ** 2).sum())
-    variance = squares / n**2 * number / (number - 1)
+    variance = variance_of_mean(hits.astype(np.float64), clusters)
     size = share * (1 - share) / variance if variance else float(n)
     few = float(stdtrit(n - 1, level) / stdtrit(number - 1, level))
     return min(size * few**2, float(n))

@@ -30,7 +30,9 @@ from trueground.stats.bootstrap import (
     Mask,
     NumberTable,
     percentiles,
+    ratio,
     resampled_means,
+    variance_of_mean,
 )
 
 VERDICT_AT = 0.5  # a value above it is a yes
@@ -67,7 +69,7 @@ class PerQuestion:
         """The share of pairs of answers that lie on two sides of 0.5; NaN below two values."""
         pairs = self.scored * (self.scored - 1) / 2
         apart = (self.above * (self.scored - self.above)).astype(np.float64)
-        return np.divide(apart, pairs, out=np.full_like(apart, np.nan), where=pairs > 0)
+        return ratio(apart, pairs)
 
     @property
     def has_verdicts(self) -> Mask:
@@ -161,10 +163,10 @@ def per_question(
         low = np.fmin(low, np.fmin.reduce(block, axis=0, initial=np.inf))
         high = np.fmax(high, np.fmax.reduce(block, axis=0, initial=-np.inf))
         whole &= ((block == 0) | (block == 1) | ~known).all(axis=0)
-    means = np.divide(sums, scored, out=np.full(shape, np.nan), where=scored > 0)
+    means = ratio(sums, scored)
     for codes, block in _blocks(values, questions, columns):
         squares += _sums(codes, np.nan_to_num((block - means[codes]) ** 2), count)
-    variances = np.divide(squares, scored - 1, out=np.full(shape, np.nan), where=scored > 1)
+    variances = ratio(squares, scored - 1)
     asked = np.bincount(questions, minlength=count)
     return PerQuestion(asked, scored, means, variances, above, low, high, whole)
 
@@ -266,15 +268,11 @@ def _errors(
     within: float,
     clusters: Ints | None,
 ) -> StandardErrors | None:
-    """None below two questions (clusters). The variance of a mean of clusters is that of their sums
-    of deviations (Cameron & Miller 2015, section II.A); without clusters it is s² / Q."""
+    """None below two questions (clusters)."""
     count = int(known.sum())
-    off = means[known] - means[known].mean()
-    if clusters is not None:
-        off = np.bincount(np.unique(clusters[known], return_inverse=True)[1], weights=off)
-    if len(off) < 2:
+    now = variance_of_mean(means[known], None if clusters is None else clusters[known])
+    if now is None:
         return None
-    now = float((off**2).sum()) / count**2 * len(off) / (len(off) - 1)
     own = within * float((1 / scored[known]).sum()) / count**2
     endless = max(0.0, now - own)
     return StandardErrors(*map(math.sqrt, (now, endless + within / count, endless, own)))

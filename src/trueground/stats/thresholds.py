@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError, unknown_name
-from trueground.stats.bootstrap import Floats, Ints, Mask
+from trueground.stats.bootstrap import Floats, Ints, Mask, ratio
 
 # A threshold, or a curve from scores to probabilities, that suits scores and labels.
 Choose = Callable[[Floats, Mask], float | Callable[[Floats], Floats]]
@@ -139,20 +139,20 @@ def measures(
     """Each of MEASURES from counts; NaN where a measure has nothing to divide by."""
     tp, fp = np.asarray(true_positive, float), np.asarray(false_positive, float)
     tn, all_ = negatives - fp, positives + negatives
-    recall, specificity = _ratio(tp, positives), _ratio(tn, negatives)
+    recall, specificity = ratio(tp, positives), ratio(tn, negatives)
     spread = (tp + fp) * positives * negatives * (all_ - tp - fp)
     # Cohen's (agreement - chance) / (1 - chance), both sides multiplied by the square of all.
     by_chance = (tp + fp) * negatives + positives * (all_ - tp - fp)
     return {
-        "precision": _ratio(tp, tp + fp),
+        "precision": ratio(tp, tp + fp),
         "recall": recall,
-        "f1": _ratio(2 * tp, tp + fp + positives),
+        "f1": ratio(2 * tp, tp + fp + positives),
         "specificity": specificity,
-        "accuracy": _ratio(tp + tn, all_),
+        "accuracy": ratio(tp + tn, all_),
         "balanced_accuracy": (recall + specificity) / 2,
-        "matthews": _ratio(tp * tn - fp * (positives - tp), np.sqrt(spread)),
-        "kappa": _ratio(2 * (tp * tn - fp * (positives - tp)), by_chance),
-        "share_positive": _ratio(tp + fp, all_),
+        "matthews": ratio(tp * tn - fp * (positives - tp), np.sqrt(spread)),
+        "kappa": ratio(2 * (tp * tn - fp * (positives - tp)), by_chance),
+        "share_positive": ratio(tp + fp, all_),
     }
 
 
@@ -264,8 +264,3 @@ def _check_different(distinct: Floats, n: int) -> None:
 def _round_down(value: float) -> str:
     """Four digits, never more than the value: what is called reachable can be reached."""
     return f"{np.floor(value * 1e4 + 1e-9) / 1e4:.4f}"
-
-
-def _ratio(a: Floats, b: Floats | float) -> Floats:
-    b = np.broadcast_to(np.asarray(b, float), np.shape(a))
-    return np.asarray(np.divide(a, b, out=np.full(np.shape(a), np.nan), where=b > 0))

@@ -140,7 +140,11 @@ def select_errors(path: Path, *, metric: str, at_most: float, label: str) -> Err
                 question=record.question,
                 references=record.references or [],
                 response=record.response,
-                metric=key, score=score, f1=f1, recall=recall, correct_by=by,
+                metric=key,
+                score=score,
+                f1=f1,
+                recall=recall,
+                correct_by=by,
                 **dict.fromkeys(("proposed", "by", "reason")),  # type: ignore[arg-type]
                 status=Status.NOT_APPLICABLE,
                 history=[f"{t.role}: {t.content}" if t.role else t.content for t in turns],

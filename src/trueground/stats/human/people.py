@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueground.errors import InputError
-from trueground.stats.bootstrap import Floats, Mask
+from trueground.stats.bootstrap import Floats, Mask, ratio
 from trueground.stats.human.column import Clusters, LabelledScores, check_numbers, number_units
 from trueground.stats.human.estimates import (
     Estimated,
@@ -26,7 +26,6 @@ from trueground.stats.human.measure import LEAST, assemble, units_of
 from trueground.stats.human.weighing import (
     Draws,
     rank_measures,
-    ratio,
     resample,
     weigh,
     weigh_once,
@@ -227,10 +226,7 @@ def _mean_of_others(table: Floats, annotator: int) -> Floats:
     """The mean of the other columns, NaN where nobody else gave a value."""
     others = np.delete(table, annotator, axis=1)
     present = ~np.isnan(others)
-    count = present.sum(axis=1)
-    total = np.where(present, others, 0.0).sum(axis=1)
-    mean: Floats = np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
-    return mean
+    return ratio(np.where(present, others, 0.0).sum(axis=1), present.sum(axis=1))
 
 
 def _estimate_preference(

@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.stats.bootstrap import Floats, Ints
+from trueground.stats.bootstrap import Floats, Ints, ratio
 from trueground.stats.human.column import GradedLabels, LabelGroup, LabelledScores, RankBit
+from trueground.stats.thresholds import measures
 
 GROUP = 8
 GAP = "gap "
@@ -187,18 +188,18 @@ def confusion_measures(tp: Any, fp: Any, fn: Any, tn: Any) -> dict[str, Floats]:
     tp, fp, fn, tn = (np.asarray(count, np.float64) for count in (tp, fp, fn, tn))
     p, n = tp + fn, fp + tn
     total, yes = p + n, tp + fp
-    agree = ratio(tp + tn, total)
+    known = measures(tp, fp, p, n)
+    agree = known["accuracy"]
     mixed = (p + yes > 0) & (n + total - yes > 0)
-    by_chance = ratio(p * yes + n * (total - yes), total * total)
     share = ratio(p + yes, 2 * total)
     pooled = share * share + (1 - share) ** 2
     # Twice the disagreements, times the labels but one, over twice the pairs of unlike labels.
     apart = (fp + fn) * (2 * total - 1)
     unlike = (p + yes) * (n + total - yes)
     return {
-        "balanced_accuracy": (ratio(tp, p) + ratio(tn, n)) / 2,
-        "matthews": ratio(tp * tn - fp * fn, np.sqrt(p * n * yes * (total - yes))),
-        "cohen_kappa": np.where(mixed, ratio(agree - by_chance, 1 - by_chance), np.nan),
+        "balanced_accuracy": known["balanced_accuracy"],
+        "matthews": known["matthews"],
+        "cohen_kappa": known["kappa"],
         "fleiss_kappa": np.where(mixed, ratio(agree - pooled, 1 - pooled), np.nan),
         "krippendorff_alpha": 1 - ratio(apart, unlike),
         "raw_agreement": agree,
@@ -237,13 +238,6 @@ def rank_measures(scale: GradedLabels, draws: Draws) -> dict[str, Floats]:
         "spearman": np.where(both, np.clip(rho, -1, 1), np.nan),
         "kendall": np.where(both, np.clip(tau, -1, 1), np.nan),
     }
-
-
-def ratio(a: Floats, b: Floats) -> Floats:
-    """a / b, shape (k,); NaN where b is not above 0."""
-    out: Floats = np.full(np.shape(b), np.nan)
-    np.divide(a, b, out=out, where=b > 0)
-    return out
 
 
 def _dot_rows(a: NDArray[Any], b: NDArray[Any]) -> Floats:

@@ -18,7 +18,7 @@ from trueground.judges.calibrated import FAMILY, FORMAT, METHODS, basis_of
 from trueground.options import check_draws
 from trueground.runs.directory import check_ours, check_out_file, write_json
 from trueground.stats import calibration
-from trueground.stats.bootstrap import Floats, Mask
+from trueground.stats.bootstrap import Floats, Mask, sum_clusters
 from trueground.stats.human.measure import Measured, measure_all
 from trueground.stats.proportions import lower_bound
 from trueground.stats.thresholds import (
@@ -358,9 +358,7 @@ def _other_method(j: JudgedRecords, method: str, held: dict[str, HeldOut]) -> di
     if mine is None or other is None:
         return None
     worse = (mine - j.labels) ** 2 - (other - j.labels) ** 2
-    own = np.arange(len(worse)) if j.clusters is None else j.clusters
-    _, place = np.unique(own, return_inverse=True)
-    sums = np.bincount(place, worse - worse.mean())
+    sums = sum_clusters(worse - worse.mean(), j.clusters)
     return {
         "name": name,
         "brier_difference": float(worse.mean()),
