@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -37,7 +38,7 @@ HOSTILE = '</script><script>window.hit=1</script><img src=x onerror="window.hit=
 def estimate(value: float | None, n: int, why: str | None = None) -> dict[str, Any]:
     if value is None or np.isnan(value):
         return {"value": None, "ci": None, "n": n, "why": why or "not defined"}
-    half = 1.0 / np.sqrt(max(n, 1))
+    half = float(1.0 / np.sqrt(max(n, 1)))
     return {"value": float(value), "ci": [value - half, value + half], "n": n, "why": None}
 
 
@@ -54,7 +55,7 @@ def validation(
     names = ["support", "judged", "always", "length", "k_precision", "f1", "rouge_l"]
     names = (names + [f"metric_{k}(normalizer=unicode-1)" for k in range(40)])[:metrics]
     made = [one_set(f"set_{k}", names, n + 17 * k, worst, rng) for k in range(sets)]
-    return {
+    found = {
         "format": "trueground-validation-1",
         "trueground": "0.8.0",
         "label": "faithful",
@@ -80,6 +81,8 @@ def validation(
         "published": [],
         "notes": [],
     }
+    read: dict[str, Any] = orjson.loads(orjson.dumps(found, option=orjson.OPT_SERIALIZE_NUMPY))
+    return read
 
 
 def one_set(
@@ -231,10 +234,10 @@ def _mean(sets: list[dict[str, Any]], metric: str, measure: str) -> dict[str, An
     found = [s["metrics"][metric]["measures"][measure] for s in sets]
     values = [e["value"] for e in found if e["value"] is not None]
     if not values:
-        return {"value": None, "sets": 0, "ci": None}
+        return {"value": None, "sets": 0, "ci": None, "why": found[0]["why"]}
     mean = float(np.mean(values))
     half = 1 / np.sqrt(sum(e["n"] for e in found))
-    return {"value": mean, "sets": len(values), "ci": [mean - half, mean + half]}
+    return {"value": mean, "sets": len(values), "ci": [mean - half, mean + half], "why": None}
 
 
 def with_people(raw: dict[str, Any]) -> dict[str, Any]:
@@ -256,19 +259,16 @@ def of_pairs(values: dict[str, float | None], n: int = 400) -> dict[str, Any]:
     """A validation of preferences only: metric → how often it prefers what people prefer."""
     names = ("sign_agreement", "accuracy", "spearman", "kendall")
     metrics = {
-        metric: {
-            "scored": n,
-            "n": n,
-            "ties": 20,
-            "metric_ties": 3,
-            "measures": {
-                name: estimate(value, n, "all of the 400 pairs are ties") for name in names
-            },
-        }
+        metric: {name: estimate(value, n, "all of the 400 pairs are ties") for name in names}
         for metric, value in values.items()
     }
-    empty = {"sets": [], "mean": {}, "pooled": {}, "label": "preference"}
+    mean = {
+        metric: {name: {**one, "sets": int(one["value"] is not None)} for name, one in each.items()}
+        for metric, each in metrics.items()
+    }
+    empty = {"sets": [], "mean": mean, "pooled": {}, "label": "preference"}
     where = {"path": "/data/pairs.jsonl", "sha256": "5e" * 32}
     one = {"set": "pairs", **where, "n": n, "ties": 20, "annotators": 2, "metrics": metrics}
+    one |= {"unused": {}, "ceiling": None}
     names_of = {"higher_is_better": dict.fromkeys(values, True), "signatures": {}}
     return {**validation(1, 1), **empty, **names_of, "preferences": [one]}

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.reports.payload import words
 
 from trueground.errors import RunInterrupted, UsageError
 from trueground.reports.validation import render
-from trueground.reports.validation_page import render_page
+from trueground.reports.validation_page import validation_page
+from trueground.reports.viewer import render_page
 from trueground.studies.validate.result import Validation
 from trueground.studies.validate.study import validate
 
@@ -58,7 +60,7 @@ def test_annotators_of_pairs_have_a_ceiling() -> None:
     each = [one["sign_agreement"]["value"] for one in people.values()]
     assert mean["value"] == pytest.approx(sum(each) / 3)
     assert "one against the rest" in render(found.raw)
-    page = render_page(found.raw)
+    page = words(render_page(validation_page(found.raw)))
     assert "What people reach" in page
     assert "9 pairs; each is two answers to the same question" in page
 
@@ -79,7 +81,7 @@ def test_several_sets_of_pairs_have_a_mean(tmp_path: Path) -> None:
     assert found.value("k_precision") == mean["value"]
     assert found.value("k_precision", of="two") == 0.5
     assert "mean over 2 sets" in render(found.raw)
-    assert "Preferences, mean over sets" in render_page(found.raw)
+    assert "Preferences, mean over sets" in words(render_page(validation_page(found.raw)))
 
 
 def test_annotators_who_share_no_record_are_told_of_in_words() -> None:
@@ -87,7 +89,7 @@ def test_annotators_who_share_no_record_are_told_of_in_words() -> None:
     found = validate(labelled(human), **FAST)
     told = "one against the rest: no number, for no item has a label of one annotator"
     assert told in render(found.raw)
-    page = render_page(found.raw)
+    page = words(render_page(validation_page(found.raw)))
     assert "no number, for no item has a label of one annotator" in page
     assert "mean of the annotators" not in page
 
@@ -105,7 +107,7 @@ def test_grades_on_one_side_of_the_limit_are_told_and_have_no_verdicts() -> None
     assert told["measures"]["calibration_error"]["value"] is None
     assert told["measures"]["spearman"]["value"] is not None
     assert (told["confusion"], told["reliability"], told["worst"]) == (None, None, [])
-    assert "labels run from 1 to 5" in render_page(found.raw)
+    assert "labels run from 1 to 5" in words(render_page(validation_page(found.raw)))
     parted = validate(content, ordinal=True, positive_above=3, **FAST)
     assert not any("--positive-above" in note for note in parted.notes)
     assert parted.value("k_precision", "raw_agreement") is not None

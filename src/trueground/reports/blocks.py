@@ -28,12 +28,16 @@ Rich = str | list[str | Span]
 
 
 class Estimate(msgspec.Struct, omit_defaults=True, tag_field="type", tag="estimate"):
-    """A number with its interval, drawn on the scale of its column. `note` stands below it."""
+    """A number with its interval, drawn on the scale of its column. `note` stands below it.
+
+    One that is `apart` is never the best of its column.
+    """
 
     value: float | None
     low: float | None = None
     high: float | None = None
     note: str | None = None
+    apart: bool = False
 
 
 Cell = None | bool | float | int | str | list[str | Span] | Estimate
@@ -130,7 +134,10 @@ class Table(msgspec.Struct, omit_defaults=True, tag_field="type", tag="table"):
 
 
 class Axis(msgspec.Struct, omit_defaults=True):
-    """`ticks` names the places 0, 1, 2, … of an axis of categories."""
+    """`ticks` names the places 0, 1, 2, … of an axis of categories.
+
+    `marks` are named places of the x axis, drawn as dashed lines.
+    """
 
     label: str = ""
     low: float | None = None
@@ -138,6 +145,7 @@ class Axis(msgspec.Struct, omit_defaults=True):
     ticks: list[str] | None = None
     log: bool = False
     percent: bool = False
+    marks: list[tuple[float, str]] = []
 
 
 class Series(msgspec.Struct, omit_defaults=True):

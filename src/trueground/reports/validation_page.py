@@ -1,127 +1,472 @@
-"""A validation as one page that opens from disk and asks nothing of the network."""
+"""A validation as a page: what it says first, every measure, charts, and what to read of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
-from trueground.reports import validation_said as said
-from trueground.reports import validation_tables as tables
-from trueground.reports.shell import draw
-from trueground.reports.validation_cells import cells, verdict
-from trueground.reports.validation_charts import curve, place_x, place_y, spread
-from trueground.reports.validation_headline import headline
-from trueground.reports.validation_people import estimates, over_pairs, people, preferences
-from trueground.reports.validation_worst import worst
-from trueground.runs.directory import check_page_file, replacing
+from trueground.reports.blocks import (
+    Axis,
+    Block,
+    Bullets,
+    Cell,
+    Chart,
+    Choice,
+    Column,
+    Entries,
+    Entry,
+    Estimate,
+    Fold,
+    Grid,
+    Page,
+    Rich,
+    Row,
+    Section,
+    Series,
+    Span,
+    Table,
+    Text,
+    code,
+    quiet,
+    strong,
+)
+from trueground.reports.validation import beside_papers, best_first, by_chance, format_verdict
+from trueground.reports.validation_words import (
+    CALIBRATION,
+    MEASURES,
+    Measure,
+    Raw,
+    between,
+    caution,
+    counted,
+    four,
+    headline,
+    lead,
+    measure_of,
+    method,
+    names,
+    percent,
+    short,
+)
+from trueground.reports.viewer import write_page
 
 MARK = "trueground-validation-1"  # what tells our pages from other people's files
-_SCRIPTS = ("leaderboard.js", "validation.js")
-_STYLES = ("report.css", "leaderboard.css", "validation.css")
-
-
-def check_writable(path: Path, overwrite: bool = False) -> None:
-    """See that the page may be written there, before any work is done.
-
-    An earlier page of a validation is replaced with `overwrite`, nothing else ever is. UsageError:
-    the name does not end in .html. OutputError: the folder is missing or may not be written;
-    another's file; an earlier page without `overwrite`.
-    """
-    check_page_file(path, MARK, overwrite)
+_LEADING = (
+    "auroc",
+    "spearman",
+    "balanced_accuracy",
+    CALIBRATION,
+    "false_negative_rate",
+    "false_positive_rate",
+)
+_MOST_READ = 600  # records with texts, all sets together: about 1.5 MB at the very most
+_LEAST_READ = 3  # of a set, however many sets there are
+_NO_CI = (None, None)
+_SPREAD = {"mean": "Mean", "median": "Median", "sd": "Deviation"}
+_LABELS = {"1": ("positive", "supported"), "0": ("negative", "unsupported")}
+_UNUSED = {"no_label": "without the label", "tied": "on which annotators are tied"}
 
 
 def write_validation(path: Path, raw: Mapping[str, Any]) -> None:
     """Draw what `Validation.raw` holds (format trueground-validation-1). Raises WriteError."""
-    with replacing(path) as out:
-        out.write(render_page(raw).encode("utf-8", "replace"))
+    write_page(path, validation_page(raw))
 
 
-def render_page(raw: Mapping[str, Any]) -> str:
-    """The page, with style and script inside and their hashes in its policy.
+def validation_page(raw: Raw) -> Page:
+    """The page; the same validation gives the same."""
+    sets, pairs = raw["sets"], raw["preferences"] or ()
+    metrics = dict.fromkeys(best_first(raw["mean"], "auroc" if sets else "sign_agreement"))
+    metrics |= dict.fromkeys(m for one in (*sets, *pairs) for m in one["metrics"])
+    agree = "agrees" if len(metrics) == 1 else "agree"
+    sentences = [part for line in headline(raw) for part in (*line, " ")]
+    blocks: list[Block] = [Text([*sentences, quiet(caution(raw))], "note")]
+    if raw["notes"]:
+        blocks.append(Fold(counted(len(raw["notes"]), "note"), [Bullets(raw["notes"])], open=True))
+    if sets:
+        blocks += _measures(raw, list(metrics))
+        title = "Metric by metric" if len(sets) == 1 else "Each set"
+        blocks.append(Section(title, [b for one in sets for b in _of_set(raw, one)], "each"))
+        blocks += _worst(sets)
+    if raw["published"]:
+        told = f"What papers print of the label {raw['label']}, of their own records, and in "
+        told += "brackets what was measured here."
+        tables = map(_published, raw["published"])
+        blocks.append(Section("Beside papers", [Text(told), *tables], "papers"))
+    blocks += _people([*sets, *pairs])
+    if pairs:
+        blocks.append(Section("Which of two answers people prefer", _preferences(raw), "pairs"))
+    blocks.append(Section("How the numbers are made", _made(raw, metrics), "made"))
+    title = f"How well {counted(len(metrics), 'metric')} {agree} with people"
+    return Page("validation", MARK, title, blocks, lead(raw), version=raw["trueground"])
 
-    The script sorts tables, opens what a link points to and changes the theme; the page reads the
-    same without it. The same validation gives the same bytes.
+
+# ---- measures as tables ----
+
+
+def _measures(raw: Raw, metrics: Sequence[str]) -> Iterator[Block]:
+    """Metric × measure over the sets; of several sets the tables of the single ones as well."""
+    sets = raw["sets"]
+    several = len(sets) > 1
+    rows = {m: dict(raw["mean"].get(m) or {}) for m in metrics}
+    for m, found in rows.items():
+        if CALIBRATION in found:
+            found[CALIBRATION] = {**found[CALIBRATION], "by_chance": by_chance(sets, m)}
+        pooled = (raw.get("pooled") or {}).get(m)
+        if several and pooled:
+            chance = (pooled.get("by_chance") or {}).get("mean")
+            found["pooled"] = {**pooled[CALIBRATION], "by_chance": chance}
+    over = "Unweighted means over the sets that have a value; a mean over fewer sets than others "
+    told = f"{over}is not called best. " if several else ""
+    told += "A number in bold is the best of its column, or equals it to four decimals; a low rate "
+    told += "of one kind of error is bought with the other kind."
+    title = "All measures, mean over sets" if several else "All measures"
+    every = list(dict.fromkeys(name for found in rows.values() for name in found))
+    every.sort(key=lambda name: _LEADING.index(name) if name in _LEADING else len(_LEADING))
+    first, rest = ([n for n in every if (n in _LEADING) is leads] for leads in (True, False))
+    tables: list[Block] = [Text(told, "quiet"), *_table(raw, rows, first, of=len(sets))]
+    if rest:
+        more = counted(len(rest), "more measure")
+        tables.append(Fold(more, _table(raw, rows, rest, of=len(sets))))
+    yield Section(title, tables, "measures")
+    if several:
+        each = [name for name in every if name != "pooled"]
+        options = [(measure_of(name).title, _by_set(raw, metrics, name)) for name in each]
+        yield Section("Set by set", [Choice("Measure", options)], "sets")
+
+
+def _by_set(raw: Raw, metrics: Sequence[str], name: str) -> list[Block]:
+    """Metric × set of one measure, with the mean first."""
+    sets, nothing = raw["sets"], {name: {"value": None, "why": "not measured on this set"}}
+    rows: dict[str, dict[str, Raw]] = {}
+    for m in metrics:
+        each = {one["name"]: one["metrics"].get(m, {"measures": nothing}) for one in sets}
+        mean = raw["mean"].get(m, nothing)[name]
+        rows[m] = {"mean": mean} | {key: entry["measures"][name] for key, entry in each.items()}
+    told = measure_of(name)
+    of = {"mean": "mean", **{one["name"]: one["name"] for one in sets}}
+    titles = {key: told._replace(title=title) for key, title in of.items()}
+    words = [Text(f"{told.title}: {told.words}.", "quiet")] if told.words else []
+    return [*words, *_table(raw, rows, list(of), of=len(sets), titles=titles)]
+
+
+def _table(
+    raw: Raw,
+    rows: Mapping[str, Mapping[str, Raw]],
+    names: Sequence[str],
+    caption: str = "",
+    of: int = 0,
+    *,
+    titles: Mapping[str, Measure] | None = None,
+    head: str = "Metric",
+) -> list[Block]:
+    """Estimates by row and measure; below them why some are absent. `of` sets, if means.
+
+    A mean over fewer sets is no rival of those over more: its sets may be the easier ones.
     """
-    metrics = said.ordered(raw)
-    shown = {
-        "v": raw,
-        "mark": MARK,
-        "metrics": metrics,
-        "lowers": {m for m, higher in raw["higher_is_better"].items() if not higher},
-        "labelled": sum(of_set["n"] for of_set in raw["sets"]),
-        "positives": sum(of_set["positives"] for of_set in raw["sets"]),
-        "pairs": sum(one["n"] for one in raw["preferences"] or ()),
-        "headline": headline(raw),
-        "files": [*raw["sets"], *(raw["preferences"] or ())],
-        "people": people(raw),
-        "over_pairs": over_pairs(raw),
-        "same": _same_records(raw),
-        "preferences": preferences(raw),
-        "over_sets": tables.over_sets(raw, metrics),
-        "told": _told(raw),
-        "verdict": verdict(raw),
-        "beside": [_beside(told) for told in raw["published"]],
-        "by_set": [(m, tables.by_set(raw, metrics, m)) for m in _first(tables.measures(raw))],
-        "sets": [_set(raw, of_set, number) for number, of_set in enumerate(raw["sets"])],
-        "said": said,
-        "spread": spread,
-        "curve": curve,
-        "place_x": place_x,
-        "place_y": place_y,
-    }
-    return draw("validation.html.j2", _SCRIPTS, _STYLES, shown)
+    notes: dict[str, str] = {}
+    columns = [Column(head)]
+    shown = [Row([_metric(raw, name) if head == "Metric" else name]) for name in rows]
+    for name in names:
+        told = titles[name] if titles else measure_of(name)
+        scale = Column(told.title, "estimate", told.words, 4, low=told.low, high=told.high)
+        if head == "Metric":
+            scale.better = "low" if told.lower else "high"
+        columns.append(scale)
+        column = [
+            found.get(name) or {"value": None, "why": "not measured"} for found in rows.values()
+        ]
+        most = max((e.get("sets") or 0 for e in column), default=0)
+        for row, found in zip(shown, column, strict=True):
+            row.cells.append(_cell(found, most, of, notes))
+    why: list[Rich] = [[quiet(f"({letter}) {reason}")] for reason, letter in notes.items()]
+    tail = [Bullets(why)] if why else []
+    return [Table(columns, shown, caption or None, sortable=len(shown) > 1), *tail]
 
 
-def _same_records(raw: Mapping[str, Any]) -> bool:
-    """Whether all metrics have a score on equally many records of each set."""
-    sets = [{e["n"] for e in one["metrics"].values()} for one in raw["sets"]]
-    keys = [set(one["metrics"]) for one in (*raw["sets"], *(raw["preferences"] or ()))]
-    for one in raw["preferences"] or ():
-        first = (estimates(entry).get(said.PAIRS_FIRST) for entry in one["metrics"].values())
-        sets.append({e["n"] for e in first if e})
-    return all(len(ns) < 2 for ns in sets) and all(one == keys[0] for one in keys)
+def _cell(found: Raw, most: int, of: int, notes: dict[str, str]) -> Estimate:
+    value, ci, sets = found["value"], found.get("ci"), found.get("sets")
+    extra = []
+    if value is None or (not ci and found.get("why")):
+        letter = notes.setdefault(str(found.get("why")), _letter(len(notes)))
+        extra.append(f"({letter})" if value is None else f"no interval ({letter})")
+    if value is not None and sets is not None and sets < of:
+        extra.append(f"{sets:,} of {of:,} sets")
+    if found.get("by_chance") is not None:
+        extra.append(f"by chance {four(found['by_chance'])}")
+    # rounded, so that what is equal to four decimals is best together
+    value, low, high = (None if x is None else round(x, 4) + 0.0 for x in (value, *(ci or _NO_CI)))
+    return Estimate(value, low, high, "; ".join(extra) or None, apart=(sets or 0) < most)
 
 
-def _beside(told: Mapping[str, Any]) -> dict[str, Any]:
-    """A paper's table with the numbers of this validation in brackets."""
-    measures = list(dict.fromkeys(name for row in told["rows"] for name in row["paper"]))
-    rows = [(row["name"], row["judge"], cells(row, measures)) for row in told["rows"]]
-    return {**told, "heads": [said.measure(name).title for name in measures], "rows": rows}
+def _letter(place: int) -> str:
+    first, last = divmod(place, len(ascii_lowercase))
+    return (ascii_lowercase[first - 1] if first else "") + ascii_lowercase[last]
 
 
-def _told(raw: Mapping[str, Any]) -> list[said.Measure]:
-    """The measures that stand on the page and of which something is known."""
-    of_pairs = [
-        name
-        for one in raw["preferences"] or ()
-        for e in one["metrics"].values()
-        for name in estimates(e)
+def _metric(raw: Raw, name: str) -> list[str | Span]:
+    turned = not raw["higher_is_better"].get(name, True)
+    return [code(name), quiet(" turned round")] if turned else [code(name)]
+
+
+# ---- one set ----
+
+
+def _of_set(raw: Raw, one: Raw) -> Iterator[Block]:
+    """A set's measures, and for each of its metrics the charts."""
+    several = len(raw["sets"]) > 1
+    own = {m: entry["measures"] for m, entry in one["metrics"].items()}
+    area = {m: e["auroc"]["value"] for m, e in own.items()}
+    metrics = sorted(own, key=lambda m: (area[m] is None, -(area[m] or 0.0)))
+    first = [m for m in metrics if area[m] is not None and four(area[m]) == four(area[metrics[0]])]
+    said: list[str | Span] = [
+        f" {counted(one['n'], 'record')}, {percent(one['positives'], one['n'])} positive; ",
+        f"people say {four(one['people_mean'])} on average",
     ]
-    names = dict.fromkeys([*tables.measures(raw), *of_pairs])
-    return [told for told in map(said.measure, names) if told.words]
+    if first:
+        more = f" and {len(first) - 3} more" if len(first) > 3 else ""
+        said += ["; highest AUROC: ", *names(first[:3]), f"{more} {four(area[first[0]])}"]
+    groups = "No groups: records are resampled one by one"
+    if one["groups"] is not None:
+        groups = f"{counted(one['groups'], 'group')}, resampled as clusters"
+    if one.get("models"):
+        groups += f"; answers of {counted(one['models'], 'model')}"
+    unused = {_UNUSED.get(why, why.replace("_", " ")): n for why, n in one["unused"].items() if n}
+    if unused:
+        groups += f"; not used: {', '.join(f'{n:,} {why}' for why, n in unused.items())}"
+    blocks: list[Block] = [Text(f"{groups}.", "quiet")]
+    if several:
+        rows = {m: dict(own[m]) for m in metrics}
+        for m, found in rows.items():
+            found[CALIBRATION] = {**found[CALIBRATION], "by_chance": by_chance([one], m)}
+        blocks += _table(raw, rows, list(own[metrics[0]]), f"All measures on {one['name']}")
+    blocks += [_of_metric(raw, m, one["metrics"][m]) for m in metrics]
+    if several:
+        yield Fold([strong(one["name"]), *said], blocks)
+    else:
+        yield Text([strong(one["name"]), *said])
+        yield from blocks
 
 
-def _set(raw: Mapping[str, Any], of_set: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """One set: its own order of metrics, its table, and what to read of it."""
-    only = {**raw, "sets": [of_set]}
-    metrics = [m for m in said.ordered(only) if m in of_set["metrics"]]
-    values = {m: said.of(of_set["metrics"][m], said.FIRST)["value"] for m in metrics}
-    most = max((value for value in values.values() if value is not None), default=None)
-    read = worst(of_set, number, len(raw["sets"]))
-    return {
-        "raw": of_set,
-        "metrics": [(m, of_set["metrics"][m]) for m in metrics],
-        "best": [
-            m for m in metrics if most is not None and said.four(values[m]) == said.four(most)
-        ],
-        "highest": most,
-        "table": tables.of_one_set(raw, of_set, metrics),
-        "worst": read,
-        "anchors": read.anchors(),
-    }
+def _of_metric(raw: Raw, name: str, entry: Raw) -> Fold:
+    found = entry["measures"]
+    area = found["auroc"]
+    ends = f" ({between(area['ci'])})" if area["ci"] else ""
+    missing = [f", {n:,} {why.replace('_', ' ')}" for why, n in entry["unscored"].items() if n]
+    told = f" AUROC {four(area['value'])}{ends}; {entry['n']:,} scored{''.join(missing)}"
+    threshold = raw["threshold"] if entry["confusion"] else None
+    verdict = f"Verdict: {format_verdict(raw)}"
+    best = f"At the best threshold of these records ({short(entry['best_threshold'])})"
+    blocks: list[Block] = [
+        _histogram(entry, threshold),
+        reliability(entry["reliability"] or ())
+        or Text(f"Calibration: – {found[CALIBRATION]['why']}", "quiet"),
+        _confusion(verdict, entry["confusion"], found["balanced_accuracy"]),
+        _confusion(best, entry["confusion_best"], found["balanced_accuracy_best"]),
+    ]
+    edges = entry["histogram"]["edges"] or [0.0, 1.0]
+    columns = [Column("Label"), Column("n", "number")]
+    columns += [
+        Column(word, "estimate", digits=4, low=edges[0], high=edges[-1])
+        for word in _SPREAD.values()
+    ]
+    rows = [
+        Row([short(one["label"]), one["n"], *(_plain(one[key]) for key in _SPREAD)])
+        for one in entry.get("by_grade") or entry["by_label"]
+    ]
+    table = Table(columns, rows, "Mean, median and deviation by label")
+    return Fold([code(name), quiet(told)], [Grid(blocks), table])
 
 
-def _first(names: list[str]) -> list[str]:
-    """AUROC leads, whatever the order in which the measures came."""
-    return sorted(names, key=lambda name: name != said.FIRST)
+def _plain(found: Raw) -> Estimate:
+    low, high = found["ci"] or _NO_CI
+    return Estimate(found["value"], low, high, found["why"] if found["value"] is None else None)
+
+
+def _histogram(entry: Raw, threshold: float | None) -> Block:
+    """Scores by label: shares of each label's records, so that a rare label is seen as well."""
+    edges, counts = entry["histogram"]["edges"], entry["histogram"]["counts"]
+    if not any(sum(own) for own in counts.values()):
+        return Text("– Nothing was scored.", "quiet")
+    series = []
+    for label, own in sorted(counts.items(), reverse=True):
+        word, tone = _LABELS.get(label, (f"label {label}", None))
+        bins = [f"{short(edges[k])} to {short(edges[k + 1])}: {n:,}" for k, n in enumerate(own)]
+        shares = [n / (sum(own) or 1) for n in own]
+        series.append(Series(f"{word}, {sum(own):,}", edges[:-1], shares, labels=bins, tone=tone))
+    named = (("default", threshold), ("best", entry["best_threshold"]))
+    marks = [
+        (value, f"{name} threshold {short(value)}")
+        for name, value in named
+        if value is not None and edges[0] <= value <= edges[-1]
+    ]
+    x, y = Axis("score", marks=marks), Axis("share of the label's records")
+    return Chart("bars", "Scores by label", x, y, series)
+
+
+def reliability(bins: Iterable[Raw]) -> Chart | None:
+    """A calibration curve: mean score and share of positives of each bin that has records."""
+    some = sorted((one for one in bins if one["n"]), key=lambda one: one["mean_score"])
+    if not some:
+        return None
+    labels = [
+        f"scores {short(one['low'])} to {short(one['high'])}, {counted(one['n'], 'record')}"
+        for one in some
+    ]
+    x, y = [one["mean_score"] for one in some], [one["share_positive"] for one in some]
+    note = "Bins of equally many records, but for ties; calibrated scores lie on the line."
+    axes = Axis("mean score of the bin", 0, 1), Axis("share positive", 0, 1)
+    curve = Series("bins", x, y, labels=labels)
+    return Chart("lines", "Calibration", *axes, [curve], note, diagonal=True)
+
+
+def _confusion(caption: str, counts: Raw | None, measure: Raw) -> Block:
+    if not counts:
+        return Text(f"{caption}: – {measure['why'] or 'there is no threshold'}", "quiet")
+    columns = [Column("People say"), Column("metric: yes"), Column("metric: no")]
+    rows = []
+    for label, right, wrong in (("positive", "tp", "fn"), ("negative", "tn", "fp")):
+        both = counts[right] + counts[wrong]
+        true: Cell = [strong(f"{counts[right]:,}"), quiet(f" {percent(counts[right], both)}")]
+        what = "negatives" if wrong == "fn" else "positives"
+        false: Cell = [
+            f"{counts[wrong]:,} ",
+            quiet(f"{percent(counts[wrong], both)}, false {what}"),
+        ]
+        rows.append(Row([label, true, false] if right == "tp" else [label, false, true]))
+    return Table(columns, rows, caption)
+
+
+# ---- what to read ----
+
+
+def _worst(sets: Sequence[Raw]) -> Iterator[Section]:
+    """Records on which metrics are most confidently wrong, each once with all that got it wrong.
+
+    Where there are more than the page has room for, every metric keeps its first ones.
+    """
+    entries: list[tuple[int, Entry]] = []
+    total, limit = 0, max(_LEAST_READ, _MOST_READ // max(len(sets), 1))
+    for one in sets:
+        lists = {m: entry["worst"] for m, entry in one["metrics"].items()}
+        ranks = zip_longest(*lists.values())
+        ids = list(dict.fromkeys(str(item["id"]) for rank in ranks for item in rank if item))
+        total += len(ids)
+        found: dict[str, list[tuple[str, Raw]]] = {key: [] for key in ids[:limit]}
+        for metric, items in lists.items():
+            for item in items:
+                if str(item["id"]) in found:
+                    found[str(item["id"])].append((metric, item))
+        tags = {"set": one["name"]} if len(sets) > 1 else {}
+        entries += [(-len(wrong), _reading(key, wrong, tags)) for key, wrong in found.items()]
+    if not entries:
+        return
+    told = "Records on which a metric is most confidently against the label; first those that most "
+    told += "metrics get wrong. Some of them are errors of the label."
+    if len(entries) < total:
+        told += f" {len(entries):,} of {counted(total, 'record')}; validation.json has all."
+    entries.sort(key=lambda each: each[0])
+    shown = Entries([entry for _, entry in entries], "record")
+    yield Section("The worst disagreements to read", [Text(told, "quiet"), shown], "worst")
+
+
+def _reading(key: str, wrong: Sequence[tuple[str, Raw]], tags: dict[str, str]) -> Entry:
+    item = wrong[0][1]
+    texts = {"Question": [item.get("question")], "Response": [item["response"] or "(empty)"]}
+    texts["Reference"] = item.get("references") or []
+    blocks: list[Block] = [
+        Text([quiet(f"{word}  "), text]) for word, each in texts.items() for text in each if text
+    ]
+    if votes := item.get("votes"):
+        said = ", ".join(f"{who} {short(label)}" for who, label in votes.items())
+        blocks.append(Text(said, "quiet"))
+    contexts: dict[str, list[Rich]] = {}
+    for metric, one in wrong:
+        why = "; ".join(one.get("reasons") or ())
+        told: Rich = [code(metric), f" {four(one['score'])} ", quiet(why)]
+        contexts.setdefault(one.get("context") or "", []).append(told)
+    for context, metrics in contexts.items():
+        blocks += [Text([quiet("Context  "), context])] if context else []
+        blocks.append(Bullets(metrics))
+    has = "metric has" if len(wrong) == 1 else "metrics have"
+    title: Rich = [key, quiet(f" people say {short(item['label'])}; {len(wrong)} {has} it wrong")]
+    values = {metric: round(one["score"], 4) for metric, one in wrong}
+    tags = {**tags, "people say": short(item["label"])}
+    return Entry(title, blocks, item["response"][:160], values, tags)
+
+
+# ---- papers, people, how it was made ----
+
+
+def _published(told: Raw) -> Table:
+    """A paper's table with the numbers of this validation in brackets."""
+    measures, lines = beside_papers(told)
+    columns = [Column("Printed"), *(Column(measure_of(name).title) for name in measures)]
+    rows = [Row([[name, quiet(f" {judge}")], *cells]) for name, judge, cells in lines]
+    return Table(columns, rows, [f"{told['benchmark']}, {told['place']} ", quiet(told["source"])])
+
+
+def _people(sets: Sequence[Raw]) -> Iterator[Section]:
+    """Each annotator against the others, where a set has several."""
+    blocks: list[Block] = []
+    for one in sets:
+        if not (found := one["ceiling"]):
+            continue
+        name = one.get("name") or one["set"]
+        rows = {each["annotator"]: each["measures"] for each in found["annotators"]}
+        rows["mean of the annotators"] = found["mean"]
+        if all(e["value"] is None for row in rows.values() for e in row.values()):
+            whys = (e["why"] for e in found["mean"].values() if e["why"])
+            why = next(whys, "there is nothing to compare")
+            blocks.append(Text(f"{name}: no number, for {why}."))
+        else:
+            caption = f"{name}: one annotator against the others."
+            blocks += _table({}, rows, list(found["mean"]), caption, head="Annotator")
+    if blocks:
+        told = "Each annotator against the rest of them: a metric that comes near to this agrees "
+        told += "with people as well as they do with each other."
+        yield Section("What people reach", [Text(told), *blocks], "people")
+
+
+def _preferences(raw: Raw) -> list[Block]:
+    """Metric × measure for each set of pairs, and their mean where there are several."""
+    blocks: list[Block] = []
+    sets = raw["preferences"]
+    if len(sets) > 1:
+        rows = {m: raw["mean"][m] for m in best_first(raw["mean"], "sign_agreement")}
+        caption = "Preferences, mean over sets: unweighted, over those that have a value."
+        blocks += _table(raw, rows, list(next(iter(rows.values()), ())), caption, len(sets))
+    for one in sets:
+        value = {m: e["sign_agreement"]["value"] for m, e in one["metrics"].items()}
+        order = sorted(value, key=lambda m: (value[m] is None, -(value[m] or 0.0)))
+        caption = f"{one['set']}: {counted(one['n'], 'pair')}"
+        if one["ties"]:
+            caption += (
+                f", {one['ties']:,} of them even for people, which count in correlations only"
+            )
+        caption += f"; {counted(one['annotators'], 'annotator')}."
+        rows = {m: one["metrics"][m] for m in order}
+        blocks += _table(raw, rows, list(next(iter(rows.values()), ())), caption)
+    return blocks
+
+
+def _made(raw: Raw, metrics: Iterable[str]) -> list[Block]:
+    turned = sorted(m for m in metrics if not raw["higher_is_better"].get(m, True))
+    known = [Row([measure.title, f"{measure.words}."]) for measure in MEASURES.values()]
+    files = [
+        Row([one.get("name") or one["set"], one["path"], one["sha256"]])
+        for one in (*raw["sets"], *(raw["preferences"] or ()))
+    ]
+    parts = {"judge": raw["judge"], "decomposer": raw["decomposer"], **raw["signatures"]}
+    signatures = [Row([name, words]) for name, words in parts.items() if words]
+    tables: list[Block] = [
+        Table([Column("Set"), Column("File"), Column("SHA-256", "code")], files),
+        Table([Column("What", "code"), Column("Signature", "code")], signatures),
+    ]
+    return [
+        Bullets(method(raw, turned)),
+        Fold("The measures", [Table([Column("Measure"), Column("What it says")], known)]),
+        Fold("Files and signatures", tables),
+    ]

@@ -105,7 +105,7 @@ function CellOf({ cell, column, best }) {
 /* The place of the best value among rows that may be ranked. */
 function bestOf(column, rows, k) {
   if (!column.better) return null;
-  const values = rows.filter((row) => row.tone !== "apart" && row.tone !== "group").map((row) => valueOf(row.cells[k])).filter((value) => typeof value === "number");
+  const values = rows.filter((row) => row.tone !== "apart" && row.tone !== "group").map((row) => row.cells[k]).filter((cell) => !cell?.apart).map(valueOf).filter((value) => typeof value === "number");
   if (values.length < 2) return null;
   return column.better === "high" ? Math.max(...values) : Math.min(...values);
 }
@@ -131,7 +131,7 @@ TG.blocks.table = ({ columns, rows, caption, sortable }) => {
     const label = column.kind === "code" ? rich(column.label) : rich(column.label);
     const active = order?.k === k;
     const turn = () => setOrder({ k, down: active ? !order.down : numeric && column.better !== "low" });
-    return html`<th key=${k} scope="col" class=${numeric ? "num" : null} title=${column.note} aria-sort=${active ? (order.down ? "descending" : "ascending") : null}>
+    return html`<th key=${k} scope="col" class=${column.kind === "number" ? "num" : null} title=${column.note} aria-sort=${active ? (order.down ? "descending" : "ascending") : null}>
       ${sortable ? html`<button type="button" class="plain" onClick=${turn}>${label}</button>` : label}</th>`;
   };
   return html`<figure class="table">${caption ? html`<figcaption>${rich(caption)}</figcaption>` : null}
@@ -140,7 +140,7 @@ TG.blocks.table = ({ columns, rows, caption, sortable }) => {
       ? html`<tr key=${i} class="group"><th scope="rowgroup" colspan=${columns.length}>${rich(row.cells[0])}</th></tr>`
       : html`<tr key=${i} class=${row.tone} title=${row.title}>${row.cells.map((cell, k) => k === 0
         ? html`<th scope="row">${columns[0].kind === "code" ? html`<code>${rich(cell)}</code>` : typeof cell === "number" ? numberText(cell, columns[0]) : rich(cell)}${row.title ? html`<span class="quiet note">${row.title}</span>` : null}</th>`
-        : html`<${CellOf} key=${k} cell=${cell} column=${columns[k]} best=${best[k] !== null && row.tone !== "apart" && valueOf(cell) === best[k]} />`)}</tr>`)}
+        : html`<${CellOf} key=${k} cell=${cell} column=${columns[k]} best=${best[k] !== null && row.tone !== "apart" && !cell?.apart && valueOf(cell) === best[k]} />`)}</tr>`)}
     </tbody></table></div></figure>`;
 };
 

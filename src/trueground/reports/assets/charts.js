@@ -1,6 +1,7 @@
 /* Charts, by uPlot. What a canvas shows stands below it as a folded table, for those who read. */
 const PALETTE = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c7", "--c8"];
 const SHAPES = ["circle", "square", "triangle", "diamond"];
+const MARKS = [[6, 3], [2, 3]];  // dashes of the lines at named places
 
 /* light-dark() is resolved only where it is used. */
 function resolved(name) {
@@ -110,6 +111,17 @@ function marks(u, chart) {
     context.stroke();
     context.setLineDash([]);
   }
+  (chart.x.marks ?? []).forEach(([value], k) => {
+    const x = u.valToPos(value, "x", true);
+    context.strokeStyle = resolved("--ink");
+    context.lineWidth = 1.5 * ratio;
+    context.setLineDash(MARKS[k % MARKS.length].map((length) => length * ratio));
+    context.beginPath();
+    context.moveTo(x, u.bbox.top);
+    context.lineTo(x, u.bbox.top + u.bbox.height);
+    context.stroke();
+    context.setLineDash([]);
+  });
   if (chart.kind !== "bars") chart.series.forEach((one, k) => {
     context.strokeStyle = context.fillStyle = strokeOf(one, k);
     one.x.forEach((value, i) => {
@@ -186,11 +198,12 @@ TG.blocks.chart = (chart) => {
     document.addEventListener("tg-theme", make);
     return () => { watcher.disconnect(); scheme.removeEventListener("change", make); document.removeEventListener("tg-theme", make); plot?.destroy(); };
   }, [chart.series]);
-  const legend = chart.series.length > 1 || chart.series[0]?.dashed;
+  const marks = chart.x.marks ?? [];
+  const legend = chart.series.length > 1 || chart.series[0]?.dashed || marks.length > 0;
   return html`<figure class="chart"><figcaption>${rich(chart.title)}</figcaption>
     <div class="canvas" role="img" aria-label=${`${plain(chart.title)}; its numbers stand in the table below`} ref=${place}></div>
     <p class="said quiet" aria-hidden="true">${said || "\u00a0"}</p>
-    ${legend ? html`<p class="legend quiet">${chart.series.map((one, k) => html`<span key=${k}><${Swatch} kind=${chart.kind} one=${one} k=${k} /> ${one.name}</span>`)}</p>` : null}
+    ${legend ? html`<p class="legend quiet">${chart.series.map((one, k) => html`<span key=${k}><${Swatch} kind=${chart.kind} one=${one} k=${k} /> ${one.name}</span>`)}${marks.map(([, name], k) => html`<span key=${name}><span class=${`swatch mark m${k}`} aria-hidden="true"></span> ${name}</span>`)}</p>` : null}
     ${chart.note ? html`<p class="quiet">${rich(chart.note)}</p>` : null}
     <${Fold} title="Numbers">${() => html`<${ChartNumbers} chart=${chart} />`}<//></figure>`;
 };
@@ -203,8 +216,9 @@ function Swatch({ kind, one, k }) {
 
 function ChartNumbers({ chart }) {
   const name = (one, i) => chart.x.ticks ? chart.x.ticks[one.x[i]] : numberText(one.x[i]);
-  return html`<div class="scroll"><table><thead><tr><th scope="col">series</th><th scope="col">${chart.x.label || "x"}</th><th scope="col" class="num">${chart.y.label || "y"}</th></tr></thead><tbody>
-    ${chart.series.flatMap((one, k) => one.x.map((_, i) => html`<tr key=${`${k}-${i}`}><th scope="row">${one.labels?.[i] ?? one.name}</th><td>${name(one, i)}</td>
+  const row = (one, i) => one.labels?.[i] && chart.series.length > 1 ? `${one.name}: ${one.labels[i]}` : one.labels?.[i] ?? one.name;
+  return html`<div class="scroll"><table><thead><tr><th scope="col">series</th><th scope="col" class=${chart.x.ticks ? null : "num"}>${chart.x.label || "x"}</th><th scope="col" class="num">${chart.y.label || "y"}</th></tr></thead><tbody>
+    ${chart.series.flatMap((one, k) => one.x.map((_, i) => html`<tr key=${`${k}-${i}`}><th scope="row">${row(one, i)}</th><td class=${chart.x.ticks ? null : "num"}>${name(one, i)}</td>
       <td class="num">${numberText(one.y[i])}${typeof one.low?.[i] === "number" ? html` <span class="quiet">${numberText(one.low[i])} to ${numberText(one.high[i])}</span>` : null}</td></tr>`))}
   </tbody></table></div>`;
 }

@@ -1,0 +1,364 @@
+"""A validation in words: its first lines, what each measure says, how numbers are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from trueground.reports.blocks import Span, code, strong
+from trueground.reports.validation import best_first, format_verdict
+
+Raw = Mapping[str, Any]
+Sentence = list[str | Span]
+CALIBRATION = "calibration_error"
+_ENOUGH = 20  # below it a percentile interval covers the truth too rarely
+
+
+class Measure(NamedTuple):
+    """How a measure is called and read; `low` to `high` is the scale on which it is drawn."""
+
+    title: str
+    words: str
+    low: float = 0.0
+    high: float = 1.0
+    lower: bool = False  # is better
+
+
+MEASURES = {
+    "auroc": Measure(
+        "AUROC",
+        "the chance that a positive record scores above one that is not; equal scores count half. "
+        "0.5 is guessing, 1 is perfect, and no threshold is needed",
+        0.5,
+    ),
+    "spearman": Measure(
+        "Spearman ρ", "correlation of the ranks; 0 is none, 1 the same order", -0.5
+    ),
+    "kendall": Measure(
+        "Kendall τ-b", "pairs in the same order less pairs in the other, ties allowed for", -0.5
+    ),
+    "point_biserial": Measure(
+        "Point-biserial", "Pearson's correlation of the score with the label as 0 or 1", -0.5
+    ),
+    "balanced_accuracy": Measure(
+        "Balanced accuracy",
+        "mean of the shares of positives and of negatives that are called rightly, at the default "
+        "threshold; 0.5 is guessing",
+        0.5,
+    ),
+    "balanced_accuracy_best": Measure(
+        "Balanced accuracy, best",
+        "the same at the threshold that is best on these very records, so that it flatters",
+        0.5,
+    ),
+    "matthews": Measure("Matthews", "correlation of the verdict at the default threshold", -0.5),
+    "cohen_kappa": Measure("Cohen κ", "agreement of verdict and label beyond chance", -0.5),
+    "fleiss_kappa": Measure("Fleiss κ", "the same with one chance for both raters", -0.5),
+    "krippendorff_alpha": Measure(
+        "Krippendorff α", "agreement beyond chance, corrected for few records", -0.5
+    ),
+    "raw_agreement": Measure(
+        "Raw agreement",
+        "share of records where verdict and label are the same; where one label is rare it is "
+        "high for a metric that always says the other",
+    ),
+    CALIBRATION: Measure(
+        "Calibration error",
+        "how far a score is from the share of positives among records with such scores; 0 is best, "
+        "but calibrated scores have what stands under “by chance”. Pooled over sets, one that is "
+        "too high in one set and too low in another looks calibrated: read the mean over sets",
+        high=0.5,
+        lower=True,
+    ),
+    "false_negative_rate": Measure(
+        "False negatives",
+        "share of positives that the verdict calls negative; to be read with the false positives",
+        lower=True,
+    ),
+    "false_positive_rate": Measure(
+        "False positives",
+        "share of negatives that the verdict calls positive; to be read with the false negatives",
+        lower=True,
+    ),
+    "sign_agreement": Measure(
+        "Same preference",
+        "share of pairs in which the metric prefers what people prefer; where it has both equal "
+        "the pair counts half. 0.5 is guessing",
+    ),
+    "accuracy": Measure(
+        "Same preference, no ties", "the same over the pairs in which the metric prefers one"
+    ),
+}
+
+
+def headline(raw: Raw) -> list[Sentence]:
+    """Which metric leads, and whether by more than chance; so for each set of pairs."""
+    lines = _of_sets(raw) if raw["sets"] else []
+    for one in raw["preferences"] or ():
+        lines += _of_pairs(one, raw["ci_level"])
+    return lines
+
+
+def lead(raw: Raw) -> Sentence:
+    """What was measured: records with labels, pairs with preferences."""
+    sets, pairs, label = raw["sets"], raw["preferences"] or (), strong(raw["label"])
+    said: Sentence = []
+    if sets:
+        n, positives = sum(one["n"] for one in sets), sum(one["positives"] for one in sets)
+        where = f"{len(sets)} sets" if len(sets) > 1 else sets[0]["name"]
+        said = [f"{counted(n, 'record')} that people have labelled ", label]
+        said += [", in " if len(sets) > 1 else ", of the set ", strong(where)]
+        said.append(f"; {percent(positives, n)} are positive (label above ")
+        said.append(f"{short(raw['positive_above'])})")
+        said.append(", and graded labels keep their order. " if raw["ordinal"] else ". ")
+    if pairs:
+        said.append(counted(sum(one["n"] for one in pairs), "pair"))
+        said += [", in ", strong(f"{len(pairs)} sets")] if len(pairs) > 1 else []
+        said += ["; each is two answers to the same question; people have said which is better ("]
+        said += [label, ")."]
+    return said
+
+
+def caution(raw: Raw) -> str:
+    """How intervals are to be read beside each other."""
+    sets, pairs = raw["sets"], raw["preferences"] or ()
+    counts = [{e["n"] for e in one["metrics"].values()} for one in sets]
+    counts += [{e["sign_agreement"]["n"] for e in one["metrics"].values()} for one in pairs]
+    keys = {frozenset(one["metrics"]) for one in (*sets, *pairs)}
+    what = "records" if sets else "pairs"
+    told = f"AUROC is {MEASURES['auroc'].words}. " if sets else ""
+    if len(keys) == 1 and all(len(ns) < 2 for ns in counts):
+        told += f"All metrics are measured on the same {what}, so their errors go together, and "
+    else:
+        told += f"The metrics have scores on different numbers of {what}, of which many are the "
+        told += "same: "
+    told += "overlapping intervals are no test of a difference"
+    if raw.get("differences"):
+        told += "; differences have intervals of their own, from the same resamples, and the first "
+        told += "was chosen for being first"
+    return told + "."
+
+
+def method(raw: Raw, turned: Sequence[str]) -> list[str | Sentence]:
+    """How the numbers are made; `turned` are the metrics of which less is better."""
+    rule: str | Sentence = (
+        "The preference of a metric is the sign of the difference of its two scores."
+    )
+    if raw["sets"]:
+        above = f" is above {short(raw['positive_above'])}. The verdict of a metric is yes where "
+        rule = ["A record is positive where its label ", code(raw["label"]), above]
+        rule.append(f"its {format_verdict(raw)}.")
+    said = [
+        rule,
+        f"Intervals are percentile bootstraps ({100 * raw['ci_level']:.4g} %, {raw['resamples']:,} "
+        f"resamples, seed {raw['seed']}); where records have groups, whole groups are drawn. All "
+        "metrics of a set see the same resamples.",
+        "A mean over sets is unweighted: a small set counts as much as a large one. A pooled "
+        "number is over the records of all sets together, where errors of sets in opposite "
+        "directions cancel out.",
+        "The calibration error adds up distances, so that chance alone makes it greater than 0. "
+        "“By chance” is what labels drawn from the scores themselves would give; the interval "
+        "begins at 0 unless the error is above what these give.",
+        "Shares of single records (false negatives and positives, raw agreement) have exact "
+        "intervals (Clopper and Pearson) where there are no groups. What rests on fewer than five "
+        "records or groups, or is the same in every resample, has no interval.",
+        "Records that a metric could not score are left out for it, and counted beside it; they "
+        "are never 0 or 1.",
+        "A dash is a number that is not defined; the letter beside it gives the reason.",
+    ]
+    if turned:
+        tail = ", so that 1 − x or −x was measured; the worst disagreements have the score itself."
+        said.append(["“Turned round”: lower is better for ", *names(turned), tail])
+    return said
+
+
+def four(value: float | None) -> str:
+    """Four decimals with a true minus; a dash where there is no value."""
+    if value is None:
+        return "–"
+    return f"{round(value, 4) + 0.0:.4f}".replace("-", "−")
+
+
+def between(ci: Sequence[float] | None) -> str:
+    """An interval; nothing where there is none."""
+    return f"{four(ci[0])} to {four(ci[1])}" if ci else ""
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def percent(part: float, whole: float) -> str:
+    """A share in percent; a dash of nothing."""
+    return f"{100 * part / whole:.0f} %" if whole else "–"
+
+
+def short(value: float | str | None) -> str:
+    """A threshold, a label or an edge of a bin, with no more digits than it needs."""
+    if not isinstance(value, int | float):
+        return "–" if value is None else value
+    return f"{value:.3g}".replace("-", "−")
+
+
+def measure_of(name: str) -> Measure:
+    """What is known of a measure; one of another version is called by its own name."""
+    if name == "pooled":
+        return MEASURES[CALIBRATION]._replace(title="Calibration error, pooled")
+    return MEASURES.get(name) or Measure(name.replace("_", " "), "")
+
+
+def names(metrics: Sequence[str]) -> Sentence:
+    """Metrics in a sentence, with commas."""
+    return [part for name in metrics for part in (", ", code(name))][1:]
+
+
+def _of_sets(raw: Raw) -> list[Sentence]:
+    """Which metric leads and whether the difference to the next can be told from chance.
+
+    Only metrics that have a value on equally many sets are compared: a mean over fewer, perhaps
+    easier, sets is another number.
+    """
+    found = {name: raw["mean"][name]["auroc"] for name in best_first(raw["mean"])}
+    have = [name for name in found if found[name]["value"] is not None]
+    if not have:
+        why = "; ".join(dict.fromkeys(str(e["why"]) for e in found.values())) or "no metric is here"
+        return [[f"No metric has an AUROC here: {why}."]]
+    best, sets = found[have[0]], raw["sets"]
+    fair = [name for name in have if found[name]["sets"] == best["sets"]]
+    first = _tied(fair, found)
+    over = f", mean over {best['sets']:,} sets" if len(sets) > 1 else ""
+    ci = _with(best, raw["ci_level"])
+    if len(first) > 1:
+        same = len({between(found[name]["ci"]) for name in first}) == 1
+        tied = f" are tied at {four(best['value'])} to four decimals{ci if same else ''}."
+        lines: list[Sentence] = [[f"Best by AUROC{over}: ", *names(first), tied]]
+    else:
+        value = strong(four(best["value"]))
+        lines = [[f"Best by AUROC{over}: ", code(first[0]), " with ", value, f"{ci}."]]
+        if over:
+            wins = sum(_leads(one, first[0]) for one in sets)
+            lines[0].append(f" On {wins:,} of {len(sets):,} sets no metric is above it.")
+    differences = ((raw.get("differences") or {}).get("auroc") or {}).items()
+    lines += _rest(fair, found, {k: e for k, e in differences if e["against"] == fair[0]})
+    two = [sum(s["metrics"].get(name, {"n": 0})["n"] for s in sets) for name in fair[:2]]
+    if len(set(two)) > 1:
+        said: Sentence = [
+            "They do not rest on the same records: ",
+            code(fair[0]),
+            f" scored {two[0]:,}, ",
+        ]
+        lines.append([*said, code(fair[1]), f" {two[1]:,}."])
+    lines += _guessing(fair[0], best)
+    rarer = {one["name"]: min(one["positives"], one["n"] - one["positives"]) for one in sets}
+    lines += _few(rarer, "records of the rarer label")
+    if fewer := [name for name in have if name not in fair]:
+        lines.append(
+            ["Left out of this, for they have a value on fewer sets: ", *names(fewer), "."]
+        )
+    return lines
+
+
+def _of_pairs(one: Raw, level: float) -> list[Sentence]:
+    """Which metric prefers most often what people prefer, in one set of pairs."""
+    found = {name: entry["sign_agreement"] for name, entry in one["metrics"].items()}
+    have = [name for name, e in found.items() if e["value"] is not None]
+    if not have:
+        return [[f"{one['set']}: no metric can be held against the preferences."]]
+    have.sort(key=lambda name: -found[name]["value"])
+    best, first = found[have[0]], _tied(have, found)
+    lead = " agrees with people most often"
+    if len(first) > 1:
+        lead = " are tied, agreeing most often with people"
+    share = f" of the pairs{_with(best, level)}."
+    said: Sentence = [
+        f"{one['set']}: ",
+        *names(first),
+        f"{lead}, in ",
+        strong(four(best["value"])),
+        share,
+    ]
+    few = _few({one["set"]: one["n"] - one["ties"]}, "pairs")
+    return [said, *_rest(have, found, {}), *_guessing(have[0], best), *few]
+
+
+def _rest(
+    fair: Sequence[str], found: Mapping[str, Raw], differences: Mapping[str, Raw]
+) -> list[Sentence]:
+    """How the next metric lies to the first, and which others cannot be told from it either."""
+    best = found[fair[0]]
+    others = [name for name in fair if name not in _tied(fair, found)]
+    if not others:
+        return [] if len(fair) > 1 else [["It is the only one, so nothing is compared."]]
+    following = found[others[0]]
+    ends = f" ({between(following['ci'])})" if following["ci"] else ""
+    told = _paired(differences.get(others[0])) or _apart(best, following)
+    said: Sentence = ["The next is ", code(others[0])]
+    said.append(f" with {four(following['value'])}{ends}: {told}")
+    if differences:
+        if same := [name for name in others[1:] if _may_be_chance(differences.get(name))]:
+            said += [" Nor is it told from the first: ", *names(same), "."]
+        return [said]
+    within = [name for name in others[1:] if best["ci"] and found[name]["value"] >= best["ci"][0]]
+    if within:
+        said += [" Also within the interval of the first: ", *names(within), "."]
+    return [said]
+
+
+def _paired(difference: Raw | None) -> str:
+    """What the difference on the records that both score shows; nothing without an interval."""
+    if difference is None or not difference["ci"]:
+        return ""
+    low, high = sorted(-end for end in difference["ci"])
+    size = f"{four(-difference['value'])} ({between([low, high])}) on the records that both score"
+    return f"the difference of {size} " + (
+        "may be chance." if _may_be_chance(difference) else "is more than chance."
+    )
+
+
+def _may_be_chance(difference: Raw | None) -> bool:
+    return bool(difference and difference["ci"] and difference["ci"][0] <= 0 <= difference["ci"][1])
+
+
+def _apart(best: Raw, following: Raw) -> str:
+    a, b = best["ci"], following["ci"]
+    if not a or not b:
+        return "without intervals nothing can be said of the difference."
+    if following["value"] >= a[0] or best["value"] <= b[1]:
+        return (
+            "the difference is within the interval, so that on other records the order may be the "
+            "other way round."
+        )
+    if b[1] >= a[0]:
+        return "the difference is larger than either interval reaches, but the intervals overlap."
+    return "the intervals do not overlap."
+
+
+def _guessing(name: str, best: Raw) -> list[Sentence]:
+    if not best["ci"] or best["ci"][0] > 0.5:
+        return []
+    return [["Even ", code(name), " cannot be told from guessing, which has 0.5."]]
+
+
+def _few(counts: Mapping[str, int], what: str) -> list[Sentence]:
+    """A warning where resampling so few shows too little of the chance."""
+    few = ", ".join(f"{name} ({n:,})" for name, n in counts.items() if n < _ENOUGH)
+    told = f"Fewer than {_ENOUGH} {what} are too few for a conclusion, and their intervals too"
+    return [[f"{told} narrow: {few}."]] if few else []
+
+
+def _leads(of_set: Raw, metric: str) -> bool:
+    """Whether no metric of the set has a higher AUROC, to four decimals."""
+    values = {m: four(e["measures"]["auroc"]["value"]) for m, e in of_set["metrics"].items()}
+    own = values.get(metric, "–")
+    return own != "–" and all(float(own) >= float(v) for v in values.values() if v != "–")
+
+
+def _tied(metrics: Sequence[str], found: Mapping[str, Raw]) -> list[str]:
+    """The first, and those that equal it to four decimals."""
+    return [m for m in metrics if four(found[m]["value"]) == four(found[metrics[0]]["value"])]
+
+
+def _with(estimate: Raw, level: float) -> str:
+    ends = f"{100 * level:.4g} % interval {between(estimate['ci'])}"
+    return f" ({ends})" if estimate["ci"] else " (no interval)"
