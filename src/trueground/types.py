@@ -136,13 +136,15 @@ class JudgeRequest(msgspec.Struct, frozen=True):
 
     `asked` is the question that a text answers, where the text is a response: what it names need
     not be said again ("Marie Curie was born in Warsaw" / "She was born in Warsaw"). `variant` is
-    "reference-code" where texts are to be read as the papers' own code reads them.
+    "reference-code" where texts are to be read as the papers' own code reads them. `source` is what
+    the texts are, for the words of reasons: the context, or the response or a sentence of it.
     """
 
     claim: str
     texts: tuple[str, ...]
     asked: str = ""
     variant: str = ""
+    source: str = "context"
 
 
 class Verdict(msgspec.Struct, omit_defaults=True):

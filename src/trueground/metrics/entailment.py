@@ -63,7 +63,7 @@ def entailment_request(sentence: str, name: str, value: str) -> JudgeRequest:
     while words and words[-1].lower() in _LINKS:
         words.pop()
     question = f"What is the {' '.join(words)}?" if words else ""
-    return JudgeRequest(hypothesis(name, value), (sentence,), question)
+    return JudgeRequest(hypothesis(name, value), (sentence,), question, source="sentence")
 
 
 def find_value(value: str, sentence: str) -> tuple[int, int] | None:

@@ -48,7 +48,10 @@ def _requests(context: BatchContext, check: ClaimCheck) -> list[list[ClaimReques
         all_facts = batch.gold_facts if check.subject == "facts" else batch.references
         return [
             [
-                ClaimRequest(claim, JudgeRequest(claim.text, (response,), question, check.variant))
+                ClaimRequest(
+                    claim,
+                    JudgeRequest(claim.text, (response,), question, check.variant, "response"),
+                )
                 for claim in claims_of(facts)
             ]
             for facts, response, question in zip(

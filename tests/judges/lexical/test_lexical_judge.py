@@ -50,6 +50,12 @@ def test_reasons(claim: str, text: str, reason: str) -> None:
             "number",
             "not in the context: 12, 1990 (nearest date 1985), 'Ida Rosen', 'Silicon Valley'",
         ),
+        (
+            "Saint Francis was born in Syria.",
+            "Saint George was born in Syria.",
+            "name",
+            "'Francis' in the claim, 'George' in its place in the context",
+        ),
         ("Lena thanked Karl Voss.", "Lena thanked Karl.", "name", "not in the context: 'Voss'"),
         (
             "He died in Rome.",
@@ -67,7 +73,7 @@ def test_reasons(claim: str, text: str, reason: str) -> None:
             "The mill was popular with tourists.",
             "The mill has four floors.",
             "low_overlap",
-            "not in the context: 'tourists', 'popular'",
+            "not in the context: 'popular', 'tourists'",
         ),
         (
             "Only guests may enter.",
@@ -84,6 +90,14 @@ def test_the_reason_is_one_line_of_one_kind(claim: str, text: str, kind: str, li
     verdict = judge(claim, text)
     assert (verdict.kind, verdict.reasons) == (kind, (line,))
     assert kind in REASON_TITLES
+
+
+def test_a_reason_names_the_text_by_what_it_is() -> None:
+    claim, text = "It was finished in 1913.", "It was finished in 1931."
+    (verdict,) = LexicalJudge().judge([JudgeRequest(claim, (text,), source="response")])
+    assert verdict.reasons == ("not in the response: 1913 (nearest date 1931)",)
+    (verdict,) = LexicalJudge().judge([JudgeRequest(claim, ("",), source="response")])
+    assert verdict.reasons == ("no response",)
 
 
 def test_words_of_different_places_are_apart() -> None:

@@ -34,3 +34,13 @@ def test_held_pairs_are_mostly_right() -> None:
     ids, total = wrong("held")
     assert total >= 80
     assert len(ids) / total <= 0.15, ids
+
+
+def test_a_verdict_and_its_reason_agree() -> None:
+    """Who supports tells how much is there; who does not has one kind and one line."""
+    verdicts = LexicalJudge().judge([JudgeRequest(r["claim"], (r["context"],)) for r in PAIRS])
+    for verdict in verdicts:
+        (line,) = verdict.reasons
+        assert (verdict.kind is None) == bool(verdict.supported), verdict
+        praise = ("stated word for word", "all its words are", "in the context, except")
+        assert line.startswith(praise) == bool(verdict.supported), verdict

@@ -36,13 +36,15 @@ def governors(reading: ContradictionView) -> Reason | None:
         if rival is not None:
             return contradicts(
                 f"in the context {verb.spelling!r} goes with {rival.spelling!r}, "
-                f"not with {item.token.spelling!r}"
+                f"not with {item.token.spelling!r}",
+                item.token.spelling,
             )
         mine = {t.key for t in reading.view.tokens if t.verb and t.key}
         theirs = [_verb_before(part.tokens, i) for part, i in hits]
         if theirs and all(v is not None and v.key in mine for v in theirs):
             return contradicts(
-                f"in the context {item.token.spelling!r} does not go with {verb.spelling!r}"
+                f"in the context {item.token.spelling!r} does not go with {verb.spelling!r}",
+                item.token.spelling,
             )
     return None
 
@@ -68,7 +70,8 @@ def counted(reading: ContradictionView) -> Reason | None:
                         return None
                     return contradicts(
                         f"the context has {near[-1].spelling} {token.spelling}, "
-                        f"not {item.token.spelling}"
+                        f"not {item.token.spelling}",
+                        item.token.spelling,
                     )
     return None
 
@@ -96,7 +99,9 @@ def subjects(reading: ContradictionView) -> Reason | None:
         if not parts or any(_about(part, wanted, bool(names)) for part in parts):
             continue
         if all(_speaks_of_another(part, reading, wanted, bool(names)) for part in parts):
-            return contradicts(f"the context says {item.token.spelling!r} of another subject")
+            return contradicts(
+                f"the context says {item.token.spelling!r} of another subject", item.token.spelling
+            )
     return None
 
 

@@ -74,11 +74,12 @@ def _decide(request: JudgeRequest, pool: WordPool) -> Verdict:
     looked = look(view, pool)
     if looked.place is None:
         nothing = _NO_CONTEXT if view.items else _NO_WORDS
-        return Verdict(False, 0.0, reasons=(nothing.text,), kind=nothing.kind)
-    return _weigh(looked, looked.place, pool)
+        line = nothing.text.replace("no context", f"no {request.source}")
+        return Verdict(False, 0.0, reasons=(line,), kind=nothing.kind)
+    return _weigh(looked, looked.place, pool, request.source)
 
 
-def _weigh(looked: Looked, place: WindowPlace, pool: WordPool) -> Verdict:
+def _weigh(looked: Looked, place: WindowPlace, pool: WordPool, source: str) -> Verdict:
     likely = probability(looked.features, weights())
     if looked.doubtful:
         likely = capped(likely)
@@ -87,6 +88,7 @@ def _weigh(looked: Looked, place: WindowPlace, pool: WordPool) -> Verdict:
     why = None
     if not supported:
         why = join_reasons(looked.doubts) if looked.doubts else explain_weak(found, pool)
+    line = why.text if why else explain_support(found, pool)
     start, end = found.text.spans[found.first][0], found.text.spans[found.end - 1][1]
     return Verdict(
         supported,
@@ -94,6 +96,6 @@ def _weigh(looked: Looked, place: WindowPlace, pool: WordPool) -> Verdict:
         text=place.number,
         start=start,
         end=end,
-        reasons=(why.text if why else explain_support(found, pool),),
+        reasons=(line.replace("the context", f"the {source}"),),
         kind=why.kind if why else None,
     )

@@ -16,24 +16,32 @@ from trueground.types import ReasonKind
 _NAMED = 4  # words in a line
 _PARTS = 2  # reasons in a line
 _HALF = 0.5
+_SIZE = 3.0  # times as large is no number of the same size
 _ORDER = list(ReasonKind)
 
 
 class Reason(NamedTuple):
-    """Why a claim is not supported."""
+    """Why a claim is not supported.
+
+    `about` are the words of the claim that it speaks of; `rival` says that it names what the
+    context has in their place.
+    """
 
     kind: ReasonKind
     text: str
+    about: frozenset[str] = frozenset()
+    rival: bool = False
 
 
-def contradicts(text: str) -> Reason:
+def contradicts(text: str, *about: str) -> Reason:
     """The context says something else."""
-    return Reason(ReasonKind.CONTRADICTED, text)
+    return Reason(ReasonKind.CONTRADICTED, text, frozenset(about))
 
 
-def differs(mine: str, theirs: str) -> Reason:
+def differs(mine: str, theirs: str, where: str = "in the context") -> Reason:
     """The context has another word where the claim has its own."""
-    return contradicts(f"{mine!r} in the claim, {theirs!r} in the context")
+    text = f"{mine!r} in the claim, {theirs!r} {where}"
+    return Reason(ReasonKind.CONTRADICTED, text, frozenset((mine,)), rival=True)
 
 
 def lacks_words(text: str) -> Reason:
@@ -42,10 +50,21 @@ def lacks_words(text: str) -> Reason:
 
 
 def join_reasons(reasons: Sequence[Reason]) -> Reason:
-    """One reason of several: the first kind of the set, and a line of the first texts."""
+    """One reason of several: the first kind of the set, and a line of the first texts.
+
+    Of two that speak of the same words the first is left; before a missing name goes its rival.
+    """
     ordered = sorted(reasons, key=lambda one: _ORDER.index(one.kind))
-    texts = dict.fromkeys(one.text for one in ordered)
-    return Reason(ordered[0].kind, "; ".join(list(texts)[:_PARTS]))
+    kind, about = ordered[0].kind, ordered[0].about
+    if kind is ReasonKind.NAME:
+        ordered.sort(key=lambda one: not (one.rival and one.about >= about))
+    spoken: set[str] = set()
+    texts: list[str] = []
+    for one in ordered:
+        if one.text not in texts and not (one.about and one.about <= spoken):
+            texts.append(one.text)
+            spoken |= one.about
+    return Reason(kind, "; ".join(texts[:_PARTS]))
 
 
 def find_missing(found: Coverage, pool: WordPool) -> Iterator[Reason]:
@@ -55,9 +74,11 @@ def find_missing(found: Coverage, pool: WordPool) -> Iterator[Reason]:
     values = [item for item in unsaid if missing_value(item, pool.texts)]
     names = [item for item in unsaid if item.value is None and missing_name(item, pool)]
     if values or names:
-        written = chain((_value_with_nearest(found, item) for item in values), _phrases(names))
+        numbers = (_value_with_nearest(found, item) for item in values)
+        written = list(dict.fromkeys(chain(numbers, _phrases(names))))
         kind = ReasonKind.NUMBER if values else ReasonKind.NAME
-        yield Reason(kind, f"not in the context: {_listed(written)}")
+        about = frozenset(item.token.spelling for item in (*values, *names))
+        yield Reason(kind, f"not in the context: {_listed(written, len(written))}", about)
 
 
 def find_misplaced(found: Coverage) -> Iterator[Reason]:
@@ -70,7 +91,8 @@ def find_misplaced(found: Coverage) -> Iterator[Reason]:
         nearest = _nearest(value, found, range(found.first, found.end))
         if nearest is not None:
             written = _written(found, value)
-            yield contradicts(f"{written} stands elsewhere in the context, here it is {nearest}")
+            text = f"elsewhere in the context: {written} (here {nearest})"
+            yield contradicts(text, item.token.spelling)
 
 
 def explain_weak(found: Coverage, pool: WordPool) -> Reason:
@@ -107,8 +129,7 @@ def explain_support(found: Coverage, pool: WordPool) -> str:
 
 def _lacking(found: Coverage) -> list[CoverageItem]:
     pairs = zip(found.view.items, found.said, strict=True)
-    lacking = [item for item, said in pairs if not said & found.window]
-    return sorted(lacking, key=lambda item: -item.weight)
+    return [item for item, said in pairs if not said & found.window]
 
 
 def _is_nowhere(item: CoverageItem, pool: WordPool) -> bool:
@@ -118,12 +139,17 @@ def _is_nowhere(item: CoverageItem, pool: WordPool) -> bool:
 
 
 def _spelled(items: Sequence[CoverageItem]) -> str:
-    return _listed(repr(item.token.spelling) for item in items if item.token.spelling)
+    """The heaviest words, in the claim's order."""
+    heaviest: dict[str, CoverageItem] = {}
+    for item in sorted(items, key=lambda item: -item.weight):
+        if item.token.spelling:
+            heaviest.setdefault(item.token.spelling, item)
+    shown = sorted(list(heaviest.values())[:_NAMED], key=lambda item: item.at)
+    return _listed([repr(item.token.spelling) for item in shown], len(heaviest))
 
 
-def _listed(words: Iterator[str]) -> str:
-    different = list(dict.fromkeys(words))
-    return ", ".join(different[:_NAMED]) + (" …" if len(different) > _NAMED else "")
+def _listed(words: Sequence[str], of: int) -> str:
+    return ", ".join(words[:_NAMED]) + (" …" if of > _NAMED else "")
 
 
 def _phrases(names: Sequence[CoverageItem]) -> Iterator[str]:
@@ -142,28 +168,39 @@ def _value_with_nearest(found: Coverage, item: CoverageItem) -> str:
     value = item.value
     if value is None:
         return repr(item.token.spelling)
-    for numbers in (range(found.first, found.end), range(len(found.text.spans))):
-        nearest = _nearest(value, found, numbers)
+    for anywhere in (False, True):
+        numbers = range(len(found.text.spans)) if anywhere else range(found.first, found.end)
+        nearest = _nearest(value, found, numbers, anywhere)
         if nearest is not None:
             noun = "date" if value.kind == "date" else "number"
             return f"{_written(found, value)} (nearest {noun} {nearest})"
     return _written(found, value)
 
 
-def _nearest(value: Value, found: Coverage, sentences: range) -> str | None:
-    """The value of these sentences, as it is written, that comes nearest and is of its kind."""
+def _nearest(value: Value, found: Coverage, sentences: range, alike: bool = False) -> str | None:
+    """The value of these sentences, as it is written, that comes nearest and is of its kind.
+
+    With `alike` numbers are of one size, or have nothing to do with each other.
+    """
     text = found.text
     rivals = [
         (_distance(value, other), text.text[other.start : other.end])
         for number in sentences
         for other in text.values(number)
-        if same_kind(value, other)
+        if same_kind(value, other) and (not alike or _are_alike(value, other))
     ]
     return min(rivals)[1] if rivals else None
 
 
 def _written(found: Coverage, value: Value) -> str:
     return found.view.text[value.start : value.end]
+
+
+def _are_alike(one: Value, other: Value) -> bool:
+    if one.kind == "date":
+        return True
+    low, high = sorted((abs(one.amount or 0), abs(other.amount or 0)))
+    return high <= _SIZE * low
 
 
 def _distance(one: Value, other: Value) -> float:

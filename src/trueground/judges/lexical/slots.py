@@ -12,7 +12,7 @@ from trueground.judges.lexical.agreement import agrees, same_kind
 from trueground.judges.lexical.alignment import Alignment, Gap, align
 from trueground.judges.lexical.coverage import Coverage
 from trueground.judges.lexical.opposed import opposed
-from trueground.judges.lexical.reasons import Reason, contradicts
+from trueground.judges.lexical.reasons import Reason, contradicts, differs
 from trueground.judges.lexical.rivals import rival_name, turned_round
 from trueground.judges.lexical.tokens import Token
 
@@ -86,9 +86,7 @@ def _values(laid: Alignment, found: Coverage) -> Reason | None:
 
 
 def _instead(mine: Token, theirs: Token) -> Reason:
-    return contradicts(
-        f"{mine.spelling!r} in the claim, {theirs.spelling!r} in its place in the context"
-    )
+    return differs(mine.spelling, theirs.spelling, "in its place in the context")
 
 
 def _reversals(laid: Alignment, found: Coverage) -> Reason | None:
