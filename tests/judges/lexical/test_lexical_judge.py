@@ -51,10 +51,10 @@ def test_reasons(claim: str, text: str, reason: str) -> None:
             "not in the context: 12, 1990 (nearest date 1985), 'Ida Rosen', 'Silicon Valley'",
         ),
         (
-            "Saint Francis was born in Syria.",
-            "Saint George was born in Syria.",
+            "Oda thanked Karl for the old piano.",
+            "Lena thanked Karl for the old piano.",
             "name",
-            "'Francis' in the claim, 'George' in its place in the context",
+            "'Oda' in the claim, 'Lena' in its place in the context",
         ),
         ("Lena thanked Karl Voss.", "Lena thanked Karl.", "name", "not in the context: 'Voss'"),
         (
