@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.net.loopback_hub import LoopbackHub, Repo, loopback_hub
 
+from trueground.benchmarks import fetch_data
 from trueground.benchmarks.datasets import (
     DATASETS,
     DataFile,
@@ -25,7 +26,7 @@ from trueground.benchmarks.datasets import (
     local_files,
     verify,
 )
-from trueground.benchmarks.fetching import Fetched, fetch
+from trueground.benchmarks.fetching import Fetched
 from trueground.errors import InputError, UnreachableError, UsageError, WriteError
 
 ONE = os.urandom(300_000)
@@ -78,7 +79,7 @@ def test_nothing_is_there_before_the_first_fetch(hub: LoopbackHub, tmp_path: Pat
 
 
 def test_fetching_records_and_keeps_the_order_of_shards(hub: LoopbackHub) -> None:
-    fetched = fetch("tiny")
+    fetched = fetch_data("tiny")
     assert contents("first") == [ONE]
     assert contents("second") == SHARDS
     assert local_files("tiny", "first")[0].name == "first.parquet"
@@ -101,10 +102,10 @@ def test_fetching_records_and_keeps_the_order_of_shards(hub: LoopbackHub) -> Non
 
 
 def test_a_second_fetch_of_intact_files_makes_no_call(hub: LoopbackHub) -> None:
-    fetch("tiny")
+    fetch_data("tiny")
     record = (folder("tiny") / "origin.json").read_bytes()
     hub.seen.clear()
-    assert new(fetch("tiny")) == []
+    assert new(fetch_data("tiny")) == []
     assert hub.seen == []
     assert (folder("tiny") / "origin.json").read_bytes() == record
 
@@ -114,7 +115,7 @@ def test_a_failure_midway_is_resumed_by_the_next_fetch(
 ) -> None:
     hub.breaks.extend([100_000])
     steps: list[tuple[str, int, int | None]] = []
-    fetch("tiny", progress=lambda *step: steps.append(step))
+    fetch_data("tiny", progress=lambda *step: steps.append(step))
     assert contents("first") == [ONE]
     assert [seen.range for seen in hub.of("cdn")][:2] == [None, "bytes=100000-"]
     assert ("first.parquet", len(ONE), len(ONE)) in steps
@@ -124,14 +125,14 @@ def test_a_failure_midway_is_resumed_by_the_next_fetch(
 def test_what_was_fetched_before_a_failure_is_kept(hub: LoopbackHub) -> None:
     second = hub.repos.pop("org/second")
     with pytest.raises(InputError, match=r"org/second.* does not exist"):
-        fetch("tiny")
+        fetch_data("tiny")
     assert contents("first") == [ONE]
     hub.repos["org/second"] = second
-    assert len(new(fetch("tiny"))) == 11
+    assert len(new(fetch_data("tiny"))) == 11
 
 
 def test_damage_is_found_and_mended_at_the_recorded_revision(hub: LoopbackHub) -> None:
-    fetch("tiny")
+    fetch_data("tiny")
     paths = local_files("tiny", "second")
     paths[3].write_bytes(SHARDS[4])
     paths[5].unlink()
@@ -140,7 +141,7 @@ def test_damage_is_found_and_mended_at_the_recorded_revision(hub: LoopbackHub) -
     assert "found SHA-256" in (problems[paths[3]] or "")
     with pytest.raises(InputError, match=r"00005.* is gone.*trueground data fetch tiny"):
         local_files("tiny", "second")
-    assert new(fetch("tiny")) == [paths[3].name, paths[5].name]
+    assert new(fetch_data("tiny")) == [paths[3].name, paths[5].name]
     assert contents("second") == SHARDS
     assert {s.path for s in hub.of("hub") if "second" in s.path and "api" in s.path} == {
         "/api/datasets/org/second/revision/main",
@@ -153,31 +154,31 @@ def test_other_content_under_the_same_revision_is_an_error(
     hub: LoopbackHub, says_checksums: bool
 ) -> None:
     hub.repos["org/first"].says_checksums = says_checksums
-    fetch("tiny")
+    fetch_data("tiny")
     hub.repos["org/first"].files["data/test-00000-of-00001.parquet"] = os.urandom(len(ONE))
     (path,) = local_files("tiny", "first")
     path.unlink()
     with pytest.raises(InputError, match=r"found SHA-256 .*revision aaa .*remove .*tiny and fetch"):
-        fetch("tiny")
+        fetch_data("tiny")
     assert not path.exists()
 
 
 def test_a_new_commit_changes_nothing_until_the_folder_is_removed(hub: LoopbackHub) -> None:
-    fetch("tiny")
+    fetch_data("tiny")
     hub.repos["org/first"].sha = "newer"
     (path,) = local_files("tiny", "first")
-    assert new(fetch("tiny")) == []
+    assert new(fetch_data("tiny")) == []
     path.unlink()
     with pytest.raises(InputError, match="does not exist"):
-        fetch("tiny")
+        fetch_data("tiny")
     (folder("tiny") / "origin.json").unlink()
-    assert fetch("tiny").files[0].record.revision == "newer"
+    assert fetch_data("tiny").files[0].record.revision == "newer"
 
 
 def test_a_repository_without_such_files_is_told(hub: LoopbackHub) -> None:
     hub.repos["org/first"].files = {"README.md": b"#", "moved/test.parquet": ONE}
     with pytest.raises(InputError, match=r"no file like .data/test-.*moved/test.parquet.*--from"):
-        fetch("tiny")
+        fetch_data("tiny")
 
 
 def test_unreachable_is_told_with_the_other_way(
@@ -185,12 +186,12 @@ def test_unreachable_is_told_with_the_other_way(
 ) -> None:
     hub.repos["org/first"].gated = True
     with pytest.raises(UnreachableError, match="HF_TOKEN"):
-        fetch("tiny")
+        fetch_data("tiny")
 
 
 def test_inside_a_running_loop(hub: LoopbackHub) -> None:
     async def notebook() -> Fetched:
-        return fetch("tiny")
+        return fetch_data("tiny")
 
     assert len(new(asyncio.run(notebook()))) == 12
 
@@ -205,7 +206,7 @@ def copy_of(place: Path, files: dict[str, bytes]) -> Path:
 def test_a_copy_with_local_names(hub: LoopbackHub, tmp_path: Path) -> None:
     shards = {f"second-{i:05d}-of-00011.parquet": SHARDS[i] for i in range(11)}
     source = copy_of(tmp_path / "copy", {"first.jsonl": b"{}\n", "firstly.jsonl": b"", **shards})
-    fetched = fetch("tiny", source)
+    fetched = fetch_data("tiny", from_path=source)
     assert contents("first") == [b"{}\n"]
     assert contents("second") == SHARDS
     assert fetched.missing == ()
@@ -213,8 +214,8 @@ def test_a_copy_with_local_names(hub: LoopbackHub, tmp_path: Path) -> None:
     assert hub.seen == []
     assert {check.problem for check in verify("tiny")} == {None}
     # Its own folder is a copy like any other, and the origin replaces a copy.
-    assert fetch("tiny", folder("tiny")).files[0].record.local == "first.jsonl"
-    fetch("tiny")
+    assert fetch_data("tiny", from_path=folder("tiny")).files[0].record.local == "first.jsonl"
+    fetch_data("tiny")
     assert contents("first") == [ONE]
     assert not (folder("tiny") / "first.jsonl").exists()
 
@@ -230,21 +231,21 @@ def test_clones_of_the_repositories(hub: LoopbackHub, tmp_path: Path) -> None:
             f"org/second/{path}": SHARDS[0],
         },
     )
-    fetch("tiny", source)
+    fetch_data("tiny", from_path=source)
     assert (contents("first"), contents("second")) == ([ONE], [SHARDS[0]])
-    fetched = fetch("tiny", source / "first")
+    fetched = fetch_data("tiny", from_path=source / "first")
     assert fetched.missing == ("second",)
     assert contents("second") == [SHARDS[0]]
 
 
 def test_a_single_file(hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = copy_of(tmp_path / "copy", {"second.jsonl.gz": b"x", "other.jsonl": b"y"})
-    assert fetch("tiny", source / "second.jsonl.gz").missing == ("first",)
+    assert fetch_data("tiny", from_path=source / "second.jsonl.gz").missing == ("first",)
     assert local_files("tiny", "second")[0].name == "second.jsonl.gz"
     with pytest.raises(InputError, match=r"other.jsonl holds nothing of tiny; expected .*first\."):
-        fetch("tiny", source / "other.jsonl")
+        fetch_data("tiny", from_path=source / "other.jsonl")
     monkeypatch.setitem(DATASETS, "tiny", replace(TINY, files=TINY.files[:1]))
-    fetch("tiny", source / "other.jsonl")
+    fetch_data("tiny", from_path=source / "other.jsonl")
     assert contents("first") == [b"y"]
 
 
@@ -261,16 +262,16 @@ def test_a_copy_with_gaps_or_doubles_is_told(
     hub: LoopbackHub, tmp_path: Path, files: dict[str, bytes]
 ) -> None:
     with pytest.raises(InputError, match="all shards from -00000-of-N on"):
-        fetch("tiny", copy_of(tmp_path / "copy", files))
+        fetch_data("tiny", from_path=copy_of(tmp_path / "copy", files))
     assert not is_fetched("tiny")
 
 
 def test_a_copy_that_is_not_there(hub: LoopbackHub, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
-        fetch("tiny", tmp_path / "none")
+        fetch_data("tiny", from_path=tmp_path / "none")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="holds nothing of tiny"):
-        fetch("tiny", tmp_path / "empty")
+        fetch_data("tiny", from_path=tmp_path / "empty")
 
 
 def test_places_that_cannot_be_written(
@@ -279,10 +280,10 @@ def test_places_that_cannot_be_written(
     source = copy_of(tmp_path / "copy", {"first.jsonl": b"x"})
     (folder("tiny") / "first.jsonl").mkdir(parents=True)
     with pytest.raises(WriteError, match="copying"):
-        fetch("tiny", source)
+        fetch_data("tiny", from_path=source)
     monkeypatch.setenv("TRUEGROUND_HOME", str(source / "first.jsonl"))
     with pytest.raises(UsageError, match=r"cannot make .*TRUEGROUND_HOME"):
-        fetch("tiny")
+        fetch_data("tiny")
 
 
 def test_a_record_that_cannot_be_read_is_told(hub: LoopbackHub) -> None:

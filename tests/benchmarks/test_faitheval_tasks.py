@@ -20,9 +20,9 @@ from tests.benchmarks.faitheval_files import (
 )
 
 import trueground as tg
+from trueground.benchmarks import fetch_data
 from trueground.benchmarks.base import Question, Sources, Task
 from trueground.benchmarks.datasets import get_dataset
-from trueground.benchmarks.fetching import fetch
 from trueground.benchmarks.registry import get_benchmark
 from trueground.errors import InputError, UsageError
 from trueground.metrics.registry import parse_spec
@@ -397,7 +397,7 @@ def test_fetched_originals_are_found(
         source = tmp_path / "copies" / name / f"{split}{''.join(Path(files).suffixes)}"
         source.parent.mkdir(parents=True)
         source.write_bytes(Path(files).read_bytes())
-        fetch(name, source.parent)
+        fetch_data(name, from_path=source.parent)
     (first, *_rest) = ask("original", data)
     assert first.record.references == ["Ede Holm", "Holm"]
     (first, *_rest) = ask("original", data, of="counterfactual", closed_book=True)

@@ -31,9 +31,8 @@ from tests.chaos import KEY, ChaosServer
 from tests.net.loopback_hub import Repo, loopback_hub
 
 import trueground as tg
+from trueground.benchmarks import count_data, fetch_data
 from trueground.benchmarks.base import Sources
-from trueground.benchmarks.fetching import fetch
-from trueground.benchmarks.instruct_qa.statistics import statistics
 from trueground.benchmarks.registry import get_benchmark
 from trueground.errors import InputError, UsageError
 from trueground.models.options import ModelOptions
@@ -273,7 +272,7 @@ def test_the_three_datasets_from_their_origin(
             ),
         }
         for name in ("nq-open", "hotpotqa", "topiocqa"):
-            assert fetch(name).missing == ()
+            assert fetch_data(name).missing == ()
     recall = {}
     for name, more in (("nq", {}), ("hotpotqa", {"variant": "fullwiki"}), ("topiocqa", {})):
         done = tg.run(
@@ -289,7 +288,7 @@ def test_the_three_datasets_from_their_origin(
         assert done.summary.raw["clusters"] == (2 if name == "topiocqa" else None)
     # Whoever repeats all passages has the answer where it was among them.
     assert recall == {"nq": 1.0, "hotpotqa": 1.0, "topiocqa": 1.0}
-    kinds = {one.name: one for name in ("nq-open", "hotpotqa") for one in statistics(name)}
+    kinds = {one.name: one for name in ("nq-open", "hotpotqa") for one in count_data(name)}
     assert set(kinds) == {"nq-open (validation)", "hotpotqa (distractor)", "hotpotqa (fullwiki)"}
     assert kinds["nq-open (validation)"].published["questions"] == 3610
     assert kinds["hotpotqa (fullwiki)"].questions == 2
@@ -303,12 +302,12 @@ def all_of_nq(folder: Path) -> Path:
 def test_statistics_of_any_data(tmp_path: Path) -> None:
     """Table 1: the words of answers over all that differ, and over the first ones."""
     nq = jsonl(tmp_path / "nq.jsonl", NQ)
-    [found] = statistics(str(nq))
+    [found] = count_data(str(nq))
     assert (found.dataset, found.questions, found.references) == ("nq", 3, 2.0)
     assert (found.answer_words, found.first_answer_words) == (2.0, 2.0)
     # Many files have a question and an answer; the paper's has as many rows as this one.
     assert found.published == {}
-    [found] = statistics(str(all_of_nq(tmp_path)))
+    [found] = count_data(str(all_of_nq(tmp_path)))
     assert found.published == {
         "questions": 3610,
         "answer_words": 2.16,
@@ -318,28 +317,28 @@ def test_statistics_of_any_data(tmp_path: Path) -> None:
     rows[0]["Additional_answers"] = [{"Answer": rows[0]["Answer"]}] * 2
     talks = whole(tmp_path / "topiocqa_dev.json", rows)
     twice = jsonl(tmp_path / "twice.jsonl", [{"question": "q", "references": ["a b", "c", "c"]}])
-    [found] = statistics(str(twice))
+    [found] = count_data(str(twice))
     assert (found.references, found.answer_words) == (2.0, 1.5)
-    [found] = statistics(str(talks))
+    [found] = count_data(str(talks))
     assert found.references == pytest.approx(5 / 3)
     assert (found.dataset, found.conversations, found.with_gold) == ("topiocqa", 2, 3)
     assert found.turns == pytest.approx(2 / 3)
     data, corpus = world(tmp_path / "world")
-    [found] = statistics(str(data), corpus)
+    [found] = count_data(str(data), corpus=corpus)
     assert (found.dataset, found.published) == ("questions", {})
     assert (found.questions, found.passages, found.with_gold) == (7, 228, 7)
     # Three single ones, two of two references of two words each, two crafts of one word.
     assert found.answer_words == pytest.approx((3 * 2 + 2 * 2 * 2 + 2 * 1) / 9)
     assert found.first_answer_words == pytest.approx((3 * 2 + 2 * 2 + 2 * 1) / 7)
     bare = jsonl(tmp_path / "bare.jsonl", [{"question": "Why?"}])
-    [found] = statistics(str(bare))
+    [found] = count_data(str(bare))
     assert (found.answer_words, found.references) == (None, 0.0)
     with pytest.raises(UsageError, match=r"unknown dataset 'nothing'.*; or name a file of quest"):
-        statistics("nothing")
+        count_data("nothing")
     with pytest.raises(UsageError, match="faitheval is no dataset of questions with references"):
-        statistics("faitheval")
+        count_data("faitheval")
     with pytest.raises(InputError, match="nq-open is not fetched yet: trueground data fetch"):
-        statistics("nq-open")
+        count_data("nq-open")
 
 
 def test_statistics_as_text(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from tests.benchmarks.kalma_files import (
     write,
 )
 
+from trueground.benchmarks import fetch_data
 from trueground.benchmarks.datasets import get_dataset
-from trueground.benchmarks.fetching import fetch
 from trueground.benchmarks.kalma.minimum import TRIVIAL, drawn_sets, read_sets
 from trueground.benchmarks.kalma.source import read_entries, read_own, read_published
 from trueground.errors import InputError, UsageError
@@ -55,7 +55,7 @@ def test_a_copy_is_fetched_and_then_found(data: Path) -> None:
     assert "non-commercial" in dataset.licence
     with pytest.raises(InputError, match="not fetched yet: trueground data fetch kalma"):
         read_published("specific", None)
-    fetch("kalma", from_path=data / "dataset")
+    fetch_data("kalma", from_path=data / "dataset")
     assert [entry.question for entry in read_published("general", None)[0]] == [
         question.removeprefix("question: ") for question, _ in GENERAL
     ]

@@ -22,8 +22,8 @@ from tests.benchmarks.truly_ground_files import (
     write,
 )
 
+from trueground.benchmarks import fetch_data
 from trueground.benchmarks.datasets import get_dataset
-from trueground.benchmarks.fetching import fetch
 from trueground.benchmarks.truly_ground.answers import references
 from trueground.benchmarks.truly_ground.contexts import passage, shown
 from trueground.benchmarks.truly_ground.source import VersionQuestion, find_file, read_items
@@ -206,18 +206,18 @@ def test_fetch_takes_a_clone_from_disk_and_never_calls(
     with pytest.raises(InputError, match="not fetched yet"):
         find_file("original_version", None)
     with pytest.raises(UsageError, match=r"GitHub.*--from PATH"):
-        fetch("truly-ground")
+        fetch_data("truly-ground")
     assert not (tmp_path / "home").exists()
     clone = data_folder(tmp_path / "How-Well-Do-LLMs-Truly-Ground" / "data", "metadata").parent
-    found = fetch("truly-ground", clone)
+    found = fetch_data("truly-ground", from_path=clone)
     assert found.missing == ("qId2distractor",)
     assert len(found.files) == len(get_dataset("truly-ground").files) - 1
     fetched = read_items(find_file("original_version", None), find_file("qId2metaInfo", None))
     assert fetched == read(clone)
     write(tmp_path / "flat" / "original_version.json", entries(ORIGINAL))
-    assert [file.record.local for file in fetch("truly-ground", tmp_path / "flat").files] == [
-        "original_version.json"
-    ]
+    assert [
+        file.record.local for file in fetch_data("truly-ground", from_path=tmp_path / "flat").files
+    ] == ["original_version.json"]
 
 
 def test_the_declaration_is_light() -> None:

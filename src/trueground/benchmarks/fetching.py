@@ -52,26 +52,20 @@ class Fetched:
     missing: tuple[str, ...] = ()
 
 
-def fetch(name: str, from_path: Path | None = None, progress: Progress | None = None) -> Fetched:
-    """Bring a dataset's files into `folder(name)`.
-
-    From the origin: at the revision of the first fetch, once there was one; what is intact stays.
-    From a folder or file on disk: whatever it has of the dataset. InputError: not there, or other
-    content than recorded. UnreachableError, UsageError, WriteError.
-    """
+def fetch(name: str, from_path: Path | None, progress: Progress) -> Fetched:
+    """As `benchmarks.fetch_data`."""
     dataset = get_dataset(name)
     if dataset.from_only and from_path is None:
         raise UsageError(f"{name}: {dataset.origin_note}. trueground data fetch {name} --from PATH")
-    report = progress or (lambda _file, _done, _total: None)
     copies = None if from_path is None else find_copies(from_path, dataset)
     _make(folder(name))
     files: list[FetchedFile] = []
     missing = []
     for data_file in dataset.files:
         if copies is None:
-            found = _wait_for(_from_hub(name, data_file, report))
+            found = _wait_for(_from_hub(name, data_file, progress))
         elif data_file.name in copies:
-            found = _from_disk(name, data_file, copies[data_file.name], report)
+            found = _from_disk(name, data_file, copies[data_file.name], progress)
         else:
             missing.append(data_file.name)
             continue

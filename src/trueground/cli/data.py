@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trueground.cli._options import Format, FormatOption, NoProgress, Quiet
+from trueground.benchmarks import count_data, fetch_data, verify_data
+from trueground.cli._options import Format, FormatOption, NoProgress, Quiet, takes
 from trueground.cli._output import download_bar, echo_json, echo_note
 
 if TYPE_CHECKING:
@@ -21,27 +21,25 @@ NAME_HELP = "A dataset; `trueground list datasets` shows them."
 
 
 @data.command("fetch")
+@takes(fetch_data)
 def fetch(
     name: Annotated[str, typer.Argument(help=NAME_HELP)],
-    from_: Annotated[
-        Path | None, typer.Option("--from", help="Take a copy on disk: a folder or a file.")
-    ] = None,
+    *,
     format_: FormatOption = Format.TEXT,
     quiet: Quiet = False,
     no_progress: NoProgress = False,
+    **options: Any,
 ) -> None:
     """Download a benchmark's data, and record revision and checksum of each file."""
     from trueground.benchmarks.datasets import get_dataset
-    from trueground.benchmarks.fetching import fetch as fetch_files
 
     dataset = get_dataset(name)
     if not quiet:
         typer.echo(f"{name}: {dataset.doc.rstrip('.')}. Licence: {dataset.licence}", err=True)
     with download_bar(quiet or no_progress) as progress:
-        fetched = fetch_files(name, from_, progress)
+        fetched = fetch_data(name, **options, progress=progress)
     if fetched.missing:
-        missing = ", ".join(fetched.missing)
-        echo_note(f"--from {from_} does not hold: {missing}")
+        echo_note(f"--from {options['from_path']} does not hold: {', '.join(fetched.missing)}")
     if format_ is Format.JSON:
         echo_json(_as_json(fetched))
     elif not quiet:
@@ -59,14 +57,7 @@ def verify(
     format_: FormatOption = Format.TEXT,
 ) -> None:
     """Compare fetched files with the checksums of their first fetch; exit 2 if one differs."""
-    from trueground.benchmarks.datasets import fetched_names
-    from trueground.benchmarks.datasets import verify as verify_files
-    from trueground.errors import InputError
-
-    names = [name] if name else fetched_names()
-    if not names:
-        raise InputError("nothing is fetched yet: trueground data fetch NAME")
-    checks = [(each, check) for each in names for check in verify_files(each)]
+    checks = verify_data(name)
     if format_ is Format.JSON:
         echo_json(
             [
@@ -84,26 +75,26 @@ def verify(
             typer.echo(f"{each}  {check.path.name}  {check.problem or 'ok'}")
     wrong = sorted({each for each, check in checks if check.problem})
     if wrong:
+        from trueground.errors import InputError
+
         again = "; ".join(f"trueground data fetch {each}" for each in wrong)
         raise InputError(f"files differ from what was fetched. Fix them with: {again}")
 
 
 @data.command("stats")
+@takes(count_data)
 def stats(
     name: Annotated[
         str, typer.Argument(help="nq-open, hotpotqa, topiocqa, or a file of questions.")
     ],
-    corpus: Annotated[
-        Path | None, typer.Option(help="Count the passages of a corpus or of an index too.")
-    ] = None,
+    *,
     format_: FormatOption = Format.TEXT,
+    **options: Any,
 ) -> None:
     """Count questions, words of the answers, and passages; the paper's numbers beside them."""
     from dataclasses import asdict
 
-    from trueground.benchmarks.instruct_qa.statistics import statistics
-
-    counts = statistics(name, corpus)
+    counts = count_data(name, **options)
     if format_ is Format.JSON:
         echo_json([asdict(one) for one in counts])
     else:

@@ -53,11 +53,8 @@ class Statistics:
     published: dict[str, float] = field(default_factory=dict)
 
 
-def statistics(what: str, corpus: Path | None = None) -> list[Statistics]:
-    """A list of Statistics: one for each file of a dataset that was fetched, or that of a path.
-
-    UsageError: neither a dataset nor a path. InputError: a broken row.
-    """
+def statistics(what: str, corpus: Path | None) -> list[Statistics]:
+    """As `benchmarks.count_data`."""
     passages = None if corpus is None else _passages(corpus)
     if Path(what).exists():
         return [_of(what, data_files(Path(what)), passages)]
