@@ -16,9 +16,13 @@ import typer
 from typer.testing import CliRunner
 
 import trueground as tg
+from trueground.annotation import export_tasks, import_answers, measure_agreement
+from trueground.benchmarks import count_data, fetch_data
 from trueground.cli import run_command
-from trueground.cli._options import takes
+from trueground.cli._options import declared_by, takes
+from trueground.graph import find_entities, link_questions, load_graph, query_graph
 from trueground.options import Cache, Option, Workers, check_whole_numbers
+from trueground.retrieval import evaluate_index, make_index, search_index
 from trueground.studies.compare import compare
 from trueground.studies.errors import sort_errors
 
@@ -95,6 +99,36 @@ def test_help_has_the_declared_text_in_the_declared_order() -> None:
     assert "--hidden" not in text
     early = invoke(["--help"], {"side": ("own",)})
     assert early.index("--own") < early.index("--on ")
+
+
+@pytest.mark.parametrize(
+    ("command", "function"),
+    [
+        ("annotate export", export_tasks),
+        ("annotate import", import_answers),
+        ("agreement", measure_agreement),
+        ("index build", make_index),
+        ("index search", search_index),
+        ("index evaluate", evaluate_index),
+        ("graph load", load_graph),
+        ("graph query", query_graph),
+        ("graph show", find_entities),
+        ("graph link", link_questions),
+        ("data fetch", fetch_data),
+        ("data stats", count_data),
+    ],
+)
+def test_a_command_has_what_its_function_declares(
+    command: str, function: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command([*command.split(), "--help"]) == 0
+    words = capsys.readouterr().out.replace(",", " ").split()
+    declared = declared_by(function)
+    assert declared
+    for parameter in declared:
+        [option] = [one for one in parameter.annotation.__metadata__ if isinstance(one, Option)]
+        for flag in option.flags or (f"--{parameter.name.replace('_', '-')}",):
+            assert flag in words
 
 
 @pytest.mark.parametrize("function", PUBLIC, ids=lambda f: f.__name__)

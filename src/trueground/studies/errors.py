@@ -17,7 +17,6 @@ from trueground.options import (
     check_draws,
     no_progress,
 )
-from trueground.plugins import bare_name
 
 
 def sort_errors(
@@ -71,6 +70,7 @@ def sort_errors(
     import orjson
 
     from trueground.errors import UsageError
+    from trueground.plugins import bare_name
     from trueground.runs.directory import check_out_file, replacing
     from trueground.studies.error_counts import (
         Line,
