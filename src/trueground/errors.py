@@ -19,8 +19,9 @@ was expected and the next step.
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -61,6 +62,12 @@ class BadRow(msgspec.Struct, frozen=True):
     found: str
     expected: str
 
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """Alike for rows of one file in which the same is wrong."""
+        field = re.sub(r"\d+", "", self.field or "")
+        return self.file, field, self.expected.partition(";")[0]
+
     def __str__(self) -> str:
         where = f"{self.file}, row {self.row}"
         if self.id is not None:
@@ -71,20 +78,51 @@ class BadRow(msgspec.Struct, frozen=True):
 
 
 class BadRowsError(InputError):
-    """At least one row is no record. `rows` holds the first ones, `total` counts all."""
+    """At least one row is no record. `rows` holds the first ones, `total` counts all.
 
-    def __init__(self, rows: list[BadRow], total: int, shown: int = 10) -> None:
+    `counts` says of each kind how many rows are of it; `advice` is a line of its own.
+    """
+
+    def __init__(
+        self,
+        rows: list[BadRow],
+        total: int,
+        counts: Mapping[tuple[str, ...], int] | None = None,
+        advice: str = "",
+    ) -> None:
         self.rows = rows
         self.total = total
-        lines = [str(row) for row in rows[:shown]]
-        if total > len(lines):
-            lines.append(f"… and {total - len(lines)} more bad rows")
+        lines = _format_rows(rows, total, counts or {})
+        if advice:
+            lines.append(advice)
         noun = "row is" if total == 1 else "rows are"
         lines.append(
             f"{total} bad {noun} in the way; nothing was scored. Fix the file, or pass "
             "--on-bad-row skip to score the rest."
         )
         super().__init__("\n".join(lines))
+
+
+def _format_rows(
+    rows: list[BadRow], total: int, counts: Mapping[tuple[str, ...], int]
+) -> list[str]:
+    """Ten rows at most, three of a kind, and how many there are beside them."""
+    kinds: dict[tuple[str, ...], list[BadRow]] = {}
+    for row in rows:
+        kinds.setdefault(row.kind, []).append(row)
+    lines: list[str] = []
+    shown = covered = 0
+    for kind, members in kinds.items():
+        if shown >= 10:
+            break
+        count = max(counts.get(kind, 0), len(members))
+        lines += map(str, members[:3])
+        shown, covered = shown + len(members[:3]), covered + count
+        if count > 3:
+            lines.append(f"… and {count - 3:,} more row{'s' if count > 4 else ''} like these")
+    if total > covered:
+        lines.append(f"… and {total - covered:,} more bad rows")
+    return lines
 
 
 class MissingExtraError(TruegroundError):
@@ -130,12 +168,37 @@ class RunInterrupted(TruegroundError):  # noqa: N818 - it is a request, not a mi
     exit_code = 130
 
 
+_LISTED = (
+    "metric",
+    "judge",
+    "decomposer",
+    "normalizer",
+    "benchmark",
+    "retriever",
+    "model",
+    "builder",
+)
+_FEW = 10  # so many names are all named
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """An error for a name that does not exist, with the nearest names and all allowed ones."""
+    """The error for a name that does not exist: with the nearest three at most, or all if few."""
     allowed = sorted(known)
+    few = len(allowed) <= _FEW
     near = get_close_matches(name.lower(), allowed, n=3, cutoff=0.6)
+    if not (near or few):  # a poor suggestion is better than sixty names
+        near = get_close_matches(name.lower(), allowed, n=3, cutoff=0.2)
     hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-    return UsageError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(allowed)}.")
+    if few or not (near or kind in _LISTED):
+        hint += f" Known: {', '.join(allowed)}."
+    elif kind in _LISTED:
+        hint += f" All {len(allowed)} are shown by: trueground list {kind}s"
+    return UsageError(f"unknown {kind} {name!r}.{hint}")
+
+
+def tell(message: str) -> None:
+    """Say something on standard error, at once: what a user should know before the work ends."""
+    print(f"trueground: {message}", file=sys.stderr)
 
 
 def fails_alone(error: BaseException) -> bool:

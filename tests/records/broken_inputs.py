@@ -138,12 +138,12 @@ TABLES = [
     Broken("CSV semicolons", "a.csv", b"id;response\n1;x\n", ("'id;response'", "comma")),
     Broken("TSV commas", "a.tsv", b"id,response\n1,x\n", ("'id,response'", "tab")),
     Broken("CSV header only", "a.csv", b"id,response\n", ("a.csv", "holds no records")),
-    Broken("CSV no response", "a.csv", b"id,answer\n1,x\n", ("row 1", "id, answer", "--map")),
+    Broken("CSV no response", "a.csv", b"id,said\n1,x\n", ("row 1", "id, said", "--map")),
     Broken(
-        "Python list in CSV",
+        "cut Python list in CSV",
         "a.csv",
-        b"response,contexts\nx,\"['a', 'b']\"\n",
-        ("row 1", "'contexts'", "column 2", "double quotes"),
+        b"response,contexts\nx,\"['a', 'b'\"\n",
+        ("row 1", "'contexts'", "column 2", "as Python prints it"),
     ),
     Broken(
         "CSV flag",

@@ -200,6 +200,31 @@ def check_breakdowns(by: Sequence[str], check: Check) -> None:
             )
 
 
+def describe_missing(plan: Plan, check: Check, *, by_name: bool) -> str | None:
+    """What no record has and a metric needs, and the column that may be it; None: nothing.
+
+    Without metrics chosen `by_name` this is the contexts, since all that tells whether an answer is
+    grounded needs them (or the graphs that stand in their place).
+    """
+    lost = [spec.key for spec in plan.specs if "contexts" in spec.needs]
+    if not check.fields["contexts"] and (lost or not (by_name or check.fields["knowledge"])):
+        field, what = "contexts", f"{', '.join(lost)} cannot be scored"
+        if not by_name:
+            what = "whether the answers are grounded in anything cannot be scored"
+    else:
+        missing = {
+            need: [spec.key for spec in plan.specs if need in spec.needs]
+            for need in ("references", "gold_facts")
+            if by_name and not check.fields[need]
+        }
+        field = next((need for need, keys in missing.items() if keys), "")
+        what = f"{', '.join(missing.get(field, ()))} cannot be scored"
+    if not field:
+        return None
+    hint = check.hints.get(field, f"name the column with --map {field}=COLUMN")
+    return f"WARNING: no record has {field}: {what}. {hint[:1].upper()}{hint[1:]}"
+
+
 def check_names(plan: Plan, check: Check, require: Sequence[str]) -> None:
     """Breakdowns and gates must name something that is there. Raises UsageError."""
     check_breakdowns(plan.by, check)

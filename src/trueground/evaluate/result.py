@@ -63,7 +63,7 @@ class Summary(Mapping[str, MetricSummary]):
         return told and {name: VerdictShare(**told[name]) for name in ANSWER_VERDICTS}
 
     def __getitem__(self, name: str) -> MetricSummary:
-        near = keys_named(name, self._metrics)
+        near = keys_named(name, self._metrics) or keys_named(_our_name(name), self._metrics)
         if len(near) != 1:
             raise KeyError(str(unknown_name("metric of this run", name, self._metrics)))
         return self._metrics[near[0]]
@@ -144,7 +144,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class GateOutcome:
-    """What the gates say; `messages` tell why."""
+    """What the gates say; `messages` tell why. Uncovered is also a run that scored nothing."""
 
     failed: bool
     uncovered: bool
@@ -194,9 +194,32 @@ def judge_gates(summary: Summary, gates: Sequence[Gate], min_coverage: float) ->
         if higher_is_better(gate.metric) is False
     ]
     short = {name: m.coverage for name, m in summary.items() if m.coverage < min_coverage}
+    if not any(m.scored for m in summary.values()):
+        reasons = [
+            f"{name}: {', '.join(f'{n:,} {why}' for why, n in m.unscored.items())}"
+            f"{_format_needs(name)}"
+            for name, m in summary.items()
+        ]
+        messages.append(f"nothing could be scored; {'; '.join(reasons[:3])}")
+        return GateOutcome(failed, True, tuple(messages))
     for name, coverage in short.items():
         messages.append(
             f"coverage too low: {name} was scored for {coverage:.1%} of the items, "
             f"{min_coverage:.1%} wanted"
         )
     return GateOutcome(failed, bool(short), tuple(messages))
+
+
+def _format_needs(key: str) -> str:
+    """The record fields that a metric needs, for what is said where it has not scored."""
+    from trueground.metrics.registry import metric_of_key
+
+    metric = metric_of_key(key)
+    return f" (it needs {', '.join(metric.needs)})" if metric and metric.needs else ""
+
+
+def _our_name(name: str) -> str:
+    """The name of a metric that other tools call so; else the name."""
+    from trueground.metrics.other_names import SAME, plain_name
+
+    return SAME.get(plain_name(name), name)

@@ -12,6 +12,7 @@ from trueground.evaluate.options import (
     JudgeCalibrations,
     Judges,
     RaterName,
+    SplitContexts,
 )
 from trueground.options import (
     By,
@@ -65,6 +66,7 @@ def score(
         ),
     ] = None,
     mapping: Columns = None,
+    split_contexts: SplitContexts = None,
     on_bad_row: OnBadRow = "stop",
     limit: Annotated[int | None, Option("Only the first N records.", min=1)] = None,
     seed: Seed = 0,
@@ -86,14 +88,19 @@ def score(
     None are as many processes as the number of records is worth; more than one needs a script
     guarded by `__name__`. `require` are metrics that must be in the run.
 
+    `mapping` names your columns; without it those of other tools are known
+    too (docs/records.md). `split_contexts` cuts contexts that are one text.
+
     Raises BadRowsError and InputError for the input, UsageError for names and options, OutputError
     for the folder, WriteError when writing stops midway, WorkerError when a process is lost,
     RunInterrupted on Ctrl-C.
     """
+    from trueground.errors import tell
     from trueground.evaluate.parts import make_parts
-    from trueground.evaluate.plan import check_names, make_plan
+    from trueground.evaluate.plan import check_names, describe_missing, make_plan
     from trueground.evaluate.scoring import Scoring
     from trueground.evaluate.table import find_repeats
+    from trueground.metrics.registry import describe_renamed
     from trueground.records import open_records
 
     check_whole_numbers(
@@ -111,12 +118,22 @@ def score(
     with closing(parts):
         # Names are read before the file is: a slip in an option should not cost a pass over it.
         plan_of(()).prepare()
-        with open_records(records, mapping=mapping, on_bad_row=on_bad_row, limit=limit) as source:
+        if metrics is not None and (renamed := describe_renamed(metrics)):
+            tell(renamed)
+        with open_records(
+            records,
+            mapping=mapping,
+            on_bad_row=on_bad_row,
+            limit=limit,
+            split_contexts=split_contexts,
+        ) as source:
             check = source.check(lambda done: progress("check", done, None))
             fields = [name for name, count in check.fields.items() if count]
             plan = plan_of(fields, keep_records=keep_records and out is not None)
             plan = replace(plan, repeats_of=find_repeats(repeats_of, check))
             check_names(plan, check, require)
+            if note := describe_missing(plan, check, by_name=metrics is not None):
+                tell(note)
             scoring = Scoring(plan, source, check, workers, progress)
             if out is None:
                 return scoring.in_memory()

@@ -14,6 +14,7 @@ from typing import Any
 from trueground.errors import UsageError
 from trueground.metrics.base import Compute, Metric, Spec, make_spec
 from trueground.metrics.batch import NEEDS
+from trueground.metrics.other_names import NEAREST, SAME, plain_name
 from trueground.plugins import (
     bare_name,
     find_part,
@@ -81,8 +82,15 @@ def all_metrics() -> dict[str, Metric]:
 
 
 def get_metric(name: str) -> Metric:
-    """The metric of that name, or a UsageError with near names."""
-    return find_part("metric", METRICS, name)
+    """The metric of that name, also as other tools call it; else a UsageError with near names."""
+    known = all_metrics() if name not in METRICS else METRICS
+    plain = plain_name(name)
+    if name in known or plain not in SAME.keys() | NEAREST.keys():
+        return find_part("metric", METRICS, name)
+    if plain in SAME:
+        return METRICS[SAME[plain]]
+    nearest, instead = NEAREST[plain]
+    raise UsageError(f"there is no metric {name!r} here. The nearest is {nearest!r}: {instead}")
 
 
 def metric_of_key(key: str) -> Metric | None:
@@ -125,6 +133,18 @@ def parse_specs(metrics: str | Sequence[str | Spec]) -> list[Spec]:
     if not specs:
         raise UsageError("no metric was named; leave --metrics out for the default set")
     return list(specs.values())
+
+
+def describe_renamed(metrics: str | Sequence[str | Spec]) -> str | None:
+    """`metrics: grounding_precision ← faithfulness` for names of other tools; None: there are none.
+
+    Raises UsageError.
+    """
+    parts = [metrics] if isinstance(metrics, str) else metrics
+    written = [w for part in parts if not isinstance(part, Spec) for w in split_specs(part)]
+    pairs = {bare_name(word): parse_spec(word).metric.name for word in written}
+    texts = [f"{ours} ← {name}" for name, ours in pairs.items() if ours != name]
+    return f"metrics: {', '.join(texts)}" if texts else None
 
 
 def default_specs(fields: Iterable[str]) -> list[Spec]:

@@ -48,7 +48,8 @@ class Check(msgspec.Struct):
 
     `n` good rows; `bad` the first 1,000 bad rows of `bad_total`; `fields` in how many good rows
     each field is given (contexts only where one is not blank); `groups`: does any row name one?
-    `breakdowns`: fields by which the rows can be grouped.
+    `breakdowns`: fields by which the rows can be grouped. `hints`: of fields that no good row has,
+    which column may be meant.
     """
 
     n: int
@@ -58,6 +59,7 @@ class Check(msgspec.Struct):
     groups: bool
     files: list[FileInfo]
     breakdowns: list[str] = []
+    hints: dict[str, str] = {}
 
 
 def file_stamp(path: Path) -> tuple[int, int] | None:
@@ -75,6 +77,7 @@ class Tally:
     def __init__(self) -> None:
         self.n = 0
         self.bad_total = 0
+        self.kinds: Counter[tuple[str, ...]] = Counter()  # like bad rows
         # Rows of one file give the same few sets of fields: counting sets is cheaper than fields.
         self._field_sets: Counter[tuple[bool, ...]] = Counter()
         self._meta: dict[str, None] = {}
@@ -105,6 +108,8 @@ class Tally:
     def reject(self, ordinal: int, row: BadRow) -> None:
         """Adds a bad row. Duplicates come after all others, so only sorting finds the first."""
         self.bad_total += 1
+        if row.kind in self.kinds or len(self.kinds) < BAD_ROWS_KEPT:
+            self.kinds[row.kind] += 1
         self._bad.append((ordinal, row))
         if len(self._bad) > 2 * BAD_ROWS_KEPT:
             self.bad_rows()

@@ -6,14 +6,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from math import isfinite
 from typing import Any
 
 import msgspec
 
 from trueground.errors import InputError, UsageError, unknown_name
+from trueground.records.aliases import (
+    ALIASES,
+    WATCHED,
+    ColumnShapes,
+    choose_columns,
+    fits,
+    format_columns,
+)
 from trueground.records.problems import Problem, describe, shorten
 from trueground.types import Record
 
@@ -21,7 +30,6 @@ FIELDS = frozenset(Record.__struct_fields__)
 OWN_FIELDS = ("model", "group", "answerable")
 _HUMAN = "human."
 _OTHER = "response_b"
-_ROWS_REMEMBERED = 1000
 _LABEL_EXPECTED = "a finite number, or true or false (an empty cell is no label)"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _FLAGS = {"true": 1.0, "false": 0.0}
@@ -101,13 +109,35 @@ def _is_member(name: str) -> bool:
 
 
 class ColumnMap:
-    """Renames the columns of each row and remembers which of them were ever seen."""
+    """What the columns of one file stand for: as the user maps them, else by their names.
+
+    `aliases` are the columns read under the field's name, `doubtful` those that could each be it.
+    """
 
     def __init__(self, mapping: Mapping[str, str]) -> None:
         self.mapping = dict(mapping)
-        self._unseen = dict(mapping)
-        self._columns: dict[str, None] = {}
-        self._rows = 0
+        self.aliases: dict[str, str] = {}
+        self.doubtful: dict[str, list[str]] = {}
+        self.shapes = ColumnShapes()
+        self.seen: set[str] = set()  # mapped fields whose column stood in some row
+        self._present: set[str] = set()
+
+    def column(self, field: str) -> str:
+        """The column that holds the field."""
+        return self.mapping.get(field) or self.aliases.get(field, field)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Note which columns there are; `settle` decides."""
+        self.shapes.add(row)
+        for name in WATCHED.intersection(row) - self._present:
+            if fits(name, row[name]):
+                self._present.add(name)
+
+    def settle(self) -> bool:
+        """Decide by the rows so far what columns stand for; False where that is as it was."""
+        before = self.aliases
+        self.aliases, self.doubtful = choose_columns(self._present, self.mapping)
+        return self.aliases != before
 
     def apply(self, row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """(row under our names, fields that mapped columns displaced, members of fields).
@@ -115,18 +145,30 @@ class ColumnMap:
         The members are values of `human.NAME` and `response_b` as they stand in the columns; see
         `place_members`.
         """
-        self._remember(row)
+        self.add(row)
+        for field, column in self.aliases.items():
+            if (value := row.pop(column, None)) is not None:
+                row[field] = value
+        if not self.mapping:
+            return row, {}, {}
         mapped: dict[str, Any] = {}
         for field, column in self.mapping.items():
             present, value = look_up(row, column)
             if present:
                 mapped[field] = value
-                self._unseen.pop(field, None)
+                self.seen.add(field)
         consumed = set(self.mapping.values())
         rest = {name: value for name, value in row.items() if name not in consumed}
         members = {name: mapped.pop(name) for name in list(mapped) if _is_member(name)}
         displaced = {name: rest.pop(name) for name in mapped if name in rest}
         return rest | mapped, displaced, members
+
+    def hint(self, field: str) -> str | None:
+        """The column that could be the field, and what to type; None: settled, or none is."""
+        if self.column(field) != field or field in self._present:
+            return None
+        taken = {*self.mapping.values(), *self.aliases.values(), *FIELDS}
+        return self.shapes.hint(field, taken, self.doubtful.get(field, ()))
 
     def place_members(self, row: dict[str, Any], members: Mapping[str, Any]) -> dict[str, Any]:
         """Puts mapped members where they belong in the row; returns the labels they displace.
@@ -153,25 +195,33 @@ class ColumnMap:
             row["human"] = human or None
         return displaced
 
-    def require_seen(self, file: str) -> None:
-        """InputError for the first mapped column that stood in no row."""
-        for field, column in self._unseen.items():
-            near = get_close_matches(column, self._columns, n=3, cutoff=0.6)
+
+def require_columns(file: str, columns: Sequence[ColumnMap]) -> None:
+    """InputError for the first mapped column that stood in no row of any file."""
+    seen = set[str]().union(*(one.seen for one in columns))
+    names = dict.fromkeys(chain.from_iterable(one.shapes.names for one in columns))
+    for field, column in (columns[0].mapping if columns else {}).items():
+        if field not in seen:
+            near = get_close_matches(column, names, n=3, cutoff=0.6)
             hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
             raise InputError(
                 f"{file}: no row has the column {column!r} that is mapped to {field!r}.{hint} "
-                f"Columns found: {', '.join(self._columns) or 'none'}."
+                f"Columns found: {', '.join(names) or 'none'}."
             )
 
-    def _remember(self, row: dict[str, Any]) -> None:
-        if self._rows >= _ROWS_REMEMBERED:
-            return
-        self._rows += 1
-        for name, value in row.items():
-            self._columns.setdefault(name)
-            if isinstance(value, dict):
-                for inner in value:
-                    self._columns.setdefault(f"{name}.{inner}")
+
+def describe_columns(columns: Mapping[str, ColumnMap]) -> list[str]:
+    """What is said of columns that are not called as we call them; a line a file if they differ."""
+    texts = {name: format_columns(one.aliases, one.doubtful) for name, one in columns.items()}
+    if len(set(texts.values())) == 1:
+        return [f"columns: {text}" for text in set(texts.values()) if text]
+    return [f"columns of {name}: {text}" for name, text in texts.items() if text]
+
+
+def find_hints(columns: Sequence[ColumnMap], fields: Iterable[str]) -> dict[str, str]:
+    """Of each of these fields with aliases: which column of the first file could be it."""
+    hints = {field: columns[0].hint(field) for field in fields if field in ALIASES}
+    return {field: hint for field, hint in hints.items() if hint}
 
 
 def _read_label(value: Any, name: str, column: str) -> float | None:

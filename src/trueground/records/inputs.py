@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
@@ -29,7 +30,7 @@ from trueground.records.files import (
     require_readable,
 )
 from trueground.records.jsonl import RECORD, decode_row, read_array, read_lines, read_members
-from trueground.records.problems import PlacedRow, Problem, clean, describe, known_id
+from trueground.records.problems import PlacedRow, Problem, clean, describe, known_id, model_fields
 from trueground.records.tables import (
     clean_cells,
     decode_cells,
@@ -41,6 +42,8 @@ from trueground.types import Record
 
 _Convert = Callable[[dict[str, Any]], dict[str, Any]]
 _Rows = Generator[tuple[int, Any], None, None]
+# One object around the array of rows, as RAGChecker and LlamaIndex write it.
+_WRAPPED = re.compile(rb'\{\s*"(?:results|examples)"\s*:\s*\[\s*\{')
 
 
 def _keep(row: dict[str, Any]) -> dict[str, Any]:
@@ -104,8 +107,8 @@ def file_input(
                 yield from read_lines(stream, label)
             elif kind == "members":
                 yield from _read_answers(stream, label)
-            elif kind == "array":
-                yield from read_array(stream, label)
+            elif kind in ("array", "wrapped"):
+                yield from read_array(stream, label, wrapped=kind == "wrapped")
             else:
                 yield from read_csv(stream, label, "\t" if kind == "tsv" else ",", response)
 
@@ -146,7 +149,9 @@ def _format_of(name: str) -> tuple[str, str]:
 
 
 def _sniff(path: Path, packing: str, name: str) -> str:
-    """`array`, `members` or `lines`, by the first byte that is not blank, and the first member."""
+    """`array`, `wrapped`, `members` or `lines`, by the first byte that is not blank, and what it
+    opens.
+    """
     with open_unpacked(path, packing, name) as stream:
         start = b""
         while not start and (chunk := stream.read(1 << 16)):
@@ -160,6 +165,8 @@ def _sniff(path: Path, packing: str, name: str) -> str:
             f"{name}: cannot tell its format: it begins neither with [ nor with {{. Known endings: "
             f"{endings}, each also with {' or '.join(PACKINGS)}"
         )
+    if _WRAPPED.match(start):
+        return "wrapped"
     if kind == "lines":
         with open_unpacked(path, packing, name) as stream, suppress(InputError):
             # Two, since a row of JSON lines may begin with an object.
@@ -173,7 +180,10 @@ def _read_answers(stream: io.BufferedReader, name: str) -> _Rows:
     """Truly-Ground's answers, {qId: {"input": …, "output": …}}, as rows of id and response."""
     for number, (key, value) in enumerate(read_members(stream, name), start=1):
         if isinstance(value, dict) and "output" in value:
-            yield number, {"id": key, "response": value.pop("output")} | value
+            row = {"id": key, "response": value.pop("output")}
+            if "input" in value:  # the whole prompt, which is no question
+                row["meta"] = {"input": value.pop("input")}
+            yield number, row | value
         else:
             yield number, Problem(None, f"{describe(value)} under {key!r}", "input and output")
 
@@ -200,6 +210,8 @@ def object_input(source: Any, copies: LocalCopies) -> RowInput:
 def _as_dict(row: Any) -> dict[str, Any] | Problem:
     if isinstance(row, Record):
         return {k: v for k, v in msgspec.structs.asdict(row).items() if v is not None}
+    if not isinstance(row, dict):
+        row = model_fields(row) or row
     return row if isinstance(row, dict) else Problem(None, describe(row), "a dict or a Record")
 
 

@@ -162,11 +162,12 @@ def _check_last_line(line: bytes) -> bytes | Problem:
 
 
 def read_array(
-    stream: io.BufferedReader, name: str, opening: bytes = b"["
+    stream: io.BufferedReader, name: str, opening: bytes = b"[", *, wrapped: bool = False
 ) -> Iterator[tuple[int, bytes | Problem]]:
     """(1-based number, JSON text) of every element of the file's one array.
 
-    With `opening` "{" the members of the file's one object, which stand between commas as well.
+    With `opening` "{" the members of the file's one object, which stand between commas as well. An
+    array that is `wrapped` is the first member of an object, whose other members are passed over.
     """
     # What is held is one element and one chunk at a time.
     buffer = b""
@@ -213,7 +214,7 @@ def read_array(
     rest = buffer[at:].strip()
     while not rest and (chunk := stream.read(_CHUNK)):
         rest = chunk.strip()
-    if rest:
+    if rest and not wrapped:
         raise InputError(
             f"{name}: found {describe(rest[:200].decode(errors='replace'))} after the end of the "
             "array; expected one JSON array, or JSON lines in a file that ends in .jsonl"

@@ -140,6 +140,16 @@ def clean_text(text: str, path: str) -> str:
     return str(text)
 
 
+def model_fields(value: Any) -> dict[str, Any] | None:
+    """The fields of a pydantic model (other tools' documents and samples) or a data class."""
+    if isinstance(value, type):
+        return None
+    if callable(dump := getattr(value, "model_dump", None)):
+        fields = dump()
+        return fields if isinstance(fields, dict) else None
+    return dict(vars(value)) if hasattr(value, "__dataclass_fields__") else None
+
+
 def _as_json(value: Any, path: str) -> Any:
     if isinstance(value, msgspec.Struct):
         return {k: v for k, v in msgspec.structs.asdict(value).items() if v is not None}
@@ -147,6 +157,8 @@ def _as_json(value: Any, path: str) -> Any:
         return None
     if hasattr(value, "tolist"):
         return value.tolist()
+    if (fields := model_fields(value)) is not None:
+        return fields
     if isinstance(value, date | datetime | time):
         return value.isoformat()
     if isinstance(value, Decimal):

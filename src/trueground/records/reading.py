@@ -9,22 +9,32 @@ import os
 from array import array
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from trueground.errors import BadRowsError, InputError, UsageError, unknown_name
+from trueground.errors import BadRowsError, InputError, UsageError, tell, unknown_name
 from trueground.net.redact import redact_urls
+from trueground.records.aliases import unwrap_fields
 from trueground.records.checks import Check, FileInfo, RepeatedIds, SeenIds, Tally, file_stamp
-from trueground.records.columns import ColumnMap, check_fields
+from trueground.records.columns import (
+    ColumnMap,
+    check_fields,
+    describe_columns,
+    find_hints,
+    require_columns,
+)
 from trueground.records.files import LocalCopies, data_files
 from trueground.records.inputs import RowInput, file_input, object_input
 from trueground.records.problems import PlacedRow, Problem, known_id, too_deep
 from trueground.records.schema import to_record
+from trueground.records.tables import split_cell
 from trueground.types import Record
 
 __all__ = ["Check", "FileInfo", "RecordSource", "open_records"]
 
 _PROGRESS_EVERY = 1024
+_ROWS_AHEAD = 100  # rows that are looked at before the first pass, for the names of the columns
 _POLICIES = ("stop", "skip")
 
 
@@ -34,31 +44,42 @@ def open_records(
     mapping: Mapping[str, str] | None = None,
     on_bad_row: Literal["stop", "skip"] = "stop",
     limit: int | None = None,
+    split_contexts: str | None = None,
 ) -> RecordSource:
     """Records of a path, a URL, `-`, several of these, a data frame, or dicts and Records.
 
     Reads nothing yet. `mapping` names the user's column of a field, `limit` takes only the first
-    rows. UsageError: an unknown field or policy, a limit below 1.
+    rows, `split_contexts` cuts contexts that are one text. UsageError: an unknown field or policy,
+    a limit below 1, nothing to cut at.
     """
     check_fields(mapping or ())
     if on_bad_row not in _POLICIES:
         raise unknown_name("policy for bad rows", on_bad_row, _POLICIES)
     if limit is not None and limit < 1:
         raise UsageError(f"the limit is {limit}; it must be at least 1 row")
-    return RecordSource(source, dict(mapping or {}), on_bad_row, limit)
+    if split_contexts == "":
+        raise UsageError('--split-contexts is empty; write what stands between contexts, as in "|"')
+    return RecordSource(source, dict(mapping or {}), on_bad_row, limit, split_contexts)
 
 
 class RecordSource:
     """Records that can be read twice. `close` (or `with`) removes temporary copies at once."""
 
     def __init__(
-        self, source: Any, mapping: dict[str, str], on_bad_row: str, limit: int | None
+        self,
+        source: Any,
+        mapping: dict[str, str],
+        on_bad_row: str,
+        limit: int | None,
+        split_contexts: str | None = None,
     ) -> None:
         self._names = _file_names(source)
         self._source = source
         self._mapping = mapping
         self._skip = on_bad_row == "skip"
         self._limit = limit
+        self._separator = split_contexts
+        self._columns: list[ColumnMap] = []  # one a file
         self._copies = LocalCopies()
         self._checked: Check | None = None
         self._stamps: dict[Path, tuple[int, int] | None] = {}
@@ -72,17 +93,72 @@ class RecordSource:
         return "the records given"
 
     def check(self, progress: Callable[[int], None] | None = None) -> Check:
-        """Reads every row once; `progress` is called with the number of rows read so far.
+        """Reads every row; `progress` is called with the number of rows read so far.
 
-        InputError: a file that cannot be read, no good row at all, a mapped column that is nowhere.
-        BadRowsError: a bad row, where bad rows are not to be skipped.
+        Says on standard error which columns are read under another name. InputError: a file that
+        cannot be read, no good row at all, a mapped column that is nowhere. BadRowsError: a bad
+        row, where bad rows are not to be skipped.
         """
-        tally, seen, columns = Tally(), SeenIds(), ColumnMap(self._mapping)
+        self._look_ahead()
+        rows, tally, inputs = self._first_pass(progress)
+        changed = [columns.settle() for columns in self._columns]
+        if any(changed):
+            # A column that stands in late rows only has changed what the others stand for.
+            rows, tally, inputs = self._first_pass(progress)
+        if progress:
+            progress(rows)
+        if not rows:
+            raise InputError(f"{self.name} holds no records")
+        names = [each.name for each in inputs]
+        for line in describe_columns(dict(zip(names, self._columns, strict=True))):
+            tell(line)
+        require_columns(self.name, self._columns)
+        bad, fields = tally.bad_rows(), tally.fields()
+        hints = find_hints(self._columns, [name for name, count in fields.items() if not count])
+        advice = f"response: {hints['response']}" if "response" in hints else ""
+        if bad and not self._skip:
+            raise BadRowsError(bad, tally.bad_total, tally.kinds, advice)
+        if not tally.n:
+            advice = advice and f"\n{advice}"
+            raise InputError(
+                f"{self.name} holds no records: all {rows} rows are bad, first {bad[0]}{advice}"
+            )
+        self._checked = Check(
+            n=tally.n,
+            bad=bad,
+            bad_total=tally.bad_total,
+            fields=fields,
+            groups=fields["group"] > 0,
+            files=[FileInfo.of(each.name, each.path) for each in inputs if each.path],
+            breakdowns=tally.breakdowns(),
+            hints=hints,
+        )
+        return self._checked
+
+    def _look_ahead(self) -> None:
+        """Find out from the first rows of each file what its columns stand for."""
+        self._columns = []
+        for each in self._inputs():
+            columns = ColumnMap(self._mapping)
+            self._columns.append(columns)
+            with closing(each.rows()) as rows:
+                for _, value in islice(rows, min(_ROWS_AHEAD, self._limit or _ROWS_AHEAD)):
+                    try:
+                        columns.add(each.read(value))
+                    except (Problem, RecursionError):
+                        continue  # the pass will name it
+            columns.settle()
+
+    def _first_pass(
+        self, progress: Callable[[int], None] | None
+    ) -> tuple[int, Tally, list[RowInput]]:
+        """(number of rows, what they are, the inputs) of one reading of all."""
+        tally, seen = Tally(), SeenIds()
         self._duplicates = array("Q")
         inputs = self._inputs()
         self._stamps = {each.path: file_stamp(each.path) for each in inputs if each.path}
         rows = 0
-        for ordinal, _, _, outcome in _read_rows(inputs, columns, self._limit):
+        for ordinal, _, _, outcome in self._read_rows(inputs):
             rows = ordinal + 1
             if isinstance(outcome, Record):
                 tally.count(outcome)
@@ -93,28 +169,7 @@ class RecordSource:
                 progress(rows)
         if repeated := seen.repeated():
             self._reject_duplicates(inputs, repeated, tally)
-        if progress:
-            progress(rows)
-        if not rows:
-            raise InputError(f"{self.name} holds no records")
-        columns.require_seen(self.name)
-        bad, fields = tally.bad_rows(), tally.fields()
-        if bad and not self._skip:
-            raise BadRowsError(bad, tally.bad_total)
-        if not tally.n:
-            raise InputError(
-                f"{self.name} holds no records: all {rows} rows are bad, first {bad[0]}"
-            )
-        self._checked = Check(
-            n=tally.n,
-            bad=bad,
-            bad_total=tally.bad_total,
-            fields=fields,
-            groups=fields["group"] > 0,
-            files=[FileInfo.of(each.name, each.path) for each in inputs if each.path],
-            breakdowns=tally.breakdowns(),
-        )
-        return self._checked
+        return rows, tally, inputs
 
     def batches(self, max_rows: int = 1024, max_chars: int = 8_000_000) -> Iterator[list[Record]]:
         """The good records in input order, checked before if that was not done yet.
@@ -151,14 +206,30 @@ class RecordSource:
     def _inputs(self) -> list[RowInput]:
         if self._names is None:
             return [object_input(self._source, self._copies)]
-        response = self._mapping.get("response", "response")
-        return [file_input(n, self._copies, response, self._limit) for n in self._names]
+        columns = self._columns or [ColumnMap(self._mapping)] * len(self._names)
+        return [
+            file_input(name, self._copies, one.column("response"), self._limit)
+            for name, one in zip(self._names, columns, strict=True)
+        ]
+
+    def _read_rows(
+        self, inputs: Sequence[RowInput]
+    ) -> Iterator[tuple[int, RowInput, int, Record | PlacedRow]]:
+        """(0-based ordinal, input, number there, record or bad row) up to the limit, in order."""
+        ordinal = 0
+        for each, columns in zip(inputs, self._columns, strict=True):
+            with closing(each.rows()) as rows:
+                for number, value in rows:
+                    outcome = _parse_row(each, number, value, ordinal, columns, self._separator)
+                    yield ordinal, each, number, outcome
+                    ordinal += 1
+                    if ordinal == self._limit:
+                        return
 
     def _good_records(self) -> Iterator[Record]:
         duplicates = iter(self._duplicates)
         duplicate = next(duplicates, None)
-        rows = _read_rows(self._inputs(), ColumnMap(self._mapping), self._limit)
-        for ordinal, _, _, outcome in rows:
+        for ordinal, _, _, outcome in self._read_rows(self._inputs()):
             if ordinal == duplicate:
                 duplicate = next(duplicates, None)
             elif isinstance(outcome, Record):
@@ -170,8 +241,7 @@ class RecordSource:
         self, inputs: Sequence[RowInput], repeated: RepeatedIds, tally: Tally
     ) -> None:
         """A second reading that takes the later rows of every repeated id for bad."""
-        rows = _read_rows(inputs, ColumnMap(self._mapping), self._limit)
-        for ordinal, each, number, record in rows:
+        for ordinal, each, number, record in self._read_rows(inputs):
             if not isinstance(record, Record):
                 continue
             first = repeated.first_place(record.id, each.place(number))
@@ -220,40 +290,30 @@ def file_rows(
         copies.close()
 
 
-def _read_rows(
-    inputs: Sequence[RowInput], columns: ColumnMap, limit: int | None
-) -> Iterator[tuple[int, RowInput, int, Record | PlacedRow]]:
-    """(0-based ordinal, input, number there, record or bad row) up to the limit, in input order."""
-    ordinal = 0
-    for each in inputs:
-        with closing(each.rows()) as rows:
-            for number, value in rows:
-                yield ordinal, each, number, _parse_row(each, number, value, ordinal, columns)
-                ordinal += 1
-                if ordinal == limit:
-                    return
-
-
 def _parse_row(
-    source: RowInput, number: int, value: Any, ordinal: int, columns: ColumnMap
+    source: RowInput,
+    number: int,
+    value: Any,
+    ordinal: int,
+    columns: ColumnMap,
+    separator: str | None,
 ) -> Record | PlacedRow:
     row = value
     try:
-        row = source.read(value)
-        displaced: dict[str, Any] | None = None
-        members: dict[str, Any] | None = None
-        if columns.mapping:
-            row, displaced, members = columns.apply(row)
+        row, displaced, members = columns.apply(source.read(value))
+        if separator is not None:
+            split_cell(row, separator)
         row = source.decode_cells(row)
         if members:  # labels join those of the field `human`, which is JSON in a cell until now
-            displaced = (displaced or {}) | columns.place_members(row, members)
+            displaced |= columns.place_members(row, members)
+        unwrap_fields(row)
         return to_record(row, displaced, ordinal)
     except RecursionError:
         return source.bad_row(number, None, too_deep())
     except Problem as problem:
         known = problem.row_id
         if isinstance(row, dict):
-            known = known_id(row) or known_id({"id": row.get(columns.mapping.get("id", "id"))})
+            known = known_id(row) or known_id({"id": row.get(columns.column("id"))})
         return source.bad_row(number, known, problem)
 
 

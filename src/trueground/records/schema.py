@@ -50,12 +50,8 @@ class _Row(msgspec.Struct, kw_only=True):
 def to_record(row: dict[str, Any], displaced: dict[str, Any] | None, ordinal: int) -> Record:
     """The record of a row; `ordinal` is its 0-based number, the id of a row that has none.
 
-    Unknown fields and `displaced` ones go to `meta`, where what the row's own `meta` says wins. A
-    result row of Instruct-QA's authors, `id_`, `answer` and `prompt`, is read as what it is.
+    Unknown fields and `displaced` ones go to `meta`, where what the row's own `meta` says wins.
     """
-    if "response" not in row and row.keys() >= {"id_", "answer", "prompt"}:
-        row = {"id": row["id_"], "response": row["answer"]} | row
-        del row["id_"], row["answer"]
     try:
         r = msgspec.convert(row, _Row)
     except msgspec.ValidationError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from trueground.records.problems import Problem, clean, is_absent
 NumberedRows = Generator[tuple[int, dict[str, Any] | Problem], None, None]
 _ROWS = 1024
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
-_TEXTS = 'a JSON list such as ["…"], in double quotes'
+_TEXTS = 'a JSON list such as ["…"], or a list as Python prints it'
 _TRIPLES = 'a JSON list such as [["Q90", "country", "France"]]'
 _JSON_FIELDS = {
     "history": 'a JSON list such as ["…"]',
@@ -37,9 +38,10 @@ _SEPARATORS = ((";", "a comma"), ("\t", "a comma, or call the file .tsv"), (",",
 
 
 def decode_cells(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with JSON text in list and object fields decoded, and `answerable` as a bool.
+    """The row with lists and objects written in its cells decoded, and `answerable` as a bool.
 
-    Other text in such a field stays text: a lone context or reference.
+    They may be JSON, or as Python prints them. Other text in such a field stays text: a lone
+    context or reference.
     """
     for field in _JSON_FIELDS.keys() & row.keys():
         cell = row[field]
@@ -47,11 +49,112 @@ def decode_cells(row: dict[str, Any]) -> dict[str, Any]:
             try:
                 row[field] = decode(cell)
             except Problem as problem:
-                raise Problem(field, problem.found, _JSON_FIELDS[field]) from None
+                try:
+                    row[field] = clean(parse_python(cell), field)
+                except ValueError:
+                    raise Problem(field, problem.found, _JSON_FIELDS[field]) from None
     flag = row.get("answerable")
     if isinstance(flag, str):
         row["answerable"] = _FLAGS.get(flag.strip().lower(), flag)
     return row
+
+
+def split_cell(row: dict[str, Any], separator: str) -> None:
+    """Cut contexts that are one text; a text without the separator may still be a list."""
+    cell = row.get("contexts")
+    if not isinstance(cell, str):
+        return
+    if separator not in cell:
+        try:
+            row["contexts"] = decode_cells({"contexts": cell})["contexts"]
+            return
+        except Problem:
+            pass  # a text that begins with a bracket
+    row["contexts"] = [piece.strip() for piece in cell.split(separator) if piece.strip()]
+
+
+# What Python prints: a bracket or sign, a text in quotes, a number, or a name, also of a call.
+_LITERAL = re.compile(
+    r"""\s*+(?:(?P<sign>[\[\](){},:=])|'(?P<single>(?:[^'\\]++|\\.)*+)'|"""
+    r""""(?P<double>(?:[^"\\]++|\\.)*+)"|(?P<number>[+-]?\d++(?:\.\d*+)?(?:[eE][+-]?\d++)?)|"""
+    r"""(?P<name>[A-Za-z_][\w.]*+)(?!['"])\s*+(?P<call>\()?)""",
+    re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|(.))", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\n": ""}
+_NAMES = {"True": True, "False": False, "None": None}
+_CLOSING = {"[": "]", "(": ")", "{": "}"}
+_DEEPEST, _MOST = 50, 1_000_000
+
+
+class _Name(str):
+    """A word without quotes: of use only before "=", and as an argument such as `dtype=object`."""
+
+
+class _Key(str):
+    """What stands before ":" or "="."""
+
+
+def parse_python(text: str) -> Any:
+    """The value that Python printed: lists, tuples, dicts, texts, numbers, True, False, None.
+
+    numpy's arrays, which have no commas, and objects such as `Document(page_content='…')` are read
+    too: as lists, and as dicts. Nothing is evaluated. ValueError: anything else, more than 50
+    levels, more than a million values.
+    """
+    stack: list[list[Any]] = [[]]
+    closing: list[tuple[str, bool]] = []
+    at, seen, end = 0, 0, len(text.rstrip())
+    while at < end:
+        match = _LITERAL.match(text, at)
+        seen += 1
+        if match is None or seen > _MOST or len(closing) > _DEEPEST:
+            raise ValueError(f"no Python value at character {at + 1}")
+        at = match.end()
+        kind, items = match.lastgroup, stack[-1]
+        word = match[kind] if kind else ""
+        if kind == "call" or (word in _CLOSING and kind == "sign"):
+            closing.append((_CLOSING[word], kind == "call"))
+            stack.append([])
+        elif kind in ("single", "double"):
+            items.append(_ESCAPE.sub(_unescape, word) if "\\" in word else word)
+        elif kind == "number":
+            items.append(float(word) if set(word) & {".", "e", "E"} else int(word))
+        elif kind == "name":
+            items.append(_NAMES[word] if word in _NAMES else _Name(word))
+        elif word in (":", "=") and items and (type(items[-1]) is _Name) == (word == "="):
+            items.append(_Key(items.pop()))
+        elif word != ",":  # it closes
+            expected, called = closing.pop() if closing else ("", False)
+            if word != expected:
+                raise ValueError(f"{word} at character {at}")
+            stack.pop()
+            stack[-1].append(_container(items, word, called))
+    if len(stack) != 1 or len(stack[0]) != 1 or type(stack[0][0]) is _Name:
+        raise ValueError("no one value")
+    return stack[0][0]
+
+
+def _container(items: list[Any], close: str, called: bool) -> Any:
+    """A dict in braces or in a call with keys; the first argument of another call, or the list."""
+    if not called and any(type(item) is _Name for item in items):
+        raise ValueError("a word without quotes")
+    if items and type(items[0]) is _Key and (called or close == "}"):
+        if len(items) % 2 or not all(type(key) is _Key for key in items[::2]):
+            raise ValueError("a key without a value")
+        return {str(key): value for key, value in zip(items[::2], items[1::2], strict=True)}
+    if called:
+        if not items or type(items[0]) is _Name:
+            raise ValueError("a call of something unknown")
+        return items[0]
+    if any(type(item) is _Key for item in items):
+        raise ValueError("a key in a list")
+    return items
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match[1] or match[2] or match[3]
+    return chr(int(code, 16)) if code else _ESCAPED.get(match[4], match[4])
 
 
 def clean_cells(row: dict[str, Any]) -> dict[str, Any]:

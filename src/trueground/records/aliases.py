@@ -1,0 +1,202 @@
+"""Names that other tools give to columns, and the forms in which they write contexts.
+
+A column of another name is read as ours where nothing else could be meant: the file has no column
+of our name, no other alias of that field, and at least one value of the right shape.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from trueground.records.problems import shorten
+
+# Field → its names in ragas, DeepEval, RAGChecker, TruLens, LangChain, LlamaIndex and data sets.
+ALIASES: dict[str, tuple[str, ...]] = {
+    "question": ("user_input", "query", "prompt", "input"),
+    "contexts": (
+        "retrieved_contexts",
+        "retrieved_context",
+        "retrieval_context",
+        "context",
+        "passages",
+        "documents",
+        "source_documents",
+        "source_nodes",
+        "ctxs",
+    ),
+    "response": ("answer", "output", "prediction", "actual_output", "completion"),
+    "references": (
+        "reference",
+        "reference_answer",
+        "ground_truth",
+        "ground_truths",
+        "expected",
+        "expected_output",
+        "expected_response",
+        "gt_answer",
+        "answers",
+    ),
+}
+# Result rows of Instruct-QA's authors: the answer, its id, and a prompt that is no question.
+_INSTRUCT_QA = frozenset({"id_", "answer", "prompt"})
+WATCHED = frozenset(ALIASES).union(_INSTRUCT_QA, *ALIASES.values())
+_NAMED = {
+    "question": "quest|quer|prompt|input|ask|instruct",
+    "contexts": "context|ctx|doc|passage|chunk|retriev|source|evidence|snippet|knowledge|article",
+    "response": "respon|answer|output|predict|complet|generat|reply|result",
+    "references": "refer|truth|gold|expect|target|label|ideal|solution|correct",
+}
+_LONG = 200  # characters on average: a text that may be a context
+_ROWS_REMEMBERED = 1000
+_TEXT_KEYS = ("text", "page_content", "content")
+_ID_KEYS = ("id", "id_", "doc_id")
+
+
+def fits(name: str, value: Any) -> bool:
+    """Does the value have a shape that the column can have, if it is what its name says?"""
+    if name in ALIASES or name == "id_":
+        return value is not None
+    if name in ALIASES["question"] or name in ALIASES["response"]:
+        return isinstance(value, str)
+    if isinstance(value, dict):
+        return name == "answers" and _is_texts(value.get("text"))
+    return bool(value) and (isinstance(value, str) or _is_texts(value))
+
+
+def _is_texts(value: Any) -> bool:
+    """Is it a list whose first member is a text, or an object that holds one?"""
+    first = value[0] if isinstance(value, list | tuple) and value else None
+    return isinstance(first, str) or (isinstance(first, dict) and "text" in _passage(first))
+
+
+def choose_columns(
+    present: set[str], mapping: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """(field → the one column that can be it, field → columns of which each could be it).
+
+    `present` are the watched columns that hold something; what is mapped is settled already.
+    """
+    chosen: dict[str, str] = {}
+    doubtful: dict[str, list[str]] = {}
+    free = present.difference(mapping.values())
+    theirs = free >= _INSTRUCT_QA and not free & {"response", *mapping}
+    if theirs and "id" not in mapping:
+        chosen["id"] = "id_"
+    for field, names in ALIASES.items():
+        if field in mapping or field in present:
+            continue
+        found = [name for name in names if name in free and not (theirs and name == "prompt")]
+        if field == "references" and "response" not in chosen.keys() | mapping.keys() | present:
+            found = [name for name in found if name != "answers"]
+        if len(found) == 1:
+            chosen[field] = found[0]
+        elif found:
+            doubtful[field] = found
+    return chosen, doubtful
+
+
+def format_columns(chosen: Mapping[str, str], doubtful: Mapping[str, Sequence[str]]) -> str:
+    """`contexts ← retrieved_contexts, question ← user_input`, and what was not used."""
+    texts = [f"{field} ← {column}" for field, column in sorted(chosen.items())]
+    texts += [
+        f"{field} ← none, {' and '.join(columns)} could each be it ({_map_options(field, columns)})"
+        for field, columns in sorted(doubtful.items())
+    ]
+    return ", ".join(texts)
+
+
+def _map_options(field: str, columns: Iterable[str]) -> str:
+    return " or ".join(f"--map {shlex.quote(f'{field}={shorten(c)}')}" for c in columns)
+
+
+class ColumnShapes:
+    """What the columns of the first rows hold: how often texts, lists of texts, and how long."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._shapes: dict[str, tuple[int, int, int]] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """The columns, and what is in objects under dotted names."""
+        return list(self._shapes)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Count the columns of a row in; after 1,000 rows nothing is counted."""
+        if self.rows >= _ROWS_REMEMBERED:
+            return
+        self.rows += 1
+        for name, value in row.items():
+            self._count(name, value)
+            if isinstance(value, dict):
+                for inner, one in value.items():
+                    self._count(f"{name}.{inner}", one)
+
+    def _count(self, name: str, value: Any) -> None:
+        texts, lists, size = self._shapes.get(name, (0, 0, 0))
+        if isinstance(value, str) and value:
+            written = value[0] == "[" and value[-1] == "]"  # a list in a cell
+            texts, lists, size = texts + 1, lists + written, size + len(value)
+        elif _is_texts(value):
+            texts, lists, size = texts + 1, lists + 1, size + len(str(value[0]))
+        self._shapes[name] = (texts, lists, size)
+
+    def hint(self, field: str, taken: Iterable[str], doubtful: Sequence[str] = ()) -> str | None:
+        """The likeliest column of a field that none was found for, and the option to type.
+
+        None where no column is like it, by its name or by its shape.
+        """
+        if doubtful:
+            named = " and ".join(repr(shorten(name)) for name in doubtful)
+            return f"{named} could each be it; add {_map_options(field, doubtful)}"
+        named_so = re.compile(_NAMED[field], re.IGNORECASE)
+        ranked = []
+        for name, (texts, lists, size) in self._shapes.items():
+            if not texts or name in taken or name.partition(".")[0] in taken:
+                continue
+            listed, mean = lists * 2 > texts, size / texts
+            by_shape = field == "contexts" and (listed or mean >= _LONG)
+            if named_so.search(name) or by_shape:
+                shape = "lists of texts" if listed else "long texts" if mean >= _LONG else "texts"
+                ranked.append((bool(named_so.search(name)), by_shape, mean, name, shape))
+        if ranked:
+            *_, name, shape = max(ranked)
+            found = f"the column {shorten(name)!r} holds {shape}"
+            return f"{found}; if it is that, add {_map_options(field, [name])}"
+        return None
+
+
+def unwrap_fields(row: dict[str, Any]) -> None:
+    """Bring contexts of other tools (documents, nodes), and SQuAD's `answers`, into our form."""
+    contexts = row.get("contexts")
+    if isinstance(contexts, list):
+        for one in contexts:
+            if type(one) is dict and ("text" not in one or "doc_id" in one or "id_" in one):
+                row["contexts"] = [_passage(c) if type(c) is dict else c for c in contexts]
+                break
+    references = row.get("references")
+    if type(references) is dict and isinstance(references.get("text"), list):
+        row["references"] = references["text"]
+
+
+def _passage(item: dict[str, Any]) -> dict[str, Any]:
+    """A LangChain document, a LlamaIndex node, a RAGChecker passage as ours; else the item."""
+    node = item["node"] if isinstance(item.get("node"), dict) else item
+    inner = node["text_resource"] if isinstance(node.get("text_resource"), dict) else node
+    text = next((inner[key] for key in _TEXT_KEYS if isinstance(inner.get(key), str)), None)
+    if text is None:
+        return item
+    metadata = node["metadata"] if isinstance(node.get("metadata"), dict) else {}
+    passage: dict[str, Any] = {"text": text}
+    ids = (node.get(key) for key in _ID_KEYS)
+    if isinstance(known := next((i for i in ids if i is not None), None), str | int):
+        passage["id"] = known
+    for key in ("title", "source"):
+        if isinstance(value := node.get(key, metadata.get(key)), str):
+            passage[key] = value
+    if isinstance(node.get("gold"), bool):
+        passage["gold"] = node["gold"]
+    return passage

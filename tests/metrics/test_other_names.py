@@ -1,0 +1,48 @@
+"""Metrics by the names that they have in other tools."""
+
+from __future__ import annotations
+
+import pytest
+
+import trueground as tg
+from trueground.errors import UsageError
+from trueground.metrics.other_names import NEAREST, SAME
+from trueground.metrics.registry import METRICS, describe_renamed, get_metric, parse_specs
+
+
+def test_every_name_leads_to_a_metric_that_there_is() -> None:
+    assert {*SAME.values(), *(ours for ours, _ in NEAREST.values())} <= METRICS.keys()
+    assert not (SAME.keys() | NEAREST.keys()) & METRICS.keys()
+    assert not SAME.keys() & NEAREST.keys()
+
+
+def test_the_same_metric_under_another_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [s.key for s in parse_specs("Faithfulness(scope=gold),EM,rougeL")] == [
+        "grounding_precision(scope=gold)",
+        "exact_match",
+        "rouge_l",
+    ]
+    assert describe_renamed(["em", "f1"]) == "metrics: exact_match ← em"
+    assert describe_renamed("f1") is None
+    rows = [{"response": "Ada wrote it.", "contexts": ["Ada wrote it."]}]
+    result = tg.score(rows, metrics="faithfulness")
+    assert result.summary["faithfulness"].mean == result.summary["grounding_precision"].mean == 1
+    assert capsys.readouterr().err == "trueground: metrics: grounding_precision ← faithfulness\n"
+
+
+@pytest.mark.parametrize("name", NEAREST)
+def test_another_metric_is_named_and_how_it_differs(name: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        get_metric(name.title())
+    assert repr(NEAREST[name][0]) in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_unknown_names_get_three_suggestions() -> None:
+    for name in ("k_precison", "quality"):
+        with pytest.raises(UsageError, match="Did you mean") as caught:
+            get_metric(name)
+        said = str(caught.value)
+        assert 1 <= said.count(" or ") + 1 <= 3
+        assert len(said) < 200
+        assert "trueground list metrics" in said
