@@ -38,18 +38,3 @@ RaterName = Annotated[
     "str | Rater | None",
     Option("Who rates fluency and the like: llm:MODEL(option=value).", type=str | None),
 ]
-
-
-def _unescape(text: str) -> str:
-    return text.replace("\\n", "\n").replace("\\t", "\t")
-
-
-SplitContexts = Annotated[
-    str | None,
-    Option(
-        "Cut contexts that are one text here, as in '|' or '\\n\\n'.",
-        "--split-contexts",
-        parse=_unescape,
-        metavar="SEP",
-    ),
-]

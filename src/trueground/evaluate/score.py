@@ -12,7 +12,6 @@ from trueground.evaluate.options import (
     JudgeCalibrations,
     Judges,
     RaterName,
-    SplitContexts,
 )
 from trueground.options import (
     By,
@@ -27,7 +26,7 @@ from trueground.options import (
     check_whole_numbers,
     no_progress,
 )
-from trueground.records import Columns
+from trueground.records import Columns, SplitContexts
 
 if TYPE_CHECKING:
     from trueground.evaluate.result import Result

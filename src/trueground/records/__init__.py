@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from trueground.records.columns import parse_mapping
     from trueground.records.reading import RecordSource, open_records
 
-__all__ = ["Check", "Columns", "FileInfo", "RecordSource", "open_records", "parse_mapping"]
+__all__ = [
+    "Check",
+    "Columns",
+    "FileInfo",
+    "RecordSource",
+    "SplitContexts",
+    "open_records",
+    "parse_mapping",
+]
 _HOMES = {"Check": "checks", "FileInfo": "checks", "parse_mapping": "columns"}
 
 
@@ -44,5 +52,14 @@ Columns = Annotated[
         "--map",
         type=list[str] | None,
         parse=_parse_columns,
+    ),
+]
+SplitContexts = Annotated[
+    str | None,
+    Option(
+        "Cut contexts that are one text here, as in '|' or '\\n\\n'.",
+        "--split-contexts",
+        parse=lambda text: text.replace("\\n", "\n").replace("\\t", "\t"),
+        metavar="SEP",
     ),
 ]
