@@ -95,12 +95,7 @@ def resampled_means(
 
 
 def resampled_counts(
-    rows: Ints,
-    width: int,
-    clusters: Ints | None = None,
-    *,
-    resamples: int = 2_000,
-    seed: int = 0,
+    rows: Ints, width: int, clusters: Ints | None = None, *, resamples: int = 2_000, seed: int = 0
 ) -> NDArray[np.float32]:
     """How often each kind of item is drawn in each resample, shape (width, resamples).
 

@@ -262,11 +262,7 @@ def _noise(
 
 
 def _errors(
-    scored: Ints,
-    means: Floats,
-    known: Mask,
-    within: float,
-    clusters: Ints | None,
+    scored: Ints, means: Floats, known: Mask, within: float, clusters: Ints | None
 ) -> StandardErrors | None:
     """None below two questions (clusters)."""
     count = int(known.sum())

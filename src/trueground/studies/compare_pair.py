@@ -27,12 +27,7 @@ from trueground.stats.paired import (
     signed_rank,
 )
 from trueground.stats.power import plan
-from trueground.studies.comparison import (
-    Change,
-    MetricComparison,
-    PairComparison,
-    Sizes,
-)
+from trueground.studies.comparison import Change, MetricComparison, PairComparison, Sizes
 from trueground.studies.pairing import (
     SCORED,
     Aligned,

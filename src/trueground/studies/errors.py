@@ -26,12 +26,10 @@ def sort_errors(
         str | None, Option("Who proposes categories: llm:MODEL(option=value). Default: nobody.")
     ] = None,
     out: Annotated[
-        Path | None,
-        Option("Where the items go, one line each. Default: errors.jsonl in the run."),
+        Path | None, Option("Where the items go, one line each. Default: errors.jsonl in the run.")
     ] = None,
     metric: Annotated[
-        str,
-        Option("The metric that is low, as the run names it. Default: f1.", type=str | None),
+        str, Option("The metric that is low, as the run names it. Default: f1.", type=str | None)
     ] = "f1",
     at_most: Annotated[
         float,
@@ -72,11 +70,7 @@ def sort_errors(
     from trueground.errors import UsageError
     from trueground.plugins import bare_name
     from trueground.runs.directory import check_out_file, replacing
-    from trueground.studies.error_counts import (
-        Line,
-        compute_by_label,
-        count_categories,
-    )
+    from trueground.studies.error_counts import Line, compute_by_label, count_categories
     from trueground.studies.error_lines import (
         METRIC,
         NAME,

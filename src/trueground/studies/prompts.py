@@ -196,10 +196,7 @@ def _flips(
 
 
 def _differences(
-    names: Sequence[str],
-    used: Floats,
-    clusters: NDArray[np.int64] | None,
-    draws: Mapping[str, Any],
+    names: Sequence[str], used: Floats, clusters: NDArray[np.int64] | None, draws: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Every later prompt against the first, paired by question; Holm over the prompts."""
     others = used.shape[1] - 1

@@ -14,13 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from trueground.benchmarks.base import Benchmark, Sources, Task, Value
-from trueground.errors import (
-    InputError,
-    OutputError,
-    RunInterrupted,
-    UnreachableError,
-    UsageError,
-)
+from trueground.errors import InputError, OutputError, RunInterrupted, UnreachableError, UsageError
 from trueground.evaluate.batches import check_batches
 from trueground.evaluate.questions import check_questions
 from trueground.evaluate.result import Result

@@ -23,13 +23,7 @@ from trueground.stats.human.estimates import (
     varying_interval,
 )
 from trueground.stats.human.measure import LEAST, assemble, units_of
-from trueground.stats.human.weighing import (
-    Draws,
-    rank_measures,
-    resample,
-    weigh,
-    weigh_once,
-)
+from trueground.stats.human.weighing import Draws, rank_measures, resample, weigh, weigh_once
 from trueground.stats.proportions import clopper_pearson
 
 CEILING = (
