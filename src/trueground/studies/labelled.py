@@ -138,23 +138,21 @@ class LabelledSets:
         self._keep = keep or {}
         self._files = labels
         self.notes: list[str] = []
+        options: dict[str, Any] = {"on_bad_row": on_bad_row, "limit": limit}
         with ExitStack() as stack:
             self.all_sets = []
             for number, (one, name) in enumerate(_name_sources(source), 1):
                 run, path = None, one if isinstance(one, str) else "the records given"
-                columns = mapping
                 if isinstance(one, str) and one != "-" and Path(one).is_dir():
                     run = _open_run_with_records(one)
-                    one, columns = str(run.path / RECORDS), None
-                opened = stack.enter_context(
-                    open_records(one, mapping=columns, on_bad_row=on_bad_row, limit=limit)
-                )
-                check = opened.check(progress)
-                if run is None:
-                    sha256 = check.files[0].sha256 if check.files else None
+                    opened = open_records(str(run.path / RECORDS), **options)
                 else:
-                    inputs = run.manifest.get("input") or [{}]
-                    sha256 = inputs[0].get("sha256") if len(inputs) == 1 else None
+                    opened = open_records(one, mapping=mapping, **options)
+                check = stack.enter_context(opened).check(progress)
+                inputs = [{"sha256": file.sha256} for file in check.files[:1]]
+                if run is not None:
+                    inputs = run.manifest.get("input") or []
+                sha256 = inputs[0].get("sha256") if len(inputs) == 1 else None
                 if labels is not None and labels.of_parts:
                     run = None  # its scores are of whole responses: no more than its records
                 self.all_sets.append(LabelledSet(name, path, number, opened, check, run, sha256))
@@ -269,8 +267,13 @@ class LabelledSets:
         if not self.sets:
             raise InputError("; ".join(self.notes))
         if self.rule.graded:
-            self._check_preferences()
-            return
+            if any(one.labels.any() for one in self.sets):
+                return
+            raise InputError(
+                f"{', '.join(one.path for one in self.sets)}: {self.n:,} of {self.n:,} preferences "
+                f"are 0 (neither is better); expected some that are not: {self.rule.label} above 0 "
+                "where `response` is better, below 0 where `response_b` is"
+            )
         n, positives = self.n, sum(one.positives for one in self.sets)
         same = len(np.unique(np.concatenate([one.labels for one in self.sets]))) == 1
         if positives in (0, n) and (same or not self.rule.ordinal):
@@ -298,16 +301,6 @@ class LabelledSets:
             f"{one.name}: no record {usable}has the label {self.rule.label!r} "
             f"({_format_counts(one.unused)})"
         )
-
-    def _check_preferences(self) -> None:
-        """InputError where people prefer nothing: no metric can agree with that."""
-        if not any(one.labels.any() for one in self.sets):
-            where = ", ".join(one.path for one in self.sets)
-            raise InputError(
-                f"{where}: {self.n:,} of {self.n:,} preferences are 0 (neither is better); "
-                f"expected some that are not: {self.rule.label} above 0 where `response` is "
-                "better, below 0 where `response_b` is"
-            )
 
 
 def _name_sources(source: Any) -> list[tuple[Any, str]]:

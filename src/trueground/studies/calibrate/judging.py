@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,9 +90,7 @@ def judge_records(
     """
     scoreless, any_score, done = not has_scores(judge), False, 0
     unscored = [Counter(one.unused) for one in sets.all_sets]
-    scores, probabilities = array("d"), array("d")
-    verdicts, positive = bytearray(), bytearray()
-    clusters, files = array("q"), array("q")
+    numbers, verdicts = array("d"), array("q")  # score and probability; file, record and verdict
     for one in sets.sets:
         row, file = 0, one.number - 1
         for batch in sets.batches(one):
@@ -107,39 +105,39 @@ def judge_records(
                     score = None if scoreless else _score(verdict)
                     probability = None if scoreless else verdict.probability
                     any_score |= score is not None
-                    scores.append(math.nan if score is None else score)
-                    probabilities.append(math.nan if probability is None else probability)
-                    verdicts.append(bool(verdict.supported))
-                    positive.append(bool(one.labels[place] > _POSITIVE))
-                    clusters.append(int(one.clusters[place]))
-                    files.append(file)
+                    numbers.extend(nan if x is None else x for x in (score, probability))
+                    verdicts.extend((file, place, bool(verdict.supported)))
                 row += len(part)
                 done += len(part)
-                if needs_scores and scores and not any_score:
+                if needs_scores and numbers and not any_score:
                     raise no_scores(judge)
                 progress("score", done, sets.n)
-    if not scores:
+    if not numbers:
         counts = sum(unscored, Counter[str]()).items()
         reasons = ", ".join(f"{count:,} {status}" for status, count in counts)
         raise InputError(f"the judge {judge.name!r} could score no record: {reasons}")
-    values, numbers = np.array(scores), np.array(files, np.int64)
-    used = ~np.isnan(values)
+    scores, probabilities = np.array(numbers).reshape(-1, 2).T
+    files, places, supported = np.array(verdicts, np.int64).reshape(-1, 3).T
+    used = ~np.isnan(scores)
     if by_verdict := not used.any():
-        values, used = np.array(verdicts, np.float64), ~used
-    for number in numbers[~used].tolist():
+        scores, used = supported.astype(np.float64), ~used
+    for number in files[~used].tolist():
         unscored[number][Status.NOT_APPLICABLE.value] += 1
-    grouped = any(one.grouped for one in sets.all_sets)
+    # The records are of all sets in turn.
+    starts = np.cumsum([0, *(one.n for one in sets.all_sets)])
+    rows = (starts[files] + places)[used]
+    clusters = np.concatenate([one.clusters for one in sets.all_sets])[rows]
     return JudgedRecords(
         judge,
         decomposer,
         sets,
         unscored,
         by_verdict,
-        values[used],
-        np.array(probabilities)[used],
-        np.frombuffer(bytes(positive), np.bool_)[used],
-        np.array(clusters, np.int64)[used] if grouped else None,
-        numbers[used],
+        scores[used],
+        probabilities[used],
+        np.concatenate([one.labels for one in sets.all_sets])[rows] > _POSITIVE,
+        clusters if any(one.grouped for one in sets.all_sets) else None,
+        files[used],
     )
 
 
