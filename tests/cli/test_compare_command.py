@@ -37,13 +37,26 @@ def test_text(folder: Path) -> None:
     done = trueground("compare", "one", "two", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[:2] == ["A  one (4 items)", "B  two (4 items)"]
-    assert "B against A: 4 items in both" in lines
-    assert lines[5].split()[:4] == ["metric", "items", "A", "B"]
-    assert lines[6].startswith("exact_match")
-    assert lines[6].endswith("exact McNemar (b 1, c 2)")
-    assert "exact_match: 1 lost by B" in lines
-    assert "    A  in 1931" in lines
+    assert lines[:3] == [
+        "two against one, 4 items in both; differences are two − one",
+        "  no difference can be shown on exact_match (it would take about 92 items)",
+        "  no difference can be shown on f1 (it would take about 790 items)",
+    ]
+    assert "exact_match: 1 worse in two" in lines
+    assert "    one  in 1931" in lines
+    assert lines[-5:-3] == ["one  one (4 items)", "two  two (4 items)"]
+    assert lines[-2:] == ["all statistics: --all", "as a page: --out FILE.html"]
+    assert max(map(len, lines)) <= 80
+
+
+def test_all_statistics(folder: Path) -> None:
+    lines = trueground("compare", "one", "two", "--all", cwd=folder).stdout.splitlines()
+    (tests,) = (k for k, line in enumerate(lines) if line == "Tests")
+    assert lines[tests + 1].split()[:4] == ["metric", "p", "Holm", "p"]
+    assert lines[tests + 2].split()[:6] == ["exact_match", "1.0000", "1.0000", "2", "1", "1"]
+    assert lines[tests + 2].endswith("exact McNemar (b 1, c 2)")
+    assert "Sizes of the effects" in lines
+    assert "    →  one/report.html#item-b" in lines
 
 
 def test_json_holds_what_the_library_gives(folder: Path) -> None:
@@ -92,7 +105,7 @@ def test_a_page_never_takes_the_place_of_another_file(folder: Path) -> None:
 def test_what_does_not_match_ends_in_two(folder: Path) -> None:
     done = trueground("compare", "one", "three", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "3 ids only in A (b, c, d), 1 only in B (z)" in done.stderr
+    assert "3 ids only in one (b, c, d), 1 only in three (z)" in done.stderr
     assert "Traceback" not in done.stderr
     done = trueground("compare", "one", "three", "--allow-mismatch", cwd=folder)
     assert done.returncode == 0
@@ -115,3 +128,48 @@ def test_bad_usage_ends_in_two(folder: Path, words: list[str], told: str) -> Non
     assert (done.returncode, done.stdout) == (2, "")
     assert told in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.fixture(scope="module")
+def worse(folder: Path) -> Path:
+    """`good` and `bad` over the same 20 items, of which `bad` has 12 wrong, and declines 8 more."""
+    right = {f"q{i}": "1931" for i in range(20)}
+    write(folder / "good.jsonl", right)
+    wrong = {f"q{i}": "1913" if i < 12 else "I don't know." for i in range(20)}
+    write(folder / "bad.jsonl", wrong)
+    for name in ("good", "bad"):
+        words = ("score", f"{name}.jsonl", "--metrics", "exact_match,abstained", "--out", name)
+        assert trueground(*words, cwd=folder).returncode == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("runs", "gates", "code", "told"),
+    [
+        ("good bad", ["abstained"], 1, "bad against good, abstained: worse by 0.4000 ["),
+        ("good bad", ["abstained=0.1"], 1, "; 0.1 is allowed"),
+        ("good bad", ["abstained=0.4"], 0, ""),
+        ("good bad", ["exact_match=0.1"], 1, "exact_match: worse by 1.0000; 0.1 is allowed"),
+        ("bad good", ["abstained", "exact_match"], 0, ""),
+        ("one two", ["f1", "exact_match"], 0, ""),  # by chance
+        ("good bad", ["f1"], 2, "--fail-if-worse f1: it was not compared; name one of exact_match"),
+        ("good bad", ["abstained=-1"], 2, "cannot be read; write METRIC or METRIC=X"),
+        ("good bad", ["=0.1"], 2, "cannot be read"),
+        ("good bad", ["abstained=nan"], 2, "cannot be read"),
+    ],
+)
+def test_a_run_that_is_surely_worse_fails(
+    worse: Path, runs: str, gates: list[str], code: int, told: str
+) -> None:
+    words = [word for gate in gates for word in ("--fail-if-worse", gate)]
+    done = trueground("compare", *runs.split(), *words, "--quiet", cwd=worse)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert told in done.stderr
+    assert bool(done.stderr) == bool(told)
+
+
+def test_sentences_name_the_better_run(worse: Path) -> None:
+    lines = trueground("compare", "good", "bad", cwd=worse).stdout.splitlines()
+    assert lines[1] == "  good is better on exact_match: -1.000 for every item"
+    assert lines[2].startswith("  good is better on abstained: +0.400 [0.2")
+    assert lines[2].endswith("], lower is better")

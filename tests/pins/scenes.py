@@ -372,6 +372,8 @@ SCENES = (
             "compare a b c",
             "compare a b c --allow-mismatch --format json",
             "compare a b --metrics f1 --power 0.9 --flips 3",
+            "compare a b --all --flips 2",
+            "compare a b --quiet --fail-if-worse support=0.2 --fail-if-worse abstained",
             "compare r r",
             "score repeated.jsonl --metrics f1,abstained --repeats-of group --seed 2 --out s --quiet",
             "compare r s --format json",

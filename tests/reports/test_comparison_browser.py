@@ -1,40 +1,91 @@
-"""A comparison in a real browser: its links open the item on the page of each run."""
+"""A comparison, and errors, in a real browser: links, both widths, texts that stay texts."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.chromium import Chromium
-from tests.reports.browser import WIDE, browser, needs_a_browser, resize
+from tests.reports.browser import CONTRAST, WIDE, browser, emulate, needs_a_browser, resize
 
 import trueground as tg
 from trueground.reports.comparison_page import write_comparison
+from trueground.reports.errors_page import write_errors
 from trueground.studies.compare import compare
+from trueground.studies.error_lines import read_selected
+from trueground.studies.errors import sort_errors
 
 __all__ = ["browser"]  # a fixture
 pytestmark = needs_a_browser
+HOSTILE = "</script><script>window.hit = 1</script><img src=x onerror='window.hit = 1'>"
 
 
-def test_links_open_the_item(browser: Chromium, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs with odd names, their comparison, and the errors of the first."""
+    path = tmp_path_factory.mktemp("runs")
     for name, answer in (("a run", "1931"), ("b#1", "1913")):
         rows = [
-            {"id": f"q {i}/?#ü'", "question": "When?", "references": ["1931"], "response": answer}
-            for i in range(3)
+            {
+                "id": f"q {i}/?#ü'",
+                "question": f"When? {HOSTILE}",
+                "references": ["1931"],
+                "response": f"It was {answer}, I think, and not later. {HOSTILE}",
+                "human": {"correct": 1},
+            }
+            for i in range(5)
         ]
-        tg.score(rows, metrics="exact_match,f1", out=tmp_path / name, resamples=10)
-    (tmp_path / "pages").mkdir()
-    page = tmp_path / "pages" / "c.html"
-    write_comparison(page, compare([tmp_path / "a run", tmp_path / "b#1"]).as_dict())
-    for answer, label in (("1931", "A"), ("1913", "B")):
+        tg.score(rows, metrics="recall,f1", out=path / name, resamples=10)
+    (path / "pages").mkdir()
+    found = compare([path / "a run", path / "b#1"]).as_dict()
+    write_comparison(path / "pages" / "c.html", found)
+    errors = sort_errors(path / "a run", at_most=0.9)
+    write_errors(path / "pages" / "e.html", errors, read_selected(Path(errors["file"])))
+    return path
+
+
+def test_links_open_the_item(browser: Chromium, folder: Path) -> None:
+    page = folder / "pages" / "c.html"
+    for answer, label in (("1931", "a run"), ("1913", "b#1")):
+        browser.get("about:blank")
         browser.get(page.as_uri())
-        browser.find_element("css selector", "summary").click()
-        browser.find_element("link text", f"in {label}").click()
+        browser.find_element("css selector", ".entry").find_element("link text", label).click()
         browser.wait_until(lambda: browser.find_element("id", "item").is_displayed())
         shown = browser.find_element("id", "item").text
         assert "q 0/?#ü'" in shown
         assert answer in shown
         assert "Not on this page" not in shown
+
+
+@pytest.mark.parametrize("name", ["c", "e"])
+@pytest.mark.parametrize("width", [320, 1200])
+def test_pages_fit_and_nothing_in_them_runs(
+    browser: Chromium, folder: Path, name: str, width: int
+) -> None:
+    page = folder / "pages" / f"{name}.html"
+    browser.get("about:blank")
+    browser.requests()
+    resize(browser, width)
     browser.get(page.as_uri())
-    resize(browser, 1200)
+    assert browser.requests() == [page.as_uri()]
     assert browser.execute_script(WIDE) <= 0
+    assert browser.execute_script("return window.hit === undefined")
+    assert "<script>window.hit" in browser.find_element("tag name", "main").text
+    for scheme in ("light", "dark"):
+        emulate(browser, scheme)
+        assert browser.execute_script(CONTRAST) >= 4.5
     assert browser.messages() == []
+
+
+def test_answers_stand_side_by_side_with_their_changes(browser: Chromium, folder: Path) -> None:
+    resize(browser, 1200)
+    browser.get((folder / "pages" / "c.html").as_uri())
+    boxes = browser.execute_script("""return [...document.querySelectorAll('.entry .grid > div')]
+        .slice(0, 2).map((one) => [one.getBoundingClientRect().left, one.innerText])""")
+    assert boxes[0][0] < boxes[1][0]
+    marked = "return [...document.querySelector('.entry').querySelectorAll('ins, del')].map((e) => e.innerText.trim())"  # noqa: E501
+    assert browser.execute_script(marked) == ["1931,", "1913,"]
+    folds = "return [...document.querySelectorAll('details > summary')].map((e) => e.innerText)"
+    assert {"Tests", "Sizes of the effects", "How to read this"} <= set(
+        browser.execute_script(folds)
+    )

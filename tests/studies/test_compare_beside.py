@@ -10,6 +10,7 @@ from typing import Any
 from unittest import mock
 from urllib.parse import unquote
 
+import msgspec
 import numpy as np
 import orjson
 import pytest
@@ -17,12 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import wilcoxon
 from statsmodels.stats.multitest import multipletests
+from tests.reports.payload import payload, words
 
 import trueground as tg
 from trueground.errors import UsageError
-from trueground.reports.comparison import render
-from trueground.reports.comparison_page import render_page, write_comparison
+from trueground.reports.comparison import format_comparison
+from trueground.reports.comparison_page import comparison_page, write_comparison
 from trueground.reports.page import write_page
+from trueground.reports.viewer import render_page
 from trueground.stats.effects import Effects, effects_of
 from trueground.stats.paired import holm
 from trueground.stats.power import plan
@@ -128,24 +131,25 @@ def test_groups_make_sizes_and_planning_wider(make: Make) -> None:
     assert sizes.planning.design_effect == pytest.approx(4, rel=0.1)
     two_points = sizes.planning.needed[0]
     assert two_points.groups == pytest.approx((two_points.items or 0) / 4, abs=1)
-    assert re.search(r"you need [\d,]+ items \([\d,]+ groups\) to see 2 points", render(
-        found.as_dict()
-    ))  # fmt: skip
+    shown = format_comparison(found.as_dict(), every=True)
+    assert re.search(r"items for 0.02 .*\nf1 .* [\d,]+ \([\d,]+ groups\)", shown)
 
 
 def test_words_of_planning(make: Make) -> None:
     found = compare([make("a", rows(0)), make("b", rows(1))], detect=[0.01, 0.5], power=0.9)
-    for shown in (render(found.as_dict()), render_page(found.as_dict())):
-        assert re.search("(?i)what these items can show .two-sided test at 0.05, 90 % power", shown)
-        assert re.search(r"40 items see [\d.]+ points or more; you need", shown)
-        assert re.search(r"[\d,]+ items to see 1 point and \d+ items to see 50 points", shown)
-        assert "found here, if that is the truth" in shown
-    same = compare([make("c", rows(0)), make("d", rows(0))])
-    assert "not known: the difference is the same for every item" in render(same.as_dict())
+    page = words(render_page(comparison_page(found.as_dict())))
+    for shown in (format_comparison(found.as_dict(), every=True), page):
+        assert "What these items can show (two-sided test at 0.05, 90 % power)" in shown
+        assert re.search(r"smallest difference seen\s+items for 0.01\s+items for 0.5\s", shown)
+        assert "deviation of the differences" in shown
+    same = compare([make("c", rows(0)), make("d", rows(0))]).as_dict()
+    why = "not known: the difference is the same for every item"
+    assert why in format_comparison(same, every=True)
+    assert "no difference on f1: the same for every item" in format_comparison(same)
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "told"),
     [
         ({"power": 0.4}, "power=0.4"),
         ({"power": 1.0}, "power=1.0"),
@@ -153,8 +157,8 @@ def test_words_of_planning(make: Make) -> None:
         ({"detect": [float("nan")]}, "detect=nan"),
     ],
 )
-def test_bad_planning(make: Make, options: dict[str, Any], words: str) -> None:
-    with pytest.raises(UsageError, match=words):
+def test_bad_planning(make: Make, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
         compare([make("a", rows(0, 3)), make("b", rows(1, 3))], **options)
 
 
@@ -172,12 +176,12 @@ def test_what_a_metric_reads_must_be_the_same(
     for i in (3, 5):
         other[i][field] = value
     runs = [make("a", rows(0)), make("b", other)]
-    words = rf"other {field} in B than in A under 2 ids \(q3, q5\), read by {readers}\. Pass"
-    with pytest.raises(UsageError, match=words):
+    told = rf"other {field} in b than in a under 2 ids \(q3, q5\), read by {readers}\. Pass"
+    with pytest.raises(UsageError, match=told):
         compare(runs)
     (pair,) = compare(runs, allow_mismatch=True).pairs
     assert pair.mismatch.other_fields[field].count == 2
-    assert pair.notes == (f"other {field} in B than in A under 2 ids (q3, q5), read by {readers}",)
+    assert pair.notes == (f"other {field} in b than in a under 2 ids (q3, q5), read by {readers}",)
     unread = "k_precision" if field == "references" else "f1"
     assert compare(runs, metrics=unread).pairs[0].mismatch.other_fields == {}
 
@@ -198,18 +202,18 @@ def test_other_options_of_one_task_may_give_other_contexts(make: Make) -> None:
     for run, k in ((a, 5), (b, 10)):
         change_manifest(run, benchmark={"name": "x", "task": "y", "options": {"passages": k}})
     notes = compare([a, b]).pairs[0].notes
-    assert notes[0] == "other contexts in B than in A under 1 id (q2), read by k_precision"
-    assert notes[1] == "passages is 5 in A, 10 in B"
+    assert notes[0] == "other contexts in b than in a under 1 id (q2), read by k_precision"
+    assert notes[1] == "passages is 5 in a, 10 in b"
 
 
 def test_other_questions_are_named_and_other_groups_told(make: Make) -> None:
     other = rows(1, group="g")
     other[4]["question"] = "What?"
     a, b = make("a", rows(0, group="h")), make("b", other)
-    with pytest.raises(UsageError, match=r"another question in B than in A under 1 id \(q4\)"):
+    with pytest.raises(UsageError, match=r"another question in b than in a under 1 id \(q4\)"):
         compare([a, b])
     (pair,) = compare([a, b], allow_mismatch=True).pairs
-    assert "other groups in B than in A under 40 of the ids" in pair.notes[1]
+    assert "other groups in b than in a under 40 of the ids" in pair.notes[1]
 
 
 def test_without_records_nothing_is_known_of_what_was_read(make: Make) -> None:
@@ -217,6 +221,14 @@ def test_without_records_nothing_is_known_of_what_was_read(make: Make) -> None:
     (pair,) = compare([a, b]).pairs
     assert len(pair.notes) == 1
     assert "contexts and references are the same was not seen" in pair.notes[0]
+
+
+def hrefs(value: Any) -> list[str]:
+    """All links of a page's blocks."""
+    if isinstance(value, dict):
+        own = [value["href"]] if value.get("href") else []
+        return own + hrefs(list(value.values()))
+    return [one for part in value for one in hrefs(part)] if isinstance(value, list | tuple) else []
 
 
 def test_links_lead_to_items_that_are_on_the_page(make: Make, tmp_path: Path) -> None:
@@ -235,15 +247,15 @@ def test_links_lead_to_items_that_are_on_the_page(make: Make, tmp_path: Path) ->
     (tmp_path / "pages").mkdir()
     page = tmp_path / "pages" / "c.html"
     write_comparison(page, found.as_dict())
-    links = re.findall(r'href="([^"]*)"', page.read_text("utf-8"))
+    links = [link for link in hrefs(payload(page.read_text("utf-8"))) if "#" in link]
     assert len(links) == len(changes) + len(there)
     for link in links:
         way, _, item = link.partition("#item-")
         assert (page.parent / unquote(way)).resolve() in (a / "report.html", b / "report.html")
         assert unquote(item) in {c.id for c in changes}
         assert ":" not in way.split("/")[0]
-    assert "href" not in render_page(found.as_dict())
-    shown = render(found.as_dict())
+    assert not hrefs(msgspec.to_builtins(comparison_page(found.as_dict())))
+    shown = format_comparison(found.as_dict(), every=True)
     assert f"    →  {a}/{metric.changes_lost[0].link_a}" in shown
 
 
@@ -291,6 +303,7 @@ def test_more_patterns_for_many_tests_and_a_note_where_they_do_not_do(make: Make
 def test_sizes_of_a_metric_where_less_is_better_say_so(make: Make) -> None:
     runs = [make(name, rows(i), metrics="abstained,f1") for i, name in enumerate("ab")]
     found = compare(runs).as_dict()
-    assert re.search(r"^abstained \(lower is better\)  ", render(found), re.MULTILINE)
-    assert 'abstained</code><br><span class="quiet">lower is better</span>' in render_page(found)
-    assert render(found).count("f1 (lower") == 0
+    shown = format_comparison(found, every=True)
+    assert re.search(r"^abstained \(lower is better\)  ", shown, re.MULTILINE)
+    assert "abstained (lower is better)" in words(render_page(comparison_page(found)))
+    assert shown.count("f1 (lower") == 0

@@ -12,7 +12,7 @@ import pytest
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
-from trueground.reports.comparison import render
+from trueground.reports.comparison import format_comparison
 from trueground.stats.paired import paired
 from trueground.studies.compare import compare
 
@@ -69,9 +69,9 @@ def test_answers_to_one_question_are_one_item(make: Make) -> None:
     assert (result.difference, result.p) == pytest.approx((expected.difference, expected.p))
     assert result.ci == pytest.approx(expected.ci)
     assert pair.notes == (
-        "A has 3 answers to each question: each question counts once, by the mean over its "
+        "a has 3 answers to each question: each question counts once, by the mean over its "
         "answers; texts and links are those of the first",
-        "B has 5 answers to each question: each question counts once, by the mean over its "
+        "b has 5 answers to each question: each question counts once, by the mean over its "
         "answers; texts and links are those of the first",
     )
     change = next(iter((*pair.metrics["f1"].changes_lost, *pair.metrics["f1"].changes_won)))
@@ -81,7 +81,7 @@ def test_answers_to_one_question_are_one_item(make: Make) -> None:
     assert change.response_a == first["a"]["response"]
     assert change.link_a == f"report.html#item-{first['a']['id']}"
     assert change.link_b == f"report.html#item-{first['b']['id']}"
-    assert "group" not in render(found.as_dict())
+    assert "group" not in format_comparison(found.as_dict())
 
 
 def test_one_answer_stands_against_several_in_either_order(make: Make) -> None:
@@ -131,7 +131,7 @@ def test_groups_of_one_item_are_no_clusters(make: Make) -> None:
         found = compare(runs)
         (pair,) = found.pairs
         assert pair.clusters is None
-        assert "taken as clusters" not in render(found.as_dict())
+        assert "taken as clusters" not in format_comparison(found.as_dict())
         if answers == 1:
             assert pair.metrics["exact_match"].result.test == "mcnemar"
 
@@ -143,7 +143,7 @@ def test_without_records_answers_count_by_themselves_and_that_is_said(make: Make
     (pair,) = compare([a, b]).pairs
     assert pair.items == 36
     assert [note[:59] for note in pair.notes[:2]] == [
-        f"{run} has several answers to a question, but which ones (by que"[:59] for run in "AB"
+        f"{run} has several answers to a question, but which ones (by que"[:59] for run in "ab"
     ]
     assert "too narrow" in pair.notes[0]
     assert not any("had groups" in note for note in pair.notes)
@@ -158,5 +158,5 @@ def test_records_of_other_items_are_refused(make: Make) -> None:
 
 def test_other_questions_do_not_match(make: Make) -> None:
     a, b = make("a", rows(0, 2)), make("b", rows(1, 2, questions=14))
-    with pytest.raises(UsageError, match="2 only in B"):
+    with pytest.raises(UsageError, match="2 only in b"):
         compare([a, b])

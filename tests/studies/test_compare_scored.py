@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.commands import trueground
+from tests.reports.payload import words
 from typer.testing import CliRunner
 
 import trueground as tg
 from trueground.cli.app import app
 from trueground.errors import UsageError
-from trueground.reports.comparison import render
-from trueground.reports.comparison_page import render_page
+from trueground.reports.comparison import format_comparison
+from trueground.reports.comparison_page import comparison_page
 from trueground.reports.prompts import prompts_view
+from trueground.reports.viewer import render_page
 from trueground.studies.compare import compare
 from trueground.studies.compare_pair import check_detect
 
@@ -47,11 +49,12 @@ def runs(tmp_path: Path) -> list[Path]:
 
 def test_a_metric_that_no_item_has_in_both_is_told_with_its_statuses(runs: list[Path]) -> None:
     found = compare(runs)
-    note = "grounding_precision: no item is scored in both (A: 3 abstained; B: 3 scored)"
+    note = "grounding_precision: no item is scored in both (a: 3 abstained; b: 3 scored)"
     assert note in found.pairs[0].notes
     assert not any(told.startswith("f1:") for told in found.pairs[0].notes)
-    for shown in (render(found.as_dict()), render_page(found.as_dict())):
-        assert f"note: {note}" in shown
+    page = words(render_page(comparison_page(found.as_dict())))
+    for shown in (format_comparison(found.as_dict(), every=True), page):
+        assert note in " ".join(shown.split())
         assert "not known: no item is scored in both" in shown
         assert "fewer than two items" not in shown
 
@@ -60,10 +63,10 @@ def test_runs_without_any_common_score_are_refused(runs: list[Path]) -> None:
     with pytest.raises(UsageError) as caught:
         compare(runs, metrics="grounding_precision")
     told = str(caught.value)
-    assert told.startswith(f"A = {runs[0]}, B = {runs[1]}: nothing can be compared; ")
-    assert "grounding_precision: no item is scored in both (A: 3 abstained; B: 3 scored)" in told
-    words = ("compare", *map(str, runs), "--metrics", "grounding_precision", "--format", "json")
-    done = trueground(*words)
+    assert told.startswith(f"a = {runs[0]}, b = {runs[1]}: nothing can be compared; ")
+    assert "grounding_precision: no item is scored in both (a: 3 abstained; b: 3 scored)" in told
+    typed = ("compare", *map(str, runs), "--metrics", "grounding_precision", "--format", "json")
+    done = trueground(*typed)
     assert (done.returncode, done.stdout) == (2, "")
     assert "nothing can be compared" in done.stderr
 
@@ -84,17 +87,17 @@ def test_an_f1_that_is_left_out_is_nothing_to_compare(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("detect", "words"),
+    ("detect", "told"),
     [
         (2, "--detect 2: a difference of f1 lies between 0 and 1; 2 points are --detect 0.02."),
         (1, "--detect 1: a difference of f1 lies between 0 and 1; 1 point is --detect 0.01."),
         (200, "--detect 200: a difference of f1 lies between 0 and 1. For"),
     ],
 )
-def test_points_are_no_differences(runs: list[Path], detect: float, words: str) -> None:
+def test_points_are_no_differences(runs: list[Path], detect: float, told: str) -> None:
     with pytest.raises(UsageError) as caught:
         compare(runs, detect=[0.02, detect])
-    assert words in str(caught.value)
+    assert told in str(caught.value)
     assert compare(runs, detect=[0.99]).pairs[0].metrics["f1"].sizes is not None
 
 

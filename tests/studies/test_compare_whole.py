@@ -12,10 +12,12 @@ import numpy as np
 import orjson
 import pytest
 from tests.metrics.citations.made import Row, graph, k, triples
+from tests.reports.payload import words
 
 import trueground as tg
-from trueground.reports.comparison import render
-from trueground.reports.comparison_page import render_page
+from trueground.reports.comparison import format_comparison
+from trueground.reports.comparison_page import comparison_page
+from trueground.reports.viewer import render_page
 from trueground.stats.bootstrap import resampled_means
 from trueground.studies.compare import compare
 
@@ -170,7 +172,7 @@ def test_runs_without_counts_leave_micro_values_out_and_say_so(runs: list[Path])
     )
     (note,) = (note for note in pair.notes if note.startswith("citation_f1_micro"))
     assert "counts of citation_precision and citation_recall item by item" in note
-    assert f"note: {note}" in render(found.as_dict())
+    assert f"note: {note}" in " ".join(format_comparison(found.as_dict()).split())
 
 
 def test_an_f1_without_its_parts_is_left_out(tmp_path: Path) -> None:
@@ -191,7 +193,7 @@ def test_without_any_unit_there_is_no_number(tmp_path: Path) -> None:
     result = found.pairs[0].metrics["citation_precision_micro"].result
     assert (result.mean_a, result.difference, result.ci) == (None, None, None)
     assert found.pairs[0].metrics["citation_f1"].result.mean_a == 0  # no citation: no recall
-    assert "citation_f1_micro" in render_page(found.as_dict())
+    assert "citation_f1_micro" in words(render_page(comparison_page(found.as_dict())))
 
 
 def test_other_judges_and_variants_have_numbers_of_their_own(tmp_path: Path) -> None:

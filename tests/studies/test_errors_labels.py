@@ -11,6 +11,7 @@ import numpy as np
 import orjson
 import pytest
 from tests.commands import trueground
+from tests.reports.payload import blocks, words
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
@@ -108,18 +109,21 @@ def test_what_cannot_be_read(run: Path, tmp_path: Path) -> None:
 
 
 def test_page_and_json(run: Path) -> None:
-    words = ["errors", str(run), "--page", str(run.parent / "e.html"), "--format", "json"]
-    done = trueground(*words)
+    typed = ["errors", str(run), "--page", str(run.parent / "e.html"), "--format", "json"]
+    done = trueground(*typed)
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
     assert [item["id"] for item in found["items"]] == ["low", "bare"]
     page = (run.parent / "e.html").read_text("utf-8")
-    assert 'href="./run/report.html#item-low"' in page
-    assert "<code>not sorted</code>: 2" in page
-    assert "Nobody has sorted them yet." in page
-    assert "by what people said" in page
-    assert "<script" not in page
-    bad = trueground(*words[:2], "--page", run / "items.jsonl")
+    assert '"href":"./run/report.html#item-low"' in page
+    (entries,) = blocks(page, "entries")
+    assert [one["tags"] for one in entries["entries"]] == [{"category": "not sorted"}] * 2
+    assert ["not sorted", 2, None] in [
+        row["cells"] for table in blocks(page, "table") for row in table["rows"]
+    ]
+    assert "Nobody has sorted them yet." in words(page)
+    assert "f1 by what people said (human.correct)" in words(page)
+    bad = trueground(*typed[:2], "--page", run / "items.jsonl")
     assert (bad.returncode, "name it FILE.html" in bad.stderr) == (2, True)
 
 

@@ -8,8 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from trueground.cli._options import Format, FormatOption, Quiet, takes
-from trueground.cli._output import echo_json
+from trueground.cli._output import echo_json, echo_note
 from trueground.studies.compare import compare as compare_runs
+
+GATE_FAILED = 1
 
 
 @takes(compare_runs)
@@ -19,24 +21,43 @@ def compare(
         typer.Argument(help="Run directories; every later one is compared with the first."),
     ],
     *,
+    fail_if_worse: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="METRIC or METRIC=X: exit 1 if a later run is surely worse by more than X "
+            "(default 0). Repeatable."
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Also write a page, FILE.html.")] = None,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Print all statistics, and all items listed.")
+    ] = False,
     format_: FormatOption = Format.TEXT,
     quiet: Quiet = False,
     **options: Any,
 ) -> None:
-    """Compare runs item by item: differences, intervals, tests, and which items changed."""
+    """Compare runs item by item: which is better on what, how sure that is, which items changed."""
     from trueground.reports.comparison_page import check_writable, write_comparison
+    from trueground.studies.comparison import parse_limits
 
+    limits = parse_limits(fail_if_worse or ())
     if out is not None:
         check_writable(out)
-    comparison = compare_runs(runs, **options).as_dict()
+    compared = compare_runs(runs, **options)
+    worse = compared.find_worse(limits)
+    comparison = compared.as_dict()
     if out is not None:
         write_comparison(out, comparison)
     if format_ is Format.JSON:
         echo_json(comparison)
     elif not quiet:
-        from trueground.reports.comparison import render
+        from trueground.reports.comparison import format_comparison
 
-        typer.echo(render(comparison))
-        if out is not None:
-            typer.echo(f"\npage   {out}")
+        typer.echo(format_comparison(comparison, every=all_))
+        more = [] if all_ else ["all statistics: --all"]
+        more.append("as a page: --out FILE.html" if out is None else f"page   {out}")
+        typer.echo("\n" + "\n".join(more))
+    for why in worse:
+        echo_note(f"worse: {why}")
+    if worse:
+        raise typer.Exit(GATE_FAILED)

@@ -187,6 +187,7 @@ class Entry(msgspec.Struct, omit_defaults=True):
     note: Rich | None = None
     values: dict[str, float | None] = {}
     tags: dict[str, str] = {}
+    open: bool = False
 
 
 class Entries(msgspec.Struct, omit_defaults=True, tag_field="type", tag="entries"):

@@ -1,79 +1,129 @@
-"""A comparison of runs as text for a terminal."""
+"""A comparison of runs in words, and as text for a terminal: what can be said, what changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import fill
+from typing import Any, Literal, NamedTuple
 
 from trueground.records.problems import shorten
-from trueground.reports.comparison_sizes import (
-    EFFECTS,
-    effect_words,
-    of_metric,
-    planning_heading,
-    planning_words,
-    shown_effects,
-    with_sizes,
+from trueground.reports.blocks import (
+    Cell,
+    Column,
+    Estimate,
+    Row,
+    Span,
+    Table,
+    number,
+    quiet,
+    strong,
 )
-from trueground.reports.terminal import number, table
+from trueground.reports.terminal import table
 
-TESTS = {
+_TESTS = {
     "mcnemar": "exact McNemar",
     "sign-flip": "sign-flip",
     "sign-flip-exact": "exact sign-flip",
 }
-WHOLE = "whole runs, no test"
-_TEXT = 160
+# Effect → its heading; {b} is the later run, {a} the earlier one.
+EFFECTS = {
+    "cohen_dz": "Cohen's d_z",
+    "rank_biserial": "rank-biserial",
+    "superiority": "{b} higher",
+    "cohen_h": "Cohen's h",
+    "odds_ratio": "odds ratio c/b",
+}
+_SIGNED = ("cohen_dz", "rank_biserial", "cohen_h")
+_METRIC = Column("metric")
+_HEADLINE = "support"  # what a run opens with
+_NONE = "–"
+_WIDTH = 80
+_SHOWN = 3  # items that got better, and as many that got worse, without --all
+_TEXT, _BEFORE = 140, 40  # letters of a text; of them before the first change of a long one
 
 
-def render(comparison: Mapping[str, Any]) -> str:
-    """The runs, and for each pair its table, what was left out, and the items that changed.
+class Finding(NamedTuple):
+    """What can be said of one metric, in a sentence.
 
-    `comparison` is what `RunComparison.as_dict` gives.
+    A difference is `shown` where the interval is without 0 and the adjusted p is small, `unsure`
+    where only the interval says so.
     """
-    blocks = ["\n".join(_run(run) for run in comparison["runs"])]
-    for pair in comparison["pairs"]:
-        blocks += [heading(pair), _metrics(pair, comparison["level"])]
-        if with_sizes(pair):
-            blocks += [_effects(pair), _planning(pair, comparison)]
-        if notes := list(remarks(pair)):
-            blocks.append("\n".join(notes))
-        blocks += _changes(pair, {run["label"]: run["path"] for run in comparison["runs"]})
-    return "\n\n".join(blocks)
+
+    metric: str
+    kind: Literal["shown", "unsure", "none"]
+    words: list[str | Span]
+
+
+def find_differences(pair: Mapping[str, Any], alpha: float) -> list[Finding]:
+    """A finding for each metric, those that show a difference first, among them the headline's."""
+    found = [
+        _find_difference(name, metric, pair, alpha) for name, metric in pair["metrics"].items()
+    ]
+    kinds = ("shown", "unsure", "none")
+    return sorted(found, key=lambda one: (kinds.index(one.kind), one.metric != _HEADLINE))
+
+
+def _find_difference(
+    name: str, metric: Mapping[str, Any], pair: Mapping[str, Any], alpha: float
+) -> Finding:
+    result, on = metric["result"], f" on {name}"
+    d, p = result["difference"], metric["p_holm"]
+    if d is None:
+        why = "nothing is counted in both" if result["n"] else "no item is scored in both"
+        return Finding(name, "none", [f"nothing can be said{on}: {why}"])
+    if not d and not metric["won"] and not metric["lost"]:
+        return Finding(name, "none", [f"no difference{on}: the same for every item"])
+    low, high = result["ci"] or (d, d)
+    apart = low > 0 or high < 0
+    if not apart or (not result["ci"] and (p is None or p > alpha)):
+        return Finding(name, "none", [f"no difference can be shown{on}{_would_take(metric)}"])
+    better = strong(pair["b" if (d > 0) == metric["higher_is_better"] else "a"])
+    interval = f" [{_three(low)}, {_three(high)}]" if result["ci"] else " for every item"
+    told = f"{on}: {'+' if d > 0 else ''}{_three(d)}{interval}"
+    told += "" if metric["higher_is_better"] else ", lower is better"
+    if p is None or p <= alpha:
+        return Finding(name, "shown", [better, " is better", told])
+    return Finding(name, "unsure", [better, " may be better", told, f", but Holm's p is {p:.2g}"])
+
+
+def _would_take(metric: Mapping[str, Any]) -> str:
+    """How many items would show the difference found, to two digits."""
+    planning = metric["sizes"] and metric["sizes"]["planning"]
+    for one in planning["needed"] if planning else ():
+        if one["observed"] and one["items"] and one["items"] > planning["n"]:
+            about = int(float(f"{one['items']:.2g}"))
+            return f" (it would take about {about:,} items)"
+    return ""
+
+
+def _three(value: float) -> str:
+    """Three decimals, or two digits of what is smaller."""
+    rounded = round(value, 3)
+    return f"{rounded:.3f}" if rounded or not value else f"{value:.2g}"
 
 
 def p_value(p: float | None) -> str:
     """Four digits; a dash where there was no test."""
     if p is None:
-        return "–"
+        return _NONE
     return "<0.0001" if p < 1e-4 else f"{p:.4f}"
 
 
-def signed(value: float | None) -> str:
-    """A difference with its sign."""
-    return "–" if value is None else f"{value:+.4f}"
-
-
-def heading(pair: Mapping[str, Any]) -> str:
-    """Which runs, over how many items."""
+def count_items(pair: Mapping[str, Any]) -> str:
+    """Over how many items."""
     n, clusters = pair["items"], pair["clusters"]
     tail = f" ({clusters:,} groups, taken as clusters)" if clusters else ""
-    return f"{pair['b']} against {pair['a']}: {n:,} item{'' if n == 1 else 's'} in both{tail}"
+    return f"{n:,} item{'' if n == 1 else 's'} in both{tail}"
 
 
-def of_whole_runs(metric: Mapping[str, Any]) -> bool:
-    """Whether the numbers are of the runs as wholes, and no means over items."""
-    result = metric["result"]
-    return bool(result["n"]) and result["test"] is None
-
-
-def test_words(metric: Mapping[str, Any]) -> str:
+def _test_words(metric: Mapping[str, Any]) -> str:
     """The test behind p; behind it what else was tested, each with its own p, unadjusted.
 
     That is McNemar's test where values are 0 or 1 and there are groups, else Wilcoxon's.
     """
     result = metric["result"]
-    words = [TESTS[result["test"]]] if result["test"] else [WHOLE] * of_whole_runs(metric)
+    whole = ["whole runs, no test"] * bool(result["n"])
+    words = [_TESTS[result["test"]]] if result["test"] else whole
     if tested := result["mcnemar"]:
         counts = f"b {tested['b']:,}, c {tested['c']:,}"
         if result["test"] == "mcnemar":
@@ -82,17 +132,29 @@ def test_words(metric: Mapping[str, Any]) -> str:
             words.append(f"McNemar without groups {counts}, p {p_value(tested['p'])}")
     if metric["sizes"] and (wilcoxon := metric["sizes"]["wilcoxon"]):
         words.append(f"Wilcoxon p {p_value(wilcoxon['p'])} ({wilcoxon['method']})")
-    if not metric["higher_is_better"]:
-        words.append("lower is better")
     return "; ".join(words)
 
 
-def remarks(pair: Mapping[str, Any]) -> Iterator[str]:
-    """Mismatches that were allowed, metrics left out, items that only one run has scored."""
-    yield from (f"note: {told}" for told in pair["notes"])
+def notices(comparison: Mapping[str, Any]) -> list[str]:
+    """What every page of these runs must say, with the runs that it is about."""
+    found: dict[str, list[str]] = {}
+    for run in comparison["runs"]:
+        for notice in run["notices"]:
+            found.setdefault(notice, []).append(run["label"])
+    return [f"{', '.join(labels)}: {notice}" for notice, labels in found.items()]
+
+
+def notes(pair: Mapping[str, Any]) -> Iterator[str]:
+    """Mismatches that were allowed, metrics that only one run has."""
+    yield from pair["notes"]
     for label, names in ((pair["a"], pair["left_out_a"]), (pair["b"], pair["left_out_b"])):
         if names:
-            yield f"note: only {label} has {', '.join(names)}"
+            yield f"only {label} has {', '.join(names)}"
+
+
+def scored_once(pair: Mapping[str, Any]) -> list[str]:
+    """Items that only one run has scored, by their status in the other; metrics alike together."""
+    found: dict[str, list[str]] = {}
     for name, metric in pair["metrics"].items():
         for here, there, counts in (
             (pair["a"], pair["b"], metric["only_a"]),
@@ -100,85 +162,234 @@ def remarks(pair: Mapping[str, Any]) -> Iterator[str]:
         ):
             if counts:
                 why = ", ".join(f"{count:,} {status}" for status, count in counts.items())
-                yield f"{name}: {sum(counts.values()):,} scored only in {here} (in {there}: {why})"
+                told = f"{sum(counts.values()):,} scored only in {here} (in {there}: {why})"
+                found.setdefault(told, []).append(name)
+    return [f"{', '.join(names)}: {told}" for told, names in found.items()]
+
+
+def _of_metric(name: str, metric: Mapping[str, Any]) -> str:
+    """The metric; differences are not turned round where less is better, so that is said."""
+    return name if metric["higher_is_better"] else f"{name} (lower is better)"
+
+
+def tabulate_differences(pair: Mapping[str, Any], level: float) -> Table:
+    """Means and differences, these on one scale with 0 in its middle."""
+    results = [metric["result"] for metric in pair["metrics"].values()]
+    ends = [abs(end) for r in results for end in (r["difference"], *(r["ci"] or ())) if end]
+    most = max(ends, default=1.0)
+    rows = []
+    for name, metric in pair["metrics"].items():
+        r = metric["result"]
+        difference = Estimate(r["difference"], *(r["ci"] or ()))
+        rows.append(Row([_of_metric(name, metric), difference, r["mean_a"], r["mean_b"], r["n"]]))
+    means = (Column(pair[side], "number", digits=4) for side in "ab")
+    label = f"difference, {100 * level:.4g} % interval"
+    scale = Column(label, "estimate", low=-most, high=most, digits=4)
+    return Table([_METRIC, scale, *means, Column("items", "number")], rows)
+
+
+def tabulate_statistics(
+    pair: Mapping[str, Any], comparison: Mapping[str, Any]
+) -> Iterator[tuple[str, Table]]:
+    """Tests, sizes of effects, and what so many items can show, each with its title."""
+    tests = [
+        Row(
+            [
+                _of_metric(name, m),
+                *(p_value(p) for p in (m["result"]["p"], m["p_holm"])),
+                *(m["won"], m["lost"], m["result"]["tied"], _test_words(m)),
+            ]
+        )
+        for name, m in pair["metrics"].items()
+    ]
+    heads = ("p", "Holm p", "better", "worse", "same")
+    columns = [_METRIC, *(Column(name, "number") for name in heads), Column("test")]
+    yield "Tests", Table(columns, tests)
+    sized = {name: m for name, m in pair["metrics"].items() if m["sizes"]}
+    found = {name: m["sizes"]["effects"] for name, m in sized.items()}
+    if names := [name for name in EFFECTS if any(one[name] for one in found.values())]:
+        columns = [_METRIC, *(Column(EFFECTS[name].format(**pair)) for name in names)]
+        rows = [
+            Row([_of_metric(metric, sized[metric]), *(_size(name, one[name]) for name in names)])
+            for metric, one in found.items()
+        ]
+        yield "Sizes of the effects", Table(columns, rows)
+    if sized:
+        test = (
+            f"two-sided test at {comparison['alpha']:.3g}, {100 * comparison['power']:.4g} % power"
+        )
+        yield f"What these items can show ({test})", _tabulate_planning(sized)
+
+
+def _size(name: str, effect: Mapping[str, Any] | None) -> list[str | Span]:
+    """`+0.41 (+0.12 … +0.70)`, or why there is none; a dash where it is not defined."""
+    if effect is None:
+        return [_NONE]
+    defined = effect["value"] is not None or effect["ci"] is not None
+    ends = " … ".join(_effect(name, end) for end in effect["ci"] or ())
+    told = _effect(name, effect["value"]) + (f" ({ends})" if ends else "") if defined else _NONE
+    return [told, *([quiet(f" {effect['why']}")] if effect["why"] else [])]
+
+
+def _effect(name: str, value: float | None) -> str:
+    if value is None:
+        return "∞"
+    if name == "odds_ratio" and value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:+.2f}" if name in _SIGNED else f"{value:.2f}"
+
+
+def _tabulate_planning(sized: Mapping[str, Mapping[str, Any]]) -> Table:
+    plans = {name: m["sizes"]["planning"] for name, m in sized.items()}
+    first = next(iter(plans.values()))
+    wanted = [f"items for {n['difference']:g}" for n in first["needed"] if not n["observed"]]
+    rows = []
+    for name, plan in plans.items():
+        needed = [_needed(one) for one in plan["needed"]]
+        needed += [_NONE] * (len(wanted) + 1 - len(needed))  # no difference was found
+        rows.append(Row([name, plan["n"], _detectable(sized[name]), *needed, _basis(plan)]))
+    names = ("items", "smallest difference seen", *wanted, "items for the one found")
+    columns = [_METRIC, *(Column(name, "number") for name in names), Column("computed from")]
+    return Table(columns, rows)
+
+
+def _needed(one: Mapping[str, Any]) -> str:
+    groups = f" ({one['groups']:,} groups)" if one["groups"] is not None else ""
+    return _NONE if one["items"] is None else f"{one['items']:,}{groups}"
+
+
+def _detectable(metric: Mapping[str, Any]) -> str:
+    """The smallest difference; scores of 0 to 1 cannot differ by more than 1."""
+    plan, result = metric["sizes"]["planning"], metric["result"]
+    value = plan["detectable"]
+    if not any(one["items"] for one in plan["needed"]):
+        return _NONE
+    shares = all(0 <= mean <= 1 for mean in (result["mean_a"], result["mean_b"]))
+    return "too few items" if value is None or (shares and value > 1) else f"{value:.3g}"
+
+
+def _basis(plan: Mapping[str, Any]) -> str:
+    """From what it is computed, or why it is not known."""
+    if not plan["n"]:
+        return "not known: no item is scored in both"
+    if plan["why"] and not any(one["items"] for one in plan["needed"]):
+        return f"not known: {plan['why']}"
+    words = [f"deviation of the differences {plan['sd']:.3g}"] if plan["sd"] is not None else []
+    if plan["discordant"] is not None:
+        words = [f"{100 * plan['discordant']:.3g} % of the items differ"]
+    if plan["design_effect"] not in (None, 1.0):
+        words.append(f"design effect of the groups {plan['design_effect']:.3g}")
+    return ", ".join(words)
+
+
+# The terminal
+
+
+def format_comparison(comparison: Mapping[str, Any], every: bool = False) -> str:
+    """Sentences of each pair and the items that changed most; with `every` all statistics too.
+
+    `comparison` is what `RunComparison.as_dict` gives.
+    """
+    blocks = [_wrap(f"note: {notice}") for notice in notices(comparison)]
+    paths = {run["label"]: run["path"] for run in comparison["runs"]}
+    for pair in comparison["pairs"]:
+        found = find_differences(pair, comparison["alpha"])
+        against = f"{pair['b']} against {pair['a']}, {count_items(pair)}"
+        lines = [_wrap(f"{against}; differences are {pair['b']} − {pair['a']}")]
+        lines += [_wrap("  " + _plain(one.words)) for one in found]
+        lines += [_wrap(f"note: {note}") for note in (*notes(pair), *scored_once(pair))]
+        blocks.append("\n".join(lines))
+        changed = [one.metric for one in found if _changes(pair, one.metric)]
+        for name in changed[:1] + [name for name in changed[1:] if every and _binary(pair, name)]:
+            blocks += _format_changes(name, pair, paths, every)
+        if every:
+            blocks.append(format_table(tabulate_differences(pair, comparison["level"])))
+            found_tables = tabulate_statistics(pair, comparison)
+            blocks += [f"{title}\n{format_table(table)}" for title, table in found_tables]
+    blocks.append("\n".join(_run(run) for run in comparison["runs"]))
+    return "\n\n".join(blocks)
+
+
+def _wrap(text: str, indent: str = "    ") -> str:
+    """Lines of at most 80 columns; names of files and metrics stay whole."""
+    return fill(
+        text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _plain(words: Sequence[str | Span]) -> str:
+    return "".join(one if isinstance(one, str) else one.text for one in words)
 
 
 def _run(run: Mapping[str, Any]) -> str:
     told = [f"{run['n']:,} item{'' if run['n'] == 1 else 's'}", run["task"], run["model"]]
-    notes = "".join(f"\n   note: {notice}" for notice in run["notices"])
-    return f"{run['label']}  {run['path']} ({', '.join(filter(None, told))}){notes}"
+    return f"{run['label']}  {run['path']} ({', '.join(filter(None, told))})"
 
 
-def _metrics(pair: Mapping[str, Any], level: float) -> str:
-    a, b = pair["a"], pair["b"]
-    head = ("metric", "items", a, b, f"{b} − {a}", f"{100 * level:.4g}% interval", "p", "Holm p")
-    rows = [(*head, "won", "lost", "tied", "test")]
-    for name, metric in pair["metrics"].items():
-        r = metric["result"]
-        ci = f"{signed(r['ci'][0])} … {signed(r['ci'][1])}" if r["ci"] else "–"
-        rows.append(
-            (
-                name,
-                f"{r['n']:,}",
-                *(number(r["mean_a"]), number(r["mean_b"]), signed(r["difference"]), ci),
-                *(p_value(r["p"]), p_value(metric["p_holm"])),
-                *(f"{count:,}" for count in (metric["won"], metric["lost"], r["tied"])),
-                test_words(metric),
-            )
-        )
-    return table(rows)
+def _changes(pair: Mapping[str, Any], name: str) -> bool:
+    metric = pair["metrics"][name]
+    return bool(metric["changes_lost"] or metric["changes_won"])
 
 
-def _effects(pair: Mapping[str, Any]) -> str:
-    names = shown_effects(pair)
-    rows = [("effect size", *(EFFECTS[name].format(**pair) for name in names), "")]
-    rows += [
-        (
-            of_metric(metric, found),
-            *(effect_words(name, found["sizes"]["effects"][name]) for name in names),
-            "",
-        )
-        for metric, found in with_sizes(pair).items()
-    ]
-    return table(rows)
+def _binary(pair: Mapping[str, Any], name: str) -> bool:
+    return pair["metrics"][name]["result"]["mcnemar"] is not None
 
 
-def _planning(pair: Mapping[str, Any], comparison: Mapping[str, Any]) -> str:
-    found = {name: planning_words(metric) for name, metric in with_sizes(pair).items()}
-    width = max(map(len, found))
-    lines = [f"  {name:<{width}}  {words}" for name, words in found.items()]
-    return "\n".join([planning_heading(comparison), *lines])
-
-
-def _changes(pair: Mapping[str, Any], paths: Mapping[str, str]) -> Iterator[str]:
-    """Items of every 0/1 metric that flipped; without such a metric, those of the first one."""
-    metrics = pair["metrics"]
-    chosen = [name for name, metric in metrics.items() if metric["result"]["mcnemar"]]
-    for name in chosen or list(metrics)[:1]:
-        metric = metrics[name]
-        for word, total in (("lost", metric["lost"]), ("won", metric["won"])):
-            shown = metric[f"changes_{word}"]
-            if not shown:
-                continue
-            how = "" if len(shown) == total else f", {len(shown):,} shown"
-            lines = [f"{name}: {total:,} {word} by {pair['b']}{how}"]
-            lines += [line for change in shown for line in _change(change, pair, paths)]
-            yield "\n".join(lines)
-
-
-def _change(
-    change: Mapping[str, Any], pair: Mapping[str, Any], paths: Mapping[str, str]
+def _format_changes(
+    name: str, pair: Mapping[str, Any], paths: Mapping[str, str], every: bool
 ) -> Iterator[str]:
-    scores = f"{change['score_a']:.4g} → {change['score_b']:.4g}"
-    yield f"  {shorten(change['id'])}  {scores}"
-    texts = (("?", "question"), (pair["a"], "response_a"), (pair["b"], "response_b"))
-    for label, field in texts:
-        if change[field] is not None:
-            yield f"    {label}  {shorten(' '.join(change[field].split()), _TEXT)}"
-    links = [
-        f"{paths[label]}/{link}"
-        for label, link in ((pair["a"], change["link_a"]), (pair["b"], change["link_b"]))
-        if link
-    ]
-    if links:
-        yield f"    →  {'  '.join(links)}"
+    metric = pair["metrics"][name]
+    for word, total, changes in (
+        ("worse", metric["lost"], metric["changes_lost"]),
+        ("better", metric["won"], metric["changes_won"]),
+    ):
+        shown = changes if every else changes[:_SHOWN]
+        if shown:
+            how = "" if len(shown) == total else f"; the {len(shown):,} that changed most"
+            head = f"{name}: {total:,} {word} in {pair['b']}{how}"
+            yield "\n".join([_wrap(head), *(_format_change(c, pair, paths, every) for c in shown)])
+
+
+def _format_change(
+    change: Mapping[str, Any], pair: Mapping[str, Any], paths: Mapping[str, str], every: bool
+) -> str:
+    a, b, answers = pair["a"], pair["b"], [change["response_a"], change["response_b"]]
+    if None not in answers:
+        answers = _from_change(*(" ".join(answer.split()) for answer in answers))
+    texts = [("?", change["question"]), (a, answers[0]), (b, answers[1])]
+    if answers[0] == answers[1]:
+        texts[1:] = [("both", answers[0])]
+    lines = [f"  {shorten(change['id'])}  {change['score_a']:.4g} → {change['score_b']:.4g}"]
+    wide = max(len(label) for label, _ in texts)
+    for label, text in texts:
+        if text is not None:
+            cut = shorten(" ".join(text.split()), _TEXT)
+            lines.append(fill(f"    {label:<{wide}}  {cut}", _WIDTH, subsequent_indent=" " * (wide + 6)))  # noqa: E501 # fmt: skip
+    links = ((a, change["link_a"]), (b, change["link_b"]))
+    lines += [f"    →  {paths[label]}/{link}" for label, link in links if every and link]
+    return "\n".join(lines)
+
+
+def _from_change(a: str, b: str) -> list[str]:
+    """Both answers; from a little before where they part, if that is far from their start."""
+    same = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), 0)
+    start = same - _BEFORE if same > _TEXT - _BEFORE else 0
+    return [f"… {text[start:]}" if start else text for text in (a, b)]
+
+
+def format_table(block: Table) -> str:
+    """A table of a page as text."""
+    rows = [[str(column.label) for column in block.columns]]
+    rows += [[_cell_text(cell) for cell in row.cells] for row in block.rows]
+    if block.columns[-1].kind != "text":
+        rows = [[*row, ""] for row in rows]  # the last column stands to the left
+    return table(rows)
+
+
+def _cell_text(cell: Cell) -> str:
+    if isinstance(cell, Estimate):
+        ends = "" if cell.low is None else f" [{cell.low:.4f}, {cell.high:.4f}]"
+        return f"{number(cell.value)}{ends}"
+    if isinstance(cell, list):
+        return str(cell[0] if isinstance(cell[0], str) else cell[0].text)
+    return number(cell) if isinstance(cell, float) or cell is None else str(cell)

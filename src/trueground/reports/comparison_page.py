@@ -1,35 +1,52 @@
-"""A comparison of runs as one page that opens from disk and asks nothing of the network."""
+"""A comparison of runs as a page: what can be said, the differences, what changed, statistics."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any
 
-from trueground.reports.charts import ChartScale
-from trueground.reports.comparison import (
-    heading,
-    of_whole_runs,
-    p_value,
-    remarks,
-    signed,
-    test_words,
+from trueground.reports.blocks import (
+    Block,
+    Bullets,
+    Choice,
+    Column,
+    Entries,
+    Entry,
+    Fold,
+    Grid,
+    Page,
+    Rich,
+    Row,
+    Section,
+    Span,
+    Style,
+    Table,
+    Text,
+    link,
+    quiet,
+    strong,
 )
-from trueground.reports.comparison_sizes import (
-    EFFECTS,
-    effect_words,
-    planning_basis,
-    planning_heading,
-    planning_words,
-    shown_effects,
-    with_sizes,
+from trueground.reports.comparison import (
+    count_items,
+    find_differences,
+    notes,
+    notices,
+    scored_once,
+    tabulate_differences,
+    tabulate_statistics,
 )
 from trueground.reports.item_links import way_to
-from trueground.reports.shell import draw
-from trueground.reports.terminal import number
-from trueground.runs.directory import check_page_file, replacing
+from trueground.reports.viewer import write_page
+from trueground.runs.directory import REPORT, check_page_file
 
 MARK = "trueground-comparison-1"
+_MOST_PAIRS = 250_000  # of words that are set against each other; 500 in each answer
+_LEAST_ALIKE = 0.2  # answers with fewer words in common are other answers, not edited ones
 
 
 def check_writable(path: Path) -> None:
@@ -42,80 +59,188 @@ def check_writable(path: Path) -> None:
 
 
 def write_comparison(path: Path, comparison: Mapping[str, Any]) -> None:
-    """Draw what `RunComparison.as_dict` gives. Raises WriteError."""
-    with replacing(path) as out:
-        out.write(render_page(comparison, path.parent).encode("utf-8", "replace"))
+    """Write the page of what `RunComparison.as_dict` gives. Raises WriteError."""
+    write_page(path, comparison_page(comparison, path.parent))
 
 
-def render_page(comparison: Mapping[str, Any], folder: Path | None = None) -> str:
-    """The page, with its style inside and the style's hash in its policy; it has no script.
-
-    Its links to the runs' pages are relative to `folder`, where it will lie; without it there are
-    none.
-    """
-    bases = {
+def comparison_page(comparison: Mapping[str, Any], folder: Path | None = None) -> Page:
+    """The page; its links to the runs are relative to `folder`, and without it there are none."""
+    starts = {
         run["label"]: None if folder is None else way_to(Path(run["path"]), folder)
         for run in comparison["runs"]
     }
-    view = {
-        **comparison,
-        "mark": MARK,
-        "notices": _notices(comparison),
-        "heading": heading,
-        "remarks": lambda pair: list(remarks(pair)),
-        "test_words": test_words,
-        "signed": signed,
-        "p_value": p_value,
-        "four": number,
-        "whole_runs": any(
-            of_whole_runs(m) for pair in comparison["pairs"] for m in pair["metrics"].values()
-        ),
-        "drawing": _drawing,
-        "scale": _scale,
-        "link": lambda label, link: bases[label] + link if link and bases[label] else None,
-        "effect_names": EFFECTS,
-        "effect_words": effect_words,
-        "patterns": max(
-            (
-                m["result"]["patterns"] or 0
-                for pair in comparison["pairs"]
-                for m in pair["metrics"].values()
-                if m["result"]["test"] == "sign-flip"
-            ),
-            default=0,
-        ),
-        "shown_effects": shown_effects,
-        "with_sizes": with_sizes,
-        "planning_basis": planning_basis,
-        "planning_heading": planning_heading(comparison),
-        "planning_words": planning_words,
-    }
-    return draw("comparison.html.j2", (), ["report.css", "comparison.css"], view)
+    pairs, several = comparison["pairs"], len(comparison["pairs"]) > 1
+    blocks: list[Block] = []
+    for k, pair in enumerate(pairs, start=1):
+        of_pair = _pair(pair, comparison, starts)
+        blocks += (
+            [Section(f"{pair['b']} against {pair['a']}: {count_items(pair)}", of_pair, f"pair-{k}")]
+            if several
+            else of_pair
+        )
+    runs = [
+        [
+            link(run["label"], _page_of(run, starts)),
+            run["path"],
+            run["task"],
+            run["model"],
+            run["n"],
+        ]
+        for run in comparison["runs"]
+    ]
+    columns = [Column("run"), Column("directory", "code"), Column("task"), Column("model")]
+    table = Table(
+        [*columns, Column("items", "number")], [Row([[run[0]], *run[1:]]) for run in runs]
+    )
+    blocks += [
+        Section("Runs", [table], "runs"),
+        Fold("How to read this", [Bullets(list(_how_to_read(comparison)))]),
+    ]
+    return Page(
+        "comparison",
+        MARK,
+        f"Comparison of {len(runs)} runs"
+        if several
+        else f"{pairs[0]['b']} against {pairs[0]['a']}",
+        blocks,
+        lead=""
+        if several
+        else f"{count_items(pairs[0])}. Differences are {pairs[0]['b']} − {pairs[0]['a']}.",
+        notices=notices(comparison),
+    )
 
 
-def _notices(comparison: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Notice → the runs that carry it."""
-    found: dict[str, list[str]] = {}
-    for run in comparison["runs"]:
-        for notice in run["notices"]:
-            found.setdefault(notice, []).append(run["label"])
-    return found
+def _page_of(run: Mapping[str, Any], starts: Mapping[str, str | None]) -> str | None:
+    start = starts[run["label"]]
+    return start + REPORT if start and (Path(run["path"]) / REPORT).exists() else None
 
 
-def _scale(pair: Mapping[str, Any]) -> ChartScale:
-    """One axis for all differences of a pair, with 0 in its middle."""
-    results = [metric["result"] for metric in pair["metrics"].values()]
-    seen = [abs(r["difference"]) for r in results if r["difference"] is not None]
-    seen += [abs(end) for r in results for end in r["ci"] or ()]
-    most = max(seen, default=0.0) or 1.0
-    return ChartScale(-most, most)
+def _pair(
+    pair: Mapping[str, Any], comparison: Mapping[str, Any], starts: Mapping[str, str | None]
+) -> list[Block]:
+    found = find_differences(pair, comparison["alpha"])
+    changed = [
+        (name, _changes(pair, name, starts))
+        for name in (one.metric for one in found)
+        if pair["metrics"][name]["changes_lost"] or pair["metrics"][name]["changes_won"]
+    ]
+    blocks: list[Block] = [Bullets([one.words for one in found])]
+    blocks += [Text(note, "note") for note in notes(pair)]
+    blocks.append(tabulate_differences(pair, comparison["level"]))
+    if changed:
+        blocks.append(Section("Items that changed most", [Choice("On", changed)]))
+    blocks += [Fold(title, [table]) for title, table in tabulate_statistics(pair, comparison)]
+    if once := scored_once(pair):
+        blocks.append(Fold("Items that only one run has scored", [Bullets([*once])]))
+    return blocks
 
 
-def _drawing(result: Mapping[str, Any], scale: ChartScale) -> dict[str, float | None]:
-    """Where the difference and its interval lie, in percent of the width."""
-    low, high = result["ci"] or (None, None)
-    return {
-        "at": scale.at(result["difference"]),
-        "low": None if low is None else scale.at(low),
-        "high": None if high is None else scale.at(high),
-    }
+def _changes(pair: Mapping[str, Any], name: str, starts: Mapping[str, str | None]) -> list[Block]:
+    """The items that changed most on a metric, their answers side by side."""
+    metric, a, b = pair["metrics"][name], pair["a"], pair["b"]
+    entries = []
+    for word in ("lost", "won"):
+        for change in metric[f"changes_{word}"]:
+            answers = _answers(change, (a, b), starts)
+            values = {a: change["score_a"], b: change["score_b"]}
+            values["change"] = change["score_b"] - change["score_a"]
+            tags = {"now": "worse" if word == "lost" else "better"}
+            title = change["id"] if change["question"] is None else change["question"]
+            note = None if change["question"] is None else change["id"]
+            entries.append(Entry(title, answers, note, values, tags, open=True))
+    counts = [
+        f"{metric[seen]:,} {word} in {b}" + (f", {shown:,} listed" if shown < metric[seen] else "")
+        for word, seen in (("worse", "lost"), ("better", "won"))
+        if (shown := len(metric[f"changes_{seen}"])) or metric[seen]
+    ]
+    return [Text("; ".join(counts) + ".", "quiet"), Entries(entries)]
+
+
+def _answers(
+    change: Mapping[str, Any], labels: tuple[str, str], starts: Mapping[str, str | None]
+) -> list[Block]:
+    texts = (change["response_a"], change["response_b"])
+    marked: tuple[Rich, Rich] = ("no text was kept", "no text was kept")
+    if None not in texts:
+        marked = mark_changes(*texts)
+    cells: list[Block] = []
+    for label, words, to in zip(labels, marked, (change["link_a"], change["link_b"]), strict=True):
+        start = starts[label]
+        head = link(label, start + to) if to and start else strong(label)
+        shown = [words] if isinstance(words, str) else words
+        same = [quiet(" (the same answer)")] if texts[0] == texts[1] else []
+        cells.append(Text([head, *same, "\n", *shown]))
+    return [Grid(cells, least=30)]
+
+
+@lru_cache(1_000)
+def mark_changes(old: str, new: str) -> tuple[Rich, Rich]:
+    """Both texts, words that only one has in the styles `removed` and `added`.
+
+    Where nearly all words differ none is marked. In the middle of long texts, between what is the
+    same at both ends, no word counts as the same, so that no text takes long.
+    """
+    texts = [re.findall(r"\S+\s*|\s+", text) for text in (old, new)]
+    a, b = ([word.strip() for word in words] for words in texts)
+    start = _count_same(a, b)
+    end = _count_same(a[start:][::-1], b[start:][::-1])
+    inner_a, inner_b = a[start : len(a) - end], b[start : len(b) - end]
+    kept_a, kept_b = ([k < start or k >= len(w) - end for k in range(len(w))] for w in (a, b))
+    if len(inner_a) * len(inner_b) <= _MOST_PAIRS:
+        for i, j, size in SequenceMatcher(None, inner_a, inner_b).get_matching_blocks():
+            kept_a[start + i : start + i + size] = [True] * size
+            kept_b[start + j : start + j + size] = [True] * size
+    if sum(kept_a) < _LEAST_ALIKE * max(len(a), len(b)):
+        return old, new
+    return _styled(texts[0], kept_a, "removed"), _styled(texts[1], kept_b, "added")
+
+
+def _count_same(a: Sequence[str], b: Sequence[str]) -> int:
+    """Words that are the same from the start on."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
+
+
+def _styled(words: Sequence[str], kept: Sequence[bool], style: Style) -> list[str | Span]:
+    runs = groupby(zip(words, kept, strict=True), key=lambda one: one[1])
+    joined = (("".join(word for word, _ in run), same) for same, run in runs)
+    return [text if same else Span(text, style) for text, same in joined]
+
+
+def _how_to_read(comparison: Mapping[str, Any]) -> Iterator[Rich]:
+    results = [m["result"] for pair in comparison["pairs"] for m in pair["metrics"].values()]
+    patterns = max((r["patterns"] or 0 for r in results if r["test"] == "sign-flip"), default=0)
+    yield (
+        "A run is better on a metric where the interval of the difference is without 0 and Holm's "
+        f"p is at most {comparison['alpha']:.3g}; it may be better where only the interval says "
+        "so. Where no difference can be shown there may still be one: see how wide the interval is."
+    )
+    yield (
+        "Each comparison is over the items that both runs have scored. The interval is a "
+        f"percentile bootstrap of the mean difference ({100 * comparison['level']:.4g} %, "
+        f"{comparison['resamples']:,} resamples, seed {comparison['seed']}). Micro values, and an "
+        "F1 of citations, are numbers of whole runs over all items that both have, without a test."
+    )
+    yield (
+        "p is two-sided: McNemar's exact test where every score is 0 or 1 and no groups are given "
+        "(b counts items that are 1 in the first run only, c those in the second only), else a "
+        "sign-flip test, whole groups together: “exact” counts every pattern of signs of what "
+        f"differs{f', else there are {patterns:,} random ones' if patterns else ''}."
+    )
+    yield (
+        "Holm's p takes the one test in the column p of every metric of every pair on this page "
+        "together. What stands beside the test (Wilcoxon's signed-rank test without differences "
+        "of 0, McNemar's test without groups) is not adjusted, and not to be chosen afterwards."
+    )
+    yield (
+        "Effect sizes are of the later run against the first and not turned round where lower is "
+        "better: d_z is the mean difference over the standard deviation of the differences; the "
+        "rank-biserial correlation is +1 where every change is upwards; “higher” is the share of "
+        "items that score higher in the later run, ties counted half; h compares two shares on "
+        "the arcsine scale; the odds ratio is items that are 1 in the later run only over items "
+        "that are 1 in the first only."
+    )
+    yield (
+        "What the items can show is computed from how much the differences vary here, within and "
+        "between groups; for McNemar's test from the share of items that differ. One test is "
+        "planned for: after Holm's adjustment more items are needed."
+    )

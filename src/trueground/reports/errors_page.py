@@ -1,4 +1,4 @@
-"""Items that people call correct and a metric does not, as one page without script or network."""
+"""Items that people call correct and a metric does not, as one page."""
 
 from __future__ import annotations
 
@@ -6,13 +6,30 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from trueground.reports.blocks import (
+    Block,
+    Bullets,
+    Column,
+    Entries,
+    Entry,
+    Estimate,
+    Page,
+    Rich,
+    Row,
+    Section,
+    Table,
+    Text,
+    code,
+    link,
+    quiet,
+    strong,
+)
 from trueground.reports.item_links import item_links, way_to
-from trueground.reports.shell import draw
-from trueground.reports.terminal import number
-from trueground.runs.directory import check_page_file, replacing
+from trueground.reports.viewer import write_page
+from trueground.runs.directory import check_page_file
 
 MARK = "trueground-errors-1"  # what tells our pages from other people's files
-_NO_CATEGORY = "not sorted"
+_NOT_SORTED = "not sorted"
 
 
 def check_page(path: Path) -> None:
@@ -25,14 +42,16 @@ def check_page(path: Path) -> None:
 
 
 def write_errors(path: Path, found: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> None:
-    """Draw what `sort_errors` or `read_errors` gives, and the lines of its file. WriteError."""
-    with replacing(path) as out:
-        out.write(render_errors(found, items, path.parent).encode("utf-8", "replace"))
+    """Write the page of what `sort_errors` or `read_errors` gives, and the lines of its file.
+
+    Raises WriteError.
+    """
+    write_page(path, errors_page(found, items, path.parent))
 
 
-def render_errors(
+def errors_page(
     found: Mapping[str, Any], items: Sequence[Mapping[str, Any]], folder: Path | None = None
-) -> str:
+) -> Page:
     """The page; `items` have `counts`, the category that counts.
 
     Items lead to the page of the run where it has them, relative to `folder`; without it, or with
@@ -42,23 +61,96 @@ def render_errors(
     if folder is not None and "run" in found:
         run = Path(found["run"])
         start = way_to(run, folder)
-        links = {
-            id_: start + link
-            for id_, link in item_links(run, [item["id"] for item in items]).items()
-        }
-    groups: dict[str, list[Mapping[str, Any]]] = {name: [] for name in found["categories"]}
-    for item in items:
-        groups.setdefault(item["counts"] or _NO_CATEGORY, []).append(item)
-    view = {
-        "by_label": None,
-        "label": "correct",
-        "metric": items[0]["metric"] if items else "f1",
-        "of": None,
-        "at_most": None,
-        **found,
-        "groups": {name: found for name, found in groups.items() if found},
-        "links": links,
-        "four": number,
-        "mark": MARK,
-    }
-    return draw("errors.html.j2", (), ["report.css"], view)
+        on_page = item_links(run, [item["id"] for item in items])
+        links = {id_: start + to for id_, to in on_page.items()}
+    label = found.get("label", "correct")
+    metric = found.get("metric") or (items[0]["metric"] if items else "f1")
+    blocks: list[Block] = []
+    if found.get("by_label"):
+        said: Rich = [code(metric), " by what people said (", code(f"human.{label}"), ")"]
+        blocks.append(Section(said, [_by_label(found, label)], "labels"))
+    order = {name: k for k, name in enumerate(found["categories"])}
+    ranked = sorted(items, key=lambda item: order.get(item["counts"], len(order)))
+    entries: Block = Entries([_entry(item, metric, links) for item in ranked])
+    blocks += [
+        Section("By category", _categories(found), "categories"),
+        Section("The items", [entries if items else Text("None.")], "items"),
+    ]
+    title = f"Answers that are {label} although {metric} is low"
+    return Page("errors", MARK, title, blocks, lead=_lead(found, label, metric))
+
+
+def _lead(found: Mapping[str, Any], label: str, metric: str) -> str:
+    said = f"{found['n']:,} items"
+    if found.get("of") is not None:
+        low = f"{label} with {metric} of at most {found['at_most']:g}"
+        said = f"{found['n']:,} of {found['of']:,} items are {low}"
+    who = ", ".join(f"{name} ({count:,})" for name, count in found["correct_by"].items())
+    sorted_by = "All categories are proposals." if found["by"] else "Nobody has sorted them yet."
+    if found["corrected"]:
+        kept = f", {found['corrected_as_proposed']:,} as proposed" if found["by"] else ""
+        sorted_by = f"People gave {found['corrected']:,} of the categories{kept}."
+    return f"{said}. Who says so: {who or 'nobody'}. {sorted_by}"
+
+
+def _by_label(found: Mapping[str, Any], label: str) -> Table:
+    by_label, limit = found["by_label"], f"{found['at_most']:g}"
+    ends = [end for row in by_label["rows"] for end in (row["mean"], *(row["ci"] or ())) if end]
+    rows = []
+    for row in by_label["rows"]:
+        kind = "positive" if row["label"] else "negative"
+        counts = (by_label["table"][f"{kind}_low"], by_label["table"][f"{kind}_high"])
+        name = f"{row['label']} ({label})" if row["label"] else str(row["label"])
+        mean = Estimate(row["mean"], *(row["ci"] or ()))
+        rows.append(Row([name, row["n"], mean, row["median"], row["sd"], *counts]))
+    level = f"mean, {100 * by_label['ci_level']:.4g} % interval"
+    scale = {"low": min([0.0, *ends]), "high": max([1.0, *ends])}
+    columns = [
+        Column("label"),
+        Column("items", "number"),
+        Column(level, "estimate", digits=4, **scale),
+        *(Column(name, "number", digits=4) for name in ("median", "deviation")),
+        *(Column(name, "number") for name in (f"at most {limit}", "more")),
+    ]
+    return Table(columns, rows)
+
+
+def _categories(found: Mapping[str, Any]) -> list[Block]:
+    columns = [Column("category", "code"), Column("items", "number")]
+    columns.append(Column("share", "number", digits=2, percent=True))
+    shown = {name: one for name, one in found["categories"].items() if one["n"] or found["source"]}
+    rows = [[name, one["n"], one["share"]] for name, one in shown.items()]
+    for status, count in found["without"].items():
+        name = _NOT_SORTED if status == "not_applicable" else f"no category: {status}"
+        rows.append([name, count, None])
+    if not found["source"]:
+        return [Table(columns, [Row(row) for row in rows])]
+    columns.append(Column("paper", "number", digits=2, percent=True))
+    shares = [one.get("published") for one in shown.values()] + [None] * len(found["without"])
+    table = Table(columns, [Row([*row, share]) for row, share in zip(rows, shares, strict=True)])
+    return [table, Text(f"Paper: {found['source']}", "quiet")]
+
+
+def _entry(item: Mapping[str, Any], metric: str, links: Mapping[str, str]) -> Entry:
+    """An answer with its references, its score, and who put it where and why."""
+    who = f"proposed by {item['by']}" if item["by"] else _NOT_SORTED
+    who = "by a person" if item["category"] else who
+    references = item["references"][:5]
+    if more := len(item["references"]) - len(references):
+        references = [*references, f"and {more:,} more"]
+    blocks: list[Block] = [
+        Text([strong("Response"), "\n", item["response"]]),
+        Text([strong("References")]),
+        Bullets(references),
+    ]
+    if item["reason"]:
+        blocks.append(Text([strong("Why"), "\n", item["reason"]]))
+    on_page = link(item["id"], links.get(item["id"]))
+    blocks.append(Text([on_page, quiet(f" · {who}; {item['correct_by']}")]))
+    return Entry(
+        item["question"] or item["id"],
+        blocks,
+        note=item["response"],
+        values={metric: item["score"] if item["score"] is not None else item["f1"]},
+        tags={"category": item["counts"] or _NOT_SORTED},
+    )

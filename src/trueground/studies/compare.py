@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from trueground.studies.comparison import ComparedRun, RunComparison
     from trueground.studies.finished import FinishedRun
 
+_LONGEST_NAME = 24  # of a run, in letters
+
 
 def _split(texts: Sequence[str]) -> list[str]:
     from trueground.metrics.registry import split_specs
@@ -73,6 +75,7 @@ def compare(
     options = CompareOptions(resamples, seed, level, allow_mismatch, flips, power, detect)
     runs = with_questions([open_run(Path(path)) for path in paths])
     _check_different(runs)
+    labels = _name_runs([run.path for run in runs])
     first, others = runs[0], runs[1:]
     wanted = _split([metrics]) if isinstance(metrics, str) else metrics
     names = [common_metrics(first, run, wanted) for run in others]
@@ -83,17 +86,34 @@ def compare(
     options = replace(options, tests=sum(map(len, names)))
     every = tuple(dict.fromkeys(chain.from_iterable(needed)))
     first_scores = read_scores(first, every)
-    compared, pairs = [_compared_run("A", first, len(first_scores.ids))], []
-    for i, (run, chosen, columns) in enumerate(zip(others, names, needed, strict=True), start=1):
-        label = chr(ord("A") + i) if i < 26 else f"R{i + 1}"
+    compared, pairs = [_compared_run(labels[0], first, len(first_scores.ids))], []
+    for label, run, chosen, columns in zip(labels[1:], others, names, needed, strict=True):
         scores = read_scores(run, columns)
         mine = first_scores.of([every.index(metric) for metric in columns])
-        a = Side("A", first, np.arange(len(mine.ids)), mine)
+        a = Side(labels[0], first, np.arange(len(mine.ids)), mine)
         b = Side(label, run, np.arange(len(scores.ids)), scores)
         pairs.append(compare_pair(align(a, b, columns), columns, chosen, options))
         compared.append(_compared_run(label, run, len(scores.ids)))
     adjusted = adjust(pairs, options.alpha)
     return RunComparison(tuple(compared), adjusted, level, resamples, seed, options.alpha, power)
+
+
+def _name_runs(paths: Sequence[Path]) -> list[str]:
+    """The folders' names, with as much of their paths as tells them apart; letters for long ones.
+
+    The time in front of a name that trueground gave is left out where the rest does that.
+    """
+    import re
+
+    parts = [path.resolve().parts for path in paths]
+    untimed = [re.sub(r"^\d{8}T\d{6}Z-", "", own[-1]) for own in parts]
+    tails = (["/".join(own[-k:]) for own in parts] for k in range(1, max(map(len, parts)) + 1))
+    for names in (untimed, *tails):
+        if len(set(names)) == len(names):
+            if all(name.isprintable() and 0 < len(name) <= _LONGEST_NAME for name in names):
+                return names
+            break
+    return [chr(ord("A") + i) if i < 26 else f"R{i + 1}" for i in range(len(paths))]
 
 
 def _compared_run(label: str, run: "FinishedRun", n: int) -> "ComparedRun":

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
+from trueground.errors import UsageError
+from trueground.plugins import keys_named
 from trueground.stats.effects import Effects
 from trueground.stats.paired import Paired, SignedRank
 from trueground.stats.power import Planning
@@ -13,7 +17,7 @@ from trueground.stats.power import Planning
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One of the runs, under the letter by which it is called.
+    """One of the runs, under the name by which it is called here: its folder's, or a letter.
 
     `notices` are sentences that every page of it must show.
     """
@@ -153,3 +157,55 @@ class RunComparison:
     def as_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers."""
         return dataclasses.asdict(self)
+
+    def find_worse(self, limits: Mapping[str, float]) -> list[str]:
+        """A sentence for each metric on which a later run is surely worse by more than its limit.
+
+        `limits` has metrics (whole or bare names) and how much worse, 0 or more, each may be. It is
+        sure where the whole interval lies beyond the limit and the metric's own test, if it has
+        one, is significant at `alpha`. Where no item is scored in both runs there is a sentence
+        too. UsageError for a metric that was not compared.
+        """
+        found = []
+        for pair in self.pairs:
+            for name, limit in limits.items():
+                if len(near := keys_named(name, tuple(pair.metrics))) != 1:
+                    what = "several metrics have that name" if near else "it was not compared"
+                    names = ", ".join(pair.metrics)
+                    raise UsageError(f"--fail-if-worse {name}: {what}; name one of {names}")
+                metric = pair.metrics[near[0]]
+                if why := _surely_worse(metric, limit, self.alpha):
+                    found.append(f"{pair.b} against {pair.a}, {near[0]}: {why}")
+        return found
+
+
+def _surely_worse(metric: MetricComparison, limit: float, alpha: float) -> str | None:
+    result = metric.result
+    if result.difference is None:
+        return "no item is scored in both, so nothing is known"
+    sign = -1.0 if metric.higher_is_better else 1.0
+    loss, ends = sign * result.difference, [sign * end for end in result.ci or ()]
+    tested = result.p is None or result.p <= alpha
+    if min([loss, *ends]) <= limit or not tested:
+        return None
+    interval = f" [{min(ends):.4f}, {max(ends):.4f}]" if ends else ""
+    return f"worse by {loss:.4f}{interval}; {limit:g} is allowed"
+
+
+def parse_limits(texts: Sequence[str]) -> dict[str, float]:
+    """`support=0.01` or `support` → how much worse each metric may be. Raises UsageError."""
+    limits: dict[str, float] = {}
+    for text in texts:
+        name, equals, number = text.rpartition("=")
+        if not equals or ")" in number:  # the = of an option: k_precision(abstain=zero)
+            name, number = text, "0"
+        try:
+            limits[name.strip()] = limit = float(number)
+        except ValueError:
+            limit = -1.0
+        if not name.strip() or not isfinite(limit) or limit < 0:
+            raise UsageError(
+                f"--fail-if-worse {text!r} cannot be read; write METRIC or METRIC=X, X a number of "
+                "0 or more, as in support=0.01"
+            )
+    return limits

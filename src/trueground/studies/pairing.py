@@ -112,8 +112,8 @@ def common_metrics(a: FinishedRun, b: FinishedRun, wanted: Sequence[str] | None)
     common = names_of(metric for metric in a.signatures if metric in b.signatures)
     if not common:
         raise UsageError(
-            f"{a.path} and {b.path} have no metric in common: {', '.join(a.signatures)} in A, "
-            f"{', '.join(b.signatures)} in B. Score both with the same --metrics"
+            f"{a.path} and {b.path} have no metric in common: {', '.join(a.signatures)} in the "
+            f"first, {', '.join(b.signatures)} in the other. Score both with the same --metrics"
         )
 
     def find(name: str) -> str:

@@ -163,7 +163,7 @@ function EntryOf({ entry }) {
     <span class="facts">${Object.entries(entry.values ?? {}).map(([name, value]) => html`<span key=${name} class="tag">${name} ${numberText(value)}</span>`)}
     ${tags.map(([name, value]) => html`<span key=${name} class="tag">${name}: ${value}</span>`)}</span>`;
   return entry.blocks?.length
-    ? html`<details class="entry"><summary>${head}</summary><div class="folded">${draw(entry.blocks)}</div></details>`
+    ? html`<details class="entry" open=${entry.open}><summary>${head}</summary><div class="folded">${draw(entry.blocks)}</div></details>`
     : html`<div class="entry">${head}</div>`;
 }
 
