@@ -40,7 +40,9 @@ def test_nothing_is_left(home: Path) -> None:
         assert code == 3
         assert "build little: 0 items" in out
         assert "next" not in out
-        assert "no item is left: in the stage check 10 fell as bad (the judge finds it bad)" in err
+        assert "no item is left: the stage check lost 10 of 10 as bad (the judge finds" in err
+        assert "such as 'line5-1' (It says LINE NUMBER 0.)" in err
+        assert "change the source or the options" in err
         assert manifest(home / "out")["status"] == "finished"
         assert (home / "out/dataset/answers.jsonl").read_bytes() == b""
         for file in ("card.md", "report.html"):
@@ -48,6 +50,46 @@ def test_nothing_is_left(home: Path) -> None:
         code, out, err = done(home, [*words, "--quiet"])
         assert (code, out) == (3, "")
         assert "no item is left" in err
+
+
+def test_the_stage_that_lost_most_is_blamed(home: Path) -> None:
+    """And the one that lost the last, where it is another."""
+
+    def answer(body: dict[str, Any]) -> Any:
+        writes = body["messages"][0]["content"].startswith("Write")
+        if writes and "number 0" not in all_text(body).lower():
+            return "nonsense"
+        return answering(bad=lambda _: True)(body)
+
+    said: list[str] = []
+    with scripted(answer) as server:
+        assert built(home, server, note=said.append).items == 0
+    (words,) = said
+    assert words.startswith(
+        "no item is left: the stage write lost 4 of 5 as not_json (the reply held no JSON, twice), "
+        "such as 'line5-2' (found \"nonsense\"); then the stage check lost 2 of 2 as bad (the judge"
+    )
+    assert words.endswith("change the model or the prompt, and run the command again")
+
+
+def test_a_new_build_does_not_take_bad_replies_from_the_cache(home: Path) -> None:
+    """What could be used is taken; the same folder does nothing again."""
+
+    def nonsense(body: dict[str, Any]) -> Any:
+        bad = "number 1" in all_text(body).lower()
+        return "nonsense" if bad else answering()(body)
+
+    with scripted(nonsense) as server:
+        assert built(home, server).items == 8
+        calls = len(server.calls)
+        assert built(home, server).items == 8
+        assert built(home, server, out="b", reuse_bad=True).items == 8
+        assert len(server.calls) == calls
+    with scripted(answering()) as server:
+        assert built(home, server, out="c").items == 10
+        asked = {all_text(body).splitlines()[-1].lower() for body in server.calls}
+        assert asked == {"line number 1", "again line number 1"}
+        assert built(home, server, out="d", cache=False).items == 10
 
 
 def test_one_is_one(home: Path) -> None:

@@ -153,7 +153,7 @@ async def _flowed(
             stack.callback(_closed, cache, settings.note)
         paid = ReplyLog(made(folder / WORK) / REPLIES)
         stack.callback(paid.close)
-        ask = Ask(models, cache, plan.scorer, paid, scored)
+        ask = Ask(models, cache, plan.scorer, paid, scored, reuse_bad=settings.reuse_bad)
         patience = Patience(settings.max_failed, len(items))
         return await flow(plan, folder, items, ask, settings.progress, patience, done)
 

@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from trueground.builders.asking.asked import REASONS
 from trueground.builders.base import Builder, BuildPlan, BuiltDataset
 from trueground.builders.directory import SUMMARY, write_dataset, write_dropped, write_tasks
 from trueground.builders.quality.report import quality, write_report
 from trueground.builders.stages.accounts import Flowed
+from trueground.records.problems import shorten
 from trueground.runs.directory import write_json
 
 NO_PEOPLE = "No people have labelled these items; only models have judged them."
+_SHOWN = 160  # characters of a detail
 OWN_WORK = "The judge {name} is the model that wrote them: it judges its own work."
 
 
@@ -76,13 +79,36 @@ def words_on_failed(accounts: Sequence[Flowed]) -> str | None:
 
 
 def words_on_nothing(accounts: Sequence[Flowed]) -> str:
-    """Where all items fell, and why most of them."""
+    """Which stage lost most, why, with an example; and which lost the last, where it is another."""
     worst = max(accounts, key=lambda one: len(one.dropped), default=None)
     if worst is None or not worst.dropped:
         return "no item is left: the source has none"
-    reason = worst.as_dict()["reasons"][0]
+    last = next(one for one in reversed(accounts) if one.dropped)
+    text = f"no item is left: the stage {_words_on_losses(worst)}"
+    if last is not worst:
+        text += f"; then the stage {_words_on_losses(last)}"
+    return f"{text}. All stand in dropped.jsonl; {_next_step(worst)}"
+
+
+def _words_on_losses(account: Flowed) -> str:
+    """`NAME lost 9 of 9, 8 of them as REASON (words), such as ID (detail)`.
+
+    A stage that makes several things of an item may lose more than came.
+    """
+    lost = len(account.dropped)
+    reason = account.as_dict()["reasons"][0]
+    example = next(one for one in account.dropped if one.reason == reason["reason"])
+    detail = f" ({shorten(example.detail, _SHOWN)})" if example.detail else ""
+    of = f" of {account.came:,}" if lost <= account.came else ""
+    most = f", {reason['n']:,} of them" if reason["n"] < lost else ""
     return (
-        f"no item is left: in the stage {worst.name} {reason['n']:,} fell as {reason['reason']} "
-        f"({reason['words']}). Look into dropped.jsonl, change the source or the options, and run "
-        "the command again"
+        f"{account.name} lost {lost:,}{of}{most} as {reason['reason']} ({reason['words']}), such "
+        f"as {example.id!r}{detail}"
     )
+
+
+def _next_step(worst: Flowed) -> str:
+    """Whom to change: the model, where its replies are what was wrong; else source or options."""
+    by_model = worst.as_dict()["reasons"][0]["reason"] in REASONS
+    what = "the model or the prompt" if by_model else "the source or the options"
+    return f"change {what}, and run the command again"

@@ -92,6 +92,10 @@ class BuildSettings:
     labels: Annotated[
         Path | None, Option("Merged human labels, as `annotate import` writes them.")
     ] = None
+    reuse_bad: Annotated[
+        bool,
+        Option("Take replies that could not be used from the cache too; else they are asked anew."),
+    ] = False
     max_failed: Annotated[
         float,
         Option("Stop where more than this share of all falls by failed calls.", min=0.0, max=1.0),

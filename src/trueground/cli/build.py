@@ -40,8 +40,8 @@ _NOTHING_LEFT = 3  # as where too few items could be scored
 # The options in the order of the help; those of the builder follow.
 _ORDER = """
     sources model out base_url api_key_env prompts labels limit seed temperature max_tokens param
-    max_connections rpm tpm timeout deadline max_attempts max_failed dry_run prices cache format_
-    quiet no_progress
+    max_connections rpm tpm timeout deadline max_attempts max_failed dry_run prices cache reuse_bad
+    format_ quiet no_progress
 """
 
 

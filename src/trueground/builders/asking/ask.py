@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -44,11 +45,20 @@ def no_objection(_made: Any) -> str | None:
     return None
 
 
+@dataclass
+class CacheUse:
+    """Whether replies may come from the response cache, and whether one did."""
+
+    allowed: bool
+    used: bool = False
+
+
 class Ask:
     """The models of a build by their roles. Belongs to one event loop.
 
     `scorer` is what gives perplexities, where the builder has one (models.perplexity). `paid` keeps
     what was paid for in the build's own folder, beside the cache; `scored` counts for the scorer.
+    A reply of another build that cannot be used, from the cache, is asked anew unless `reuse_bad`.
     """
 
     def __init__(
@@ -58,11 +68,14 @@ class Ask:
         scorer: Any = None,
         paid: ReplyLog | None = None,
         scored: Spent | None = None,
+        *,
+        reuse_bad: bool = False,
     ) -> None:
         self.models = models
         self.scores = None if scorer is None else PaidScorer(scorer, cache, paid, scored or Spent())
         self._cache = cache
         self._paid = paid
+        self._reuse_bad = reuse_bad
         self._calls = {role: Calls(asked.model) for role, asked in models.items()}
         self._room = {
             role: asyncio.Semaphore(asked.model.concurrency) for role, asked in models.items()
@@ -86,10 +99,26 @@ class Ask:
         says in words what is wrong with its fields, or raises a Fallen of its own. The model is
         told either once. Raises Fallen with one of REASONS, or that of `check`.
         """
+        use = CacheUse(True)
+        try:
+            return await self._object(role, messages, kind, check, use)
+        except Fallen as fallen:
+            if fallen.passing or self._reuse_bad or not use.used:
+                raise
+        return await self._object(role, messages, kind, check, CacheUse(False))
+
+    async def _object(
+        self,
+        role: str,
+        messages: Sequence[Message],
+        kind: type[T],
+        check: Callable[[T], str | None],
+        use: CacheUse,
+    ) -> T:
         schema = schema_of(kind)
         turns = tuple(messages)
         for last in (False, True):
-            reply = await self._reply(role, turns, schema)
+            reply = await self._reply(role, turns, schema, use)
             try:
                 made = read_object(reply.text, kind)
                 problem = check(made)
@@ -121,6 +150,7 @@ class Ask:
         role: str,
         messages: tuple[Message, ...],
         schema: Mapping[str, Any],
+        use: CacheUse,
     ) -> Reply:
         """A whole reply. Raises Fallen."""
         if role not in self.models:
@@ -129,18 +159,19 @@ class Ask:
         params = asked.params
         if asked.structured and asked.offers:
             with_schema = msgspec.structs.replace(params, extra=params.extra | as_parameter(schema))
-            reply = await self._one(role, ChatRequest(messages, with_schema), structured=True)
+            request = ChatRequest(messages, with_schema)
+            reply = await self._one(role, request, use, structured=True)
             if reply is not None and not asked.may_be_the_schema(reply):
                 asked.taken = asked.taken or reply.status is None
                 return whole(reply)
-        plain = await self._one(role, ChatRequest(messages, params))
+        plain = await self._one(role, ChatRequest(messages, params), use)
         assert plain is not None
         if is_refused(plain) and not asked.schema_refused:
             asked.structured = True  # the schema was not what was wrong
         return whole(plain)
 
     async def _one(
-        self, role: str, request: ChatRequest, *, structured: bool = False
+        self, role: str, request: ChatRequest, use: CacheUse, *, structured: bool = False
     ) -> Reply | None:
         """One reply, from what was paid for where it is there. UnreachableError.
 
@@ -150,7 +181,7 @@ class Ask:
         key = request_key(asked.model.signature, request)
         while key in self._flying:
             await self._flying[key].wait()
-        kept = self._recalled(asked, key)
+        kept = self._recalled(asked, key, use)
         if kept is not None:
             asked.spent.cache_hits += 1
             await asyncio.sleep(0)  # many in a row must not keep all else from going on
@@ -172,13 +203,17 @@ class Ask:
         await self._calls[role].check_reached(reply, _ADVICE)
         return reply
 
-    def _recalled(self, asked: AskedModel, key: str) -> Reply | None:
+    def _recalled(self, asked: AskedModel, key: str, use: CacheUse) -> Reply | None:
         if not asked.model.cacheable:
             return None
         paid = self._paid.get(key) if self._paid is not None else None
         if paid is not None and paid.reply is not None:
             return paid.reply
-        return recall(self._cache, key) if self._cache is not None else None
+        if self._cache is None or not use.allowed:
+            return None
+        cached = recall(self._cache, key)
+        use.used = use.used or cached is not None
+        return cached
 
     def _keep(self, role: str, key: str, reply: Reply) -> None:
         """In the build's folder first: a kill between the two costs nothing. WriteError."""
