@@ -224,7 +224,7 @@ def _create_free(path: Path) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise _unusable(free, error) from error
+            raise unusable(free, error) from error
         return free
     raise AssertionError("numbers do not end")
 
@@ -234,10 +234,11 @@ def _create(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unusable(path, error) from error
+        raise unusable(path, error) from error
 
 
-def _unusable(path: Path, error: OSError) -> OutputError:
+def unusable(path: Path, error: OSError) -> OutputError:
+    """The error for an output folder that the system refuses."""
     return OutputError(
         f"cannot use {path} as output folder: {error.strerror or error}; choose another --out"
     )
@@ -255,23 +256,28 @@ def _check_no_file(path: Path) -> None:
         if path.exists() and not path.is_dir():
             raise OutputError(f"{path} is a file; --out must name a folder")
     except OSError as error:
-        raise _unusable(path, error) from error
+        raise unusable(path, error) from error
 
 
 def _check_free(path: Path, may_be_a_run: bool, option: str) -> None:
     """Check that the directory may be filled. Raises OutputError."""
-    names = {entry.name for entry in path.iterdir() if not _is_left_over(entry)}
-    if names and not may_be_a_run:
-        raise OutputError(
-            f"{path} exists and is not empty; choose another --out, or pass --overwrite to replace "
-            "the run in it"
-        )
-    if names and not _is_run(path):
-        raise OutputError(
-            f"{path} holds files but no run, so {option} leaves it alone; choose another --out"
-        )
+    if any(not _is_left_over(entry) for entry in path.iterdir()):
+        check_ours_inside(path, may_be_a_run, _is_run(path), "run", option)
     if not os.access(path, os.W_OK):
         raise OutputError(f"{path} is not writable; choose another --out or fix its permissions")
+
+
+def check_ours_inside(path: Path, wanted: bool, ours: bool, what: str, option: str) -> None:
+    """OutputError for a folder that is not empty, unless it holds a `what` and may (`wanted`)."""
+    if not wanted:
+        raise OutputError(
+            f"{path} exists and is not empty; choose another --out, or pass --overwrite to replace "
+            f"the {what} in it"
+        )
+    if not ours:
+        raise OutputError(
+            f"{path} holds files but no {what}, so {option} leaves it alone; choose another --out"
+        )
 
 
 def _is_left_over(entry: Path) -> bool:

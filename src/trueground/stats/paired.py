@@ -71,16 +71,16 @@ class Paired:
     """
 
     n: int
-    mean_a: float | None
-    mean_b: float | None
-    difference: float | None
-    ci: Interval | None
-    p: float | None
-    test: str | None
-    higher: int
-    lower: int
-    tied: int
-    mcnemar: McNemar | None
+    mean_a: float | None = None
+    mean_b: float | None = None
+    difference: float | None = None
+    ci: Interval | None = None
+    p: float | None = None
+    test: str | None = None
+    higher: int = 0
+    lower: int = 0
+    tied: int = 0
+    mcnemar: McNemar | None = None
     patterns: int | None = None
     why: str | None = None
 
@@ -154,7 +154,7 @@ def paired(
         both = ~np.isnan(d[:, i])
         n = int(both.sum())
         if not n:
-            results.append(Paired(0, None, None, None, None, None, None, 0, 0, 0, None))
+            results.append(Paired(0))
             continue
         higher, lower = int((d[:, i] > 0).sum()), int((d[:, i] < 0).sum())
         table = McNemar(lower, higher, mcnemar(lower, higher)) if binary[i] else None

@@ -124,6 +124,16 @@ def curve(scores: Floats, labels: Mask) -> ThresholdCurve:
     )
 
 
+def _different_cuts(scores: Floats, labels: Mask) -> ThresholdCurve:
+    """The curve. InputError also where there is only one score."""
+    cuts = curve(scores, labels)
+    if len(cuts.scores) < 2:
+        raise InputError(
+            f"all {len(scores)} scores are {scores[0]:g}: no threshold tells anything apart"
+        )
+    return cuts
+
+
 def midway(low: Floats, high: Floats) -> Floats:
     """A threshold with `low` at or below it and `high` above it, in the middle where there is room.
 
@@ -176,8 +186,7 @@ def best_threshold(scores: Floats, labels: Mask, objective: str = "balanced_accu
     """
     if objective not in OBJECTIVES:
         raise unknown_name("objective", objective, OBJECTIVES)
-    cuts = curve(scores, labels)
-    _check_different(cuts.scores, len(scores))
+    cuts = _different_cuts(scores, labels)
     values = cuts.measures()[measure_of(objective)]
     best = np.append(np.isclose(values, np.nanmax(values), rtol=0, atol=_ALIKE), False)
     turns = np.flatnonzero(np.diff(best, prepend=False))
@@ -205,8 +214,7 @@ def threshold_for_precision(scores: Floats, labels: Mask, wanted: float) -> floa
     """
     if not 0 < wanted <= 1:
         raise UsageError(f"precision={wanted:g}; expected a number above 0, and at most 1")
-    cuts = curve(scores, labels)
-    _check_different(cuts.scores, len(scores))
+    cuts = _different_cuts(scores, labels)
     values = cuts.measures()
     reached = values["precision"][:-1] >= wanted - _ALIKE  # the last cut has nothing above it
     if reached.any():
@@ -253,12 +261,6 @@ def held_out(
         chosen.append(one)
         values[mine] = one(scores[mine]) if callable(one) else one
     return HeldOut(tuple(chosen), values)
-
-
-def _check_different(distinct: Floats, n: int) -> None:
-    """InputError where there is only one score."""
-    if len(distinct) < 2:
-        raise InputError(f"all {n} scores are {distinct[0]:g}: no threshold tells anything apart")
 
 
 def _round_down(value: float) -> str:

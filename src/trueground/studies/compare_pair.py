@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from trueground.errors import UsageError
 from trueground.evaluate.run_level import macro_key
 from trueground.metrics.registry import higher_is_better
+from trueground.options import check_whole_numbers
 from trueground.reports.item_links import item_links
 from trueground.stats.bootstrap import ALIKE, Floats
 from trueground.stats.effects import effects_of
@@ -55,10 +56,9 @@ class CompareOptions:
     tests: int = 1
 
     def __post_init__(self) -> None:
-        for name, least in (("resamples", 1), ("seed", 0), ("flips", 0)):
-            value = getattr(self, name)
-            if value < least:
-                raise UsageError(f"{name}={value}; it must be a whole number, {least} or more")
+        check_whole_numbers(
+            resamples=(self.resamples, 1), seed=(self.seed, 0), flips=(self.flips, 0)
+        )
         if not 0 < self.level < 1:
             raise UsageError(f"level={self.level}; it must lie between 0 and 1, such as 0.95")
         if not 0.5 <= self.power < 1:

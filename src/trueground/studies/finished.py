@@ -221,12 +221,14 @@ def with_questions(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
     by_question = []
     for run, rule in zip(runs, rules, strict=True):
         if run.has_records:
-            answers = _answers_by_records(run, rule or shared)
-            questions = _parse_questions(answers)
-            by_question.append(dataclasses.replace(run, questions=questions))
+            records = read_records(dataclasses.replace(run, questions=None), Answered)
+            named = ((record.id, question_of(record, rule or shared)) for record in records)
+            by_question.append(dataclasses.replace(run, questions=_parse_questions(named)))
         elif run.repeats > 1:  # a model was asked: an id is the question's, `#` and the repeat
-            questions = _parse_questions(_answers_by_ids(run))
-            by_question.append(dataclasses.replace(run, questions=questions))
+            with (run.path / ITEMS).open("rb") as lines:
+                items = decode_lines(lines, _IdLine, run.path / ITEMS)
+                named = ((item.id, item.id.rpartition("#")[0] or item.id) for item in items)
+                by_question.append(dataclasses.replace(run, questions=_parse_questions(named)))
         elif rule is None and shared == BY_ID:
             by_question.append(run)  # the id of its one answer is the question's
         else:
@@ -236,17 +238,6 @@ def with_questions(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
 
 class _IdLine(msgspec.Struct):
     id: str
-
-
-def _answers_by_records(run: FinishedRun, rule: str) -> Iterator[tuple[str, str]]:
-    for record in read_records(dataclasses.replace(run, questions=None), Answered):
-        yield record.id, question_of(record, rule)
-
-
-def _answers_by_ids(run: FinishedRun) -> Iterator[tuple[str, str]]:
-    with (run.path / ITEMS).open("rb") as lines:
-        for item in decode_lines(lines, _IdLine, run.path / ITEMS):
-            yield item.id, item.id.rpartition("#")[0] or item.id
 
 
 def _parse_questions(answers: Iterable[tuple[str, str]]) -> Questions:

@@ -20,10 +20,12 @@ from trueground.net.files import made, missing, remove_empty
 from trueground.runs.directory import (
     MANIFEST,
     check_ours,
+    check_ours_inside,
     check_out_file,
     check_page_file,
     replacing,
     safe_name,
+    unusable,
     write_error,
     write_json,
 )
@@ -169,20 +171,10 @@ class ValidationOutput:
             shutil.rmtree(self.path / _UNFINISHED, ignore_errors=True)
             names = {entry.name for entry in self.path.iterdir()}
         except OSError as error:
-            raise OutputError(
-                f"cannot use {self.path} as output folder: {error.strerror or error}; choose "
-                "another --out"
-            ) from error
-        if names and not overwrite:
-            raise OutputError(
-                f"{self.path} exists and is not empty; choose another --out, or pass --overwrite "
-                "to replace the validation in it"
-            )
-        if names and VALIDATION not in names:
-            raise OutputError(
-                f"{self.path} holds files but no validation, so --overwrite leaves it alone; "
-                "choose another --out"
-            )
+            raise unusable(self.path, error) from error
+        if names:
+            ours = VALIDATION in names
+            check_ours_inside(self.path, overwrite, ours, "validation", "--overwrite")
         check_ours(self.path / VALIDATION, FORMAT, _KIND)
 
 
