@@ -86,6 +86,26 @@ def test_lower_is_better_turns_winning_round(make: Make) -> None:
     assert [change.id for change in metric.changes_won] == ["q5"]
 
 
+@pytest.mark.parametrize(
+    ("folders", "labels"),
+    [
+        (("x/run", "y/run"), ["x/run", "y/run"]),
+        (("20261122T231946Z-old", "20261122T232001Z-new"), ["old", "new"]),
+        (
+            ("20261122T231946Z-qa", "20261122T232001Z-qa"),
+            ["20261122T231946Z-qa", "20261122T232001Z-qa"],
+        ),
+        (("a", "b" * 25), ["A", "B"]),
+    ],
+)
+def test_runs_go_by_the_names_of_their_folders(
+    make: Make, folders: tuple[str, str], labels: list[str]
+) -> None:
+    found = compare([make(folders[0], rows(A)), make(folders[1], rows(B))], metrics="f1")
+    assert [run.label for run in found.runs] == labels
+    assert [found.pairs[0].a, found.pairs[0].b] == labels
+
+
 def test_items_scored_in_one_run_only_are_counted_by_status(make: Make) -> None:
     (pair,) = compare([make("a", rows(A)), make("b", rows(B))]).pairs
     metric = pair.metrics["grounding_precision"]

@@ -58,6 +58,6 @@ def compare(
         more.append("as a page: --out FILE.html" if out is None else f"page   {out}")
         typer.echo("\n" + "\n".join(more))
     for why in worse:
-        echo_note(f"worse: {why}")
+        echo_note(f"gate failed: {why}")
     if worse:
         raise typer.Exit(GATE_FAILED)

@@ -73,11 +73,10 @@ def comparison_page(comparison: Mapping[str, Any], folder: Path | None = None) -
     blocks: list[Block] = []
     for k, pair in enumerate(pairs, start=1):
         of_pair = _pair(pair, comparison, starts)
-        blocks += (
-            [Section(f"{pair['b']} against {pair['a']}: {count_items(pair)}", of_pair, f"pair-{k}")]
-            if several
-            else of_pair
-        )
+        if several:
+            of_pair.insert(0, Text(_lead(pair), "quiet"))
+            of_pair = [Section(_against(pair), of_pair, f"pair-{k}")]
+        blocks += of_pair
     runs = [
         [
             link(run["label"], _page_of(run, starts)),
@@ -99,15 +98,19 @@ def comparison_page(comparison: Mapping[str, Any], folder: Path | None = None) -
     return Page(
         "comparison",
         MARK,
-        f"Comparison of {len(runs)} runs"
-        if several
-        else f"{pairs[0]['b']} against {pairs[0]['a']}",
+        f"Comparison of {len(runs)} runs" if several else _against(pairs[0]),
         blocks,
-        lead=""
-        if several
-        else f"{count_items(pairs[0])}. Differences are {pairs[0]['b']} − {pairs[0]['a']}.",
+        lead="" if several else _lead(pairs[0]),
         notices=notices(comparison),
     )
+
+
+def _against(pair: Mapping[str, Any]) -> str:
+    return f"{pair['b']} against {pair['a']}"
+
+
+def _lead(pair: Mapping[str, Any]) -> str:
+    return f"{count_items(pair)}. Differences are {pair['b']} − {pair['a']}."
 
 
 def _page_of(run: Mapping[str, Any], starts: Mapping[str, str | None]) -> str | None:
@@ -170,7 +173,7 @@ def _answers(
         shown = [words] if isinstance(words, str) else words
         same = [quiet(" (the same answer)")] if texts[0] == texts[1] else []
         cells.append(Text([head, *same, "\n", *shown]))
-    return [Grid(cells, least=30)]
+    return [Grid(cells, least=26)]
 
 
 @lru_cache(1_000)
