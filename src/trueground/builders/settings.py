@@ -11,6 +11,7 @@ from trueground.benchmarks.base import say_nothing
 from trueground.errors import UsageError
 from trueground.models.options import (
     Deadline,
+    Extra,
     MaxAttempts,
     MaxConnections,
     ModelOptions,
@@ -43,7 +44,7 @@ class EndpointDefaults:
     ] = None
     max_tokens: Annotated[int | None, Option("Longest reply.", min=1)] = None
     seed: int | None = None
-    extra: Mapping[str, object] = field(default_factory=dict)
+    extra: Extra = field(default_factory=dict)
 
     def options(self) -> ModelOptions:
         """How a model is reached that says nothing of its own."""

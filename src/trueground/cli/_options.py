@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import wraps
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -24,10 +24,6 @@ _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 # The largest whole number that every JSON reader takes as it is, and that of 64 bits for seeds.
 _LARGEST, _LARGEST_SEED = 2**53 - 1, 2**63 - 1
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_SECRETS = {"key", "apikey", "token", "secret", "password", "authorization", "credentials"}
-# Numbers of vocabulary entries (stop_token_ids), and OpenAI's name for calls that share a cache.
-_NO_SECRETS = re.compile(r".*_ids?|prompt_cache_key")
 
 
 class Format(StrEnum):
@@ -101,6 +97,21 @@ class ListedGroup(TyperGroup):
         TyperGroup(name=self.name, commands=listed).format_commands(ctx, formatter)
 
 
+def order_options(
+    order: str, own: Callable[..., Any], *sources: Callable[..., Any]
+) -> list[inspect.Parameter]:
+    """The parameters with these names, of the command's own or declared by the sources."""
+    known = {p.name: p for source in sources for p in declared_by(source)}
+    known |= {p.name: p for p in parameters_of(own)}
+    return [known[name] for name in order.split()]
+
+
+def pop_fields(values: dict[str, Any], source: type) -> dict[str, Any]:
+    """Take out of the values those that the class declares as options."""
+    names = [p.name for p in declared_by(source) if p.name in values]
+    return {name: values.pop(name) for name in names}
+
+
 def make_command(name: str, function: Callable[..., None], help_text: str | None = None) -> Any:
     """A command of a group that makes its commands itself."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -110,14 +121,8 @@ def make_command(name: str, function: Callable[..., None], help_text: str | None
 
 def parameters_of(source: Callable[..., Any]) -> list[inspect.Parameter]:
     """The named parameters of a function, or the fields of a class; annotations are values."""
-    if isinstance(source, type):
-        hints = get_type_hints(source, include_extras=True)
-    else:
-        hints = {
-            name: _evaluated(hint, source.__globals__)
-            for name, hint in source.__annotations__.items()
-            if name != "return"
-        }
+    names = vars(sys.modules[source.__module__])
+    hints = {name: _evaluated(hint, names) for name, hint in source.__annotations__.items()}
     return [
         parameter.replace(annotation=hints.get(parameter.name, parameter.annotation))
         for parameter in inspect.signature(source).parameters.values()
@@ -222,50 +227,3 @@ def check_numbers(given: Mapping[str, Any]) -> None:
         most = _LARGEST_SEED if name == "seed" else _LARGEST
         if isinstance(value, int) and value > most:
             raise UsageError(f"{option} {value}: expected a whole number up to {most:,}")
-
-
-def parse_param(text: str) -> tuple[str, Any]:
-    """NAME=JSON, as --param takes it. UsageError for what cannot be read, or is a secret."""
-    import orjson
-
-    from trueground.errors import UsageError
-
-    name, equals, json = (part.strip() for part in text.partition("="))
-    if _is_secret(name):
-        raise _secret_param(name)
-    try:
-        if not equals or not name:
-            raise ValueError
-        value = orjson.loads(json)
-    except ValueError:
-        raise UsageError(
-            f"--param {name!r} cannot be read; write NAME=JSON, as in reasoning_effort='\"low\"'"
-        ) from None
-    if inner := _secret_within(value):
-        raise _secret_param(f"{name} … {inner}")
-    return name, value
-
-
-def _secret_within(value: Any) -> str | None:
-    """The first name in the value that holds a secret: headers, and whatever else is nested."""
-    if isinstance(value, list):
-        return next(filter(None, map(_secret_within, value)), None)
-    if not isinstance(value, dict):
-        return None
-    own = (name for name, inner in value.items() if isinstance(inner, str) and _is_secret(name))
-    return next(own, None) or _secret_within(list(value.values()))
-
-
-def _is_secret(name: str) -> bool:
-    """Is a word of the name `key`, `token` or the like? In `max_tokens` there is none."""
-    words = {word.lower() for word in _WORD.findall(name)}
-    return not words.isdisjoint(_SECRETS) and not _NO_SECRETS.fullmatch(name)
-
-
-def _secret_param(name: str) -> Exception:
-    from trueground.errors import UsageError
-
-    return UsageError(
-        f"--param {name} looks like a secret, and parameters are written into the run's files. "
-        "Put it into an environment variable, and name that with --api-key-env"
-    )

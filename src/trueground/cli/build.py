@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,11 +22,10 @@ from trueground.cli._options import (
     Quiet,
     as_command,
     check_numbers,
-    declared_by,
     make_command,
+    order_options,
     parameter_of,
-    parameters_of,
-    parse_param,
+    pop_fields,
 )
 from trueground.cli._output import command_line, echo_json, echo_note, progress_bar
 
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
 _NOTHING_LEFT = 3  # as where too few items could be scored
 # The options in the order of the help; those of the builder follow.
 _ORDER = """
-    sources model out base_url api_key_env prompts labels limit seed temperature max_tokens param
+    sources model out base_url api_key_env prompts labels limit seed temperature max_tokens extra
     max_connections rpm tpm timeout deadline max_attempts max_failed dry_run prices cache reuse_bad
     format_ quiet no_progress
 """
@@ -93,10 +91,7 @@ def _command(builder: Builder) -> Any:
         models = {first: model, **{name: values.pop(_field(name)) for name in others}}
         _start(builder, {k: v for k, v in models.items() if v is not None}, options, **values)
 
-    sources = (EndpointDefaults, BuildSettings)
-    known = {p.name: p for source in sources for p in declared_by(source)}
-    known |= {p.name: p for p in parameters_of(_own_options)}
-    parameters = [known[name] for name in _ORDER.split()]
+    parameters = order_options(_ORDER, _own_options, EndpointDefaults, BuildSettings)
     parameters += [_role(role.name, role.doc) for role in builder.roles[1:]]
     parameters += [parameter_of(option) for option in builder.options]
     return make_command(builder.name, as_command(run, parameters), _help(builder))
@@ -129,10 +124,6 @@ def _own_options(
         typer.Option(help="Who writes: a name at the endpoint, or fake:…, replay:FILE, hf:NAME."),
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder of the build; goes on with one there.")],
-    param: Annotated[
-        list[str] | None,
-        typer.Option(help="NAME=JSON, put into every call as it is. Repeatable."),
-    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Call and write nothing; show what it would cost.")
     ] = False,
@@ -150,7 +141,6 @@ def _start(
     *,
     sources: list[Path],
     out: Path,
-    param: list[str] | None,
     dry_run: bool,
     format_: Format,
     quiet: bool,
@@ -164,11 +154,7 @@ def _start(
     from trueground.reports.building import render_built, render_estimated
 
     check_numbers(values)
-    names = [field.name for field in fields(EndpointDefaults) if field.name != "seed"]
-    endpoint = EndpointDefaults(
-        **{name: values.pop(name) for name in names if name in values},
-        extra=dict(map(parse_param, param or ())),
-    )
+    endpoint = EndpointDefaults(**pop_fields(values, EndpointDefaults))
     with progress_bar(quiet or no_progress) as progress:
         settings = BuildSettings(
             **values,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,11 +24,10 @@ from trueground.cli._options import (
     Quiet,
     as_command,
     check_numbers,
-    declared_by,
     make_command,
+    order_options,
     parameter_of,
-    parameters_of,
-    parse_param,
+    pop_fields,
 )
 from trueground.cli._output import command_line, echo_json, echo_note, progress_bar
 
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 # The options in the order of the help; those of the benchmark follow.
 _ORDER = """
     model base_url api_key_env api data prompt out judge judge_calibration decomposer rater also
-    limit repeats temperature top_p top_k min_tokens max_tokens seed param max_connections rpm tpm
+    limit repeats temperature top_p top_k min_tokens max_tokens seed extra max_connections rpm tpm
     timeout deadline max_attempts time_limit dry_run batch poll_seconds prices cache retry_failed
     by wrapper batch_size quantize device_map dtype trust_remote_code keep_records format_ quiet
     no_progress
@@ -107,10 +106,7 @@ def _command(benchmark: Benchmark, tasks: tuple[str, ...], name: str) -> Any:
         options = {name: values.pop(name.replace("-", "_")) for name in own}
         _start(benchmark, tasks, options, **values)
 
-    sources = (run_task, ModelOptions, Params)
-    known = {p.name: p for source in sources for p in declared_by(source)}
-    known |= {p.name: p for p in parameters_of(_own_options)}
-    parameters = [known[name] for name in _ORDER.split()]
+    parameters = order_options(_ORDER, _own_options, run_task, ModelOptions, Params)
     parameters += [parameter_of(option) for option in benchmark.options]
     return make_command(name, as_command(run, parameters), _help(benchmark, tasks))
 
@@ -149,10 +145,6 @@ def _own_options(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Sent to the model, and that of the intervals.")
     ] = None,
-    param: Annotated[
-        list[str] | None,
-        typer.Option(help="NAME=JSON, put into every call as it is. Repeatable."),
-    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Call and write nothing; show what it would cost.")
     ] = False,
@@ -171,7 +163,6 @@ def _start(
     model: list[str],
     base_url: list[str] | None,
     api_key_env: list[str] | None,
-    param: list[str] | None,
     seed: int | None,
     dry_run: bool,
     judge: Any = None,
@@ -195,18 +186,15 @@ def _start(
         calibration=judge_calibration,
     )
     with closing(created) as parts, _scratch(dry_run) as scratch:
-        asking = {name: values.pop(name) for name in Params.__struct_fields__ if name in values}
-        params = Params(**asking, seed=seed, extra=dict(map(parse_param, param or ())))
+        params = Params(**pop_fields(values, Params), seed=seed)
         settings = RunSettings(
-            **{f.name: values.pop(f.name) for f in fields(RunSettings) if f.name in values},
+            **pop_fields(values, RunSettings),
             params=params,
             parts=parts,
             seed=0 if seed is None else seed,
             command=command_line(),
         )
-        of_models = ModelOptions(
-            **{f.name: values.pop(f.name) for f in fields(ModelOptions) if f.name in values}
-        )
+        of_models = ModelOptions(**pop_fields(values, ModelOptions))
         models = _make_models(model, base_url, api_key_env, of_models)
         _sweep(benchmark, tasks, options, models, model, settings, scratch, **values)
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Protocol
 
 import msgspec
 
+from trueground.models.options import Extra
 from trueground.net.redact import hide, is_secret, scrub
 from trueground.options import Option
 from trueground.types import Status
@@ -41,7 +42,7 @@ class Params(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     seed: int | None = None
     stop: tuple[str, ...] = ()
     logprobs: int | None = None
-    extra: dict[str, Any] = {}
+    extra: Extra = {}
 
 
 class ChatRequest(msgspec.Struct, frozen=True):

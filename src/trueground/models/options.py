@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,6 +12,11 @@ from trueground.errors import UsageError
 from trueground.options import Option
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SECRETS = {"key", "apikey", "token", "secret", "password", "authorization", "credentials"}
+# Numbers of vocabulary entries (stop_token_ids), and OpenAI's name for calls that share a cache.
+_NO_SECRETS = re.compile(r".*_ids?|prompt_cache_key")
 
 MaxConnections = Annotated[int, Option("Calls under way at once.", min=1)]
 RequestsPerMinute = Annotated[float | None, Option("Requests a minute, at most.", min=0.1)]
@@ -28,6 +34,64 @@ def check_variable(option: str, name: str) -> None:
             "was given something else. If it was the key itself: put it into a variable, and give "
             "that name"
         )
+
+
+def parse_extra(texts: Sequence[str]) -> dict[str, Any]:
+    """NAME=JSON, as --param takes it. UsageError for what cannot be read, or is a secret."""
+    return dict(map(_parse_param, texts))
+
+
+def _parse_param(text: str) -> tuple[str, Any]:
+    import orjson
+
+    name, equals, json = (part.strip() for part in text.partition("="))
+    if _is_secret(name):
+        raise _secret_param(name)
+    try:
+        if not equals or not name:
+            raise ValueError
+        value = orjson.loads(json)
+    except ValueError:
+        raise UsageError(
+            f"--param {name!r} cannot be read; write NAME=JSON, as in reasoning_effort='\"low\"'"
+        ) from None
+    if inner := _secret_within(value):
+        raise _secret_param(f"{name} … {inner}")
+    return name, value
+
+
+def _secret_within(value: Any) -> str | None:
+    """The first name in the value that holds a secret: headers, and whatever else is nested."""
+    if isinstance(value, list):
+        return next(filter(None, map(_secret_within, value)), None)
+    if not isinstance(value, dict):
+        return None
+    own = (name for name, inner in value.items() if isinstance(inner, str) and _is_secret(name))
+    return next(own, None) or _secret_within(list(value.values()))
+
+
+def _is_secret(name: str) -> bool:
+    """Is a word of the name `key`, `token` or the like? In `max_tokens` there is none."""
+    words = {word.lower() for word in _WORD.findall(name)}
+    return not words.isdisjoint(_SECRETS) and not _NO_SECRETS.fullmatch(name)
+
+
+def _secret_param(name: str) -> UsageError:
+    return UsageError(
+        f"--param {name} looks like a secret, and parameters are written into the run's files. "
+        "Put it into an environment variable, and name that with --api-key-env"
+    )
+
+
+Extra = Annotated[
+    dict[str, Any],
+    Option(
+        "NAME=JSON, put into every call as it is. Repeatable.",
+        "--param",
+        type=list[str] | None,
+        parse=parse_extra,
+    ),
+]
 
 
 @dataclass(frozen=True)
