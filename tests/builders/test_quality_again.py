@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from tests.builders.finished import finished, write_labels
 from tests.commands import Done, trueground
+from tests.reports.payload import blocks
 
+from trueground.builders.quality import report
 from trueground.builders.quality.again import draw_again
 from trueground.errors import InputError, OutputError
 from trueground.net.locks import locked
@@ -122,6 +124,27 @@ def test_a_folder_that_is_not_whole(
     (folder / name).write_text("[")
     with pytest.raises(InputError):
         draw_again(folder)
+
+
+def test_items_that_cannot_be_shown(tmp_path: Path) -> None:
+    folder = finished(tmp_path / "out").path
+    kept = (folder / "items.jsonl").read_bytes()
+    (folder / "items.jsonl").unlink()  # as in the folders of older versions
+    draw_again(folder)
+    assert "Questions and contexts" not in (folder / "report.html").read_text()
+    (folder / "items.jsonl").write_bytes(kept + b"prose\n")
+    with pytest.raises(InputError, match=r"items\.jsonl cannot be read.*run the build again"):
+        draw_again(folder)
+
+
+def test_of_many_items_the_page_shows_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = finished(tmp_path / "out").path
+    size = (folder / "items.jsonl").stat().st_size
+    monkeypatch.setattr(report, "_MOST_SHOWN", size // 3)
+    items, fell = blocks(draw_again(folder).page.read_text(), "entries")
+    assert len(items["entries"]) == 15  # every 4th of 60
+    assert len(fell["entries"]) == 40
+    assert "Every 4th of them stands here" in draw_again(folder).page.read_text()
 
 
 def run(*words: str | Path) -> Done:

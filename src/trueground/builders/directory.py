@@ -5,6 +5,7 @@ summary.json             how many items each stage took, kept and dropped, and w
 stages/NN-NAME.jsonl     the items that a stage gave, in order
 dropped.jsonl            every item that fell: stage, id, reason, detail, and the thing itself
 dataset/                 the benchmark
+items.jsonl              its items alike for every builder: question, contexts, answers, classes
 report.html, card.md     the quality report as a page and as a data card
 annotate/KIND.jsonl      tasks for annotators, where the builder gives any
 work/NAME.jsonl          outcomes as they arrived, each under the hash of what it depends on
@@ -30,7 +31,8 @@ from trueground.net.files import part_of
 from trueground.net.locks import LOCK, locked
 from trueground.runs.directory import replacing, write_error, write_json
 
-MANIFEST, SUMMARY, DROPPED = "manifest.json", "summary.json", "dropped.jsonl"
+MANIFEST, SUMMARY = "manifest.json", "summary.json"
+DROPPED, ITEMS = "dropped.jsonl", "items.jsonl"
 STAGES, WORK, DATASET, ANNOTATE = "stages", "work", "dataset", "annotate"
 REPORT, CARD = "report.html", "card.md"
 REPLIES = "_replies.jsonl"  # no stage is called so
@@ -124,6 +126,11 @@ def write_dropped(path: Path, dropped: Sequence[tuple[str, Dropped]]) -> None:
 def _row(stage: str, one: Dropped) -> dict[str, Any]:
     row = {"stage": stage, "id": one.id, "reason": one.reason, "detail": one.detail}
     return row if one.made is None else {**row, "made": one.made}
+
+
+def write_items(path: Path, items: Sequence[Any]) -> None:
+    """Replace the list of the dataset's items, as the page shows them. Raises WriteError."""
+    write_lines(path / ITEMS, [_encode(item) for item in items])
 
 
 def write_dataset(path: Path, files: Mapping[str, bytes]) -> None:

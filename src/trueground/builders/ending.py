@@ -8,7 +8,13 @@ from typing import Any
 
 from trueground.builders.asking.asked import REASONS
 from trueground.builders.base import Builder, BuildPlan, BuiltDataset
-from trueground.builders.directory import SUMMARY, write_dataset, write_dropped, write_tasks
+from trueground.builders.directory import (
+    SUMMARY,
+    write_dataset,
+    write_dropped,
+    write_items,
+    write_tasks,
+)
 from trueground.builders.quality.report import quality, write_report
 from trueground.builders.stages.accounts import Flowed
 from trueground.records.problems import shorten
@@ -60,6 +66,7 @@ def write_end(
     """All that a build ends in but the manifest. Raises WriteError."""
     write_dropped(folder, [(one.name, dropped) for one in accounts for dropped in one.dropped])
     write_dataset(folder, dataset.files)
+    write_items(folder, dataset.quality)
     write_tasks(folder, dataset.tasks)
     write_json(folder / SUMMARY, summary)
     write_report(folder, summary, manifest)

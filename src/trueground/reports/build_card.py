@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from trueground.reports import build_said as said
 from trueground.reports import build_view as view
 
 # Whatever Markdown or HTML could read as more than a sign.
@@ -92,13 +91,13 @@ def _validation(quality: Mapping[str, Any], people: Mapping[str, Any] | None) ->
     yield "## Validation"
     judged, human = quality["answerable"], quality["human"]
     if judged:
-        yield f"{said.answerable(judged)} {said.LEFT}"
+        yield f"{view.answerable(judged)} {view.LEFT}"
     if human:
-        yield said.labelled(human)
-        yield _table(*said.table(human["kinds"]), 4)
+        yield view.labelled(human)
+        yield _table(*view.labels_table(human["kinds"]), 4)
     if people:
         yield f"Labels of people that came after the build ({plain(people['file'])}):"
-        yield _table(*said.table(people["kinds"]), 4)
+        yield _table(*view.labels_table(people["kinds"]), 4)
     if not (judged or human or people):
         yield "No judge of answerability was asked, and no labels of people were given."
 

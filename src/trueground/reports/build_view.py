@@ -29,6 +29,14 @@ SIZES = {
     "answers": "answers",
     "words": "words in questions and contexts",
 }
+# What a reader may take for a measure of the judge, and is none.
+LEFT = (
+    "All of these items passed the checks of every stage, so that this tells what kinds of items "
+    "are left, and nothing of how good the judge is."
+)
+_HOW = ("agreed", "majority", "tie", "open")
+_HEAD = ("task", "field", "what they said", "how decided", "decided", "said yes, as needed")
+_JUDGE = ("the judge says the same", "Cohen's kappa")
 # Of thousands of source files page and card show the first; manifest.json has all.
 MOST_SOURCES = 50
 # Models that are called by a file or a folder.
@@ -38,25 +46,6 @@ _FILES = ("fake", "replay", "hf")
 def title(summary: Mapping[str, Any]) -> str:
     """What the page is about."""
     return f"Built benchmark: {summary['builder']}"
-
-
-def stages(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The stages with their file, and their bars in percent of the largest number of items."""
-    found = summary["stages"]
-    most = max([max(stage["in"], stage["out"]) for stage in found] or [0]) or 1
-    return [
-        {
-            **stage,
-            "came": stage["in"],
-            "gave": stage["out"],
-            "file": f"stages/{number:02}-{stage['name']}.jsonl",
-            "in_width": round(100 * stage["in"] / most, 2),
-            "out_width": round(100 * stage["out"] / most, 2),
-            "said": f"{stage['name']}: {stage['in']:,} in, {stage['out']:,} out, "
-            f"{stage['dropped']:,} fell",
-        }
-        for number, stage in enumerate(found, 1)
-    ]
 
 
 def models(manifest: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -160,3 +149,63 @@ def kappa(value: float | None, ends: Sequence[float] | None = None) -> str:
 def _four(value: float) -> str:
     """Four digits; what rounds to nothing has no sign."""
     return f"{round(value, 4) + 0.0:.4f}"
+
+
+def answerable(judged: Mapping[str, Any]) -> str:
+    """What a judge said of the items that are left."""
+    yes, asked = judged["yes"], judged["asked"]
+    return (
+        f"Of {several(asked, 'item')} that {'is' if asked == 1 else 'are'} left a judge model "
+        f"called {yes:,} answerable from the contexts ({percent(yes, asked)})."
+    )
+
+
+def labelled(human: Mapping[str, Any]) -> str:
+    """How many tasks people labelled during the build."""
+    tasks = sum(kind["tasks"] for kind in human["kinds"])
+    done = sum(kind["labelled"] for kind in human["kinds"])
+    return (
+        f"People have labelled {done:,} of {several(tasks, 'task')}, those of items among "
+        "them that they voted down and that are not in the dataset."
+    )
+
+
+def labels_table(
+    kinds: Sequence[Mapping[str, Any]],
+) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Head and rows of the table of what people said; columns of the judge where one was asked."""
+    fields = [(kind, field) for kind in kinds for field in kind["fields"]]
+    judged = any(field["judge"] for _, field in fields)
+    rows = [[*_row(kind, field), *(_judge(field) if judged else ())] for kind, field in fields]
+    return (*_HEAD, *(_JUDGE if judged else ())), rows
+
+
+def _row(kind: Mapping[str, Any], field: Mapping[str, Any]) -> list[str]:
+    needed = field["confirmed"]
+    return [
+        kind["kind"],
+        field["field"],
+        counts(field["values"]),
+        how_decided(field["how"]),
+        f"{field['decided']:,} of {kind['tasks']:,}",
+        "–" if needed is None else percent(needed, field["decided"]),
+    ]
+
+
+def _judge(field: Mapping[str, Any]) -> list[str]:
+    one = field["judge"]
+    if not one:
+        return ["–", "–"]
+    same = f"{100 * one['raw']:.1f} % of {one['n']:,}"
+    return [same, kappa(one["kappa"], one["kappa_ci"])]
+
+
+def how_decided(how: Mapping[str, int]) -> str:
+    """ "12 agreed, 3 majority": how labels of several people became one."""
+    known = [*_HOW, *sorted(set(how) - set(_HOW))]
+    return ", ".join(f"{how[word]:,} {word}" for word in known if how.get(word))
+
+
+def counts(values: Mapping[str, int]) -> str:
+    """ "no 3, yes 12": how often each value was given."""
+    return ", ".join(f"{value or '(none)'} {n:,}" for value, n in values.items())

@@ -191,7 +191,7 @@ TG.blocks.chart = (chart) => {
     };
     make();
     let last = place.current.clientWidth;
-    const watcher = new ResizeObserver(() => { if (place.current && place.current.clientWidth !== last) { last = place.current.clientWidth; make(); } });
+    const watcher = new ResizeObserver(() => requestAnimationFrame(() => { if (place.current && place.current.clientWidth !== last) { last = place.current.clientWidth; make(); } }));
     watcher.observe(place.current);
     const scheme = matchMedia("(prefers-color-scheme: dark)");
     scheme.addEventListener("change", make);
