@@ -50,7 +50,7 @@ _NAMED = {
     "references": "refer|truth|gold|expect|target|label|ideal|solution|correct",
 }
 _LONG = 200  # characters on average: a text that may be a context
-_ROWS_REMEMBERED = 1000
+ROWS_REMEMBERED = 1000  # whose columns are looked at closely
 _TEXT_KEYS = ("text", "page_content", "content")
 _ID_KEYS = ("id", "id_", "doc_id")
 
@@ -125,9 +125,7 @@ class ColumnShapes:
         return list(self._shapes)
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Count the columns of a row in; after 1,000 rows nothing is counted."""
-        if self.rows >= _ROWS_REMEMBERED:
-            return
+        """Count the columns of a row in."""
         self.rows += 1
         for name, value in row.items():
             self._count(name, value)
@@ -172,7 +170,7 @@ class ColumnShapes:
 def unwrap_fields(row: dict[str, Any]) -> None:
     """Bring contexts of other tools (documents, nodes), and SQuAD's `answers`, into our form."""
     contexts = row.get("contexts")
-    if isinstance(contexts, list):
+    if type(contexts) is list:
         for one in contexts:
             if type(one) is dict and ("text" not in one or "doc_id" in one or "id_" in one):
                 row["contexts"] = [_passage(c) if type(c) is dict else c for c in contexts]

@@ -17,6 +17,7 @@ import msgspec
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.records.aliases import (
     ALIASES,
+    ROWS_REMEMBERED,
     WATCHED,
     ColumnShapes,
     choose_columns,
@@ -30,6 +31,7 @@ FIELDS = frozenset(Record.__struct_fields__)
 OWN_FIELDS = ("model", "group", "answerable")
 _HUMAN = "human."
 _OTHER = "response_b"
+_NAMES_KEPT = 10_000
 _LABEL_EXPECTED = "a finite number, or true or false (an empty cell is no label)"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _FLAGS = {"true": 1.0, "false": 0.0}
@@ -121,6 +123,7 @@ class ColumnMap:
         self.shapes = ColumnShapes()
         self.seen: set[str] = set()  # mapped fields whose column stood in some row
         self._present: set[str] = set()
+        self._known: set[str] = set()  # columns that need no second look
 
     def column(self, field: str) -> str:
         """The column that holds the field."""
@@ -128,9 +131,14 @@ class ColumnMap:
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Note which columns there are; `settle` decides."""
-        self.shapes.add(row)
-        for name in WATCHED.intersection(row) - self._present:
-            if fits(name, row[name]):
+        if self.shapes.rows < ROWS_REMEMBERED:
+            self.shapes.add(row)
+        for name in row.keys() - self._known:
+            if name not in WATCHED:
+                if len(self._known) < _NAMES_KEPT:
+                    self._known.add(name)
+            elif fits(name, row[name]):
+                self._known.add(name)
                 self._present.add(name)
 
     def settle(self) -> bool:
@@ -145,7 +153,8 @@ class ColumnMap:
         The members are values of `human.NAME` and `response_b` as they stand in the columns; see
         `place_members`.
         """
-        self.add(row)
+        if not row.keys() <= self._known or self.shapes.rows < ROWS_REMEMBERED:
+            self.add(row)
         for field, column in self.aliases.items():
             if (value := row.pop(column, None)) is not None:
                 row[field] = value
