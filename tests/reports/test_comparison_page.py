@@ -82,7 +82,7 @@ def pair(**more: Any) -> dict[str, Any]:
         ),
         (
             {"p_holm": 0.3},
-            "new may be better on support: +0.041 [0.012, 0.070], but Holm's p is 0.3",
+            "new may be better on support: +0.041 [0.012, 0.070]; or it is chance (Holm's p 0.3)",
         ),
         (
             {"p_holm": None, "test": None},

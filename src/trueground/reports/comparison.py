@@ -83,7 +83,9 @@ def _find_difference(
     told += "" if metric["higher_is_better"] else ", lower is better"
     if p is None or p <= alpha:
         return Finding(name, "shown", [better, " is better", told])
-    return Finding(name, "unsure", [better, " may be better", told, f", but Holm's p is {p:.2g}"])
+    return Finding(
+        name, "unsure", [better, " may be better", told, f"; or it is chance (Holm's p {p:.2g})"]
+    )
 
 
 def _would_take(metric: Mapping[str, Any]) -> str:
@@ -311,10 +313,8 @@ def format_comparison(comparison: Mapping[str, Any], every: bool = False) -> str
 
 
 def _wrap(text: str, indent: str = "    ") -> str:
-    """Lines of at most 80 columns; names of files and metrics stay whole."""
-    return fill(
-        text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+    """Lines of at most 80 columns; names with hyphens stay whole."""
+    return fill(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _plain(words: Sequence[str | Span]) -> str:
@@ -364,7 +364,7 @@ def _format_change(
     for label, text in texts:
         if text is not None:
             cut = shorten(" ".join(text.split()), _TEXT)
-            lines.append(fill(f"    {label:<{wide}}  {cut}", _WIDTH, subsequent_indent=" " * (wide + 6)))  # noqa: E501 # fmt: skip
+            lines.append(_wrap(f"    {label:<{wide}}  {cut}", " " * (wide + 6)))
     links = ((a, change["link_a"]), (b, change["link_b"]))
     lines += [f"    →  {paths[label]}/{link}" for label, link in links if every and link]
     return "\n".join(lines)

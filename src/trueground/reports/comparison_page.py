@@ -77,20 +77,17 @@ def comparison_page(comparison: Mapping[str, Any], folder: Path | None = None) -
             of_pair.insert(0, Text(_lead(pair), "quiet"))
             of_pair = [Section(_against(pair), of_pair, f"pair-{k}")]
         blocks += of_pair
-    runs = [
-        [
-            link(run["label"], _page_of(run, starts)),
-            run["path"],
-            run["task"],
-            run["model"],
-            run["n"],
-        ]
+    rows = [
+        Row(
+            [
+                [link(run["label"], _page_of(run, starts))],
+                *map(run.get, ("path", "task", "model", "n")),
+            ]
+        )
         for run in comparison["runs"]
     ]
     columns = [Column("run"), Column("directory", "code"), Column("task"), Column("model")]
-    table = Table(
-        [*columns, Column("items", "number")], [Row([[run[0]], *run[1:]]) for run in runs]
-    )
+    table = Table([*columns, Column("items", "number")], rows)
     blocks += [
         Section("Runs", [table], "runs"),
         Fold("How to read this", [Bullets(list(_how_to_read(comparison)))]),
@@ -98,7 +95,7 @@ def comparison_page(comparison: Mapping[str, Any], folder: Path | None = None) -
     return Page(
         "comparison",
         MARK,
-        f"Comparison of {len(runs)} runs" if several else _against(pairs[0]),
+        f"Comparison of {len(rows)} runs" if several else _against(pairs[0]),
         blocks,
         lead="" if several else _lead(pairs[0]),
         notices=notices(comparison),
