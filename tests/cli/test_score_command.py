@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import resource
@@ -43,8 +44,9 @@ def test_examples_end_to_end(tmp_path: Path) -> None:
     done = trueground("score", EXAMPLES, "--by", "meta.kind", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    for word in ("grounding_f1", "k_precision", "by meta.kind", "abstention rate", "report.html"):
+    for word in ("Of 64 answers", "grounding_f1", "by meta.kind", "worst 5 of 64", "report.html"):
         assert word in done.stdout
+    assert "k_precision" not in done.stdout  # not among the most telling ones here
     names = {p.name for p in (tmp_path / "out").iterdir()}
     assert names == {
         "manifest.json",
@@ -53,6 +55,52 @@ def test_examples_end_to_end(tmp_path: Path) -> None:
         "records.jsonl.zst",
         "report.html",
     }
+
+
+def test_all_metrics_and_those_asked_for(tmp_path: Path) -> None:
+    def shown(*words: str) -> str:
+        done = trueground("score", EXAMPLES, "--out", "o", "--overwrite", *words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    every = shown("--all", "--worst", "0")
+    for word in ("Of 64 answers", "exact_match", "k_precision", "abstention rate", "rules-2"):
+        assert word in every
+    assert "worst" not in every
+    asked = shown("--metrics", "k_precision,rouge_1", "--worst", "2")
+    assert "k_precision" in asked
+    assert "rouge_1" in asked
+    assert "worst 2 of 64 by k_precision" in asked
+    assert "Of 64 answers" not in asked  # nobody checked claims
+
+
+def test_all_answers_as_csv_worst_first(tmp_path: Path) -> None:
+    rows = [
+        {"id": 1, "question": "When?", "contexts": ["It was built in 1889."], "response": text}
+        for text in ("It was built in 1889.",)
+    ]
+    rows += [rows[0] | {"id": 2, "response": 'It was "built" in 1913,\nby 5 men.'}]
+    rows += [rows[0] | {"id": 3, "response": "I don't know."}]
+    source = write(tmp_path / "a.jsonl", rows)
+    words = ("score", source, "--out", "o", "--overwrite", "--out-csv", "w.csv")
+    assert trueground(*words, "--quiet", cwd=tmp_path).stdout == ""
+    with (tmp_path / "w.csv").open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file))
+    assert list(found[0]) == [
+        *("id", "question", "response", "verdict", "score", "unsupported", "reasons")
+    ]
+    assert [row["id"] for row in found] == ["2", "1", "3"]
+    assert [row["verdict"] for row in found] == ["not", "grounded", "declined"]
+    assert found[0]["response"] == rows[1]["response"]
+    assert "1913" in found[0]["unsupported"]
+    assert "1913" in found[0]["reasons"]
+    assert (found[1]["unsupported"], found[2]["score"]) == ("", "")
+    (tmp_path / "there.csv").write_text("mine")
+    taken = trueground("score", source, "--out", "p", "--out-csv", "there.csv", cwd=tmp_path)
+    assert (taken.returncode, "exists" in taken.stderr) == (2, True)
+    assert (tmp_path / "there.csv").read_text() == "mine"
+    own = trueground(*words[:-1], source, cwd=tmp_path)
+    assert (own.returncode, "what is to be scored" in own.stderr) == (2, True)
 
 
 def test_json_on_standard_output_and_default_folder(tmp_path: Path) -> None:
@@ -99,6 +147,11 @@ def test_gates(tmp_path: Path) -> None:
     assert (code, "no scored item" in said) == (1, True)
     code, said = gate("--metrics", "f1", "--fail-under", "k_precision=0.5")
     assert (code, "not in the run" in said) == (2, True)
+    code, said = gate("--fail-over", "f1=1")
+    assert (code, "note: higher is better for f1; this gate is a ceiling" in said) == (0, True)
+    code, said = gate("--fail-over", "abstained=-0.1")
+    assert (code, "abstained is 0.0000, at most -0.1 wanted" in said) == (1, True)
+    assert gate("--fail-over", "abstained")[0] == 2
     code, said = gate("--fail-under", "f1>0.5")
     assert (code, "METRIC=NUMBER" in said) == (2, True)
     code, _ = gate("--metrics", "f1(abstain=x)")

@@ -15,7 +15,7 @@ from tests.metrics.citations.made import Row, graph, k, triples
 
 import trueground as tg
 from trueground.errors import UsageError
-from trueground.evaluate.result import judge_gates, parse_gate
+from trueground.evaluate.gates import judge_gates, parse_gate
 from trueground.evaluate.run_level import RunLevel, macro_key, micro_key
 from trueground.metrics.base import Metric
 from trueground.metrics.column import Column, Floats, Options

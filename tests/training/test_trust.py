@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,7 @@ from training.trust.measuring import LeftOut, Settings
 from trueground.errors import InputError
 from trueground.judges.lexical.features import NAMES
 from trueground.judges.lexical.model import weights
+from trueground.judges.people import LabelledVerdicts
 
 DOCS = Path(__file__).parents[2] / "docs"
 MARKERS = (
@@ -25,6 +27,7 @@ MARKERS = (
     "spread",
     "ranks",
     "verdicts",
+    "people",
     "calibration",
     "correct",
     "paper-correct",
@@ -80,8 +83,8 @@ def docs(tmp_path: Path) -> Path:
 
 def test_the_page_is_made_whole_and_alike(data: Path, docs: Path, tmp_path: Path) -> None:
     given = Settings(data, resamples=20)
-    out = tmp_path / "deep" / "found.json"
-    written = command.main(given, docs, out)
+    out, counts = tmp_path / "deep" / "found.json", tmp_path / "verdicts.json"
+    written = command.main(given, docs, out, counts)
     text = written.read_text("utf-8")
     assert written == docs / "trust.md"
     assert "old" not in text.replace("old mill", "")
@@ -94,13 +97,16 @@ def test_the_page_is_made_whole_and_alike(data: Path, docs: Path, tmp_path: Path
     assert "9.999" not in (docs / "judge.md").read_text("utf-8")
     found = msgspec.json.decode(out.read_bytes())
     assert found["left_out"]["mean"]["auroc"]["sets"] == 14
-    assert command.main(given, docs, None).read_text("utf-8") == text
+    verdicts = msgspec.json.decode(counts.read_bytes(), type=LabelledVerdicts)
+    assert [one.name for one in verdicts.sets] == list(sets.folds("faithful"))
+    assert 0 < verdicts.total.n <= 14 * 12
+    assert command.main(given, docs, None, counts).read_text("utf-8") == text
 
 
 def test_docs_have_the_weights_of_the_file() -> None:
     text = (DOCS / "judge.md").read_text("utf-8")
     assert page.weighed(text, weights().weights, "judge.md") == text, "run `make validate`"
-    rows = [line for line in text.splitlines() if line.startswith("| `") and line[3:] > ""]
+    rows = re.findall(r"(?m)^\| `.*\| \d\.\d{3} \|$", text)
     named = [line.split("`")[1] for line in rows if line.split("`")[1] in NAMES]
     assert named == list(NAMES)
 

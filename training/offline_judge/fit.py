@@ -106,8 +106,17 @@ def _verbatim(rows: Sequence[Rows]) -> float:
 
 def support(weights: LexicalWeights, rows: Rows) -> Floats:
     """The metric `support` of each response under these weights."""
+    return rows.support(_probabilities(weights, rows), weights.verbatim)
+
+
+def supported_shares(weights: LexicalWeights, rows: Rows) -> Floats:
+    """The metric `grounding_precision` of each response under these weights."""
+    return rows.supported(_probabilities(weights, rows), weights.verbatim)
+
+
+def _probabilities(weights: LexicalWeights, rows: Rows) -> Floats:
     signed = np.array([weights.weights[name] for name in NAMES])
-    return rows.support(_logistic(rows.x @ signed + weights.intercept), weights.verbatim)
+    return _logistic(rows.x @ signed + weights.intercept)
 
 
 def perturbed(data: Path, sets: Sequence[str], seed: int) -> Rows:

@@ -16,6 +16,7 @@ from trueground.claims import get_decomposer
 from trueground.judges.lexical import presence
 from trueground.judges.lexical.coverage import ClaimView
 from trueground.judges.lexical.features import AGAINST, NAMES
+from trueground.judges.lexical.judge import LexicalJudge
 from trueground.judges.lexical.looking import Looked, look
 from trueground.judges.lexical.model import capped
 from trueground.judges.lexical.pool import WordPool
@@ -44,9 +45,18 @@ class Rows(NamedTuple):
 
     def support(self, probabilities: Floats, verbatim: float) -> Floats:
         """The metric `support` of each response, from the model's probabilities of its claims."""
-        p = np.where(self.capped, [capped(one) for one in probabilities], probabilities)
-        p = np.where(self.verbatim, verbatim, np.where(self.empty, 0.0, p))
+        p = self._judged(probabilities, verbatim)
         return np.asarray(np.bincount(self.of, p, len(self.n)) / self.n)
+
+    def supported(self, probabilities: Floats, verbatim: float) -> Floats:
+        """The metric `grounding_precision` of each response, likewise."""
+        over = self._judged(probabilities, verbatim) > LexicalJudge.threshold
+        return np.asarray(np.bincount(self.of, over, len(self.n)) / self.n)
+
+    def _judged(self, probabilities: Floats, verbatim: float) -> Floats:
+        """The judge's probability of each claim."""
+        p = np.where(self.capped, [capped(one) for one in probabilities], probabilities)
+        return np.where(self.verbatim, verbatim, np.where(self.empty, 0.0, p))
 
 
 def of_set(folder: Path, name: str) -> Rows:

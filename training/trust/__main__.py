@@ -14,17 +14,23 @@ import msgspec
 from training.trust.examples import replayed
 from training.trust.measuring import Settings, measured
 from training.trust.page import blocks, filled, weighed
+from training.trust.verdicts import write_verdicts
 from trueground.errors import TruegroundError
 from trueground.judges.lexical.model import weights
+from trueground.judges.people import FILE
 
 _DOCS = Path(__file__).parents[2] / "docs"
 
 
-def main(given: Settings, docs: Path, out: Path | None) -> Path:
-    """Measure, write both pages, and the numbers where asked. Returns the page's path."""
+def main(given: Settings, docs: Path, out: Path | None, verdicts: Path = FILE) -> Path:
+    """Measure, write both pages, the counts of verdicts, and all numbers where asked.
+
+    Returns the page's path.
+    """
     page, judge = docs / "trust.md", docs / "judge.md"
     before = {path: path.read_text("utf-8") for path in (page, judge)}  # before any work
     found = measured(given)
+    write_verdicts(found.verdicts, verdicts)
     made = filled(before[page], blocks(found), page.name)
     page.write_text(replayed(made, page.name), "utf-8")
     made = weighed(before[judge], weights().weights, judge.name)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 import trueground as tg
-from training.offline_judge.fit import fit_folds, support
+from training.offline_judge.fit import fit_folds, support, supported_shares
 from training.offline_judge.rows import Rows, of_set
-from training.offline_judge.sets import Example, folds, read
+from training.offline_judge.sets import Example, folds, read, table
 from trueground.claims import get_decomposer
+from trueground.judges.lexical.model import LexicalWeights
+from trueground.judges.people import LabelledVerdicts, SetCounts, VerdictCount
+from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.stats.bootstrap import percentiles
 from trueground.stats.human.estimates import MeasureEstimate, mean_of_sets, raw_estimates
 from trueground.stats.human.measure import Measured, measure, measure_all, paired_difference
@@ -81,12 +84,20 @@ class LeftOut(msgspec.Struct):
     pooled: dict[str, Any]
 
 
+class Fits(NamedTuple):
+    """The claims of each set, and weights that were fitted without it and its relatives."""
+
+    rows: dict[str, Rows]
+    weights: dict[str, LexicalWeights]
+
+
 class Found(msgspec.Struct):
     """Everything that the tables are made of."""
 
     faithful: dict[str, Any]
     correct: dict[str, Any]
     left_out: LeftOut
+    verdicts: LabelledVerdicts
 
 
 def measured(given: Settings) -> Found:
@@ -95,9 +106,19 @@ def measured(given: Settings) -> Found:
     correct = list(CORRECT)
     if given.wordnet is not None:
         correct.append(f"meteor(wordnet={given.wordnet})")
+    fits = fit_without_each(given)
     return Found(
-        faithful.raw, validated(given, "correct", correct).raw, left_out(given, faithful.items)
+        faithful.raw,
+        validated(given, "correct", correct).raw,
+        left_out(given, faithful.items, fits),
+        count_verdicts(given, fits),
     )
+
+
+def fit_without_each(given: Settings) -> Fits:
+    """Weights fitted without each set and its relatives."""
+    rows = {name: of_set(given.data, name) for name in folds("faithful")}
+    return Fits(rows, fit_folds(given.data, rows, given.seed))
 
 
 def validated(given: Settings, label: str, metrics: Sequence[str]) -> Validated:
@@ -125,13 +146,12 @@ def _items(path: Path) -> dict[str, Scores]:
     return {line["id"]: line["scores"] for line in lines}
 
 
-def left_out(given: Settings, items: Mapping[str, Mapping[str, Scores]]) -> LeftOut:
-    """Fit the weights without each set and its relatives, and measure them on it."""
+def left_out(given: Settings, items: Mapping[str, Mapping[str, Scores]], fits: Fits) -> LeftOut:
+    """What weights fitted without a set and its relatives do on it."""
     names = list(folds("faithful"))
-    rows = {name: of_set(given.data, name) for name in names}
-    fitted = fit_folds(given.data, rows, given.seed)
+    rows, fitted = fits
     scores = {name: support(fitted[name], rows[name]) for name in names}
-    units = {name: _with_claims(given.data, name) for name in names}
+    units = {name: read_with_claims(given.data, name) for name in names}
     found: list[tuple[Measured, Measured]] = []
     for place, name in enumerate(names):
         rival = [items[name].get(one.id, {}).get(RIVAL) for one in units[name]]
@@ -163,7 +183,7 @@ def _apart(own: Measured, rival: Measured) -> MeasureEstimate:
     return paired_difference(own, rival).estimates["auroc"]
 
 
-def _with_claims(folder: Path, name: str) -> list[Example]:
+def read_with_claims(folder: Path, name: str) -> list[Example]:
     """The records of a set that `of_set` keeps, in its order."""
     examples = list(read(folder, name))
     parts = get_decomposer("rules").decompose([one.response for one in examples])
@@ -207,3 +227,24 @@ def _pooled(
         level=_LEVEL,
     )
     return found.estimates["calibration_error"].raw()
+
+
+def count_verdicts(given: Settings, fits: Fits) -> LabelledVerdicts:
+    """Of each labelled set how many answers have a verdict, and how many of them people called
+    unsupported; by weights fitted without the set and its relatives.
+    """
+    found = tg.score([{"response": "Yes.", "contexts": ["No."]}], metrics="support")
+    signature = str(found.summary.raw["verdicts"]["signature"])
+    sets = [_count_set(given.data, name, fits.rows[name], fits.weights[name]) for name in fits.rows]
+    return LabelledVerdicts(signature, sets)
+
+
+def _count_set(folder: Path, name: str, rows: Rows, weights: LexicalWeights) -> SetCounts:
+    answers = [one.response for one in read_with_claims(folder, name)]
+    declined = np.asarray(tg.metrics.abstained(responses=answers)) > 0
+    codes = code_verdicts(supported_shares(weights, rows), np.zeros(len(answers), np.uint8))
+    counts: dict[str, VerdictCount] = {}
+    for place, verdict in enumerate(ANSWER_VERDICTS[:3]):
+        labels = rows.labels[(codes == place) & ~declined]
+        counts[verdict] = VerdictCount(len(labels), int((labels == 0).sum()))
+    return SetCounts(name, table()[name].unit, counts)

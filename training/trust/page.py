@@ -22,6 +22,7 @@ def blocks(found: Found) -> dict[str, str]:
         "spread": tables.spread(faithful),
         "ranks": tables.ranks(faithful, found.left_out),
         "verdicts": tables.verdicts(faithful, found.left_out),
+        "people": tables.people(found.verdicts),
         "calibration": tables.calibration(faithful, found.left_out),
         "correct": tables.correctness(correct),
         "paper-correct": papers.correct(correct),

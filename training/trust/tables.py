@@ -7,6 +7,7 @@ from typing import Any
 
 from training.offline_judge.sets import LabelledSet
 from training.trust.measuring import LeftOut
+from trueground.judges.people import LabelledVerdicts, VerdictCount
 
 Raw = Mapping[str, Any]
 NONE = "–"
@@ -128,6 +129,38 @@ def verdicts(raw: Raw, left_out: LeftOut) -> str:
     rows.append((MEAN, *_passed(mean), number(mean["balanced_accuracy"]), *cells))
     head = ("set", "of supported, pass", "of unsupported, pass", "`support`, left out: balanced")
     return grid((*head, *(f"`{name}`: balanced" for name in _JUDGED)), rows)
+
+
+def people(found: LabelledVerdicts) -> str:
+    """For each set and verdict how many answers had it, and the share that people refused."""
+    names = ("grounded", "partly", "not")
+    rows = [
+        (
+            f"`{one.name}`",
+            f"{one.total.n:,}",
+            _refused(one.total),
+            *_counts(one.verdicts, names),
+        )
+        for one in found.sets
+    ]
+    pooled = {name: found.pooled(name) for name in names}
+    total = found.total
+    rows.append(("**pooled**", f"{total.n:,}", _refused(total), *_counts(pooled, names)))
+    shares = [found.mean(name) for name in names]
+    prevalence = [one.total.share or 0.0 for one in found.sets]
+    mean = sum(prevalence) / len(prevalence)
+    cells = [NONE if share is None else f"{share:.0%}" for share in (mean, *shares)]
+    rows.append((MEAN, "", *cells))
+    head = ("set", "answers", "unsupported", "called grounded", "called partly", "called not")
+    return grid(head, rows)
+
+
+def _refused(count: VerdictCount) -> str:
+    return NONE if count.share is None else f"{count.share:.0%}"
+
+
+def _counts(counts: Mapping[str, VerdictCount], names: Iterable[str]) -> list[str]:
+    return [f"{_refused(counts[name])} of {counts[name].n:,}" for name in names]
 
 
 def _passed(found: Raw) -> tuple[str, str]:

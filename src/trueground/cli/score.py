@@ -12,13 +12,19 @@ from trueground.cli._output import command_line, echo_json, echo_note, progress_
 from trueground.evaluate.score import score as score_records
 
 if TYPE_CHECKING:
-    from trueground.evaluate.result import GateOutcome, Result
+    from trueground.evaluate.gates import GateOutcome
+    from trueground.evaluate.result import Result
 
 GATE_FAILED = 1
 COVERAGE_FAILED = 3
 
 
-@takes(score_records, before={"limit": ("fail_under", "min_coverage", "format_")})
+@takes(
+    score_records,
+    before={
+        "limit": ("fail_under", "fail_over", "min_coverage", "all_", "worst", "out_csv", "format_")
+    },
+)
 def score(
     files: Annotated[
         list[str], typer.Argument(help="JSONL, JSON, CSV or Parquet (also .gz, .zst), a URL, or -")
@@ -28,9 +34,20 @@ def score(
         list[str] | None,
         typer.Option(help="METRIC=X: exit 1 if the mean is below X. Repeatable."),
     ] = None,
+    fail_over: Annotated[
+        list[str] | None,
+        typer.Option(help="METRIC=X: exit 1 if the mean is above X. Repeatable."),
+    ] = None,
     min_coverage: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Exit 3 if a smaller share could be scored.")
     ] = 0.0,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Print all metrics, not only the most telling.")
+    ] = False,
+    worst: Annotated[int, typer.Option(min=0, help="How many of the worst answers to print.")] = 5,
+    out_csv: Annotated[
+        Path | None, typer.Option(help="Write all answers, the worst first, to this CSV file.")
+    ] = None,
     format_: FormatOption = Format.TEXT,
     quiet: Quiet = False,
     no_progress: NoProgress = False,
@@ -38,10 +55,17 @@ def score(
 ) -> None:
     """Score a file of answers: item by item and as a whole, in a folder with a page."""
 
-    from trueground.evaluate.result import judge_gates, parse_gate
-    from trueground.runs.directory import default_path
+    from trueground.evaluate.gates import judge_gates, parse_gate
+    from trueground.runs.directory import check_out_file, default_path
 
     gates = [parse_gate(text) for text in fail_under or ()]
+    gates += [parse_gate(text, ceiling=True) for text in fail_over or ()]
+    if out_csv is not None:
+        check_out_file(out_csv, "worst.csv", "--out-csv", options.get("overwrite", False))
+        if out_csv.exists() and any(Path(f).exists() and out_csv.samefile(f) for f in files):
+            from trueground.errors import OutputError
+
+            raise OutputError(f"{out_csv} is what is to be scored; choose another --out-csv")
     unique = "out" not in options
     if unique:
         name = "stdin" if files[0] == "-" else Path(files[0]).name.split(".")[0]
@@ -56,18 +80,21 @@ def score(
             progress=progress,
         )
     echo_note(result.note)
-    if format_ is Format.JSON or not quiet:
-        _show(result, format_)
+    if out_csv is not None:
+        result.write_csv(out_csv)
+    if format_ is Format.JSON:
+        echo_json({**result.summary.raw, "out": str(result.path)})
+    elif not quiet:
+        typer.echo(_as_text(result, worst, whole=all_ or "metrics" in options))
     _leave(judge_gates(result.summary, gates, min_coverage))
 
 
-def _show(result: Result, format_: Format) -> None:
-    if format_ is Format.JSON:
-        echo_json({**result.summary.raw, "out": str(result.path)})
-        return
-    from trueground.reports.terminal import render
+def _as_text(result: Result, worst: int, *, whole: bool) -> str:
+    """What is printed; `whole`: every metric of the run."""
+    from trueground.reports.overview import render_metrics, render_overview
 
-    typer.echo(render(result.summary.raw, result.path))
+    render = render_metrics if whole else render_overview
+    return render(result.summary.raw, result.path, result.worst_items(worst))
 
 
 def _leave(verdict: GateOutcome) -> None:

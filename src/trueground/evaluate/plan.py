@@ -232,5 +232,6 @@ def check_names(plan: Plan, check: Check, require: Sequence[str]) -> None:
         known = plan.summary_keys
         if len(keys_named(name, known)) != 1:
             raise UsageError(
-                f"--fail-under {name}: this metric is not in the run, which has {', '.join(known)}"
+                f"--fail-under or --fail-over {name}: this metric is not in the run, which has "
+                f"{', '.join(known)}"
             )

@@ -1,22 +1,25 @@
-"""What a finished evaluation gives back, and the gates that it must pass."""
+"""What a finished evaluation gives back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import orjson
 
-from trueground.errors import UsageError, unknown_name
+from trueground.errors import unknown_name
 from trueground.metrics.grounding import ANSWER_VERDICTS
-from trueground.plugins import bare_name, keys_named, split_key
+from trueground.plugins import keys_named
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from trueground.runs.worst import Texts, WorstItem
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,16 @@ class Summary(Mapping[str, MetricSummary]):
     def __len__(self) -> int:
         return len(self._metrics)
 
+    def __repr__(self) -> str:
+        from trueground.reports.overview import render_short
+
+        return render_short(self.raw)
+
+    def _repr_html_(self) -> str:
+        from trueground.reports.overview import summary_as_html
+
+        return summary_as_html(self.raw)
+
 
 class _Item(msgspec.Struct):
     id: str
@@ -81,18 +94,70 @@ class _Item(msgspec.Struct):
     status: dict[str, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """A scored file: `summary` by metric, `items` as a data frame, `path` of the run directory.
 
     `path` is None where no output folder was asked for. `lines` are those of items.jsonl, or the
-    file that holds them. `note` is what the user should know beside the numbers.
+    file that holds them. `note` is what the user should know beside the numbers. `texts` are
+    questions and answers, where they lie in no folder.
     """
 
     summary: Summary
     path: Path | None
     lines: bytes | Path
     note: str | None = None
+    texts: Sequence[tuple[str | None, str | None]] = ()
+
+    def __repr__(self) -> str:
+        where = "in memory" if self.path is None else f"in {self.path}"
+        return f"{self.summary!r}\n{where}; .items, .worst(20), .evidence, .summary"
+
+    def _repr_html_(self) -> str:
+        return self.summary._repr_html_()
+
+    def worst(self, n: int = 20) -> pl.DataFrame:
+        """The `n` worst items: `id`, `question`, `response`, `verdict`, `score`, and lists of
+        `unsupported` claims with their `reasons`.
+
+        Worst is the lowest `support`, then the lowest `support_min`; without them what the run has.
+        `question` and `response` are null where no records are kept.
+        """
+        import polars as pl
+
+        from trueground.runs.worst import COLUMNS
+
+        text, texts = pl.String, pl.List(pl.String)
+        types = (text, text, text, text, pl.Float64, texts, texts)
+        return pl.DataFrame(
+            self.worst_items(n), dict(zip(COLUMNS, types, strict=True)), orient="row"
+        )
+
+    def worst_items(self, n: int = 20) -> list[WorstItem]:
+        """The same as tuples with names."""
+        from trueground.runs.worst import worst_items
+
+        return worst_items(self._lines, self._texts, n)
+
+    def write_csv(self, path: str | Path) -> None:
+        """Write all items, the worst first, as CSV, a row each, with the columns of `worst`.
+
+        Several claims and reasons stand on lines of their own in their cell. The file is replaced
+        as a whole. Raises WriteError.
+        """
+        from trueground.runs.worst import write_worst_csv
+
+        write_worst_csv(Path(path), self._lines, self._texts)
+
+    def _texts(self) -> Iterator[Texts]:
+        """Questions and answers of the items, in their order."""
+        from trueground.runs.worst import Texts, read_texts
+
+        if self.path is not None:
+            yield from read_texts(self.path)
+        else:
+            yield from (Texts(*pair) for pair in self.texts)
+            yield from repeat(Texts())
 
     def _lines(self) -> Iterator[bytes]:
         if isinstance(self.lines, bytes):
@@ -129,93 +194,6 @@ class Result:
                 columns[f"{key}:status"].append(item.status[key])
         floats = dict.fromkeys(keys, pl.Float64)
         return pl.DataFrame(columns, schema_overrides=floats)
-
-
-# Gates for continuous integration: a mean that must be reached, a coverage that must be kept.
-
-
-@dataclass(frozen=True)
-class Gate:
-    """The mean of `metric` must not be below `least`."""
-
-    metric: str
-    least: float
-
-
-@dataclass(frozen=True)
-class GateOutcome:
-    """What the gates say; `messages` tell why. Uncovered is also a run that scored nothing."""
-
-    failed: bool
-    uncovered: bool
-    messages: tuple[str, ...]
-
-
-def parse_gate(text: str) -> Gate:
-    """`k_precision(abstain=zero)=0.8` → Gate. Raises UsageError."""
-    from trueground.evaluate.run_level import macro_key, micro_key
-    from trueground.metrics.registry import all_metrics, parse_spec
-
-    name, equals, number = text.rpartition("=")
-    try:
-        if not equals or not name:
-            raise ValueError
-        least = float(number)
-        if least != least:
-            raise ValueError
-    except ValueError:
-        raise UsageError(
-            f"--fail-under {text!r} cannot be read; write METRIC=NUMBER, as in k_precision=0.8"
-        ) from None
-    _, plain, judge = split_key(name)
-    macro = macro_key(plain)
-    # A metric's own name comes first, then that of a micro value.
-    micro = macro != plain and bare_name(plain) not in all_metrics()
-    key = parse_spec(macro if micro else plain).key
-    label = f"@{judge.rstrip()}" if judge else ""
-    return Gate((micro_key(key) if micro else key) + label, least)
-
-
-def judge_gates(summary: Summary, gates: Sequence[Gate], min_coverage: float) -> GateOutcome:
-    """A gate whose metric has no mean fails: what was not measured was not reached."""
-    from trueground.metrics.registry import higher_is_better
-
-    messages = []
-    for gate in gates:
-        mean = summary[gate.metric].mean
-        if mean is None:
-            messages.append(f"gate failed: {gate.metric} has no scored item, {gate.least:g} wanted")
-        elif mean < gate.least:
-            messages.append(f"gate failed: {gate.metric} is {mean:.4f}, {gate.least:g} wanted")
-    failed = bool(messages)
-    messages += [
-        f"note: lower is better for {gate.metric}; this gate is a floor"
-        for gate in gates
-        if higher_is_better(gate.metric) is False
-    ]
-    short = {name: m.coverage for name, m in summary.items() if m.coverage < min_coverage}
-    if not any(m.scored for m in summary.values()):
-        reasons = [
-            f"{name}: {', '.join(f'{n:,} {why}' for why, n in m.unscored.items())}"
-            f"{_format_needs(name)}"
-            for name, m in summary.items()
-        ]
-        messages.append(f"nothing could be scored; {'; '.join(reasons[:3])}")
-        return GateOutcome(failed, True, tuple(messages))
-    for name, coverage in short.items():
-        messages.append(
-            f"coverage too low: {name} was scored for {coverage:.1%} of the items, "
-            f"{min_coverage:.1%} wanted"
-        )
-    return GateOutcome(failed, bool(short), tuple(messages))
-
-
-def _format_needs(key: str) -> str:
-    """The record fields that a metric needs, for what is said where it has not scored."""
-    from trueground.metrics.registry import metric_of_key
-
-    metric = metric_of_key(key)
-    return f" (it needs {', '.join(metric.needs)})" if metric and metric.needs else ""
 
 
 def _our_name(name: str) -> str:

@@ -58,6 +58,14 @@ def score_batches(
     yield from map_batches(plan, batches, n, workers)
 
 
+def _noting(
+    batches: Iterator[list[Record]], texts: list[tuple[str | None, str | None]]
+) -> Iterator[list[Record]]:
+    for batch in batches:
+        texts += [(record.question, record.response) for record in batch]
+        yield batch
+
+
 @dataclass(frozen=True)
 class Scoring:
     """One evaluation under way: what is computed, and from what.
@@ -73,10 +81,11 @@ class Scoring:
 
     def in_memory(self) -> Result:
         """Summary and items; nothing is written."""
+        texts: list[tuple[str | None, str | None]] = []
         with self._table() as table:
-            lines = b"".join([scored.items for scored in self._scored(table)])
+            lines = b"".join([scored.items for scored in self._scored(table, texts=texts)])
             summary, _ = self._summarise(table)
-            return Result(Summary(summary), None, lines, self.plan.note)
+            return Result(Summary(summary), None, lines, self.plan.note, texts)
 
     def to_folder(
         self, out: Path, command: Sequence[str], *, overwrite: bool, unique: bool
@@ -139,9 +148,19 @@ class Scoring:
     def _table(self) -> ItemTable:
         return ItemTable(self.plan.width, self.plan.by, self.plan.abstained_at)
 
-    def _scored(self, table: ItemTable, run: RunDirectory | None = None) -> Iterator[Scored]:
-        """Each batch, after its lines stand in the run and its numbers in the table."""
+    def _scored(
+        self,
+        table: ItemTable,
+        run: RunDirectory | None = None,
+        texts: list[tuple[str | None, str | None]] | None = None,
+    ) -> Iterator[Scored]:
+        """Each batch, after its lines stand in the run and its numbers in the table.
+
+        Questions and answers are added to `texts`.
+        """
         batches = self.source.batches()
+        if texts is not None:
+            batches = _noting(batches, texts)
         for scored in score_batches(self.plan, batches, self.check.n, self.workers):
             if run is not None:
                 run.append(scored.items, scored.records)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.reports import noise
 from trueground.reports.leaderboard.runs import DATASET, REPEAT
 from trueground.reports.manifest import notices, refusal_rules
@@ -19,28 +20,48 @@ def render(
     summary: Mapping[str, Any], path: Path | None, manifest: Mapping[str, Any] | None = None
 ) -> str:
     """Headline table, breakdowns, abstention, and where the page lies."""
-    n = summary["n"]
-    blocks = [f"{n:,} item{'' if n == 1 else 's'}{_side_notes(summary)}"]
     level = next((m["ci_level"] for m in summary["metrics"].values()), 0.95)
-    averages = summary["averages"]
-    repeats = averages[REPEAT] if len(summary["by"].get(REPEAT, ())) > 1 else None
+    repeats = _repeats_of(summary)
     head = ("metric", "mean", f"{level:.0%} interval", *_repeats(repeats), "scored", "not scored")
-    rows = (_row(k, m, repeats and repeats[k]) for k, m in summary["metrics"].items())
-    blocks.append(table([head, *rows]))
+    rows = (metric_row(k, m, repeats and repeats[k]) for k, m in summary["metrics"].items())
+    blocks = [count_items(summary), table([head, *rows])]
+    blocks += [*extras(summary, manifest), *breakdowns(summary), abstention(summary)]
+    if path is not None:
+        blocks.append(f"page   {path / REPORT}\nfiles  {path}/")
+    return "\n\n".join(blocks)
+
+
+def count_items(summary: Mapping[str, Any]) -> str:
+    """How many items, and what is to know of them."""
+    n = summary["n"]
+    return f"{n:,} item{'' if n == 1 else 's'}{_side_notes(summary)}"
+
+
+def extras(summary: Mapping[str, Any], manifest: Mapping[str, Any] | None = None) -> list[str]:
+    """What repeated answers and several judges have beside the metrics."""
+    blocks = []
     if summary.get("repeats"):
         blocks.append(noise.block(summary["repeats"], manifest or {}, table))
-    blocks += [
-        _breakdown(field, by, averages[field])
+    if summary.get("judge_agreement"):
+        blocks.append(_agreement(summary["judge_agreement"]))
+    return blocks
+
+
+def breakdowns(summary: Mapping[str, Any], keys: Sequence[str] | None = None) -> list[str]:
+    """A table for each field; of these metrics, or of all."""
+    repeats = _repeats_of(summary)
+    return [
+        _breakdown(field, by, summary["averages"][field], keys)
         for field, by in summary["by"].items()
         if by.keys() != {_NONE}  # no item has the field
         and not (repeats and field == REPEAT)  # stands in the first table
     ]
-    blocks.append(_abstention(summary))
-    if summary.get("judge_agreement"):
-        blocks.append(_agreement(summary["judge_agreement"]))
-    if path is not None:
-        blocks.append(f"page   {path / REPORT}\nfiles  {path}/")
-    return "\n\n".join(blocks)
+
+
+def _repeats_of(summary: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The averages over repeats, where questions were asked several times."""
+    averages: Mapping[str, Any] = summary["averages"]
+    return averages[REPEAT] if len(summary["by"].get(REPEAT, ())) > 1 else None
 
 
 def _agreement(entries: Sequence[Mapping[str, Any]]) -> str:
@@ -65,6 +86,8 @@ def render_run(summary: Mapping[str, Any], manifest: Mapping[str, Any], path: Pa
     told = manifest["benchmark"]
     head = f"{shown_name(manifest['model']['name'])} on {told['name']}/{told['task']}"
     lines = [head, *(f"note: {notice}" for notice in notices(manifest)), _calls(manifest)]
+    if verdicts := summary.get("verdicts"):
+        lines.append(verdict_sentence(verdicts))
     return "\n".join(lines) + f"\n\n{render(summary, path, manifest)}"
 
 
@@ -151,13 +174,29 @@ def render_estimates(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
     return "\n".join([shown, "", *tail, "nothing was called, nothing written"])
 
 
+def verdict_sentence(verdicts: Mapping[str, Any]) -> str:
+    """`Of 2,000 answers 62 % are grounded, 23 % partly, 9 % not, 6 % declined.`"""
+    n = verdicts["n"]
+    share = {name: percent(verdicts[name]["share"]) for name in ANSWER_VERDICTS}
+    told = f"Of {n:,} answer{'' if n == 1 else 's'} {share['grounded']} are grounded"
+    told += "".join(f", {share[name]} {name}" for name in ("partly", "not", "declined"))
+    return told + (f" ({share['unscored']} unscored)." if verdicts["unscored"]["n"] else ".")
+
+
+def percent(share: float | None) -> str:
+    """Whole percents; what is not nothing is never shown as 0."""
+    if share is None:
+        return "–"
+    return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+
+
 def shown_name(name: str, most: int = 60) -> str:
     """A name on one line; from a long one both ends, where versions stand."""
-    name = _one_line(name)
+    name = one_line(name)
     return name if len(name) <= most else f"{name[: most - 21]}…{name[-20:]}"
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """The text with a mark for each line break and other character that shows nothing."""
     return "".join(c if c.isprintable() else "�" for c in text)
 
@@ -198,7 +237,10 @@ def _spread(entry: Mapping[str, Any]) -> str:
     return number(entry["sd"]) + some
 
 
-def _row(key: str, metric: Mapping[str, Any], repeats: Mapping[str, Any] | None) -> tuple[str, ...]:
+def metric_row(
+    key: str, metric: Mapping[str, Any], repeats: Mapping[str, Any] | None = None
+) -> tuple[str, ...]:
+    """Its mean, interval, spread over repeats, how many were scored, and why others were not."""
     ci = metric["ci"]
     interval = f"{number(ci[0])} … {number(ci[1])}" if ci else "–"
     why = ", ".join(f"{count:,} {status}" for status, count in metric["unscored"].items())
@@ -219,9 +261,14 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def _breakdown(field: str, values: Mapping[str, Any], averages: Mapping[str, Any]) -> str:
+def _breakdown(
+    field: str,
+    values: Mapping[str, Any],
+    averages: Mapping[str, Any],
+    only: Sequence[str] | None = None,
+) -> str:
     shown = list(values.items())[:_MOST_VALUES]
-    keys = list(next(iter(values.values()), {}))
+    keys = list(next(iter(values.values()), {})) if only is None else only
     head = ("by " + field, *(_shorten(name) for name, _ in shown), "average", "")
     rows = [(k, *(number(m[k]["mean"]) for _, m in shown), _average(averages[k]), "") for k in keys]
     counts = ("items", *(f"{next(iter(m.values()))['n']:,}" for _, m in shown), "", "")
@@ -243,11 +290,12 @@ def _average(entry: Mapping[str, Any]) -> str:
 
 
 def _shorten(name: str, most: int = 16) -> str:
-    name = _one_line(name)
+    name = one_line(name)
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
-def _abstention(summary: Mapping[str, Any]) -> str:
+def abstention(summary: Mapping[str, Any]) -> str:
+    """The rate, and the counts where records say what can be answered."""
     rate = summary["abstention_rate"]
     text = f"abstention rate {number(rate)}"
     found = summary["abstention"]

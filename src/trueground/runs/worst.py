@@ -1,0 +1,180 @@
+"""The items of a run, the worst first: what was asked and answered, and what is wrong with it.
+
+Worst is the lowest `support`, and among equals the lowest `support_min`; without them the first
+metric of `WORST_BY` that there is. Items without a score come last. Equal items keep their order.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import nsmallest
+from itertools import repeat
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trueground.metrics.registry import higher_is_better
+from trueground.plugins import bare_name, split_key
+from trueground.records.files import open_unpacked
+from trueground.runs.directory import RECORDS, replacing
+
+WORST_BY = (
+    "support", "support_min", "grounding_precision", "grounding_f1", "correct_support",
+    "k_precision", "citation_f1", "f1",
+)  # fmt: skip
+COLUMNS = ("id", "question", "response", "verdict", "score", "unsupported", "reasons")
+_LAST = float("inf")  # the place of what has no score
+
+
+class Texts(msgspec.Struct):
+    """Of a record what a list of answers shows."""
+
+    question: str | None = None
+    response: str | None = None
+
+
+class WorstItem(NamedTuple):
+    """One answer; `unsupported` are its claims that are not supported, `reasons` why, each in turn.
+
+    `verdict` is None where the run has none, `score` where the metric has none, `question` and
+    `response` where the run keeps no records.
+    """
+
+    id: str
+    question: str | None
+    response: str | None
+    verdict: str | None
+    score: float | None
+    unsupported: list[str]
+    reasons: list[str]
+
+
+class _Scores(msgspec.Struct):
+    scores: dict[str, float | None]
+
+
+class _Line(_Scores):
+    id: str
+    verdict: str | None = None
+    evidence: dict[str, Any] = {}
+
+
+Key = tuple[float, ...]
+_decode_scores = msgspec.json.Decoder(_Scores).decode
+_decode_line = msgspec.json.Decoder(_Line).decode
+_decode_texts = msgspec.json.Decoder(Texts).decode
+
+
+def worst_metrics(keys: Iterable[str]) -> list[str]:
+    """By which of these metrics items are sorted: `support` and `support_min`, else one."""
+    known = [key for key in keys if not split_key(key).judge]  # the first judge's
+    found = [key for name in WORST_BY for key in known if bare_name(key) == name]
+    together = [key for key in found if bare_name(key) in WORST_BY[:2]]
+    return together or found[:1] or known[:1]
+
+
+def read_texts(run: Path) -> Iterator[Texts]:
+    """Questions and answers in the order of the items; empty ones where no records are kept."""
+    if not (run / RECORDS).exists():
+        yield from repeat(Texts())
+        return
+    with open_unpacked(run / RECORDS) as lines:
+        yield from map(_decode_texts, lines)
+
+
+def worst_items(
+    lines: Callable[[], Iterator[bytes]], texts: Callable[[], Iterator[Texts]], n: int
+) -> list[WorstItem]:
+    """The `n` worst items; no more than these are in memory. `lines` are those of items.jsonl."""
+    if n < 1:
+        return []
+    key_of = _WorstKey()
+    keys = ((*key_of(line), row) for row, line in enumerate(lines()))
+    order = [int(key[-1]) for key in nsmallest(n, keys)]
+    wanted, last = set(order), max(order, default=-1)
+    found = {
+        row: key_of.item(line, text)
+        for row, line, text in zip(range(last + 1), lines(), texts(), strict=False)
+        if row in wanted
+    }
+    return [found[row] for row in order]
+
+
+def write_worst_csv(
+    path: Path, lines: Callable[[], Iterator[bytes]], texts: Callable[[], Iterator[Texts]]
+) -> None:
+    """Write all items, the worst first, as CSV; replaces the file as a whole. Raises WriteError.
+
+    Several claims, or reasons, of an item stand on lines of their own in their cell. Some numbers
+    of each item are in memory, the texts in a temporary file meanwhile.
+    """
+    key_of, keys, ends = _WorstKey(), array("d"), array("q", [0])
+    width = 0
+    with tempfile.TemporaryFile() as rows, replacing(path) as out:
+        for line, text in zip(lines(), texts(), strict=False):
+            key, item = key_of(line), key_of.item(line, text)
+            width = len(key)
+            keys.extend(key)
+            rows.write(_csv_row([*item[:-2], "\n".join(item.unsupported), "\n".join(item.reasons)]))
+            ends.append(rows.tell())
+        order = sorted(range(len(ends) - 1), key=lambda i: keys[i * width : (i + 1) * width])
+        out.write(_csv_row(COLUMNS))
+        for i in order:
+            rows.seek(ends[i])
+            out.write(rows.read(ends[i + 1] - ends[i]))
+
+
+def _csv_row(cells: Sequence[Any]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue().encode("utf-8", "replace")
+
+
+class _WorstKey:
+    """Line of items.jsonl → by what it is sorted; the metrics are those of the first line."""
+
+    def __init__(self) -> None:
+        self._metrics: list[str] | None = None
+        self._signs: list[float] = []
+
+    def __call__(self, line: bytes) -> Key:
+        scores = _decode_scores(line).scores
+        if self._metrics is None:
+            self._metrics = worst_metrics(scores)
+            self._signs = [-1.0 if higher_is_better(m) is False else 1.0 for m in self._metrics]
+        key = []
+        for metric, sign in zip(self._metrics, self._signs, strict=True):
+            value = scores.get(metric)
+            key.append(_LAST if value is None else sign * value)
+        return tuple(key)
+
+    def item(self, line: bytes, text: Texts) -> WorstItem:
+        """What the line tells of its item."""
+        found = _decode_line(line)
+        metric = self._metrics[0] if self._metrics else ""
+        claims = [c for c in _claims(found.evidence) if c.get("supported") is False]
+        if found.verdict == "declined":  # that it declines is no claim
+            claims = []
+        return WorstItem(
+            found.id,
+            text.question,
+            text.response,
+            found.verdict,
+            found.scores.get(metric),
+            [str(claim.get("text")) for claim in claims],
+            ["; ".join(claim.get("reasons") or ()) for claim in claims],
+        )
+
+
+def _claims(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The claims that the first judge checked, against all contexts where that was done too."""
+    found: list[list[dict[str, Any]]] = []
+    for key, told in evidence.items():
+        if not split_key(key).judge and isinstance(told, dict) and "claims" in told:
+            found.insert(0 if "scope=" not in key else len(found), told["claims"])
+    return found[0] if found else []

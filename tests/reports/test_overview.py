@@ -1,0 +1,121 @@
+"""What is seen first of a run: in a terminal, in Python, in a notebook."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import trueground as tg
+from trueground.metrics.registry import all_metrics
+from trueground.reports.overview import (
+    QUESTIONS,
+    clip,
+    headline_keys,
+    render_metrics,
+    render_overview,
+    width_of,
+)
+from trueground.reports.terminal import percent
+from trueground.testing import FakeJudge, synthetic_records
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "answers.jsonl"
+
+
+@pytest.fixture(scope="module")
+def result() -> tg.Result:
+    return tg.score(EXAMPLES)
+
+
+def test_the_first_lines_say_how_grounded_the_answers_are(result: tg.Result) -> None:
+    shown = render_overview(result.summary.raw, Path("runs/x"), result.worst_items(5))
+    words = " ".join(shown.replace("│", " ").split())
+    assert (
+        "Of 64 answers 27 % are grounded, 9 % partly, 47 % not, 12 % declined (5 % unscored)."
+        in words
+    )
+    assert "On 14 labelled sets, answers called not grounded were unsupported" in words
+    assert words.endswith("page runs/x/report.html files runs/x/")
+    assert all(width_of(line) <= 80 for line in shown.splitlines())
+    assert "\x1b" not in shown
+
+
+def test_the_box_is_as_wide_for_any_numbers() -> None:
+    rows = [{"id": i, "response": "It is old.", "contexts": ["c"]} for i in range(1200)]
+    judge = FakeJudge({}, default=0.9)
+    shown = render_overview(tg.score(rows, metrics="support", judge=judge).summary.raw, None)
+    box = shown.partition("\n\n1,200 items")[0].splitlines()
+    assert {len(line) for line in box} == {80}
+    assert "Of 1,200 answers 100 % are grounded, 0 % partly, 0 % not, 0 % declined." in box[1]
+    assert "not measured for this judge" in " ".join(shown.replace("│", " ").split())
+
+
+def test_at_most_six_metrics_the_best_of_each_question_first(result: tg.Result) -> None:
+    metrics: dict[str, Any] = {
+        name: {"scored": 1} for names in QUESTIONS.values() for name in reversed(names)
+    }
+    assert [key for _, key in headline_keys(metrics)] == [
+        *("support", "grounding_f1", "correct_support", "recall"),
+        *("p_ir", "citation_f1"),
+    ]
+    assert {q for q, _ in headline_keys(metrics)} == set(QUESTIONS)
+    metrics["support"] = {"scored": 0}  # what was scored nowhere tells nothing
+    assert "support" not in dict(map(reversed, headline_keys(metrics)))  # type: ignore[arg-type]
+    assert headline_keys({"rouge_1": {"scored": 1}}) == [("", "rouge_1")]
+    assert {name for names in QUESTIONS.values() for name in names} <= all_metrics().keys()
+
+
+def test_breakdowns_are_of_the_metrics_that_are_shown() -> None:
+    raw = tg.score(EXAMPLES, by="model").summary.raw
+    table = render_overview(raw, None).partition("by model")[2]
+    assert "support" in table
+    assert "rouge_1" not in table
+    assert "rouge_1" in render_metrics(raw, None).partition("by model")[2]
+
+
+def test_worst_answers_show_what_is_wrong(result: tg.Result) -> None:
+    shown = render_overview(result.summary.raw, None, result.worst_items(3))
+    block = shown.partition("worst 3 of 64 by support\n")[2]
+    assert block.count("    answer: ") == 3
+    assert "      – not in the context: " in block
+
+
+def test_hostile_and_wide_texts_stay_within_the_lines() -> None:
+    row = {"id": "\x1b[31m" * 30, "question": "問" * 200, "contexts": ["c"]}
+    row["response"] = "答え\n\n" + "長" * 300
+    result = tg.score([row], metrics="support")
+    shown = render_overview(result.summary.raw, None, result.worst_items(5))
+    assert "\x1b" not in shown
+    assert all(width_of(line) <= 80 for line in shown.splitlines())
+
+
+def test_small_shares_are_not_nothing() -> None:
+    assert [percent(x) for x in (None, 0.0, 0.001, 0.5, 1.0)] == [
+        "–",
+        "0 %",
+        "<1 %",
+        "50 %",
+        "100 %",
+    ]
+    assert clip("x" * 81) == "x" * 79 + "…"
+    assert clip("x" * 80) == "x" * 80
+
+
+def test_python_shows_a_few_lines_however_much_there_is(result: tg.Result) -> None:
+    many = tg.score(synthetic_records(300))
+    for shown in (repr(result), repr(many), repr(result.summary)):
+        assert len(shown.splitlines()) <= 25
+        assert len(shown) < 3_000
+    assert "Of 64 answers" in repr(result)
+    assert len(repr(many)) < len(repr(result)) + 500
+
+
+def test_notebooks_show_an_escaped_table() -> None:
+    result = tg.score([{"response": "x", "references": ["x"]}], metrics="f1", mapping=None)
+    html = result._repr_html_()
+    assert html.startswith("<div><table><caption>1 item</caption>")
+    assert "<td>f1</td><td>1.0000</td>" in html
+    raw = {**result.summary.raw, "metrics": {"<script>": result.summary.raw["metrics"]["f1"]}}
+    assert "<script>" not in tg.Summary(raw)._repr_html_()
+    assert len(tg.score(EXAMPLES)._repr_html_()) < 4_000
