@@ -15,9 +15,15 @@ from typing import Annotated, Any, Literal
 UNSET: Any = object()
 # progress(phase, done, total); total is None if unknown. Phases: "check", "ask", "score", "report".
 Progress = Callable[[str, int, int | None], None]
+# note(message): what the user should know beside the result.
+Note = Callable[[str], None]
 
 
 def no_progress(_phase: str, _done: int, _total: int | None) -> None:
+    """Say nothing."""
+
+
+def no_note(_message: str) -> None:
     """Say nothing."""
 
 

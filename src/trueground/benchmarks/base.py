@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trueground.options import Note, Progress, no_note, no_progress
+
 if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.models.base import Message, Params
     from trueground.models.prompts import PromptFile
@@ -72,10 +74,6 @@ class Task:
     notices: Sequence[str] = ()
 
 
-def say_nothing(*_words: object) -> None:
-    """Keep it to oneself."""
-
-
 @dataclass(frozen=True)
 class Sources:
     """Where a task takes its material from; None means the place where `data fetch` keeps it.
@@ -92,8 +90,8 @@ class Sources:
     data: Path | None = None
     prompt: Path | None = None
     model: str | None = None
-    note: Callable[[str], None] = say_nothing
-    progress: Callable[[str, int, int | None], None] = say_nothing
+    note: Note = no_note
+    progress: Progress = no_progress
     scratch: Path | None = None
     limit: int | None = None
     cache: bool = True

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
-from trueground.benchmarks.base import BenchmarkOption, Value, say_nothing
+from trueground.benchmarks.base import BenchmarkOption, Value
+from trueground.options import Note, Progress, no_note, no_progress
 
 if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.annotation.base import AnnotationTask
@@ -195,8 +196,8 @@ class Material:
     limit: int | None = None
     dry_run: bool = False
     cache: bool = True
-    note: Callable[[str], None] = say_nothing
-    progress: Callable[[str, int, int | None], None] = say_nothing
+    note: Note = no_note
+    progress: Progress = no_progress
 
     def prompt(
         self, package: str, name: str, needed: Iterable[str], optional: Iterable[str] = ()

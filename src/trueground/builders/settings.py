@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from trueground.benchmarks.base import say_nothing
 from trueground.errors import UsageError
 from trueground.models.options import (
     Deadline,
@@ -20,7 +19,7 @@ from trueground.models.options import (
     TokensPerMinute,
 )
 from trueground.models.pricing import PriceTable
-from trueground.options import Cache, Option, Progress, Seed
+from trueground.options import Cache, Note, Option, Progress, Seed, no_note, no_progress
 
 
 @dataclass(frozen=True)
@@ -103,6 +102,6 @@ class BuildSettings:
     ] = 0.1
     endpoint: EndpointDefaults = field(default_factory=EndpointDefaults)
     prices: PriceTable = None
-    note: Callable[[str], None] = say_nothing
-    progress: Progress = say_nothing
+    note: Note = no_note
+    progress: Progress = no_progress
     command: Sequence[str] = ()

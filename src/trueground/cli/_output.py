@@ -196,10 +196,6 @@ def echo_note(message: str | None) -> None:
         typer.echo(f"trueground: {message}", err=True)
 
 
-def no_note(_message: str | None) -> None:
-    """Say nothing, in the place of `echo_note`."""
-
-
 def shorten(text: str, limit: int = 60) -> str:
     """`records.problems.shorten`, imported when it is needed."""
     from trueground.records.problems import shorten as shorten_text

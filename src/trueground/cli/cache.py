@@ -35,10 +35,12 @@ def stats(format_: FormatOption = Format.TEXT) -> None:
     if format_ is Format.JSON:
         echo_json({**_as_json(result), **{name: _as_json(one) for name, one in beside.items()}})
         return
-    _show(result, "replies")
+    from trueground.reports.listings import render_cache
+
+    typer.echo(render_cache(result, "replies"))
     for name, one in beside.items():
         if one.entries:
-            _show(one, _NOUNS[name])
+            typer.echo(render_cache(one, _NOUNS[name]))
 
 
 def _beside() -> dict[str, Path]:
@@ -59,19 +61,6 @@ def _as_json(result: CacheStats) -> dict[str, Any]:
             {"model": m.model, "entries": m.entries, "tokens": m.tokens} for m in result.models
         ],
     }
-
-
-def _show(result: CacheStats, noun: str) -> None:
-    from trueground.reports.terminal import shown_name
-
-    typer.echo(f"{result.path}\n{result.entries:,} {noun}, {result.bytes:,} bytes on disk")
-    if result.oldest and result.newest:
-        typer.echo(f"from {result.oldest:%Y-%m-%d %H:%M} to {result.newest:%Y-%m-%d %H:%M} UTC")
-    names = [shown_name(m.model) for m in result.models]
-    width = max(map(len, names), default=0)
-    for name, m in zip(names, result.models, strict=True):
-        tokens = f"  {m.tokens:,} tokens" if noun == "replies" else ""
-        typer.echo(f"  {name:{width}}  {m.entries:,} {noun}{tokens}")
 
 
 @cache.command("clear")

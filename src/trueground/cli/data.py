@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +12,6 @@ from trueground.cli._output import download_bar, echo_json, echo_note
 
 if TYPE_CHECKING:
     from trueground.benchmarks.fetching import Fetched
-    from trueground.benchmarks.instruct_qa.statistics import Statistics
 
 data = typer.Typer(name="data", help="Benchmarks' data: fetch, verify, and count.")
 
@@ -98,35 +96,9 @@ def stats(
     if format_ is Format.JSON:
         echo_json([asdict(one) for one in counts])
     else:
-        for one in counts:
-            for line in _stats_lines(one):
-                typer.echo(line)
+        from trueground.reports.listings import render_statistics
 
-
-def _stats_lines(counts: Statistics) -> Iterator[str]:
-    """The numbers as text, one a line, with the published one behind where there is one."""
-    published = counts.published
-    yield counts.name
-    millions = f"{published['passages_in_millions']} million" if published else ""
-    rows: list[tuple[str, float | None, str]] = [
-        ("questions", counts.questions, f"{published['questions']:,.0f}" if published else ""),
-        ("words of a question", counts.question_words, ""),
-        (
-            "words of an answer (distinct answers)",
-            counts.answer_words,
-            f"{published['answer_words']}" if published else "",
-        ),
-        ("words of an answer (first reference)", counts.first_answer_words, ""),
-        ("references of a question", counts.references, ""),
-        ("questions with gold passages", counts.with_gold, ""),
-        ("earlier turns of a question", counts.turns, ""),
-        ("conversations or groups", counts.conversations, ""),
-        ("passages", counts.passages, millions),
-    ]
-    for what, number, in_paper in rows:
-        shown = "-" if number is None else f"{number:,.2f}"
-        shown = f"{number:,}" if isinstance(number, int) else shown
-        yield f"  {what:<38}{shown:>10}" + (f"   paper: {in_paper}" if in_paper else "")
+        typer.echo("\n".join(map(render_statistics, counts)))
 
 
 def _as_json(fetched: Fetched) -> dict[str, object]:

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from trueground.cli._options import Format, FormatOption, NoProgress, Quiet, takes
-from trueground.cli._output import echo_json, echo_note, no_note, progress_bar
+from trueground.cli._output import echo_json, echo_note, progress_bar
 from trueground.graph import find_entities, link_questions, load_graph, query_graph
-from trueground.options import Overwrite
+from trueground.options import Overwrite, no_note
 
 graph = typer.Typer(name="graph", help="Knowledge graphs: load, query, show, link.")
 

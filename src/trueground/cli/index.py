@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from trueground.cli._options import Format, FormatOption, NoProgress, Quiet, takes
-from trueground.cli._output import echo_json, echo_note, no_note, progress_bar
+from trueground.cli._output import echo_json, echo_note, progress_bar
+from trueground.options import no_note
 from trueground.retrieval import evaluate_index, make_index, search_index
 
 index = typer.Typer(name="index", help="Passages that can be searched: build, search, evaluate.")

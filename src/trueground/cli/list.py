@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -38,12 +37,14 @@ def list_(
     if format_ is Format.JSON:
         echo_json(listed[kind] if kind else listed)
         return
+    from trueground.reports.listings import render_entry
+
     for name, entries in listed.items():
         if not kind:
             typer.echo(f"{name}:")
         width = max((len(str(entry["name"])) for entry in entries), default=0)
         for entry in entries:
-            typer.echo("\n".join(_lines(entry, width)))
+            typer.echo(render_entry(entry, width))
 
 
 def _entries(kind: str) -> list[dict[str, Any]]:
@@ -55,20 +56,3 @@ def _entries(kind: str) -> list[dict[str, Any]]:
     from trueground.evaluate.catalogue import catalogue
 
     return catalogue(kind)
-
-
-def _lines(entry: dict[str, Any], width: int) -> Iterator[str]:
-    """One line for the thing, one for each of its options."""
-    needs = ", ".join(entry.get("needs", []))
-    tail = f"  [needs {needs}]" if needs else ""
-    tail += f"  [extra: {entry['extra']}]" if entry.get("extra") else ""
-    tail += f"  [tasks {', '.join(entry['tasks'])}]" if entry.get("tasks") else ""
-    if "fetched" in entry:
-        command = f"trueground data fetch {entry['name']}" + " --from PATH" * entry["from_only"]
-        tail += "  [fetched]" if entry["fetched"] else f"  [{command}]"
-    yield f"  {entry['name']:{width}}  {entry['doc']}{tail}"
-    for name, option in entry.get("options", {}).items():
-        allowed = "|".join(option["allowed"]) or "…"
-        default = option["default"]  # None: left out, or what the other options make it
-        tail = "" if default is None else f", default {default!r}"
-        yield f"  {'':{width}}    {name}={allowed}{tail}"

@@ -1,11 +1,11 @@
 """Knowledge graphs: stores and endpoints, one-hop subgraphs, linking of names to entities."""
 
 # No `from __future__ import annotations`: the command line reads the options here as values.
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from trueground.options import Option, Progress, no_progress
+from trueground.options import Note, Option, Progress, no_note, no_progress
 
 if TYPE_CHECKING:
     from trueground.graph.base import Entity, KnowledgeGraph, NamedEntity, Row
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 KeepReplies = Annotated[
     bool, Option("Ask an endpoint again, and keep nothing of it.", "--no-cache")
 ]
-
-
-def _say_nothing(_note: str) -> None:
-    """The default."""
 
 
 def _parse_bindings(texts: Sequence[str]) -> dict[str, str]:
@@ -58,7 +54,7 @@ def load_graph(
     ] = False,
     overwrite: Annotated[bool, Option("Load anew in place of what is there.")] = False,
     progress: Progress = no_progress,
-    note: Callable[[str], None] = _say_nothing,
+    note: Note = no_note,
 ) -> "GraphFile":
     """Load files into the graph in the folder `out`: what it then holds, file by file.
 
@@ -98,7 +94,7 @@ def query_graph(
     ] = None,
     cache: KeepReplies = True,
     progress: Progress = no_progress,
-    note: Callable[[str], None] = _say_nothing,
+    note: Note = no_note,
 ) -> "Iterator[Row]":
     """Ask a graph in SPARQL: rows by variable; behind the last the graph is closed.
 
@@ -136,7 +132,7 @@ def find_entities(
     ] = None,
     cache: KeepReplies = True,
     progress: Progress = no_progress,
-    note: Callable[[str], None] = _say_nothing,
+    note: Note = no_note,
 ) -> "Iterator[tuple[str, list[NamedEntity], list[Entity]]]":
     """For each id, name or alias: which entities have the name (none for an id), and what they are.
 
@@ -192,7 +188,7 @@ def link_questions(
         bool, Option("Ask an endpoint again, and keep no reply.", "--no-cache")
     ] = True,
     progress: Progress = no_progress,
-    note: Callable[[str], None] = _say_nothing,
+    note: Note = no_note,
 ) -> "LinkedQuestions":
     """Find the entities in the questions of a file; against gold ids also precision and recall.
 
@@ -224,7 +220,7 @@ def link_questions(
     )
 
 
-def _tell_problem(graph: "KnowledgeGraph", note: Callable[[str], None]) -> None:
+def _tell_problem(graph: "KnowledgeGraph", note: Note) -> None:
     """Why replies of an endpoint were no longer kept, known once it is closed."""
     if problem := getattr(graph, "problem", None):
         note(problem)

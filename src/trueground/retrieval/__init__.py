@@ -1,11 +1,11 @@
 """Retrieval: corpora, indexes, retrievers; building, searching and measuring them."""
 
 # No `from __future__ import annotations`: the command line reads the options here as values.
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from trueground.options import Option, Progress, Resamples, Seed, no_progress
+from trueground.options import Note, Option, Progress, Resamples, Seed, no_note, no_progress
 
 if TYPE_CHECKING:
     from trueground.retrieval.base import Hit
@@ -36,10 +36,6 @@ QueryForm = Annotated[
 KeepHits = Annotated[bool, Option("Search again, and keep nothing of what is found.", "--no-cache")]
 
 
-def _say_nothing(_note: str) -> None:
-    """The default."""
-
-
 def make_index(
     corpus: Path,
     *,
@@ -59,7 +55,7 @@ def make_index(
     ] = False,
     rebuild: Annotated[bool, Option("Make an index that is there anew.")] = False,
     progress: Progress = no_progress,
-    note: Callable[[str], None] = _say_nothing,
+    note: Note = no_note,
 ) -> "tuple[Index, list[str]]":
     """Make the index of a corpus, go on with it, or add retrievers to the index `corpus`.
 
@@ -112,7 +108,7 @@ def search_index(
     top: Annotated[int, Option("Hits for each query.", min=1)] = 8,
     cache: KeepHits = True,
     progress: Progress = no_progress,
-    note: Callable[[str], None] = _say_nothing,
+    note: Note = no_note,
 ) -> "tuple[list[RetrievalQuestion], Iterator[list[tuple[Hit, Passage]]]]":
     """The questions, and for each its hits with their passages, best first.
 
@@ -173,7 +169,7 @@ def evaluate_index(
     resamples: Resamples = 2_000,
     cache: KeepHits = True,
     progress: Progress = no_progress,
-    note: Callable[[str], None] = _say_nothing,
+    note: Note = no_note,
 ) -> "IndexEvaluation":
     """How well retrievers find the gold passages of questions; without names all of the index.
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from tests.builders.scripted_server import Answer, scripted
 
-from trueground.benchmarks.base import say_nothing
 from trueground.builders.asking.ask import Ask
 from trueground.builders.asking.models import make_models
 from trueground.builders.base import Builder, Material, Stage, WholeStep
@@ -17,6 +16,7 @@ from trueground.builders.grounding.settings import OPTIONS, ROLES
 from trueground.builders.settings import EndpointDefaults
 from trueground.builders.stages.flow import Flowed, do_stage, do_whole
 from trueground.builders.stages.patience import Patience
+from trueground.options import no_progress
 
 USUAL = {option.name: option.default for option in OPTIONS}
 MATERIAL = Material(())
@@ -44,7 +44,7 @@ def run(
         async def flow() -> tuple[list[Any], Flowed]:
             try:
                 return await do_stage(
-                    folder, stage, items, Ask(models, None), say_nothing, Patience(1.0, len(items))
+                    folder, stage, items, Ask(models, None), no_progress, Patience(1.0, len(items))
                 )
             finally:
                 for asked in models.values():

@@ -8,9 +8,9 @@ from shlex import quote
 
 from trueground.benchmarks.instruct_qa.opening import open_unkept
 from trueground.errors import UsageError
-from trueground.options import Progress
+from trueground.options import Note, Progress
 from trueground.retrieval.base import OpenedRetriever
-from trueground.retrieval.corpora.reading import CorpusReading, Note
+from trueground.retrieval.corpora.reading import CorpusReading
 from trueground.retrieval.index import (
     Index,
     build_index,

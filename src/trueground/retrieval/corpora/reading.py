@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trueground.errors import InputError, UsageError
+from trueground.options import Note, no_note
 from trueground.records.files import KINDS, PACKINGS, data_files, files_below, inner_ending
 from trueground.records.reading import plain_rows
 from trueground.retrieval.corpora.corpus import PassageEntry, row_entries
@@ -23,7 +24,6 @@ _SIGNATURE = re.compile(
     r"reading-\d+:words=([1-9]\d*),overlap=(\d+)(,skip_unreadable)?(,follow_links)?"
 )
 Row = tuple[str, dict[str, Any]]
-Note = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,6 @@ def reading_of(signature: str) -> CorpusReading | None:
     skip, follow = match[3] is not None, match[4] is not None
     reading = CorpusReading(int(match[1]), int(match[2]), skip, follow)
     return reading if reading.signature == signature else None
-
-
-def no_note(_note: str) -> None:
-    """Say nothing."""
 
 
 def read_entries(

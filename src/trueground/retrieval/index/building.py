@@ -15,8 +15,8 @@ from pathlib import Path
 
 from trueground.errors import InputError, OutputError, UsageError
 from trueground.net.home import home
-from trueground.options import Progress, no_progress
-from trueground.retrieval.corpora.reading import CorpusReading, Note, no_note, reading_of
+from trueground.options import Note, Progress, no_note, no_progress
+from trueground.retrieval.corpora.reading import CorpusReading, reading_of
 from trueground.retrieval.index.file import PartMade, is_index, read_index_file
 from trueground.retrieval.index.opening import Index, check_current, open_index, parts_of
 from trueground.retrieval.index.sources import check, source_files

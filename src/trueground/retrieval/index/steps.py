@@ -15,13 +15,11 @@ import msgspec
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
 from trueground.net.files import missing, part_of, remove_empty
 from trueground.net.locks import LOCK, locked
-from trueground.options import Progress, no_progress
+from trueground.options import Note, Progress, no_note, no_progress
 from trueground.plugins import parse_part
 from trueground.retrieval.corpora.corpus import PassageEntry
 from trueground.retrieval.corpora.reading import (
     CorpusReading,
-    Note,
-    no_note,
     read_entries,
     reading_of,
 )
