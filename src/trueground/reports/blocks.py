@@ -96,7 +96,10 @@ class Tile(msgspec.Struct, omit_defaults=True):
 
 
 class Tiles(msgspec.Struct, omit_defaults=True, tag_field="type", tag="tiles"):
+    """Numbers side by side. `small` ones are a list rather than a headline."""
+
     tiles: list[Tile]
+    small: bool = False
 
 
 class Column(msgspec.Struct, omit_defaults=True):
@@ -199,10 +202,12 @@ class Entries(msgspec.Struct, omit_defaults=True, tag_field="type", tag="entries
 
 
 class Answers(msgspec.Struct, omit_defaults=True, tag_field="type", tag="answers"):
-    """The answers of a run, whose data stand in blocks of their own (`reports.answers`)."""
+    """The answers of a run, whose data stand in blocks of their own (`reports.answers`).
 
-    statement: str | None = None
-    folder: str | None = None
+    With `worst` only so many of the worst are shown, else the list that is searched and filtered.
+    """
+
+    worst: int = 0
 
 
 Block = (

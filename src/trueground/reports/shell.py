@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from trueground.reports.view import number
+from trueground.reports.blocks import number
 
 
 def draw(

@@ -1,0 +1,338 @@
+"""The answers of a run as blocks of data inside its page, and beside it where there are many.
+
+The index has, column by column, what the list needs of every answer; it is written in parts, so
+that a part at a time is in memory. Details of an answer stand in blocks of DETAILS, which the page
+reads when one of them is opened: in the page itself, or for many answers as scripts in a folder
+beside it, since a page from disk may load scripts but no data.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from trueground.errors import InputError
+from trueground.metrics.grounding import ANSWER_VERDICTS, verdict_of
+from trueground.metrics.registry import higher_is_better
+from trueground.records.columns import field_text
+from trueground.records.files import open_unpacked
+from trueground.reports.citations import TOLD, citation_view
+from trueground.reports.selection import Selection
+from trueground.reports.verdicts import CHECKED, views
+from trueground.reports.viewer import json_block, json_bytes
+from trueground.runs.directory import ITEMS, RECORDS, replacing
+from trueground.types import REASON_TITLES, Answered, Record, Status
+
+FOLDER = "report_items"
+DETAILS = 100  # answers in a block inside the page
+DETAILS_BESIDE = 250  # answers in a script beside it
+INDEX = 5_000  # answers in a part of the index
+SNIPPET = 200  # characters of a text in the index of a page with a folder
+# Fields that the page has no place of its own for
+_PLACED = {"id", "question", "response", "history", "contexts", "references", "gold_facts"}
+_CITED = {"knowledge", "gold_knowledge", "absent_knowledge"}  # likewise where citations are shown
+_OTHER_FIELDS = [name for name in Record.__struct_fields__ if name not in _PLACED]
+# Evidence that has a place of its own on the page
+_SHOWN = {"see", "phrase", "counts", *CHECKED, *TOLD}
+STATUS_WORDS = {
+    Status.SCORED: "scored",
+    Status.ABSTAINED: "declined to answer",
+    Status.NO_CLAIMS: "nothing to check",
+    Status.MISSING_FIELD: "a needed field is missing",
+    Status.TOO_LONG: "too long for the window",
+    Status.UNPARSEABLE: "no verdict in the judge's reply",
+    Status.TRUNCATED: "reply cut at the token limit",
+    Status.ERROR: "the call failed",
+    Status.NOT_APPLICABLE: "does not apply",
+}
+_STATUSES = [status.value for status in Status]
+_KINDS = [kind.value for kind in REASON_TITLES]
+_SUPPORTED = {True: 1, False: 0}
+
+
+class ReportItem(msgspec.Struct):
+    """One line of items.jsonl."""
+
+    id: str
+    scores: dict[str, float | None]
+    status: dict[str, str] = {}
+    evidence: dict[str, Any] = {}
+
+
+class AnswerList(msgspec.Struct, frozen=True):
+    """What the list shows: its metrics and fields, the judge of those without `@LABEL`.
+
+    `verdict` is the metric whose value says whether an answer is grounded. `details` are the
+    answers whose details stand in the page; those of all lie beside it where `beside`.
+    """
+
+    selection: Selection
+    details: Selection
+    metrics: list[str]
+    fields: list[str]
+    judge: str | None
+    verdict: str | None
+    beside: bool
+
+
+def write_answers(out: BinaryIO, run_dir: Path, shown: AnswerList) -> None:
+    """Write the details and the index into the page, and the folder beside it where it has one.
+
+    Raises InputError where the records do not belong to the items, WriteError.
+    """
+    folder = run_dir / FOLDER
+    shutil.rmtree(folder, ignore_errors=True)
+    inside = set(shown.details.rows.tolist())
+    index = _ItemColumns(shown)
+    here: list[dict[str, Any]] = []
+    beside: list[dict[str, Any]] = []
+    blocks = parts = files = 0
+    positions: list[int] = []  # in the list, of those whose details stand in the page
+    if shown.beside:
+        folder.mkdir()
+        _write_script(folder / "here.js", "TG.here()")
+    for position, (row, (item, record)) in enumerate(
+        zip(
+            shown.selection.rows.tolist(), chosen_items(run_dir, shown.selection), strict=True
+        )
+    ):
+        index.add(row, item, record)
+        if shown.beside or row in inside:
+            told = detail(item, record, shown.judge)
+            if row in inside:
+                here.append(told)
+                positions.append(position)
+            if shown.beside:
+                beside.append(told)
+        if len(here) == DETAILS:
+            out.write(json_block(f"block-{blocks}", here))
+            here, blocks = [], blocks + 1
+        if len(beside) == DETAILS_BESIDE:
+            _write_details(folder, files, beside)
+            beside, files = [], files + 1
+        if index.full:
+            out.write(json_block(f"index-{parts}", index.take()))
+            parts += 1
+    if here:
+        out.write(json_block(f"block-{blocks}", here))
+    if beside:
+        _write_details(folder, files, beside)
+    if index.rows:
+        out.write(json_block(f"index-{parts}", index.take()))
+        parts += 1
+    about = {
+        "parts": parts,
+        "block": DETAILS,
+        "file": DETAILS_BESIDE if shown.beside else None,
+        "inside": positions if shown.beside else None,
+        "statement": shown.details.statement() if shown.beside else None,
+        "headline": shown.selection.metric,
+        "metrics": shown.metrics,
+        "lower": [name for name in shown.metrics if higher_is_better(name) is False],
+        "statuses": [[name, STATUS_WORDS[Status(name)]] for name in _STATUSES],
+        "verdicts": ANSWER_VERDICTS,
+        "kinds": [[kind.value, words] for kind, words in REASON_TITLES.items()],
+    }
+    out.write(json_block("about", about))
+
+
+def _write_details(folder: Path, number: int, details: list[dict[str, Any]]) -> None:
+    _write_script(folder / f"{number}.js", f"TG.loaded({number},", json_bytes(details) + b")")
+
+
+def _write_script(path: Path, call: str, data: bytes = b"") -> None:
+    with replacing(path) as out:
+        out.write(call.encode() + data + b"\n")
+
+
+def chosen_items(run_dir: Path, selection: Selection) -> Iterator[tuple[ReportItem, Record | None]]:
+    """The chosen items in input order, each with its record where the run kept records.
+
+    Raises InputError where the records do not belong to the items.
+    """
+    decode_item = msgspec.json.Decoder(ReportItem).decode
+    decode_record = msgspec.json.Decoder(Answered).decode
+    kept = (run_dir / RECORDS).exists()
+    records = _record_lines(run_dir) if kept else None
+    wanted = iter(selection.rows.tolist())
+    row = next(wanted, None)
+    with (run_dir / ITEMS).open("rb") as lines:
+        for number, line in enumerate(lines):
+            record_line = next(records, None) if records is not None else None
+            if row is None:
+                return
+            if number != row:
+                continue
+            item = decode_item(line)
+            record = None if record_line is None else decode_record(record_line)
+            if kept and (record is None or record.id != item.id):
+                found = "nothing" if record is None else f"id {record.id!r}"
+                raise InputError(
+                    f"{run_dir / RECORDS}, line {number + 1}: found {found}; expected "
+                    f"id {item.id!r} as in items.jsonl. Score again, or remove the records file."
+                )
+            yield item, record
+            row = next(wanted, None)
+
+
+def _record_lines(run_dir: Path) -> Iterator[bytes]:
+    path = run_dir / RECORDS
+    with open_unpacked(path) as lines:
+        yield from lines
+
+
+class _ItemColumns:
+    """The columns of a part of the index: one entry per answer in each."""
+
+    def __init__(self, shown: AnswerList) -> None:
+        self._shown = shown
+        self.rows: list[int] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self.rows = []
+        self._ids: list[str] = []
+        self._questions: list[str | None] = []
+        self._responses: list[str | None] = []
+        self._scores: dict[str, list[float | None]] = {name: [] for name in self._shown.metrics}
+        self._status: dict[str, list[int | None]] = {name: [] for name in self._shown.metrics}
+        self._by: dict[str, list[str | None]] = {field: [] for field in self._shown.fields}
+        self._verdicts: list[int | None] = []
+        self._claims: list[list[list[int | None]]] = []
+        self._kinds: list[list[int]] = []
+
+    @property
+    def full(self) -> bool:
+        return len(self.rows) == INDEX
+
+    def add(self, row: int, item: ReportItem, record: Record | None) -> None:
+        """Add an answer: `claims` are [start, end, supported], `kinds` those of its reasons."""
+        self.rows.append(row)
+        self._ids.append(item.id)
+        self._questions.append(self._cut(record.question) if record else None)
+        self._responses.append(self._cut(_answer(record)) if record else None)
+        for name, column in self._scores.items():
+            value = item.scores.get(name)
+            column.append(None if value is None else round(value, 6))
+        for name, codes in self._status.items():
+            status = item.status.get(name)
+            codes.append(_STATUSES.index(status) if status in _STATUSES else None)
+        for field, values in self._by.items():
+            values.append(field_text(record, field) if record else None)
+        claims = _claims(item, self._shown.verdict)
+        self._verdicts.append(_verdict(item, claims, self._shown.verdict))
+        self._claims.append(
+            [
+                [one.get("start"), one.get("end"), _SUPPORTED.get(one.get("supported"))]
+                for one in claims
+            ]
+        )
+        kinds = {one.get("kind") for one in claims if one.get("supported") is False}
+        self._kinds.append([place for place, kind in enumerate(_KINDS) if kind in kinds])
+
+    def _cut(self, text: str | None) -> str | None:
+        if text is None or not self._shown.beside or len(text) <= SNIPPET:
+            return text
+        return text[:SNIPPET] + "…"
+
+    def take(self) -> dict[str, Any]:
+        """The columns so far; the next part begins."""
+        columns = {
+            "rows": self.rows,
+            "ids": self._ids,
+            "questions": self._questions,
+            "responses": self._responses,
+            "scores": self._scores,
+            "status": self._status,
+            "by": self._by,
+            "verdicts": self._verdicts,
+            "claims": self._claims,
+            "kinds": self._kinds,
+        }
+        self._begin()
+        return columns
+
+
+def _claims(item: ReportItem, verdict: str | None) -> list[dict[str, Any]]:
+    """The claims of the answer as the metric of the verdicts has them, else as any has them."""
+    own = item.evidence.get(verdict) if verdict else None
+    found = [own, *item.evidence.values()]
+    lists = (one.get("claims") for one in found if isinstance(one, dict))
+    return next((one for one in lists if isinstance(one, list)), [])
+
+
+def _verdict(
+    item: ReportItem, claims: list[dict[str, Any]], metric: str | None
+) -> int | None:
+    """The place of its verdict in ANSWER_VERDICTS; None in a run without verdicts."""
+    if metric is None:
+        return None
+    if metric in item.status:
+        return _verdict_code(item.scores.get(metric), item.status[metric])
+    # The metric was not asked for: its verdicts are those of the claims.
+    verdicts = [one.get("supported") for one in claims]
+    if not verdicts or None in verdicts:
+        away = Status.ABSTAINED if Status.ABSTAINED in item.status.values() else Status.NO_CLAIMS
+        return _verdict_code(None, away)
+    return _verdict_code(sum(verdicts) / len(verdicts), Status.SCORED)
+
+
+def _verdict_code(score: float | None, status: str) -> int:
+    # All shares between none and all are one case.
+    return _known_verdict(score if score in (None, 0.0, 1.0) else 0.5, status)
+
+
+@cache
+def _known_verdict(score: float | None, status: str) -> int:
+    return ANSWER_VERDICTS.index(verdict_of(score, status))
+
+
+def detail(item: ReportItem, record: Record | None, judge: str | None = None) -> dict[str, Any]:
+    """What the page shows of one opened answer beyond the index."""
+    phrase = None
+    other: list[tuple[str, str]] = []
+    for metric, evidence in item.evidence.items():
+        rest = evidence
+        if isinstance(evidence, dict):
+            phrase = phrase or evidence.get("phrase")
+            rest = {k: v for k, v in evidence.items() if k not in _SHOWN}
+        if rest not in (None, [], {}):
+            other.append((metric, _pretty(rest)))
+    citations = citation_view(item.evidence, record)
+    shown: dict[str, Any] = {
+        "views": views(item.evidence, judge),
+        "phrase": phrase,
+        "citations": citations,
+        "evidence": other,
+    }
+    if record is not None:
+        placed = _CITED if citations else set()
+        kept = {name: getattr(record, name) for name in _OTHER_FIELDS if name not in placed}
+        shown |= {
+            "question": record.question,
+            "response": _answer(record),
+            "history": record.history or [],
+            "contexts": record.contexts or [],
+            "references": record.references or [],
+            "gold_facts": record.gold_facts or [],
+            "fields": [(name, _pretty(v)) for name, v in kept.items() if v not in (None, [], {})],
+        }
+    return shown
+
+
+def _answer(record: Record) -> str:
+    """The response; in place of one that never came, why."""
+    failure = record.failure if isinstance(record, Answered) else None
+    return record.response or (f"(no answer: {failure.reason})" if failure else "")
+
+
+def _pretty(value: object) -> str:
+    """Text as it is, anything else as indented JSON."""
+    if isinstance(value, str):
+        return value
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

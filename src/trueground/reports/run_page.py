@@ -1,0 +1,562 @@
+"""A run directory → report.html: what a reader asks first, then every answer, then all numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from trueground.errors import InputError, UsageError
+from trueground.reports import noise
+from trueground.reports.answers import STATUS_WORDS, AnswerList, write_answers
+from trueground.reports.blocks import (
+    Answers,
+    Axis,
+    Block,
+    Bullets,
+    Cell,
+    Chart,
+    Choice,
+    Column,
+    Estimate,
+    Fold,
+    Grid,
+    Page,
+    Rich,
+    Row,
+    Section,
+    Series,
+    Table,
+    Text,
+    Tile,
+    Tiles,
+    code,
+    number,
+    quiet,
+    strong,
+)
+from trueground.reports.leaderboard.runs import REPEAT
+from trueground.reports.manifest import asked, input_names, notices, refusal_rules, signatures
+from trueground.reports.selection import Numbers, choose_items, headline_metric, read_numbers
+from trueground.reports.verdicts import first_judge, judges
+from trueground.reports.viewer import write_page
+from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY
+from trueground.types import REASON_TITLES, ReasonKind
+
+MARK = "trueground-run-1"
+LISTED = 100_000  # answers in the list of a page
+DETAILS_INSIDE = 2_000  # answers whose details stand in a page that has a folder beside it
+BINS = 20
+_VALUES_SHOWN = 30
+_SKIPPED_SHOWN = 200
+_REASONS_SHOWN = 6
+_Estimates = Mapping[str, Mapping[str, Any]]
+
+_VERDICTS = (
+    ("grounded", "grounded", "supported"),
+    ("partly", "partly grounded", "partly"),
+    ("not", "not grounded", "unsupported"),
+    ("declined", "declined", "unknown"),
+)
+_ABSTENTION_WORDS = {
+    "p_ir": "declines where the context does not hold the answer (higher is better)",
+    "p_g": "declines where the context holds the answer (lower is better)",
+    "precision": "precision of declining",
+    "recall": "recall of declining",
+    "f1": "F1 of declining",
+}
+
+
+def write_run_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> Path:
+    """Draw the page of a finished run and return its path.
+
+    Reads the run directory only. Of more than `max_items` answers the details stand in files beside
+    the page, in report_items/; the page itself has those of a seeded sample plus the worst, and
+    says so. The same files give the same bytes. Raises InputError for files that are missing or
+    unreadable, UsageError for a negative `max_items`, WriteError where the page cannot be written.
+    """
+    if max_items < 0:
+        raise UsageError(f"max_items is {max_items}; expected 0 or more.")
+    summary, manifest = _read_json(run_dir, SUMMARY), _read_json(run_dir, MANIFEST)
+    verdicts = summary.get("verdicts") or {}
+    with read_numbers(run_dir / ITEMS) as numbers:
+        order = [name for name in summary.get("metrics") or {} if name in numbers]
+        metrics = order + sorted(numbers.keys() - set(order))
+        headline = headline_metric(metrics)
+        values = numbers[headline] if headline else None
+        beside = numbers.count > max_items
+        limits = (LISTED, min(max_items, DETAILS_INSIDE)) if beside else (max_items, max_items)
+        selection, details = (
+            choose_items(values, numbers.count, metric=headline, limit=limit, seed=seed)
+            for limit in limits
+        )
+        charts = list(_distributions(summary, numbers))
+    shown = AnswerList(
+        selection=selection,
+        details=details,
+        metrics=metrics,
+        fields=list(dict.fromkeys([*(summary.get("by") or {}), "model"])),
+        judge=first_judge(manifest),
+        verdict=verdicts.get("metric"),
+        beside=beside,
+    )
+    page = Page(
+        kind="run",
+        mark=MARK,
+        title=_title(manifest),
+        lead=_lead(summary, manifest),
+        notices=notices(manifest),
+        version=manifest.get("trueground"),
+        blocks=[
+            *_first_screen(summary, charts, headline),
+            *_answers(run_dir, selection.statement()),
+            *_all_metrics(summary, manifest, charts, headline, metrics),
+            *_noise(summary, manifest, run_dir, headline),
+            *_declined(summary),
+            *_settings(summary, manifest, metrics),
+        ],
+    )
+    path = run_dir / REPORT
+    write_page(path, page, lambda out: write_answers(out, run_dir, shown), files=beside)
+    return path
+
+
+def _read_json(run_dir: Path, name: str) -> dict[str, Any]:
+    path = run_dir / name
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: not found. Is {run_dir} a finished run directory?") from error
+    except msgspec.DecodeError as error:
+        raise InputError(f"{path}: not readable ({error}). Score again.") from error
+
+
+def _title(manifest: dict[str, Any]) -> str:
+    if run := asked(manifest):
+        return f"{run['model']} on {run['task']}"
+    names = input_names(manifest.get("input"))
+    return "Are the answers grounded?" + (f" {', '.join(names)}" if names else "")
+
+
+def _lead(summary: Mapping[str, Any], manifest: dict[str, Any]) -> Rich:
+    n = summary.get("n", 0)
+    names = input_names(manifest.get("input"))
+    lead: list[Any] = [f"{n:,} {'answer' if n == 1 else 'answers'}"]
+    if names:
+        lead += [" from ", strong(", ".join(names))]
+    if run := asked(manifest):
+        lead.append(f", asked with {run['how']}" if run["how"] else "")
+        lead.append(f"; prompts {run['prompts']}" if run["prompts"] else "")
+    for place, judge in enumerate(judges(manifest)):
+        lead += [" and " if place else "; claims judged by ", strong(judge)]
+    return lead
+
+
+# ---- the first screen ----
+
+
+def _first_screen(
+    summary: Mapping[str, Any], charts: list[tuple[str, Chart]], headline: str | None
+) -> list[Block]:
+    """The verdicts as tiles that filter, the headline's spread, the reasons, the worst answers."""
+    blocks: list[Block] = []
+    verdicts = summary.get("verdicts")
+    if verdicts:
+        blocks.append(Text(_verdict_sentence(verdicts), "lead"))
+        blocks.append(
+            Tiles(
+                [
+                    Tile(
+                        words,
+                        _percent(verdicts[name]["share"]),
+                        _ends(verdicts[name].get("ci")),
+                        tone,
+                        f"verdict={name}",
+                    )
+                    for name, words, tone in _VERDICTS
+                ]
+            )
+        )
+    side: list[Block] = [chart for name, chart in charts if name == headline]
+    reasons = summary.get("reasons") or {}
+    if any(reasons.values()):
+        most = sorted(((n, kind) for kind, n in reasons.items() if n), key=lambda one: -one[0])
+        side.append(
+            Section(
+                "Why claims are called unsupported",
+                [
+                    Tiles(
+                        [
+                            Tile(
+                                REASON_TITLES[ReasonKind(kind)],
+                                f"{n:,}",
+                                "claim" if n == 1 else "claims",
+                                filter=f"kind={kind}",
+                            )
+                            for n, kind in most[:_REASONS_SHOWN]
+                        ],
+                        small=True,
+                    )
+                ],
+            )
+        )
+    if side:
+        blocks.append(Grid(side, least=24))
+    blocks.append(Answers(worst=10))
+    return blocks
+
+
+def _verdict_sentence(verdicts: Mapping[str, Any]) -> Rich:
+    shares = [
+        f"{_percent(verdicts[name]['share'])} {words}"
+        for name, words in (
+            ("grounded", "are grounded"),
+            ("partly", "partly"),
+            ("not", "not"),
+            ("declined", "declined"),
+        )
+    ]
+    sentence: list[Any] = [f"Of {verdicts['n']:,} answers ", strong(", ".join(shares)), "."]
+    unscored = verdicts.get("unscored") or {}
+    if unscored.get("n"):
+        sentence.append(
+            f" {unscored['n']:,} could not be judged ({_percent(unscored['share'])})."
+        )
+    if trust := verdicts.get("people"):
+        sentence.append(f" {trust}")
+    return sentence
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.0f} %"
+
+
+def _ends(ci: Any) -> str:
+    return f"{100 * ci[0]:.0f} to {100 * ci[1]:.0f} %" if ci else ""
+
+
+def _distributions(
+    summary: Mapping[str, Any], numbers: Numbers
+) -> Iterator[tuple[str, Chart]]:
+    """The histogram of each metric whose values are not all 0 or 1; a column at a time."""
+    for name in summary.get("metrics") or {}:
+        column = numbers.get(name)
+        values = None if column is None else column[~np.isnan(column)]
+        if values is None or not len(values) or np.isin(values, (0.0, 1.0)).all():
+            continue
+        yield name, _histogram(name, values)
+
+
+def _histogram(name: str, values: NDArray[np.float32]) -> Chart:
+    low, high = float(values.min()), float(values.max())
+    if low >= 0 and high <= 1:
+        low, high = 0.0, 1.0
+    elif low == high:
+        low, high = low - 0.5, high + 0.5
+    # 0.7 as a 32-bit number lies just under the edge of its bin
+    place = (values - low) / (high - low) * BINS + 1e-4
+    counts = np.bincount(np.clip(place.astype(np.int64), 0, BINS - 1), minlength=BINS)
+    edges = np.linspace(low, high, BINS + 1)[:-1].round(6).tolist()
+    return Chart(
+        "bars",
+        ["How ", code(name), " is spread"],
+        Axis(name),
+        Axis("answers"),
+        [Series("answers", edges, counts.tolist())],
+        note=f"{len(values):,} scored, median {np.median(values):.4f}",
+    )
+
+
+# ---- the answers ----
+
+
+def _answers(run_dir: Path, statement: str | None) -> list[Block]:
+    blocks: list[Block] = []
+    if statement:
+        blocks.append(Text(f"{statement} The numbers are over all items.", "note"))
+    if not (run_dir / RECORDS).exists():
+        blocks.append(
+            Text(
+                "This run was made without records: questions, answers and passages are not in it. "
+                "Scores and evidence are.",
+                "note",
+            )
+        )
+    return [Section("Answers", [*blocks, Answers()], id="items")]
+
+
+# ---- all numbers ----
+
+
+def _all_metrics(
+    summary: Mapping[str, Any],
+    manifest: dict[str, Any],
+    charts: list[tuple[str, Chart]],
+    headline: str | None,
+    of_items: list[str],
+) -> list[Block]:
+    metrics, averages = summary.get("metrics") or {}, summary.get("averages") or {}
+    first = _first_metric(manifest, metrics, of_items, headline)
+    rows = [
+        Row(
+            [
+                _metric_name(name),
+                _estimate(entry, _repeats_note(name, averages)),
+                _coverage(entry),
+                _why_not(entry),
+            ],
+            "first" if name == first else None,
+        )
+        for name, entry in metrics.items()
+    ]
+    columns = [
+        Column("Metric"),
+        Column("Mean", "estimate", digits=4),
+        Column("Answers scored"),
+        Column("Not scored"),
+    ]
+    blocks: list[Block] = [Table(columns, rows, sortable=True)] if rows else [
+        Text("No metric was computed.")
+    ]
+    if charts:
+        blocks.append(Fold("Distributions", [Grid([chart for _, chart in charts])]))
+    if tables := _breakdowns(summary.get("by") or {}, averages, metrics):
+        places = [name for name, _ in tables]
+        chosen = places.index(headline) if headline in places else 0
+        blocks.append(Section("Breakdowns", [Choice("Metric", tables, chosen)]))
+    if summary.get("judge_agreement"):
+        blocks.append(_agreement(summary["judge_agreement"]))
+    return [Fold("All metrics", [Section("All metrics", blocks, id="metrics")], open=not rows)]
+
+
+def _metric_name(name: str) -> Rich:
+    words = name.partition("(")[0].partition("@")[0].replace("_", " ")
+    return [words[:1].upper() + words[1:], " ", code(name)]
+
+
+def _first_metric(
+    manifest: Mapping[str, Any],
+    metrics: Mapping[str, Any],
+    of_items: list[str],
+    other: str | None,
+) -> str | None:
+    """The metric that leads the table: the task's own where it is a number of the whole run."""
+    ranked = str((manifest.get("benchmark") or {}).get("headline"))
+    return ranked if ranked in metrics and ranked not in of_items else other
+
+
+def _estimate(entry: Mapping[str, Any], note: str = "") -> Estimate:
+    low, high = entry.get("ci") or (None, None)
+    spread = "" if entry.get("sd") is None else f"± {number(entry['sd'])}"
+    return Estimate(entry.get("mean"), low, high, note or spread or None)
+
+
+def _repeats_note(name: str, averages: Mapping[str, _Estimates]) -> str:
+    """How far the means of repeated answers lie apart, as papers report it."""
+    entry = averages.get(REPEAT, {}).get(name) or {}
+    if entry.get("sd") is None:
+        return ""
+    return f"± {number(entry['sd'])} over {entry['values']} repeats"
+
+
+def _coverage(entry: Mapping[str, Any]) -> str:
+    total, scored = entry.get("n"), entry.get("scored")
+    if scored is None or total is None:
+        return "over the whole run"
+    return f"{scored:,} of {total:,}"
+
+
+def _why_not(entry: Mapping[str, Any]) -> Cell:
+    unscored = {k: v for k, v in (entry.get("unscored") or {}).items() if v}
+    words = [f"{count:,}: {STATUS_WORDS.get(k, k)}" for k, count in unscored.items()]  # type: ignore[call-overload]
+    return [quiet("; ".join(words))] if words else ""
+
+
+def _breakdowns(
+    by: _Estimates, averages: Mapping[str, _Estimates], metrics: _Estimates
+) -> list[tuple[str, list[Block]]]:
+    """For each metric a table for each field, of its most frequent values."""
+    options = []
+    for metric in metrics:
+        tables: list[Block] = []
+        for field, values in by.items():
+            shown = _most_frequent(values)
+            rows = [
+                Row([v, _estimate(values[v][metric]), _coverage(values[v][metric])])
+                for v in shown
+                if metric in values[v]
+            ]
+            if not any(values[v][metric].get("mean") is not None for v in shown if metric in values[v]):
+                continue
+            if entry := averages.get(field, {}).get(metric):
+                rows.append(Row([_average_name(entry), _estimate(entry), ""], "total"))
+            columns = [Column(field), Column("Mean", "estimate", digits=4), Column("Scored")]
+            tables.append(Table(columns, rows, [code(metric), " by ", strong(field)], sortable=True))
+            if len(shown) < len(values):
+                more = f"{len(shown)} of {len(values):,} values: those with the most answers."
+                tables.append(Text(more, "quiet"))
+        if tables:
+            options.append((metric, tables))
+    return options
+
+
+def _average_name(entry: Mapping[str, Any]) -> str:
+    """`average of 10`; where nothing was scored in some values, of how many."""
+    values, of = entry["values"], entry.get("of", entry["values"])
+    return f"average of {values}" + (f" of {of}" if of > values else "")
+
+
+def _most_frequent(values: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The names of the most frequent values, in the order of the summary."""
+
+    def count(name: str) -> int:
+        return max((entry.get("n") or 0 for entry in values[name].values()), default=0)
+
+    kept = set(sorted(values, key=count, reverse=True)[:_VALUES_SHOWN])
+    return [name for name in values if name in kept]
+
+
+def _agreement(entries: list[Mapping[str, Any]]) -> Section:
+    rows = [
+        Row(
+            [
+                " / ".join(entry["judges"]),
+                entry["of"],
+                entry["n"],
+                entry["agreement"],
+                entry["kappa"],
+            ]
+        )
+        for entry in entries
+    ]
+    columns = [Column("Judges"), Column("Of")]
+    columns += [Column(name, "number") for name in ("Verdicts", "Agreement", "Cohen's κ")]
+    return Section("How far the judges agree", [Table(columns, rows)])
+
+
+def _noise(
+    summary: Mapping[str, Any], manifest: Mapping[str, Any], run_dir: Path, headline: str | None
+) -> list[Block]:
+    told = noise.view(summary, manifest, run_dir, headline)
+    if told is None:
+        return []
+    head = [Column(name, "text" if place == 0 else "number") for place, name in enumerate(told["head"])]
+    verdicts = f" ({told['verdicts']})" if told["verdicts"] else ""
+    blocks: list[Block] = [
+        Text(
+            f"{told['title']}: how much of what is measured changes when nothing but the answer "
+            "does."
+        ),
+        *(Text(sentence) for sentence in told["sentences"]),
+        Table(head, [Row([[code(row[0])], *row[1:]]) for row in told["rows"]]),
+        Text(
+            "Means are over questions of the means over their answers. The interval holds for "
+            "other questions and other answers; “one answer each” is how wide it would be had each "
+            "question been answered once. “sd in a question” is the standard deviation over the "
+            "answers to one question, averaged; “noise” the share of the mean's variance that "
+            "comes from asking again. A question flips where its answers differ in the verdict"
+            f"{verdicts}; more answers find more flips. “two differ” is the chance that two "
+            "answers to one question do, however many were asked for. Noise of the judge is not in "
+            "these numbers: the same answer gets the same verdict.",
+            "quiet",
+        ),
+    ]
+    if told["unsteady"]:
+        columns = [Column("Question", "code")]
+        columns += [
+            Column(name, "number") for name in ("Mean", "Standard deviation", "Answers scored")
+        ]
+        where = (
+            "All questions stand in repeats.jsonl, their answers in the list above as id#1 and "
+            "so on."
+        )
+        blocks.append(
+            Fold(
+                ["Least steady questions by ", code(told["metric"])],
+                [
+                    Table(columns, [Row(list(row)) for row in told["unsteady"]]),
+                    Text(where, "quiet"),
+                ],
+            )
+        )
+    title = "Noise: the same question asked again"
+    return [Fold(title, [Section(title, blocks, id="noise")])]
+
+
+def _declined(summary: Mapping[str, Any]) -> list[Block]:
+    """How often answers decline, with what is known of when they should; what could not be read."""
+    blocks: list[Block] = []
+    found = summary.get("abstention") or {}
+    if (rate := summary.get("abstention_rate")) is not None:
+        blocks.append(Text([strong(f"{rate:.1%}"), " of the answers decline to answer."]))
+        rates = [
+            Row([[code(name)], words, found[name]])
+            for name, words in _ABSTENTION_WORDS.items()
+            if name in found
+        ]
+        columns = [Column("Rate"), Column("What it says"), Column("Value", "number", digits=4)]
+        tables: list[Block] = [Table(columns, rates)] if rates else []
+        confusion: dict[str, dict[str, int]] = found.get("confusion") or {}
+        names = list(dict.fromkeys(name for cells in confusion.values() for name in cells))
+        if confusion:
+            cells = [Row([k, *(row.get(c, 0) for c in names)]) for k, row in confusion.items()]
+            tables.append(Table([Column("Answers"), *(Column(c, "number") for c in names)], cells))
+        blocks += [Grid(tables, least=24)] if tables else []
+        if rules := refusal_rules(summary):
+            blocks.append(Text(rules, "quiet"))
+    if empty := summary.get("empty_responses") or 0:
+        blocks.append(Text(f"{empty:,} {'answer is' if empty == 1 else 'answers are'} empty."))
+    lines = summary.get("skipped_rows") or []
+    if skipped := summary.get("skipped") or len(lines):
+        more = [Text(f"The first {_SKIPPED_SHOWN} are listed.", "quiet")]
+        blocks.append(
+            Fold(
+                f"{skipped:,} {'row was' if skipped == 1 else 'rows were'} skipped as unreadable",
+                [Bullets(lines[:_SKIPPED_SHOWN]), *(more if skipped > _SKIPPED_SHOWN else [])],
+            )
+        )
+    if not blocks:
+        return []
+    title = "Declined, empty and skipped"
+    return [Fold(title, [Section(title, blocks, id="declined")])]
+
+
+def _settings(
+    summary: Mapping[str, Any], manifest: dict[str, Any], of_items: list[str]
+) -> list[Block]:
+    """How the numbers are to be read, and the signatures that say what exactly was computed."""
+    metrics = summary.get("metrics") or {}
+    levels = sorted({e["ci_level"] for e in metrics.values() if e.get("ci_level")})
+    covered = ", ".join(f"{100 * level:.4g} %" for level in levels)
+    intervals = f"Intervals cover {covered}: percentile bootstrap" if levels else (
+        "Intervals are percentile bootstraps"
+    )
+    clusters = summary.get("clusters")
+    intervals += f" over whole groups of answers ({clusters:,} of them)" if clusters else " over answers"
+    if resamples := manifest.get("resamples"):
+        intervals += f", {resamples:,} resamples"
+    if (seed := manifest.get("seed")) is not None:
+        intervals += f", seed {seed}"
+    whole = [name for name in metrics if of_items and name not in of_items]
+    notes: list[Rich] = [
+        "A metric gives one value per answer; the mean is over the answers that it could score, "
+        "and that number stands beside it. An answer without a score counts neither as 0 nor as 1.",
+        f"{intervals}.",
+        "A claim counts as supported only where the judge said so; a claim without a verdict is "
+        "shown as not checked.",
+    ]
+    if whole:
+        it, numbers = ("it", "a number") if len(whole) == 1 else ("them", "numbers")
+        notes.append(
+            f"{', '.join(whole)}: {numbers} of the whole run, over all its answers together; no "
+            f"answer has {it} by itself."
+        )
+    blocks: list[Block] = [Bullets(notes)]
+    if lines := signatures(manifest):
+        rows = [Row([name, [code(text)]]) for name, text in lines]
+        blocks.append(Table([Column("Part", "code"), Column("Signature")], rows))
+    return [Fold("Settings and signatures", [Section("Settings", blocks, id="settings")])]
