@@ -25,14 +25,14 @@ CALL = """
 import resource, sys
 import trueground as tg
 from trueground.errors import InputError
-from trueground.reports.page import write_page
+from trueground.reports.run_page import write_run_page
 from pathlib import Path
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
     if sys.argv[1] == "score":
         tg.score(sys.argv[2], metrics="f1")
     else:
-        write_page(Path(sys.argv[2]))
+        write_run_page(Path(sys.argv[2]))
 except InputError as error:
     print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base) // 1024, error)
 """

@@ -11,13 +11,14 @@ import msgspec
 import pytest
 from tests.reports.citations_fixture import ADA, BRAM, MANY, answers, citation_run
 from tests.reports.kalma_fixture import DRAWN
+from tests.reports.payload import blocks, payload, words
 from tests.reports.report_fixture import make_item, write_run
 
 from trueground.errors import InputError
+from trueground.reports.answers import ReportItem, detail
 from trueground.reports.citations import citation_view
-from trueground.reports.items import ReportItem, detail
 from trueground.reports.manifest import notices
-from trueground.reports.page import write_page
+from trueground.reports.run_page import write_run_page
 from trueground.reports.terminal import render_run, render_runs
 from trueground.studies.compare import compare
 from trueground.types import Record
@@ -30,7 +31,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def shown_items(run: Path) -> dict[str, dict[str, Any]]:
     """Id → what the page holds of the item."""
-    text = write_page(run).read_text()
+    text = write_run_page(run).read_text()
     (block,) = re.findall(r'id="block-0">(.*?)</script>', text)
     return dict(zip([one["id"] for one in answers()], msgspec.json.decode(block), strict=True))
 
@@ -99,17 +100,18 @@ def test_without_records_sentences_remain() -> None:
 
 
 def test_numbers_of_the_whole_run_stand_in_the_table_only(run: Path) -> None:
-    text = write_page(run).read_text()
-    head = text.partition("<h2")[0]
-    assert "<code>citation_f1_micro</code>" in head
-    figures = text.partition('id="distributions"')[2].partition("</section>")[0]
-    assert "<code>citation_f1</code>" in figures
-    assert "_micro" not in figures
-    index = msgspec.json.decode(re.findall(r'id="index">(.*?)</script>', text)[0])
-    assert index["headline"] == "citation_f1"
-    assert not [name for name in index["metrics"] if "_micro" in name]
-    notes = text.partition('id="notes"')[2]
-    assert "<code>na_f1_micro</code>: numbers of the whole run" in notes
+    text = write_run_page(run).read_text()
+    names = [row["cells"][0] for row in blocks(text, "table")[0]["rows"]]
+    assert "citation_f1_micro" in [name[-1]["text"] for name in names]
+    figures = [chart["x"]["label"] for chart in blocks(text, "chart")]
+    assert "citation_f1" in figures
+    assert not [name for name in figures if "_micro" in name]
+    about = payload(text, "about")
+    assert about["headline"] == "citation_f1"
+    assert not [name for name in about["metrics"] if "_micro" in name]
+    notes = [note for one in blocks(text, "bullets") for note in one["items"]]
+    (told,) = (note for note in notes if "of the whole run" in note)
+    assert "citation_f1_micro" in told
 
 
 def test_compared_runs_have_the_numbers_of_their_summaries(run: Path, tmp_path: Path) -> None:
@@ -141,14 +143,16 @@ TOLD: dict[str, Any] = {
 
 
 def test_the_tasks_headline_leads_the_table(tmp_path: Path) -> None:
-    page = write_page(with_manifest(citation_run(tmp_path / "run"), **TOLD)).read_text()
-    assert '<tr class="first">\n<th scope="row"><code>citation_f1_micro</code>' in page
+    page = write_run_page(with_manifest(citation_run(tmp_path / "run"), **TOLD)).read_text()
+    rows = blocks(page, "table")[0]["rows"]
+    (first,) = (row for row in rows if row.get("tone") == "first")
+    assert first["cells"][0][-1]["text"] == "citation_f1_micro"
 
 
 def test_notices_stand_on_the_page(tmp_path: Path) -> None:
     folder = with_manifest(citation_run(tmp_path / "run"), **TOLD)
-    page = write_page(folder).read_text()
-    assert re.search(rf'role="note">\s*<p>{re.escape(DRAWN)}</p>', page)
+    page = write_run_page(folder).read_text()
+    assert payload(page)["notices"] == [DRAWN]
     assert notices({}) == notices({"benchmark": {"name": "x"}}) == []
 
 
@@ -187,16 +191,24 @@ def test_repeats_are_told_with_their_spread(tmp_path: Path) -> None:
     folder = write_run(
         tmp_path / "run", pairs, fields=("meta.repeat",), averages={"meta.repeat": {"f1": entry}}
     )
-    page = write_page(folder).read_text()
-    assert "± 0.0123 over 3 repeats" in page
-    assert re.search(r"average of 3</th>.*?0\.5000<br>± 0\.0123</td>", page, re.DOTALL)
+    page = write_run_page(folder).read_text()
+    assert "± 0.0123 over 3 repeats" in words(page)
+    rows = [row["cells"] for table in blocks(page, "table") for row in table["rows"]]
+    average = next(cells for cells in rows if cells[0] == "average of 3")
+    assert average[1] == {
+        "type": "estimate",
+        "value": 0.5,
+        "low": 0.4,
+        "high": 0.6,
+        "note": "± 0.0123",
+    }
 
 
 def test_records_that_do_not_belong_are_still_found(run: Path, tmp_path: Path) -> None:
     other = citation_run(tmp_path / "other", [answers()[0] | {"id": "x"}, *answers()[1:]])
     (other / "records.jsonl.zst").write_bytes((run / "records.jsonl.zst").read_bytes())
     with pytest.raises(InputError, match="expected id 'x'"):
-        write_page(other)
+        write_run_page(other)
 
 
 def test_fixture_has_many_values() -> None:

@@ -10,7 +10,7 @@ from tests.chromium import Chromium
 from tests.reports.browser import CONTRAST, WIDE, browser, emulate, needs_a_browser, opened, resize
 from tests.reports.citations_fixture import MARKUP, citation_run, invented, numbered_answers
 
-from trueground.reports.page import write_page
+from trueground.reports.run_page import write_run_page
 
 __all__ = ["browser", "opened"]  # fixtures
 pytestmark = needs_a_browser
@@ -38,7 +38,7 @@ ASTRAY = """return [...document.querySelectorAll('.net')].flatMap((net) => {
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_page(citation_run(tmp_path_factory.mktemp("citations") / "run"))
+    return write_run_page(citation_run(tmp_path_factory.mktemp("citations") / "run"))
 
 
 def go(browser: Chromium, item: str) -> None:
@@ -96,7 +96,7 @@ def test_missing_knowledge_is_listed(opened: Chromium) -> None:
 def test_what_no_graph_has_does_not_count_as_needed(browser: Chromium, tmp_path: Path) -> None:
     run = citation_run(tmp_path / "run", invented(), metrics=["citation_precision"])
     browser.get("about:blank")
-    browser.get(write_page(run).as_uri())
+    browser.get(write_run_page(run).as_uri())
     go(browser, "invented")
     scores = msgspec.json.decode((run / "items.jsonl").read_bytes())["scores"]
     assert scores["citation_precision"] == 0.5
@@ -189,7 +189,7 @@ def test_without_records_the_citations_remain(browser: Chromium, tmp_path: Path)
     run = citation_run(tmp_path / "run")
     (run / "records.jsonl.zst").unlink()
     browser.get("about:blank")
-    browser.get(write_page(run).as_uri())
+    browser.get(write_run_page(run).as_uri())
     go(browser, "ada")
     assert len(texts(browser, ".sentences > li")) == 5
     assert not browser.find_elements("css selector", ".net, .response")
@@ -210,7 +210,7 @@ def test_citations_of_passages_tell_what_they_do(browser: Chromium, tmp_path: Pa
     run = citation_run(tmp_path / "run", numbered_answers(), metrics=metrics)
     resize(browser, 1200)
     browser.get("about:blank")
-    browser.get(write_page(run).as_uri())
+    browser.get(write_run_page(run).as_uri())
     go(browser, "numbers")
     assert texts(browser, ".response mark.cite") == ["[1, 2]", "[2]", "[7]", "[2]"]
     heading = browser.find_element("xpath", "//h3[starts-with(., 'Sentences')]").text

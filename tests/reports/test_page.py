@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import random
 import re
@@ -12,76 +10,71 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.reports.payload import blocks, payload, words
 from tests.reports.report_fixture import make_item, sample_run, write_run
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
-from trueground.reports.charts import ChartScale, distribution, scale_for
-from trueground.reports.items import field_text
+from trueground.records.columns import field_text
 from trueground.reports.manifest import asked, input_names
-from trueground.reports.page import write_page
+from trueground.reports.run_page import write_run_page
 from trueground.reports.selection import choose_items, headline_metric, read_numbers
 from trueground.types import Record
 
 
 def index_of(page: Path) -> dict[str, Any]:
-    found = re.search(
-        r'<script type="application/json" id="index">(.*?)</script>', page.read_text()
-    )
-    assert found
-    return json.loads(found[1])
+    """The index as the viewer reads it: all parts joined, and what is said about it."""
+    text = page.read_text()
+    about = payload(text, "about")
+    joined: dict[str, Any] = {}
+    for part in range(about["parts"]):
+        for name, column in payload(text, f"index-{part}").items():
+            if isinstance(column, list):
+                joined.setdefault(name, []).extend(column)
+            else:
+                kept = joined.setdefault(name, {})
+                for key, values in column.items():
+                    kept.setdefault(key, []).extend(values)
+    return {"ids": []} | joined | about
 
 
 def test_same_run_gives_same_bytes_and_leaves_no_other_file(tmp_path: Path) -> None:
     run = sample_run(tmp_path / "run", 120)
     files = {path.name for path in run.iterdir()}
-    page = write_page(run)
+    page = write_run_page(run)
     first = page.read_bytes()
-    assert write_page(run).read_bytes() == first
+    assert write_run_page(run).read_bytes() == first
     assert page == run / "report.html"
     assert {path.name for path in run.iterdir()} == files | {"report.html"}
 
 
 def test_no_times_and_no_folder_names(tmp_path: Path) -> None:
-    text = write_page(sample_run(tmp_path / "run", 5)).read_text()
+    text = write_run_page(sample_run(tmp_path / "run", 5)).read_text()
     assert "answers.jsonl" in text
-    assert "Claims were judged by <strong>lexical</strong>" in text
-    assert "lexical|v1|threshold:0.5" in text
-    assert "2,000 resamples, seed 0" in text
-    assert "k_precision|norm:squad|v1" in text
+    said = words(text)
+    assert "claims judged by lexical" in said
+    assert "lexical|v1|threshold:0.5" in said
+    assert "2,000 resamples, seed 0" in said
+    assert "k_precision|norm:squad|v1" in said
     assert "/secret" not in text
     assert "2031" not in text
     assert str(tmp_path) not in text
 
 
-def test_policy_allows_exactly_the_script_and_style_of_the_page(tmp_path: Path) -> None:
-    text = write_page(sample_run(tmp_path / "run", 5)).read_text()
-    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', text)
-    assert policy
-    for tag in ("script", "style"):
-        source = re.search(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
-        assert source
-        digest = base64.b64encode(hashlib.sha256(source[1].encode()).digest()).decode()
-        assert f"{tag}-src 'sha256-{digest}'" in policy[1].replace("&#43;", "+")
-    assert "default-src 'none'" in policy[1]
-    assert "http://" not in text
-    assert "https://" not in text
-    assert "innerHTML" not in text
-
-
 def test_data_cannot_end_its_block(tmp_path: Path) -> None:
     record, item = make_item(0, random.Random(0))
     record.response = item["evidence"]["x"] = "</script><script>alert(1)</script>&\u2028"
-    page = write_page(write_run(tmp_path / "run", [(record, item)]))
+    page = write_run_page(write_run(tmp_path / "run", [(record, item)]))
     assert "alert(1)" in page.read_text()
     assert "<script>alert" not in page.read_text()
     assert "\u2028" not in page.read_text()
     assert index_of(page)["responses"] == [record.response]
+    assert payload(page.read_text(), "block-0")[0]["response"] == record.response
 
 
 def test_every_item_is_in_the_index_in_input_order(tmp_path: Path) -> None:
     run = sample_run(tmp_path / "run", 230)
-    index = index_of(write_page(run))
+    index = index_of(write_run_page(run))
     items = [json.loads(line) for line in (run / "items.jsonl").read_text().splitlines()]
     assert index["ids"] == [item["id"] for item in items]
     assert index["scores"]["f1"] == [item["scores"]["f1"] for item in items]
@@ -89,18 +82,45 @@ def test_every_item_is_in_the_index_in_input_order(tmp_path: Path) -> None:
     assert (run / "report.html").read_text().count('id="block-') == 3
 
 
-def test_sample_holds_the_worst_and_is_stated(tmp_path: Path) -> None:
+def test_of_many_answers_details_lie_beside_the_page_and_a_sample_in_it(tmp_path: Path) -> None:
     run = sample_run(tmp_path / "run", 300)
-    page = write_page(run, max_items=40, seed=3)
+    page = write_run_page(run, max_items=40, seed=3)
     items = [json.loads(line) for line in (run / "items.jsonl").read_text().splitlines()]
     scored = [i for i in items if i["scores"]["grounding_f1"] is not None]
     worst = sorted(scored, key=lambda item: item["scores"]["grounding_f1"])[:20]
-    ids = index_of(page)["ids"]
-    assert len(ids) == 40
-    assert {item["id"] for item in worst} <= set(ids)
-    words = "40 of 300 items: a seeded sample (20, seed 3) plus the worst by grounding_f1 (20)."
-    assert words in page.read_text()
-    assert index_of(write_page(run, max_items=40, seed=4))["ids"] != ids
+    index = index_of(page)
+    assert index["ids"] == [item["id"] for item in items]  # the list has all of them
+    inside = [index["ids"][place] for place in index["inside"]]
+    assert len(inside) == 40
+    assert {item["id"] for item in worst} <= set(inside)
+    assert index["statement"] == (
+        "40 of 300 items: a seeded sample (20, seed 3) plus the worst by grounding_f1 (20)."
+    )
+    details = [
+        detail
+        for path in sorted((run / "report_items").glob("[0-9]*.js"), key=lambda p: int(p.stem))
+        for detail in json.loads(re.fullmatch(r"TG\.loaded\(\d+,(.*)\)\n", path.read_text())[1])
+    ]
+    assert len(details) == 300
+    assert [d["question"] for d in details] == index["questions"]
+    block = payload(page.read_text(), "block-0")
+    assert block == [details[place] for place in index["inside"]]
+    again = index_of(write_run_page(run, max_items=40, seed=4))
+    assert again["inside"] != index["inside"]
+    assert write_run_page(run) == page
+    assert not (run / "report_items").exists()  # all details are in the page
+
+
+def test_a_detail_in_a_file_is_no_script_of_its_own(tmp_path: Path) -> None:
+    record, item = make_item(0, random.Random(0))
+    record.response = "</script>\u2028'); alert(1); //"
+    run = write_run(tmp_path / "run", [(record, item)])
+    write_run_page(run, max_items=0)
+    text = (run / "report_items" / "0.js").read_text()
+    assert text.startswith("TG.loaded(0,[{")
+    assert "</script>" not in text
+    assert "\u2028" not in text
+    assert json.loads(text[len("TG.loaded(0,") : -2])[0]["response"] == record.response
 
 
 @pytest.mark.parametrize("limit", [0, 1, 7])
@@ -131,7 +151,7 @@ def test_page_knows_of_which_metrics_less_is_better(tmp_path: Path) -> None:
     ]
     run = tmp_path / "run"
     tg.score(items, metrics=["p_g", "abstained"], out=run)
-    assert index_of(write_page(run))["lower"] == ["p_g", "abstained"]
+    assert index_of(write_run_page(run))["lower"] == ["p_g", "abstained"]
 
 
 def test_headline_metric_is_the_strictest() -> None:
@@ -150,23 +170,35 @@ def test_numbers_may_appear_late(tmp_path: Path) -> None:
         np.testing.assert_array_equal(numbers["y"], [np.nan, 0.5])
 
 
-def test_histogram_bins_and_shares() -> None:
-    spread = distribution("m", np.array([0.0, 0.7, 0.72, 1.0], dtype=np.float32), ChartScale())
-    assert spread is not None
-    assert [(bar.x, bar.height) for bar in spread.bars if bar.height] == [
-        (0.0, 50.0),
-        (70.0, 100.0),
-        (95.0, 50.0),
-    ]
-    binary = distribution("m", np.array([0, 1, 1, 1], dtype=np.float32), ChartScale())
-    assert binary is not None
-    assert (binary.share, binary.bars) == (0.75, [])
+def charted(tmp_path: Path, values: list[float | None]) -> list[dict[str, Any]]:
+    pairs = [make_item(k, random.Random(k)) for k in range(len(values))]
+    for (_, item), value in zip(pairs, values, strict=True):
+        item["scores"] = {"m": value}
+        item["status"] = {"m": "scored" if value is not None else "error"}
+    entry = {"mean": 0.5, "ci": None, "n": 4, "scored": 4, "unscored": {}}
+    run = write_run(tmp_path / "run", pairs, metrics={"m": entry})
+    return blocks(write_run_page(run).read_text(), "chart")
 
 
-def test_scale_leaves_zero_to_one_only_where_values_do() -> None:
-    assert scale_for(np.array([0.2, 1.0], dtype=np.float32), {"mean": 0.6}) == ChartScale(0, 1)
-    assert scale_for(np.array([1.0, 5.0], dtype=np.float32), {"mean": 3.0}) == ChartScale(1, 5)
-    assert scale_for(None, {"mean": 2.0, "ci": None}) == ChartScale(1.5, 2.5)
+def test_histogram_has_twenty_bins_from_0_to_1(tmp_path: Path) -> None:
+    chart = charted(tmp_path, [0.0, 0.7, 0.72, 1.0, None])[0]
+    (bars,) = chart["series"]
+    assert bars["x"] == [k / 20 for k in range(20)]
+    assert {x: n for x, n in zip(bars["x"], bars["y"], strict=True) if n} == {
+        0.0: 1,
+        0.7: 2,
+        0.95: 1,
+    }
+    assert chart["note"] == "4 scored, median 0.7100"
+
+
+def test_values_beyond_0_to_1_have_their_own_range(tmp_path: Path) -> None:
+    (bars,) = charted(tmp_path, [1.0, 5.0, 3.0])[0]["series"]
+    assert (bars["x"][0], bars["x"][-1]) == (1.0, 4.8)
+
+
+def test_what_is_0_or_1_has_no_histogram(tmp_path: Path) -> None:
+    assert charted(tmp_path, [0.0, 1.0, 1.0]) == []
 
 
 @pytest.mark.parametrize(
@@ -192,8 +224,8 @@ def test_breakdown_fields_are_found_where_scoring_finds_them() -> None:
 def test_an_empty_run_and_a_bare_summary_still_draw(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [], fields=())
     (run / "manifest.json").write_text("{}")
-    page = write_page(run)
-    assert "No metric was computed." in page.read_text()
+    page = write_run_page(run)
+    assert "No metric was computed." in words(page.read_text())
     assert index_of(page)["ids"] == []
 
 
@@ -203,7 +235,8 @@ def test_run_level_entries_and_null_means_draw(tmp_path: Path) -> None:
         "citation_f1_micro": {"mean": 0.25},
         "f1": {"mean": None, "ci": None, "n": 1, "scored": 0, "unscored": {"missing_field": 1}},
     }
-    text = write_page(write_run(tmp_path / "run", [(record, item)], metrics=metrics)).read_text()
+    run = write_run(tmp_path / "run", [(record, item)], metrics=metrics)
+    text = words(write_run_page(run).read_text())
     assert "over the whole run" in text
     assert "1: a needed field is missing" in text
     assert "0 of 1" in text
@@ -215,21 +248,21 @@ def test_many_values_are_cut_and_said(tmp_path: Path) -> None:
     entry = {"f1": {"mean": 0.5, "ci": None, "n": 1, "scored": 1, "unscored": {}}}
     summary["by"] = {"group": {f"g{k}": entry for k in range(50)}}
     (run / "summary.json").write_text(json.dumps(summary))
-    text = write_page(run).read_text()
+    text = words(write_run_page(run).read_text())
     assert "30 of 50 values: those with the most answers." in text
 
 
 def test_refusals_name_the_place(tmp_path: Path) -> None:
     run = sample_run(tmp_path / "run", 4)
     with pytest.raises(UsageError, match="max_items is -1"):
-        write_page(run, max_items=-1)
+        write_run_page(run, max_items=-1)
     with (run / "items.jsonl").open("a") as items:
         items.write('{"id": "half')
     with pytest.raises(InputError, match=r"items\.jsonl, line 5"):
-        write_page(run)
+        write_run_page(run)
     (run / "summary.json").unlink()
     with pytest.raises(InputError, match=r"summary\.json: not found"):
-        write_page(run)
+        write_run_page(run)
     assert not (run / "report.html").exists()
 
 
@@ -237,10 +270,10 @@ def test_foreign_or_broken_records_are_refused(tmp_path: Path) -> None:
     run, other = sample_run(tmp_path / "run", 4), sample_run(tmp_path / "other", 3, seed=9)
     (run / "records.jsonl.zst").write_bytes((other / "records.jsonl.zst").read_bytes())
     with pytest.raises(InputError, match=r"records\.jsonl\.zst, line"):
-        write_page(run)
+        write_run_page(run)
     (run / "records.jsonl.zst").write_bytes(b"no archive at all")
     with pytest.raises(InputError, match="not a sound Zstandard archive"):
-        write_page(run)
+        write_run_page(run)
     assert not list(run.glob(".report*"))
 
 

@@ -83,10 +83,10 @@ def _refuse(options: Mapping[str, object], belongs: str) -> None:
 
 def _one(run: Path, max_items: int, format_: Format, quiet: bool) -> None:
     from trueground.reports.leaderboard.runs import read_runs
-    from trueground.reports.page import write_page
+    from trueground.reports.run_page import write_run_page
 
     read_runs([run])  # an unfinished run has no page
-    page = write_page(run, max_items=max_items)
+    page = write_run_page(run, max_items=max_items)
     if format_ is Format.JSON:
         echo_json({"page": str(page)})
     elif not quiet:

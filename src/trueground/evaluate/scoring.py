@@ -16,7 +16,7 @@ from trueground.evaluate.table import ItemTable, Scored
 from trueground.evaluate.workers import map_batches
 from trueground.options import Progress, no_progress
 from trueground.records import Check
-from trueground.reports.page import write_page
+from trueground.reports.run_page import write_run_page
 from trueground.runs.directory import (
     ITEMS,
     MANIFEST,
@@ -142,7 +142,7 @@ class Scoring:
                 out.writelines(repeats)
         write_json(run.path / SUMMARY, summary)
         self.progress("report", 0, None)
-        write_page(run.path)
+        write_run_page(run.path)
         return summary
 
     def _table(self) -> ItemTable:

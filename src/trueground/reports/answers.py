@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
 
 from trueground.errors import InputError
-from trueground.metrics.grounding import ANSWER_VERDICTS, verdict_of
+from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.metrics.registry import higher_is_better
 from trueground.records.columns import field_text
 from trueground.records.files import open_unpacked
@@ -52,7 +51,7 @@ STATUS_WORDS = {
 }
 _STATUSES = [status.value for status in Status]
 _KINDS = [kind.value for kind in REASON_TITLES]
-_SUPPORTED = {True: 1, False: 0}
+_SUPPORTED: dict[Any, int] = {True: 1, False: 0}
 
 
 class ReportItem(msgspec.Struct):
@@ -60,6 +59,7 @@ class ReportItem(msgspec.Struct):
 
     id: str
     scores: dict[str, float | None]
+    verdict: str | None = None
     status: dict[str, str] = {}
     evidence: dict[str, Any] = {}
 
@@ -67,8 +67,8 @@ class ReportItem(msgspec.Struct):
 class AnswerList(msgspec.Struct, frozen=True):
     """What the list shows: its metrics and fields, the judge of those without `@LABEL`.
 
-    `verdict` is the metric whose value says whether an answer is grounded. `details` are the
-    answers whose details stand in the page; those of all lie beside it where `beside`.
+    `verdict` is the metric that says whether an answer is grounded. `details` are the answers
+    whose details stand in the page; those of all lie beside it where `beside`.
     """
 
     selection: Selection
@@ -97,9 +97,7 @@ def write_answers(out: BinaryIO, run_dir: Path, shown: AnswerList) -> None:
         folder.mkdir()
         _write_script(folder / "here.js", "TG.here()")
     for position, (row, (item, record)) in enumerate(
-        zip(
-            shown.selection.rows.tolist(), chosen_items(run_dir, shown.selection), strict=True
-        )
+        zip(shown.selection.rows.tolist(), chosen_items(run_dir, shown.selection), strict=True)
     ):
         index.add(row, item, record)
         if shown.beside or row in inside:
@@ -135,8 +133,9 @@ def write_answers(out: BinaryIO, run_dir: Path, shown: AnswerList) -> None:
         "metrics": shown.metrics,
         "lower": [name for name in shown.metrics if higher_is_better(name) is False],
         "statuses": [[name, STATUS_WORDS[Status(name)]] for name in _STATUSES],
-        "verdicts": ANSWER_VERDICTS,
-        "kinds": [[kind.value, words] for kind, words in REASON_TITLES.items()],
+        "verdictNames": ANSWER_VERDICTS,
+        "kindNames": _KINDS,
+        "kindWords": list(REASON_TITLES.values()),
     }
     out.write(json_block("about", about))
 
@@ -225,7 +224,8 @@ class _ItemColumns:
         for field, values in self._by.items():
             values.append(field_text(record, field) if record else None)
         claims = _claims(item, self._shown.verdict)
-        self._verdicts.append(_verdict(item, claims, self._shown.verdict))
+        known = item.verdict in ANSWER_VERDICTS
+        self._verdicts.append(ANSWER_VERDICTS.index(item.verdict) if known else None)
         self._claims.append(
             [
                 [one.get("start"), one.get("end"), _SUPPORTED.get(one.get("supported"))]
@@ -264,32 +264,6 @@ def _claims(item: ReportItem, verdict: str | None) -> list[dict[str, Any]]:
     found = [own, *item.evidence.values()]
     lists = (one.get("claims") for one in found if isinstance(one, dict))
     return next((one for one in lists if isinstance(one, list)), [])
-
-
-def _verdict(
-    item: ReportItem, claims: list[dict[str, Any]], metric: str | None
-) -> int | None:
-    """The place of its verdict in ANSWER_VERDICTS; None in a run without verdicts."""
-    if metric is None:
-        return None
-    if metric in item.status:
-        return _verdict_code(item.scores.get(metric), item.status[metric])
-    # The metric was not asked for: its verdicts are those of the claims.
-    verdicts = [one.get("supported") for one in claims]
-    if not verdicts or None in verdicts:
-        away = Status.ABSTAINED if Status.ABSTAINED in item.status.values() else Status.NO_CLAIMS
-        return _verdict_code(None, away)
-    return _verdict_code(sum(verdicts) / len(verdicts), Status.SCORED)
-
-
-def _verdict_code(score: float | None, status: str) -> int:
-    # All shares between none and all are one case.
-    return _known_verdict(score if score in (None, 0.0, 1.0) else 0.5, status)
-
-
-@cache
-def _known_verdict(score: float | None, status: str) -> int:
-    return ANSWER_VERDICTS.index(verdict_of(score, status))
 
 
 def detail(item: ReportItem, record: Record | None, judge: str | None = None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,7 +13,7 @@ import msgspec
 
 from trueground.runs.directory import REPORT
 
-_START, _END = b'<script type="application/json" id="index">', b"</script>"
+_START, _END = b'<script type="application/json" id="index-%d">', b"</script>"
 
 
 class _LinkIndex(msgspec.Struct):
@@ -31,17 +32,22 @@ def item_links(run_dir: Path, ids: Iterable[str]) -> dict[str, str]:
 
 
 def _on_page(page: Path) -> frozenset[str]:
-    """The ids of the page's index, which stands behind the items' details."""
+    """The ids of the page's index, whose parts stand between the answers' details."""
+    found: set[str] = set()
     try:
         with page.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            start = text.rfind(_START)
-            end = text.find(_END, start)
-            if start < 0 or end < 0:
-                return frozenset()
-            index = text[start + len(_START) : end]
-        return frozenset(msgspec.json.decode(index, type=_LinkIndex).ids)
+            end = 0
+            for part in count():
+                mark = _START % part
+                start = text.find(mark, end)
+                if start < 0:
+                    break
+                end = text.find(_END, start)
+                index = text[start + len(mark) : end]
+                found |= set(msgspec.json.decode(index, type=_LinkIndex).ids)
     except (OSError, ValueError):  # no page, an empty one, or one of another shape
         return frozenset()
+    return frozenset(found)
 
 
 def way_to(run: Path, folder: Path) -> str:

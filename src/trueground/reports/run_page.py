@@ -223,9 +223,7 @@ def _verdict_sentence(verdicts: Mapping[str, Any]) -> Rich:
     sentence: list[Any] = [f"Of {verdicts['n']:,} answers ", strong(", ".join(shares)), "."]
     unscored = verdicts.get("unscored") or {}
     if unscored.get("n"):
-        sentence.append(
-            f" {unscored['n']:,} could not be judged ({_percent(unscored['share'])})."
-        )
+        sentence.append(f" {unscored['n']:,} could not be judged ({_percent(unscored['share'])}).")
     if trust := verdicts.get("people"):
         sentence.append(f" {trust}")
     return sentence
@@ -239,9 +237,7 @@ def _ends(ci: Any) -> str:
     return f"{100 * ci[0]:.0f} to {100 * ci[1]:.0f} %" if ci else ""
 
 
-def _distributions(
-    summary: Mapping[str, Any], numbers: Numbers
-) -> Iterator[tuple[str, Chart]]:
+def _distributions(summary: Mapping[str, Any], numbers: Numbers) -> Iterator[tuple[str, Chart]]:
     """The histogram of each metric whose values are not all 0 or 1; a column at a time."""
     for name in summary.get("metrics") or {}:
         column = numbers.get(name)
@@ -319,9 +315,9 @@ def _all_metrics(
         Column("Answers scored"),
         Column("Not scored"),
     ]
-    blocks: list[Block] = [Table(columns, rows, sortable=True)] if rows else [
-        Text("No metric was computed.")
-    ]
+    blocks: list[Block] = (
+        [Table(columns, rows, sortable=True)] if rows else [Text("No metric was computed.")]
+    )
     if charts:
         blocks.append(Fold("Distributions", [Grid([chart for _, chart in charts])]))
     if tables := _breakdowns(summary.get("by") or {}, averages, metrics):
@@ -372,7 +368,7 @@ def _coverage(entry: Mapping[str, Any]) -> str:
 
 def _why_not(entry: Mapping[str, Any]) -> Cell:
     unscored = {k: v for k, v in (entry.get("unscored") or {}).items() if v}
-    words = [f"{count:,}: {STATUS_WORDS.get(k, k)}" for k, count in unscored.items()]  # type: ignore[call-overload]
+    words = [f"{count:,}: {STATUS_WORDS.get(k, k)}" for k, count in unscored.items()]
     return [quiet("; ".join(words))] if words else ""
 
 
@@ -390,12 +386,16 @@ def _breakdowns(
                 for v in shown
                 if metric in values[v]
             ]
-            if not any(values[v][metric].get("mean") is not None for v in shown if metric in values[v]):
+            if not any(
+                values[v][metric].get("mean") is not None for v in shown if metric in values[v]
+            ):
                 continue
             if entry := averages.get(field, {}).get(metric):
                 rows.append(Row([_average_name(entry), _estimate(entry), ""], "total"))
             columns = [Column(field), Column("Mean", "estimate", digits=4), Column("Scored")]
-            tables.append(Table(columns, rows, [code(metric), " by ", strong(field)], sortable=True))
+            tables.append(
+                Table(columns, rows, [code(metric), " by ", strong(field)], sortable=True)
+            )
             if len(shown) < len(values):
                 more = f"{len(shown)} of {len(values):,} values: those with the most answers."
                 tables.append(Text(more, "quiet"))
@@ -444,7 +444,9 @@ def _noise(
     told = noise.view(summary, manifest, run_dir, headline)
     if told is None:
         return []
-    head = [Column(name, "text" if place == 0 else "number") for place, name in enumerate(told["head"])]
+    head = [
+        Column(name, "text" if place == 0 else "number") for place, name in enumerate(told["head"])
+    ]
     verdicts = f" ({told['verdicts']})" if told["verdicts"] else ""
     blocks: list[Block] = [
         Text(
@@ -532,11 +534,15 @@ def _settings(
     metrics = summary.get("metrics") or {}
     levels = sorted({e["ci_level"] for e in metrics.values() if e.get("ci_level")})
     covered = ", ".join(f"{100 * level:.4g} %" for level in levels)
-    intervals = f"Intervals cover {covered}: percentile bootstrap" if levels else (
-        "Intervals are percentile bootstraps"
+    intervals = (
+        f"Intervals cover {covered}: percentile bootstrap"
+        if levels
+        else ("Intervals are percentile bootstraps")
     )
     clusters = summary.get("clusters")
-    intervals += f" over whole groups of answers ({clusters:,} of them)" if clusters else " over answers"
+    intervals += (
+        f" over whole groups of answers ({clusters:,} of them)" if clusters else " over answers"
+    )
     if resamples := manifest.get("resamples"):
         intervals += f", {resamples:,} resamples"
     if (seed := manifest.get("seed")) is not None:

@@ -27,6 +27,10 @@ _SCRIPTS = (
     "vendor/uplot.js",
     "blocks.js",
     "charts.js",
+    "graph.js",
+    "citations.js",
+    "answers.js",
+    "answer.js",
     "page.js",
 )
 _STYLES = ("vendor/uplot.css", "viewer.css")

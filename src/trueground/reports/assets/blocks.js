@@ -59,7 +59,7 @@ Object.assign(TG.blocks, {
       ${options.map(([name], k) => html`<option key=${k} value=${k}>${name}</option>`)}</select></label>${draw(options[place]?.[1])}</div>`;
   },
 
-  tiles: ({ tiles }) => html`<div class="tiles">${tiles.map((tile, k) => html`<${Tile} key=${k} ...${tile} />`)}</div>`,
+  tiles: ({ tiles, small }) => html`<div class=${small ? "tiles small" : "tiles"}>${tiles.map((tile, k) => html`<${Tile} key=${k} ...${tile} />`)}</div>`,
 });
 
 /* What is folded is drawn when it is first opened, and for printing stays as it is. */

@@ -8,7 +8,7 @@ function themeButton() {
     setTheme(next);
     document.dispatchEvent(new Event("tg-theme"));
   };
-  return html`<button type="button" class="plain" onClick=${turn}>Theme: ${theme}</button>`;
+  return html`<button type="button" id="theme" class="plain" onClick=${turn}>Theme: ${theme}</button>`;
 }
 
 function Contents({ blocks }) {
@@ -29,7 +29,7 @@ function Page({ page }) {
   useEffect(() => { if (opened === null && hash.length > 1) document.getElementById(decodeURIComponent(hash.slice(1)))?.scrollIntoView(); }, [hash]);
   return html`<header class="top"><span class="brand">trueground <span class="quiet">${page.version ?? ""}</span></span><${Theme} /></header>
     ${opened}
-    <main class=${page.kind} hidden=${opened !== null}>
+    <main id="overview" class=${page.kind} hidden=${opened !== null}>
       <h1>${page.title}</h1>
       ${page.lead?.length ? html`<p class="lead">${rich(page.lead)}</p>` : null}
       ${(page.notices ?? []).map((notice) => html`<p class="warning" role="note">${notice}</p>`)}

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from trueground.errors import OutputError
+from trueground.reports.answers import STATUS_WORDS
 from trueground.reports.leaderboard.board import BoardCell, BoardColumn
 from trueground.reports.leaderboard.charts import bars
 from trueground.reports.leaderboard.data import Leaderboard, leaderboard
@@ -33,7 +34,6 @@ from trueground.reports.leaderboard.short import few
 from trueground.reports.manifest import refusal_rules
 from trueground.reports.prompts import prompts_view
 from trueground.reports.shell import draw
-from trueground.reports.view import STATUS_WORDS
 from trueground.runs.directory import check_ours, check_out_file, replacing
 from trueground.text.refusal import MEASURED
 from trueground.types import Status

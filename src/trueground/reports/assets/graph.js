@@ -1,9 +1,8 @@
 /* A graph as a drawing: the entity in the middle, its values to both sides, or below it where there
    is no room. Boxes are text that wraps; only the lines are drawn, and again when boxes move. */
-"use strict";
 const subgraphs = ({ make, listen }) => {
   const SHOWN = 16;
-  const SVG = document.getElementById("shapes").namespaceURI;
+  const SVG = "http://www.w3.org/2000/svg";
   const STATES = {
     cited: "✓ cited",
     needed: "needed, not cited",

@@ -4,13 +4,13 @@ const citationViews = ({ make, section, listen, verdictOf, subgraph }) => {
   const OUTCOMES = {
     sufficient: ["supported", "supports it alone"],
     needed: ["supported", "supports it with the others"],
-    not_needed: ["unchecked", "not needed beside the others"],
+    not_needed: ["unknown", "not needed beside the others"],
     not_supporting: ["unsupported", "does not support it"],
     no_passage: ["unsupported", "no such passage"],
     no_sentence: ["unsupported", "no sentence to support"],
   };
-  const outcomeOf = ({ outcome }) => OUTCOMES[outcome] ?? ["unchecked", "not checked"];
-  const SIGNS = { supported: "✓", unsupported: "✗", unchecked: "–" };
+  const outcomeOf = ({ outcome }) => OUTCOMES[outcome] ?? ["unknown", "not checked"];
+  const SIGNS = { supported: "✓", unsupported: "✗", unknown: "–" };
   const badge = (name, words) => make("span", { class: `badge ${name}` }, `${SIGNS[name]} ${words}`);
   const points = (text) => Array.from(text).length;
   const pair = ({ property, value }) => [property, value].filter((part) => part).join(": ");
@@ -57,7 +57,7 @@ const citationViews = ({ make, section, listen, verdictOf, subgraph }) => {
 
   function gapName({ gaps }) {
     if (gaps.some((one) => one.supported === true)) return "supported";
-    return gaps.length && gaps.every((one) => one.supported === false) ? "unsupported" : "unchecked";
+    return gaps.length && gaps.every((one) => one.supported === false) ? "unsupported" : "unknown";
   }
 
   function nameOf(owner) {
@@ -68,7 +68,7 @@ const citationViews = ({ make, section, listen, verdictOf, subgraph }) => {
 
   function mark(board, text, owners) {
     const names = owners.map(nameOf);
-    const name = ["unsupported", "unchecked", "supported"].find((one) => names.includes(one));
+    const name = ["unsupported", "unknown", "supported"].find((one) => names.includes(one));
     const element = make("mark", { class: `cite ${name}` }, text);
     listen(element, board, owners);
     board.pointers.push({ element, owned: owners, target: !owners.some((owner) => "outcome" in owner) });
@@ -93,11 +93,11 @@ const citationViews = ({ make, section, listen, verdictOf, subgraph }) => {
     const badges = [owner.correct ? badge("supported", "correct") : badge("unsupported", wrong)];
     if (typeof owner.needed === "boolean") {
       badges.push(counted(owner) ? badge("supported", "needed")
-        : badge("unchecked", owner.needed ? "needed, does not count" : "not needed"));
+        : badge("unknown", owner.needed ? "needed, does not count" : "not needed"));
     }
     if (owner.alignment) {
       const { name } = verdictOf(owner.alignment);
-      badges.push(badge(name, { supported: "aligned", unsupported: "not aligned", unchecked: "alignment not checked" }[name]));
+      badges.push(badge(name, { supported: "aligned", unsupported: "not aligned", unknown: "alignment not checked" }[name]));
     }
     const who = names.get(owner.qid) ?? owner.name;
     const linked = owner.qid || owner.linked;
@@ -109,7 +109,7 @@ const citationViews = ({ make, section, listen, verdictOf, subgraph }) => {
     const right = sentence.gaps.filter((one) => one.supported === true);
     const name = gapName(sentence.gap);
     const words = { supported: `points at what is missing: ${right.map(({ text }) => text).join("; ")}`,
-      unsupported: "points at nothing that is missing", unchecked: "not checked" }[name];
+      unsupported: "points at nothing that is missing", unknown: "not checked" }[name];
     return entry(board, sentence.gap, sentence.missing > 1 ? `[NA], ${sentence.missing} times` : "[NA]", [badge(name, words)]);
   }
 
@@ -174,7 +174,7 @@ const citationViews = ({ make, section, listen, verdictOf, subgraph }) => {
     const marked = told.sentences.filter(({ missing }) => missing);
     const verdicts = marked.map(({ gaps }) => gaps.length === told.absent.length ? gaps[k].supported : null);
     if (verdicts.includes(true)) return badge("supported", "an [NA] points at it");
-    if (verdicts.includes(null)) return badge("unchecked", "not checked");
+    if (verdicts.includes(null)) return badge("unknown", "not checked");
     return badge("unsupported", "no [NA] points at it");
   }
 

@@ -1,25 +1,14 @@
-/* The list of items and one opened item. Every text of a record is set as text, never as markup. */
-"use strict";
-(() => {
-  const PAGE_SIZE = 50;
-  const COLUMNS = 4;
+/* One opened answer: its claims and citations beside the passages; a click leads from one to the other. */
+TG.drawAnswer = (() => {
   const VERDICTS = {
     true: { name: "supported", words: "supported" },
     false: { name: "unsupported", words: "not supported" },
-    null: { name: "unchecked", words: "not checked" },
+    null: { name: "unknown", words: "not checked" },
   };
   const FACTS = {
     true: { name: "supported", words: "stated" },
     false: { name: "unsupported", words: "missing" },
   };
-  const byId = (id) => document.getElementById(id);
-  const index = JSON.parse(byId("index").textContent);
-  const total = index.ids.length;
-  const rowOf = new Map(index.ids.map((id, i) => [id, i]));
-  const collator = new Intl.Collator("en", { numeric: true });
-  const statusWords = new Map(index.statuses);
-
-  /* ---- small helpers ---- */
 
   function make(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
@@ -30,208 +19,6 @@
     }
     element.append(...children.filter((child) => child !== null && child !== undefined));
     return element;
-  }
-
-  const whole = new Map(index.metrics.map((metric) => [
-    metric, index.scores[metric].every((value) => value === null || Number.isInteger(value)),
-  ]));
-
-  function scoreText(metric, i) {
-    const value = index.scores[metric][i];
-    return value === null ? null : value.toFixed(whole.get(metric) ? 0 : 4);
-  }
-
-  const statusOf = (metric, i) => index.statuses[index.status[metric][i]]?.[0] ?? null;
-  const reasonText = (metric, i) => statusWords.get(statusOf(metric, i)) ?? "no score";
-  const linkTo = (i) => "#item-" + encodeURIComponent(index.ids[i]);
-  const count = (n) => n.toLocaleString("en");
-  const titleOf = (i) => index.questions[i] || index.responses[i] || index.ids[i];
-
-  /* ---- the list: filter, sort, draw ---- */
-
-  const state = {};
-
-  function resetState() {
-    Object.assign(state, {
-      words: [], sort: "row", down: false, metric: index.headline, low: NaN, high: NaN,
-      status: "", by: {}, page: 0,
-    });
-  }
-
-  const haystacks = new Array(total);
-  const haystack = (i) => haystacks[i] ??=
-    [index.ids[i], index.questions[i], index.responses[i]].join("\n").toLowerCase();
-
-  function matches(i) {
-    if (!state.words.every((word) => haystack(i).includes(word))) return false;
-    if (state.status && statusOf(state.metric, i) !== state.status) return false;
-    if (!Number.isNaN(state.low) || !Number.isNaN(state.high)) {
-      const value = index.scores[state.metric][i];
-      if (value === null || value < state.low || value > state.high) return false;
-    }
-    return Object.entries(state.by).every(([field, value]) => index.by[field][i] === value);
-  }
-
-  function sorted() {
-    const order = Array.from(index.ids.keys());
-    const sign = state.down ? -1 : 1;
-    if (state.sort === "row") return state.down ? order.reverse() : order;
-    if (state.sort === "id") {
-      return order.sort((a, b) => sign * collator.compare(index.ids[a], index.ids[b]));
-    }
-    const values = index.scores[state.sort.slice("metric:".length)];
-    return order.sort((a, b) => {
-      if (values[a] === null || values[b] === null) return (values[a] === null) - (values[b] === null);
-      return sign * (values[a] - values[b]) || a - b;
-    });
-  }
-
-  let listed = [];
-
-  function refresh(page = 0) {
-    listed = sorted().filter(matches);
-    state.page = Math.min(page, Math.max(0, Math.ceil(listed.length / PAGE_SIZE) - 1));
-    drawTable();
-  }
-
-  function shownMetrics() {
-    const sortMetric = state.sort.startsWith("metric:") ? state.sort.slice("metric:".length) : null;
-    const wanted = [index.headline, sortMetric, state.metric, ...index.metrics];
-    return [...new Set(wanted.filter((metric) => metric !== null))].slice(0, COLUMNS);
-  }
-
-  function headCell(label, key, numeric) {
-    const active = state.sort === key;
-    const button = make("button", { type: "button", class: "plain" }, label);
-    button.addEventListener("click", () => {
-      // The worst stand first.
-      state.down = active ? !state.down : index.lower.some((name) => key === `metric:${name}`);
-      state.sort = key;
-      byId("sort").value = key;
-      byId("direction").value = state.down ? "down" : "up";
-      refresh();
-    });
-    const direction = active ? (state.down ? "descending" : "ascending") : null;
-    return make("th", { scope: "col", class: numeric ? "num" : null, "aria-sort": direction }, button);
-  }
-
-  function scoreCell(metric, i) {
-    const text = scoreText(metric, i);
-    const label = make("span", { class: "label" }, metric);
-    if (text === null) return make("td", { class: "num none" }, label, reasonText(metric, i));
-    const value = index.scores[metric][i];
-    const meter = make("span", { class: "meter" }, make("span"));
-    meter.firstChild.style.width = `${100 * Math.min(Math.max(value, 0), 1)}%`;
-    return make("td", { class: "num" }, label, text, value <= 1 && value >= 0 ? meter : null);
-  }
-
-  function listRow(i, metrics) {
-    const link = make("a", { href: linkTo(i) }, titleOf(i));
-    const answer = index.responses[i];
-    const shownAnswer = index.questions[i] && answer !== null
-      ? make("p", { class: "answer" }, answer || "(empty answer)") : null;
-    const id = make("p", { class: "quiet id" }, index.ids[i]);
-    return make("tr", {}, make("td", { class: "what" }, link, shownAnswer, id),
-      ...metrics.map((metric) => scoreCell(metric, i)));
-  }
-
-  function drawTable() {
-    const metrics = shownMetrics();
-    const start = state.page * PAGE_SIZE;
-    const page = listed.slice(start, start + PAGE_SIZE);
-    const head = make("tr", {}, headCell("Item", "row", false),
-      ...metrics.map((metric) => headCell(metric, `metric:${metric}`, true)));
-    byId("table").tHead.replaceChildren(head);
-    byId("table").tBodies[0].replaceChildren(...page.map((i) => listRow(i, metrics)));
-    byId("count").textContent = listed.length === total
-      ? `${count(total)} items` : `${count(listed.length)} of ${count(total)} items match`;
-    byId("page").textContent = page.length
-      ? `${count(start + 1)}–${count(start + page.length)} of ${count(listed.length)}` : "nothing matches";
-    byId("previous").disabled = state.page === 0;
-    byId("next").disabled = start + PAGE_SIZE >= listed.length;
-  }
-
-  /* ---- controls ---- */
-
-  const option = (value, words) => make("option", { value }, words);
-
-  function onChange(id, event, set) {
-    byId(id).addEventListener(event, () => {
-      set(byId(id).value);
-      refresh();
-    });
-  }
-
-  function addByFilter(field) {
-    const values = [...new Set(index.by[field])].sort((a, b) => collator.compare(a ?? "", b ?? ""));
-    if (values.length < 2) return;
-    const select = make("select", {}, option("", "all"),
-      ...values.map((value, k) => option(String(k + 1), value ?? "(none)")));
-    select.addEventListener("change", () => {
-      if (select.value === "") delete state.by[field];
-      else state.by[field] = values[Number(select.value) - 1];
-      refresh();
-    });
-    byId("by").append(make("label", {}, `${field} `, select));
-  }
-
-  function setUpControls() {
-    byId("sort").append(option("row", "input order"), option("id", "id"),
-      ...index.metrics.map((metric) => option(`metric:${metric}`, metric)));
-    byId("metric").append(...index.metrics.map((metric) => option(metric, metric)));
-    if (index.headline) byId("metric").value = index.headline;
-    byId("status").append(option("", "any"), ...index.statuses.map(([name, words]) => option(name, words)));
-    Object.keys(index.by).forEach(addByFilter);
-    onChange("sort", "change", (value) => { state.sort = value; });
-    onChange("direction", "change", (value) => { state.down = value === "down"; });
-    onChange("metric", "change", (value) => { state.metric = value; });
-    onChange("low", "input", (value) => { state.low = value === "" ? NaN : Number(value); });
-    onChange("high", "input", (value) => { state.high = value === "" ? NaN : Number(value); });
-    onChange("status", "change", (value) => { state.status = value; });
-    onChange("text", "input", (value) => {
-      state.words = value.toLowerCase().split(/\s+/).filter((word) => word);
-    });
-    byId("filters").addEventListener("submit", (event) => event.preventDefault());
-    byId("filters").addEventListener("reset", () => setTimeout(() => {
-      resetState();
-      if (index.headline) byId("metric").value = index.headline;
-      refresh();
-    }));
-    byId("previous").addEventListener("click", () => turnPage(-1));
-    byId("next").addEventListener("click", () => turnPage(1));
-  }
-
-  function turnPage(step) {
-    state.page += step;
-    drawTable();
-    byId("list").scrollIntoView();
-  }
-
-  function setUpView() {
-    byId("breakdown-metric")?.addEventListener("change", (event) => {
-      for (const figure of document.querySelectorAll(".breakdown")) {
-        figure.hidden = figure.dataset.metric !== event.target.value;
-      }
-    });
-    const themes = ["auto", "light", "dark"];
-    byId("theme").addEventListener("click", () => {
-      const now = document.documentElement.dataset.theme ?? "auto";
-      const next = themes[(themes.indexOf(now) + 1) % themes.length];
-      document.documentElement.dataset.theme = next;
-      byId("theme").textContent = `Theme: ${next}`;
-    });
-  }
-
-  /* ---- one item ---- */
-
-  let block = { number: -1, items: [] };
-
-  function detailOf(i) {
-    const number = Math.floor(i / index.block);
-    if (block.number !== number) {
-      block = { number, items: JSON.parse(byId(`block-${number}`).textContent) };
-    }
-    return block.items[i % index.block];
   }
 
   /* Offsets count code points, as Python does; JavaScript strings count UTF-16 units. */
@@ -254,10 +41,12 @@
   /* Of several claims in one place, the one that most needs a look gives the colour. */
   function worstVerdict(claims) {
     const names = claims.map((claim) => verdictOf(claim).name);
-    return ["unsupported", "unchecked", "supported"].find((name) => names.includes(name));
+    return ["unsupported", "unknown", "supported"].find((name) => names.includes(name));
   }
 
   function scrollToMark(mark, clicked) {
+    const folded = mark?.closest("details.passage");
+    if (folded && clicked) folded.open = true;
     const panel = mark?.closest(".passages");
     if (panel && panel.scrollHeight > panel.clientHeight) {
       const offset = mark.getBoundingClientRect().top - panel.getBoundingClientRect().top;
@@ -278,7 +67,7 @@
   /* An opened item as one judge saw it: its claims and facts, and each element that points at some
      of them. */
   function makeBoard(i, detail, view) {
-    const raw = index.responses[i];
+    const raw = detail.response ?? null;
     const told = detail.citations ? cited.prepare(detail.citations, view) : null;
     const board = {
       answer: told ? raw?.normalize("NFC") ?? null : raw, told,
@@ -415,7 +204,7 @@
     const text = board.answer ? markAnswer(board) : [make("em", { class: "quiet" }, "The answer is empty.")];
     const legend = Object.values(VERDICTS).map(({ name, words }) => make("mark", { class: `claim ${name}` }, words));
     return section("Answer", make("p", { class: "text response" }, ...text),
-      board.claims.length ? make("p", { class: "legend quiet" }, ...legend) : null,
+      board.claims.length ? make("p", { class: "legend quiet" }, ...legend, " click a claim to see the closest passage") : null,
       detail.phrase ? make("p", { class: "quiet" }, `Declines to answer: “${detail.phrase}”`) : null);
   }
 
@@ -437,7 +226,7 @@
       .filter((part) => part !== null && part !== undefined).join(" · ");
     const gold = typeof context.gold === "boolean"
       ? make("span", { class: "tag" }, context.gold ? "gold" : "not gold") : null;
-    const box = make("article", { class: "passage" }, make("h4", {}, name, " ", gold),
+    const box = make("details", { class: "passage", open: true }, make("summary", {}, name, " ", gold),
       make("p", { class: "text" }, ...markPassage(board, context.text, k)));
     const owned = (board.told?.numbered ?? []).flatMap(({ passages }) => passages).filter(({ number }) => number === k + 1);
     if (owned.length) board.pointers.push({ element: box, owned, target: true });
@@ -462,11 +251,13 @@
       cited.graphsSection(board, board.told)] : [];
 
   function itemNav(i) {
+    const listed = TG.listed();
     const place = listed.indexOf(i);
     const step = (k, words) => k >= 0 && k < listed.length && place >= 0
       ? make("a", { href: linkTo(listed[k]) }, words) : make("span", { class: "quiet" }, words);
     return make("nav", { class: "itemnav noprint", "aria-label": "Item" },
-      make("a", { href: "#items", class: "back" }, "All items"), make("span", { class: "grow" }),
+      make("a", { href: listHash, class: "back" }, "All answers"), make("span", { class: "grow" }),
+      make("span", { class: "quiet hint" }, "keys: ← → Esc"),
       step(place - 1, "Previous"), step(place + 1, "Next"));
   }
 
@@ -490,50 +281,15 @@
     return columns;
   }
 
-  function drawItem(i) {
-    return [itemNav(i), make("p", { class: "quiet id" }, `${index.ids[i]} · line ${count(index.rows[i] + 1)}`),
-      make("h1", { tabindex: "-1" }, titleOf(i)), drawColumns(i, detailOf(i))];
+  function drawItem(i, detail) {
+    const verdict = index.verdictNames?.[index.verdicts[i]];
+    const line = make("p", { class: "quiet id" }, `${index.ids[i]} · line ${count(index.rows[i] + 1)} `,
+      verdict ? make("span", { class: `badge ${VERDICT_TONES[verdict]}` }, `${VERDICT_SIGNS[verdict]} ${VERDICT_WORDS[verdict]}`) : null);
+    return [itemNav(i), line, make("h1", { tabindex: "-1" }, detail.question || detail.response || index.ids[i]), drawColumns(i, detail)];
   }
 
   const missingItem = (id) => [itemNav(-1), make("h1", { tabindex: "-1" }, "Not on this page"),
-    make("p", {}, `No item with the id “${id}” is shown here.`)];
+    make("p", {}, `No answer with the id “${id}” is shown here.`)];
 
-  /* ---- which of the two views: the address says ---- */
-
-  let left = { scroll: 0, id: null };
-
-  function route() {
-    const match = /^#item-(.*)$/s.exec(location.hash);
-    if (!byId("overview").hidden) left.scroll = window.scrollY;
-    byId("overview").hidden = match !== null;
-    byId("item").hidden = match === null;
-    if (match === null) {
-      if (left.id !== null) returnToList();
-      return;
-    }
-    let id = match[1];
-    try { id = decodeURIComponent(id); } catch { /* a hand-written address: take it as it is */ }
-    const i = rowOf.get(id);
-    left.id = id;
-    byId("item").replaceChildren(...(i === undefined ? missingItem(id) : drawItem(i)));
-    byId("item").querySelector("h1").focus({ preventScroll: true });
-    window.scrollTo(0, 0);
-  }
-
-  function returnToList() {
-    const link = [...document.querySelectorAll("#table a")].find((a) => a.hash === linkTo(rowOf.get(left.id)));
-    window.scrollTo(0, left.scroll);
-    link?.focus();
-    left.id = null;
-  }
-
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !byId("item").hidden) location.hash = "#items";
-  });
-  resetState();
-  setUpControls();
-  setUpView();
-  refresh();
-  window.addEventListener("hashchange", route);
-  route();
+  return (i, detail, id) => i === undefined ? missingItem(id) : drawItem(i, detail);
 })();
