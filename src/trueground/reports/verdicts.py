@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from trueground.plugins import split_key
@@ -48,6 +49,7 @@ def first_judge(manifest: Mapping[str, Any]) -> str | None:
     return f"{names[0]}#1" if names.count(names[0]) > 1 else names[0]
 
 
+@lru_cache(1024)  # asked for every answer
 def _who(metric: str) -> tuple[str, str]:
     """`support(scope=gold)@nli` → its judge and its options."""
     key = split_key(metric)
