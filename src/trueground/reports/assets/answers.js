@@ -255,6 +255,7 @@ function AnswerList() {
     addEventListener("tg-list", follow);
     addEventListener("hashchange", follow);
     addEventListener("tg-folder", redraw);
+    redraw();  // what was told before the list could hear of it
     follow();
     return () => { removeEventListener("tg-list", follow); removeEventListener("hashchange", follow); removeEventListener("tg-folder", redraw); };
   }, []);
