@@ -260,3 +260,8 @@ def quiet(text: object) -> Span:
 def link(text: object, href: str | None) -> str | Span:
     """A link, or the bare words where there is nowhere to go."""
     return Span(str(text), href=href) if href else str(text)
+
+
+def several(n: int, noun: str) -> str:
+    """ "1 item", "1,000 items"."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

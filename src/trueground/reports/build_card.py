@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trueground.reports import build_view as view
+from trueground.reports.blocks import several
 
 # Whatever Markdown or HTML could read as more than a sign.
 _SIGNS = re.compile(r"([\\`*_\[\]<>|~&$])")
@@ -55,7 +56,7 @@ def _head(summary: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterator[s
     n = summary["n"]
     yield f"# {plain(view.title(summary))}"
     yield (
-        f"{view.several(n, 'item')}, made by `trueground build` "
+        f"{several(n, 'item')}, made by `trueground build` "
         f"{plain(manifest.get('trueground', ''))} with the builder {plain(summary['builder'])}. "
         "The page `report.html` beside this file shows the same with pictures."
     )

@@ -35,6 +35,7 @@ from trueground.reports.blocks import (
     code,
     link,
     quiet,
+    several,
     strong,
 )
 
@@ -94,9 +95,9 @@ def build_page(
 
 
 def _lead(summary: Raw, manifest: Raw) -> Rich:
-    lead: list[str | Span] = [strong(view.several(summary["n"], "item"))]
+    lead: list[str | Span] = [strong(several(summary["n"], "item"))]
     if sources := view.sources(manifest):
-        lead.append(f" made of {view.several(len(sources), 'source file')}")
+        lead.append(f" made of {several(len(sources), 'source file')}")
     for place, (role, name, _) in enumerate(view.models(manifest)):
         lead += [" and " if place else ", with ", strong(name), f" as {role}"]
     return [*lead, "."]

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
+from trueground.reports.blocks import several
+
 LENGTHS = {
     "question": "words of a question",
     "contexts": "words of all contexts of an item",
@@ -70,11 +72,6 @@ def shown_model(name: str) -> str:
         return name  # a name at the hub
     path = rest.removeprefix("@")
     return f"{kind}:{at}{PurePath(path).name or path}"
-
-
-def several(n: int, word: str) -> str:
-    """ "1 item", "1,000 items"."""
-    return f"{n:,} {word}" if n == 1 else f"{n:,} {word}s"
 
 
 def sources(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trueground.reports.build_view import several
+from trueground.reports.blocks import several
 
 
 def render_built(

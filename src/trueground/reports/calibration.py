@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -41,39 +41,41 @@ def _head(raw: Mapping[str, Any]) -> str:
     )
 
 
-def _columns(raw: Mapping[str, Any], first: str) -> tuple[str, ...]:
-    names = (name.replace("_", " ") for name in _SHOWN)
-    return (first, "", *names, f"{raw['ci_level']:.0%} interval")
-
-
-def _row(raw: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    told = raw[name]
-    numbers = (number(told[measure]) for measure in _SHOWN)
-    return (name, f"{told['threshold']:.4g}", *numbers, interval(told["balanced_accuracy_ci"]))
+def _measures(raw: Mapping[str, Any], first: str, *names: str) -> str:
+    """The measures at the thresholds of these names, with the interval of balanced accuracy."""
+    rows = [(first, "", *(m.replace("_", " ") for m in _SHOWN), f"{raw['ci_level']:.0%} interval")]
+    for name in names:
+        told = raw[name]
+        at = (name, f"{told['threshold']:.4g}") if first else ("True", "or False")
+        rows.append(
+            (*at, *(number(told[m]) for m in _SHOWN), interval(told["balanced_accuracy_ci"]))
+        )
+    return table(rows)
 
 
 def _verdicts(raw: Mapping[str, Any]) -> str:
-    _, _, *row = _row(raw, "chosen")
     return (
-        f"{table([_columns(raw, ''), ('True', 'or False', *row)])}\n"
+        f"{_measures(raw, '', 'chosen')}\n"
         "the judge gives no scores: its verdicts stay as they are, and get probabilities; the "
         "interval is that of\nbalanced accuracy"
     )
 
 
 def _thresholds(raw: Mapping[str, Any]) -> str:
-    rows = [_columns(raw, "threshold"), _row(raw, "default"), _row(raw, "chosen")]
     wanted = raw["precision"]
     what = raw["objective"].replace("_", " ")
     if wanted is not None:
         what = f"a precision of {wanted['wanted']:g}, the lowest that reaches it"
     lines = [
-        table(rows),
+        _measures(raw, "threshold", "default", "chosen"),
         f"chosen for {what}; the interval is that of balanced accuracy",
     ]
     held = raw["chosen"]["cross_validated"]
     if held["balanced_accuracy"] is not None:
-        own = "" if raw["objective"] in ("balanced_accuracy", "precision") else _held(raw, held)
+        own = ""
+        if raw["objective"] not in ("balanced_accuracy", "precision"):
+            name = "matthews" if raw["objective"] == "correlation" else raw["objective"]
+            own = f", {name} {number(held[name])}"
         lines.append(
             f"balanced accuracy on items that the threshold was not chosen on: "
             f"{held['balanced_accuracy']:.4f}{own} ({held['folds']}-fold, thresholds "
@@ -82,11 +84,6 @@ def _thresholds(raw: Mapping[str, Any]) -> str:
     if wanted is not None:
         lines.append(_precision(raw, wanted))
     return "\n".join(lines)
-
-
-def _held(raw: Mapping[str, Any], held: Mapping[str, Any]) -> str:
-    name = "matthews" if raw["objective"] == "correlation" else raw["objective"]
-    return f", {name} {number(held[name])}"
 
 
 def _precision(raw: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
@@ -103,34 +100,25 @@ def _precision(raw: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
 
 
 def _curve(raw: Mapping[str, Any]) -> str:
-    error = raw["calibration_error"]
+    error, knots = raw["calibration_error"], raw["knots"]
+    if raw["of"] == "verdict":
+        low, high = (knots[0][1], knots[-1][1]) if knots else map(_platt(raw), (0, 1))
+        formula = f"probability of True {high:.4f}, of False {low:.4f}"
+    elif raw["method"] == "isotonic":
+        (start, low), (end, high) = knots[0], knots[-1]
+        formula = f"probability: isotonic, {len(knots)} knots from {low:.4f} at {start:.4g}"
+        formula += f" to {high:.4f} at {end:.4g}"
+    else:
+        exponent = f"{raw['slope']:.4g} * score {raw['intercept']:+.4g}"
+        formula = f"probability = 1 / (1 + exp(-({exponent})))"
     before = "the judge gives none" if error["before"] is None else f"{error['before']:.4f}"
     held = error["cross_validated"]
     held_out = "" if held is None else f", on items that the curve was not fitted on {held:.4f}"
-    return (
-        f"{_formula(raw)}\ncalibration error before {before}, after {error['after']:.4f}{held_out}"
-    )
+    return f"{formula}\ncalibration error before {before}, after {error['after']:.4f}{held_out}"
 
 
-def _formula(raw: Mapping[str, Any]) -> str:
-    if raw["of"] == "verdict":
-        low, high = _of_verdicts(raw)
-        return f"probability of True {high:.4f}, of False {low:.4f}"
-    if raw["method"] == "isotonic":
-        knots = raw["knots"]
-        return (
-            f"probability: isotonic, {len(knots)} knots from {knots[0][1]:.4f} at "
-            f"{knots[0][0]:.4g} to {knots[-1][1]:.4f} at {knots[-1][0]:.4g}"
-        )
-    return f"probability = 1 / (1 + exp(-({raw['slope']:.4g} * score {raw['intercept']:+.4g})))"
-
-
-def _of_verdicts(raw: Mapping[str, Any]) -> tuple[float, float]:
-    """The probabilities of False and of True."""
-    if raw["method"] == "isotonic":
-        return raw["knots"][0][1], raw["knots"][-1][1]
-    low, high = (1 / (1 + math.exp(-raw["slope"] * x - raw["intercept"])) for x in (0, 1))
-    return low, high
+def _platt(raw: Mapping[str, Any]) -> Callable[[float], float]:
+    return lambda score: 1 / (1 + math.exp(-raw["slope"] * score - raw["intercept"]))
 
 
 def _methods(raw: Mapping[str, Any]) -> str:
@@ -140,10 +128,9 @@ def _methods(raw: Mapping[str, Any]) -> str:
         own = raw["own"]
         rows.append(("the judge's own", number(own["calibration_error"]), number(own["brier"])))
     for name, told in raw["methods"].items():
-        held = told["cross_validated"]
-        mark = " (kept)" if name == raw["method"] else ""
-        error, score = number(held["calibration_error"]), number(held["brier"])
-        rows.append((_CURVES[name] + mark, error, score))
+        held, mark = told["cross_validated"], " (kept)" if name == raw["method"] else ""
+        found = (number(held["calibration_error"]), number(held["brier"]))
+        rows.append((_CURVES[name] + mark, *found))
     bins = raw["reliability"]["cross_validated"]
     if not bins:
         return table(rows)

@@ -31,6 +31,7 @@ from trueground.reports.blocks import (
     Text,
     code,
     quiet,
+    several,
     strong,
 )
 from trueground.reports.validation import beside_papers, best_first, by_chance, format_verdict
@@ -41,7 +42,6 @@ from trueground.reports.validation_words import (
     Raw,
     between,
     caution,
-    counted,
     four,
     headline,
     lead,
@@ -84,7 +84,7 @@ def validation_page(raw: Raw) -> Page:
     sentences = [part for line in headline(raw) for part in (*line, " ")]
     blocks: list[Block] = [Text([*sentences, quiet(caution(raw))], "note")]
     if raw["notes"]:
-        blocks.append(Fold(counted(len(raw["notes"]), "note"), [Bullets(raw["notes"])], open=True))
+        blocks.append(Fold(several(len(raw["notes"]), "note"), [Bullets(raw["notes"])], open=True))
     if sets:
         blocks += _measures(raw, list(metrics))
         title = "Metric by metric" if len(sets) == 1 else "Each set"
@@ -99,7 +99,7 @@ def validation_page(raw: Raw) -> Page:
     if pairs:
         blocks.append(Section("Which of two answers people prefer", _preferences(raw), "pairs"))
     blocks.append(Section("How the numbers are made", _made(raw, metrics), "made"))
-    title = f"How well {counted(len(metrics), 'metric')} {agree} with people"
+    title = f"How well {several(len(metrics), 'metric')} {agree} with people"
     return Page("validation", MARK, title, blocks, lead(raw), version=raw["trueground"])
 
 
@@ -109,29 +109,29 @@ def validation_page(raw: Raw) -> Page:
 def _measures(raw: Raw, metrics: Sequence[str]) -> Iterator[Block]:
     """Metric × measure over the sets; of several sets the tables of the single ones as well."""
     sets = raw["sets"]
-    several = len(sets) > 1
+    many = len(sets) > 1
     rows = {m: dict(raw["mean"].get(m) or {}) for m in metrics}
     for m, found in rows.items():
         if CALIBRATION in found:
             found[CALIBRATION] = {**found[CALIBRATION], "by_chance": by_chance(sets, m)}
         pooled = (raw.get("pooled") or {}).get(m)
-        if several and pooled:
+        if many and pooled:
             chance = (pooled.get("by_chance") or {}).get("mean")
             found["pooled"] = {**pooled[CALIBRATION], "by_chance": chance}
     over = "Unweighted means over the sets that have a value; a mean over fewer sets than others "
-    told = f"{over}is not called best. " if several else ""
+    told = f"{over}is not called best. " if many else ""
     told += "A number in bold is the best of its column, or equals it to four decimals; a low rate "
     told += "of one kind of error is bought with the other kind."
-    title = "All measures, mean over sets" if several else "All measures"
+    title = "All measures, mean over sets" if many else "All measures"
     every = list(dict.fromkeys(name for found in rows.values() for name in found))
     every.sort(key=lambda name: _LEADING.index(name) if name in _LEADING else len(_LEADING))
     first, rest = ([n for n in every if (n in _LEADING) is leads] for leads in (True, False))
     tables: list[Block] = [Text(told, "quiet"), *_table(raw, rows, first, of=len(sets))]
     if rest:
-        more = counted(len(rest), "more measure")
+        more = several(len(rest), "more measure")
         tables.append(Fold(more, _table(raw, rows, rest, of=len(sets))))
     yield Section(title, tables, "measures")
-    if several:
+    if many:
         each = [name for name in every if name != "pooled"]
         options = [(measure_of(name).title, _by_set(raw, metrics, name)) for name in each]
         yield Section("Set by set", [Choice("Measure", options)], "sets")
@@ -216,13 +216,13 @@ def _metric(raw: Raw, name: str) -> list[str | Span]:
 
 def _of_set(raw: Raw, one: Raw) -> Iterator[Block]:
     """A set's measures, and for each of its metrics the charts."""
-    several = len(raw["sets"]) > 1
+    many = len(raw["sets"]) > 1
     own = {m: entry["measures"] for m, entry in one["metrics"].items()}
     area = {m: e["auroc"]["value"] for m, e in own.items()}
     metrics = sorted(own, key=lambda m: (area[m] is None, -(area[m] or 0.0)))
     first = [m for m in metrics if area[m] is not None and four(area[m]) == four(area[metrics[0]])]
     said: list[str | Span] = [
-        f" {counted(one['n'], 'record')}, {percent(one['positives'], one['n'])} positive; ",
+        f" {several(one['n'], 'record')}, {percent(one['positives'], one['n'])} positive; ",
         f"people say {four(one['people_mean'])} on average",
     ]
     if first:
@@ -230,20 +230,20 @@ def _of_set(raw: Raw, one: Raw) -> Iterator[Block]:
         said += ["; highest AUROC: ", *names(first[:3]), f"{more} {four(area[first[0]])}"]
     groups = "No groups: records are resampled one by one"
     if one["groups"] is not None:
-        groups = f"{counted(one['groups'], 'group')}, resampled as clusters"
+        groups = f"{several(one['groups'], 'group')}, resampled as clusters"
     if one.get("models"):
-        groups += f"; answers of {counted(one['models'], 'model')}"
+        groups += f"; answers of {several(one['models'], 'model')}"
     unused = {_UNUSED.get(why, why.replace("_", " ")): n for why, n in one["unused"].items() if n}
     if unused:
         groups += f"; not used: {', '.join(f'{n:,} {why}' for why, n in unused.items())}"
     blocks: list[Block] = [Text(f"{groups}.", "quiet")]
-    if several:
+    if many:
         rows = {m: dict(own[m]) for m in metrics}
         for m, found in rows.items():
             found[CALIBRATION] = {**found[CALIBRATION], "by_chance": by_chance([one], m)}
         blocks += _table(raw, rows, list(own[metrics[0]]), f"All measures on {one['name']}")
     blocks += [_of_metric(raw, m, one["metrics"][m]) for m in metrics]
-    if several:
+    if many:
         yield Fold([strong(one["name"]), *said], blocks)
     else:
         yield Text([strong(one["name"]), *said])
@@ -312,7 +312,7 @@ def reliability(bins: Iterable[Raw]) -> Chart | None:
     if not some:
         return None
     labels = [
-        f"scores {short(one['low'])} to {short(one['high'])}, {counted(one['n'], 'record')}"
+        f"scores {short(one['low'])} to {short(one['high'])}, {several(one['n'], 'record')}"
         for one in some
     ]
     x, y = [one["mean_score"] for one in some], [one["share_positive"] for one in some]
@@ -366,7 +366,7 @@ def _worst(sets: Sequence[Raw]) -> Iterator[Section]:
     told = "Records on which a metric is most confidently against the label; first those that most "
     told += "metrics get wrong. Some of them are errors of the label."
     if len(entries) < total:
-        told += f" {len(entries):,} of {counted(total, 'record')}; validation.json has all."
+        told += f" {len(entries):,} of {several(total, 'record')}; validation.json has all."
     entries.sort(key=lambda each: each[0])
     shown = Entries([entry for _, entry in entries], "record")
     yield Section("The worst disagreements to read", [Text(told, "quiet"), shown], "worst")
@@ -441,12 +441,12 @@ def _preferences(raw: Raw) -> list[Block]:
     for one in sets:
         value = {m: e["sign_agreement"]["value"] for m, e in one["metrics"].items()}
         order = sorted(value, key=lambda m: (value[m] is None, -(value[m] or 0.0)))
-        caption = f"{one['set']}: {counted(one['n'], 'pair')}"
+        caption = f"{one['set']}: {several(one['n'], 'pair')}"
         if one["ties"]:
             caption += (
                 f", {one['ties']:,} of them even for people, which count in correlations only"
             )
-        caption += f"; {counted(one['annotators'], 'annotator')}."
+        caption += f"; {several(one['annotators'], 'annotator')}."
         rows = {m: one["metrics"][m] for m in order}
         blocks += _table(raw, rows, list(next(iter(rows.values()), ())), caption)
     return blocks

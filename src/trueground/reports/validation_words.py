@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from trueground.reports.blocks import Span, code, strong
+from trueground.reports.blocks import Span, code, several, strong
 from trueground.reports.validation import best_first, format_verdict
 
 Raw = Mapping[str, Any]
@@ -106,13 +106,13 @@ def lead(raw: Raw) -> Sentence:
     if sets:
         n, positives = sum(one["n"] for one in sets), sum(one["positives"] for one in sets)
         where = f"{len(sets)} sets" if len(sets) > 1 else sets[0]["name"]
-        said = [f"{counted(n, 'record')} that people have labelled ", label]
+        said = [f"{several(n, 'record')} that people have labelled ", label]
         said += [", in " if len(sets) > 1 else ", of the set ", strong(where)]
         said.append(f"; {percent(positives, n)} are positive (label above ")
         said.append(f"{short(raw['positive_above'])})")
         said.append(", and graded labels keep their order. " if raw["ordinal"] else ". ")
     if pairs:
-        said.append(counted(sum(one["n"] for one in pairs), "pair"))
+        said.append(several(sum(one["n"] for one in pairs), "pair"))
         said += [", in ", strong(f"{len(pairs)} sets")] if len(pairs) > 1 else []
         said += ["; each is two answers to the same question; people have said which is better ("]
         said += [label, ")."]
@@ -182,11 +182,6 @@ def four(value: float | None) -> str:
 def between(ci: Sequence[float] | None) -> str:
     """An interval; nothing where there is none."""
     return f"{four(ci[0])} to {four(ci[1])}" if ci else ""
-
-
-def counted(count: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def percent(part: float, whole: float) -> str:
