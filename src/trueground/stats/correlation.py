@@ -1,7 +1,6 @@
-"""Pearson, Spearman and Kendall correlation of pairs with bootstrap intervals; ranks side by side.
+"""Pearson and Spearman correlation of pairs with bootstrap intervals; ranks side by side.
 
-Kendall's τ, which no command takes, is scipy's. The others are not: loading scipy.stats takes
-longer than these take to run.
+They are not scipy's: loading scipy.stats takes longer than these take to run.
 """
 
 from __future__ import annotations
@@ -69,20 +68,6 @@ def pearson(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> float |
 def spearman(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> float | None:
     """The correlation of average ranks; None where either sample is constant."""
     return pearson(average_ranks(x), average_ranks(y))
-
-
-def kendall(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> float | None:
-    """Kendall's τ-b (1945); None where either sample is constant.
-
-    Raises ValueError where the samples are not equally long.
-    """
-    from scipy.stats import kendalltau
-
-    a, b = _pairs(x, y)
-    if len(a) < 2:
-        return None
-    value = float(kendalltau(a, b, method="asymptotic").statistic)
-    return None if np.isnan(value) else value
 
 
 def correlation(
