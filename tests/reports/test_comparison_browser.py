@@ -10,7 +10,7 @@ from tests.reports.browser import CONTRAST, WIDE, browser, emulate, needs_a_brow
 
 import trueground as tg
 from trueground.reports.comparison_page import write_comparison
-from trueground.reports.errors_page import write_errors
+from trueground.reports.errors import write_errors
 from trueground.studies.compare import compare
 from trueground.studies.error_lines import read_selected
 from trueground.studies.errors import sort_errors

@@ -14,8 +14,15 @@ from tests.judges.rule_endpoint import shown
 import trueground as tg
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
 from trueground.judges.comparing.llm import CATEGORIES
-from trueground.studies.error_counts import Line, count_categories, figure_3, format_errors
-from trueground.studies.error_lines import GROUPS, NAME, read_errors
+from trueground.reports.errors import format_errors
+from trueground.studies.error_lines import (
+    GROUPS,
+    NAME,
+    Line,
+    count_categories,
+    figure_3,
+    read_errors,
+)
 from trueground.studies.errors import sort_errors
 from trueground.types import Status
 

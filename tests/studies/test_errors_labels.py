@@ -15,7 +15,7 @@ from tests.reports.payload import blocks, words
 
 import trueground as tg
 from trueground.errors import InputError, UsageError
-from trueground.studies.error_counts import format_errors
+from trueground.reports.errors import format_errors
 from trueground.studies.error_lines import read_selected
 from trueground.studies.errors import sort_errors
 

@@ -112,11 +112,11 @@ def errors(
     **options: Any,
 ) -> None:
     """Answers that people call correct and a metric does not, by why; corrections are kept."""
-    from trueground.studies.error_counts import format_errors
+    from trueground.reports.errors import format_errors
     from trueground.studies.error_lines import read_errors, read_selected
 
     if page is not None:
-        from trueground.reports.errors_page import check_page
+        from trueground.reports.errors import check_page
 
         check_page(page)
     if source.is_file():
@@ -127,7 +127,7 @@ def errors(
             result = sort_errors(source, **options, progress=progress)
     file = Path(result["file"])
     if page is not None:
-        from trueground.reports.errors_page import write_errors
+        from trueground.reports.errors import write_errors
 
         write_errors(page, result, read_selected(file))
     if format_ is Format.JSON:

@@ -1,4 +1,4 @@
-"""The lines of errors.jsonl: which items they are of, who proposes, what people have corrected.
+"""The lines of errors.jsonl: which items they are of, who proposes, what people make of them.
 
 Source of the categories: Adlakha et al. 2023, section 4.2 (an F1 of at most 0.3, correct by
 people's labels); any other metric, threshold and label is taken in the same way. A person fills in
@@ -7,6 +7,7 @@ the category of each line, or a language model proposes one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from trueground.benchmarks.published import published
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
 from trueground.judges.comparing import compare, make_comparer
 from trueground.judges.comparing.llm import CATEGORIES, CATEGORY
@@ -23,8 +25,9 @@ from trueground.metrics.registry import higher_is_better
 from trueground.options import Progress
 from trueground.plugins import PartSpec, parse_part
 from trueground.runs.directory import RECORDS
-from trueground.studies.error_counts import Line, count_categories
+from trueground.stats.bootstrap import intervals
 from trueground.studies.finished import (
+    NO_HASH,
     FinishedRun,
     Scores,
     hash_texts,
@@ -36,6 +39,9 @@ from trueground.studies.labels import TIED, LabelRule, RecordLabel
 from trueground.types import ComparisonRequest, Record, Status, Turn
 
 NAME = "errors.jsonl"
+SOURCE = "Adlakha et al. 2023, Figure 3"
+_BENCHMARK, _FIGURE, _PREFIX = "instruct-qa", "fig3", "error_category."
+_TASKS = ("nq", "hotpotqa", "topiocqa")  # the runs whose questions are the paper's
 METRIC, LABEL, MODEL, OVERLAP = "f1", "correct", "llm_correctness", "recall"
 # A person may leave the kind open.
 GROUPS = tuple(dict.fromkeys(c.partition("/")[0] for c in CATEGORIES if "/" in c))
@@ -44,6 +50,42 @@ _AT_ONCE = 256  # items per round of calls, after which progress is shown
 _SHOWN = 3  # ids that an error names
 _ANSWER = ("question", "references", "response")  # fields that say which answer a line is about
 _PROPOSAL = ("proposed", "by", "reason", "evidence", "status", "reply")
+
+
+class Line(msgspec.Struct, kw_only=True):
+    """One item. `category` is a person's; while it is null, what was `proposed` counts.
+
+    `by` is who proposed, null where nobody did (`status` is then `not_applicable`). `proposed` is
+    null where `status` is not `scored`; `reply` is then the model's raw reply. `correct_by` is who
+    found the response correct. `selected` is False for an item that a person wrote something into,
+    and that is no longer among the correct ones with a low score.
+    """
+
+    id: str
+    question: str | None
+    references: list[str]
+    response: str
+    f1: float | None
+    recall: float | None
+    correct_by: str
+    proposed: str | None
+    by: str | None
+    reason: str | None
+    evidence: str | None = None
+    category: str | None = None
+    status: Status = Status.SCORED
+    reply: str | None = None
+    history: list[str] = []
+    task: str | None = None
+    selected: bool = True
+    metric: str = "f1"
+    score: float | None = None
+
+    @property
+    def counts(self) -> str | None:
+        """The category that counts: a person's, else the proposed one."""
+        return self.category or self.proposed
+
 
 Lines = list[tuple[Line, dict[str, Any]]]  # with all fields of the line, people's own too
 
@@ -305,3 +347,96 @@ def merge_lines(path: Path, lines: Iterable[Line], old: Lines) -> list[dict[str,
 def _is_touched(line: Line, fields: Mapping[str, Any]) -> bool:
     """Whether a person gave a category, or a field that is not ours."""
     return bool(line.category) or not fields.keys() <= set(Line.__struct_fields__)
+
+
+# What they come to
+
+
+def compute_by_label(
+    labelled: Sequence[tuple[float, bool, int]],
+    *,
+    at_most: float,
+    resamples: int,
+    seed: int,
+    level: float,
+) -> dict[str, Any] | None:
+    """Mean with its interval, median and deviation of the metric by label; None without labels.
+
+    `labelled` has score, whether the label is positive, and hash of the group of each item. Where
+    items name groups, whole groups are resampled. `median` and `sd` (n - 1; null of a single item)
+    are plain: `trueground validate` gives them intervals. `table` counts the items by label and by
+    whether the metric is at most `at_most`.
+    """
+    if not labelled:
+        return None
+    scores, positive, groups = map(np.array, zip(*labelled, strict=True))
+    lone = groups == NO_HASH
+    # An item without a group is one of its own: it gets a number that no other has.
+    _, codes = np.unique(groups, return_inverse=True)
+    clusters = None if lone.all() else np.where(lone, len(groups) + np.arange(len(groups)), codes)
+    draws: dict[str, Any] = {"resamples": resamples, "seed": seed, "level": level}
+    rows: list[dict[str, Any]] = []
+    counts: dict[str, int] = {}
+    for label, name, chosen in ((1, "positive", positive), (0, "negative", ~positive)):
+        values = scores[chosen]
+        low = int((values <= at_most).sum())
+        counts |= {f"{name}_low": low, f"{name}_high": len(values) - low}
+        if not len(values):
+            continue
+        mine = None if clusters is None else clusters[chosen]
+        rows.append(
+            {
+                "label": label,
+                "n": len(values),
+                "mean": float(values.mean()),
+                "ci": intervals(values[:, None], mine, **draws)[0],
+                "median": float(np.median(values)),
+                "sd": float(values.std(ddof=1)) if len(values) > 1 else None,
+            }
+        )
+    drawn = {"ci_level": level, "resamples": resamples, "seed": seed}
+    return {"rows": rows, "table": counts, **drawn}
+
+
+def count_categories(lines: Sequence[Line]) -> dict[str, Any]:
+    """Counts and shares by category and by group, over the items that are selected.
+
+    `published`, a share too, stands beside them where all items are of the paper's datasets.
+    `without` counts the items without a category, by status.
+    """
+    chosen = [line for line in lines if line.selected]
+    n = len(chosen)
+    counts = Counter(line.counts for line in chosen)
+    people = [line for line in chosen if line.category]
+    paper = bool(chosen) and all(_is_of_the_paper(line.task) for line in chosen)
+    shares = figure_3() if paper else {}
+    categories: dict[str, dict[str, float | None]] = {}
+    # Every category stands after its group.
+    for name in dict.fromkeys(x for c in CATEGORIES for x in (c.partition("/")[0], c)):
+        k = sum(k for c, k in counts.items() if c and (c == name or c.startswith(f"{name}/")))
+        categories[name] = {"n": k, "share": k / n if n else None}
+        if paper:
+            categories[name]["published"] = shares.get(name)
+    without = Counter(line.status for line in chosen if line.counts is None)
+    return {
+        "n": n,
+        "categories": categories,
+        "without": {Status(s).value: k for s, k in sorted(without.items())},
+        "correct_by": dict(sorted(Counter(line.correct_by for line in chosen).items())),
+        "by": dict(sorted(Counter(line.by for line in chosen if line.by).items())),
+        "corrected": len(people),
+        "corrected_as_proposed": sum(line.category == line.proposed for line in people),
+        "left_out": len(lines) - n,
+        "source": SOURCE if paper else None,
+    }
+
+
+def figure_3() -> dict[str, float]:
+    """The paper's shares by category and group; it prints none for the others."""
+    [figure] = [figure for figure in published(_BENCHMARK) if figure.id == _FIGURE]
+    return {one.name.removeprefix(_PREFIX): one.value for one in figure.numbers}
+
+
+def _is_of_the_paper(task: str | None) -> bool:
+    benchmark, _, name = (task or "").partition("/")
+    return benchmark.replace("_", "-") == _BENCHMARK and name in _TASKS

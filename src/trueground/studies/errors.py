@@ -70,10 +70,12 @@ def sort_errors(
     from trueground.errors import UsageError
     from trueground.plugins import bare_name
     from trueground.runs.directory import check_out_file, replacing
-    from trueground.studies.error_counts import Line, compute_by_label, count_categories
     from trueground.studies.error_lines import (
         METRIC,
         NAME,
+        Line,
+        compute_by_label,
+        count_categories,
         merge_lines,
         parse_proposer,
         propose_categories,

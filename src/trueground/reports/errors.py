@@ -1,4 +1,4 @@
-"""Items that people call correct and a metric does not, as one page."""
+"""Items that people call correct and a metric does not: for a terminal, and as one page."""
 
 from __future__ import annotations
 
@@ -25,11 +25,14 @@ from trueground.reports.blocks import (
     strong,
 )
 from trueground.reports.item_links import item_links, way_to
+from trueground.reports.terminal import number, table
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import check_page_file
+from trueground.types import Status
 
 MARK = "trueground-errors-1"  # what tells our pages from other people's files
 _NOT_SORTED = "not sorted"
+_UNSORTED = Status.NOT_APPLICABLE.value  # nobody has given or proposed a category
 
 
 def check_page(path: Path) -> None:
@@ -121,7 +124,7 @@ def _categories(found: Mapping[str, Any]) -> list[Block]:
     shown = {name: one for name, one in found["categories"].items() if one["n"] or found["source"]}
     rows = [[name, one["n"], one["share"]] for name, one in shown.items()]
     for status, count in found["without"].items():
-        name = _NOT_SORTED if status == "not_applicable" else f"no category: {status}"
+        name = _NOT_SORTED if status == _UNSORTED else f"no category: {status}"
         rows.append([name, count, None])
     if not found["source"]:
         return [Table(columns, [Row(row) for row in rows])]
@@ -154,3 +157,75 @@ def _entry(item: Mapping[str, Any], metric: str, links: Mapping[str, str]) -> En
         values={metric: item["score"] if item["score"] is not None else item["f1"]},
         tags={"category": item["counts"] or _NOT_SORTED},
     )
+
+
+# For a terminal
+
+
+def format_errors(results: Mapping[str, Any], path: Path) -> str:
+    """What `sort_errors` or `read_errors` gives, as text for a terminal; `path` is the file."""
+    n, of = results["n"], results.get("of")
+    noun = "item" if (n if of is None else of) == 1 else "items"
+    among = f" of {of:,}" if of is not None else ""
+    limit = ""
+    if "at_most" in results:
+        metric = "an F1" if results["metric"] == "f1" else results["metric"]
+        limit = f" with {metric} of at most {results['at_most']:g}"
+    head = [f"{n:,}{among} {noun} {results.get('label', 'correct')}{limit}"]
+    head.append(f"correct by   {_join_counts(results['correct_by'])}")
+    if results["by"]:
+        head.append(f"proposed by  {_join_counts(results['by'])}")
+    if results["corrected"]:
+        same = f" ({results['corrected_as_proposed']:,} as proposed)" if results["by"] else ""
+        head.append(f"by people    {results['corrected']:,}{same}")
+    if unsorted := results["without"].get(_UNSORTED):
+        head.append(
+            f"not sorted   {unsorted:,}: write a category into the file, or let a language model "
+            "propose them with --proposer"
+        )
+    if results["left_out"]:
+        head.append(f"left out     {results['left_out']:,} kept for people, not selected any more")
+    blocks = ["\n".join(head)]
+    if results.get("by_label"):
+        blocks += _label_blocks(results)
+    if n > results["without"].get(_UNSORTED, 0):
+        blocks.append(_category_table(results))
+    return "\n\n".join([*blocks, f"file   {path}"])
+
+
+def _label_blocks(results: Mapping[str, Any]) -> list[str]:
+    """The metric by what people said, and how many items both see apart, each way."""
+    by_label, label = results["by_label"], results["label"]
+    level = f"{100 * by_label['ci_level']:.4g}% interval"
+    rows = [(f"{results['metric']} by human.{label}", "items", "mean", level, "median", "sd")]
+    for row in by_label["rows"]:
+        ci = f"{row['ci'][0]:.4f} … {row['ci'][1]:.4f}" if row["ci"] else "–"
+        values = (number(row["mean"]), ci, number(row["median"]), number(row["sd"]))
+        rows.append((str(row["label"]), f"{row['n']:,}", *values))
+    k = by_label["table"]
+    apart = (
+        f"{k['positive_low']:,} of {k['positive_low'] + k['positive_high']:,} that people call "
+        f"{label} have at most {results['at_most']:g}; {k['negative_high']:,} of "
+        f"{k['negative_low'] + k['negative_high']:,} that they do not have more"
+    )
+    return [table([(*row, "") for row in rows]), apart]
+
+
+def _join_counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {k:,}" for name, k in counts.items()) or "–"
+
+
+def _category_table(results: Mapping[str, Any]) -> str:
+    paper = results["source"] is not None
+    rows = [("category", "items", "share", *(["paper"] if paper else []))]
+    for name, one in results["categories"].items():
+        group, _, kind = name.partition("/")
+        shown = f"  {kind}" if kind else group
+        share = one.get("published")
+        more = ["–" if share is None else f"{100 * share:.2f} %"] if paper else []
+        rows.append((shown, f"{one['n']:,}", f"{100 * one['share']:.2f} %", *more))
+    for status, k in results["without"].items():
+        shown = "(not sorted)" if status == _UNSORTED else f"({status})"
+        row = (shown, f"{k:,}", f"{100 * k / results['n']:.2f} %")
+        rows.append((*row, *(["–"] if paper else [])))
+    return table(rows) + (f"\npaper: {results['source']}" if paper else "")
