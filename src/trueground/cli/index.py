@@ -59,7 +59,7 @@ def search(
     """Show the passages that are nearest to each query; json: one line for each query."""
     import orjson
 
-    from trueground.reports.retrieval import render_hits
+    from trueground.reports.listings import render_hits
 
     note = no_note if quiet else echo_note
     with progress_bar(quiet or no_progress) as progress:
@@ -100,6 +100,6 @@ def evaluate(
     if format_ is Format.JSON:
         echo_json(found.as_dict())
     elif not quiet:
-        from trueground.reports.retrieval import render_evaluated
+        from trueground.reports.listings import render_evaluated
 
         typer.echo(render_evaluated(found.results))

@@ -1,13 +1,16 @@
-"""What there is, as text for a terminal: parts by name, what is kept, numbers of data."""
+"""What there is and what a search finds, as text for a terminal: parts, caches, data, hits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trueground.benchmarks.instruct_qa.statistics import Statistics
     from trueground.net.upkeep import CacheStats
+    from trueground.retrieval.base import Hit
+    from trueground.retrieval.evaluation import Evaluated
+    from trueground.types import Passage
 
 
 def render_entry(entry: Mapping[str, Any], width: int) -> str:
@@ -69,3 +72,32 @@ def render_statistics(counts: Statistics) -> str:
         beside = f"   paper: {in_paper}" if in_paper else ""
         lines.append(f"  {what:<38}{shown:>10}{beside}")
     return "\n".join(lines)
+
+
+def render_hits(query: str | None, hits: Sequence[tuple[Hit, Passage]]) -> str:
+    """One query's hits, best first; the query above them unless it is None."""
+    from trueground.records.problems import shorten
+
+    lines = [] if query is None else [shorten(query, 90)]
+    titles = [shorten(passage.title or "", 30) for _, passage in hits]
+    width = max(map(len, titles), default=0)
+    for rank, (title, (hit, passage)) in enumerate(zip(titles, hits, strict=True), 1):
+        text = shorten(" ".join(passage.text.split()), 60)
+        lines.append(f"{rank:4}  {hit.score:10.4f}  {title:{width}}  {text}")
+    return "\n".join(lines if hits else [*lines, "nothing found"])
+
+
+def render_evaluated(results: Mapping[str, Evaluated]) -> str:
+    """A table for each retriever."""
+    from trueground.reports.terminal import table
+
+    return "\n".join(f"{name}\n{table(list(_rows(one)))}" for name, one in results.items())
+
+
+def _rows(one: Evaluated) -> Iterator[tuple[str, ...]]:
+    from trueground.reports.terminal import number
+
+    yield "measure", "mean", "95% interval", "scored", "of"
+    for name, mean in one.means.items():
+        ends = f"{number(mean.ci[0])} … {number(mean.ci[1])}" if mean.ci else "–"
+        yield name, number(mean.mean), ends, f"{mean.scored:,}", f"{mean.n:,}"
