@@ -312,9 +312,16 @@ def format_comparison(comparison: Mapping[str, Any], every: bool = False) -> str
     return "\n\n".join(blocks)
 
 
-def _wrap(text: str, indent: str = "    ") -> str:
-    """Lines of at most 80 columns; names with hyphens stay whole."""
-    return fill(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+def _wrap(text: str, indent: str = "    ", whole: bool = True) -> str:
+    """Lines of at most 80 columns; names stay `whole`, with their hyphens."""
+    parted = not whole
+    return fill(
+        text,
+        _WIDTH,
+        subsequent_indent=indent,
+        break_long_words=parted,
+        break_on_hyphens=parted,
+    )
 
 
 def _plain(words: Sequence[str | Span]) -> str:
@@ -364,7 +371,7 @@ def _format_change(
     for label, text in texts:
         if text is not None:
             cut = shorten(" ".join(text.split()), _TEXT)
-            lines.append(_wrap(f"    {label:<{wide}}  {cut}", " " * (wide + 6)))
+            lines.append(_wrap(f"    {label:<{wide}}  {cut}", " " * (wide + 6), whole=False))
     links = ((a, change["link_a"]), (b, change["link_b"]))
     lines += [f"    →  {paths[label]}/{link}" for label, link in links if every and link]
     return "\n".join(lines)

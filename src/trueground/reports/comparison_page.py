@@ -141,7 +141,7 @@ def _changes(pair: Mapping[str, Any], name: str, starts: Mapping[str, str | None
     entries = []
     for word in ("lost", "won"):
         for change in metric[f"changes_{word}"]:
-            answers = _answers(change, (a, b), starts)
+            answers = [_answers(change, (a, b), starts)]
             values = {a: change["score_a"], b: change["score_b"]}
             values["change"] = change["score_b"] - change["score_a"]
             tags = {"now": "worse" if word == "lost" else "better"}
@@ -158,19 +158,20 @@ def _changes(pair: Mapping[str, Any], name: str, starts: Mapping[str, str | None
 
 def _answers(
     change: Mapping[str, Any], labels: tuple[str, str], starts: Mapping[str, str | None]
-) -> list[Block]:
-    texts = (change["response_a"], change["response_b"])
-    marked: tuple[Rich, Rich] = ("no text was kept", "no text was kept")
-    if None not in texts:
-        marked = mark_changes(*texts)
-    cells: list[Block] = []
-    for label, words, to in zip(labels, marked, (change["link_a"], change["link_b"]), strict=True):
+) -> Block:
+    """Each answer under a link to it in its run; one answer once."""
+    old, new = change["response_a"], change["response_b"]
+    heads = []
+    for label, to in zip(labels, (change["link_a"], change["link_b"]), strict=True):
         start = starts[label]
-        head = link(label, start + to) if to and start else strong(label)
-        shown = [words] if isinstance(words, str) else words
-        same = [quiet(" (the same answer)")] if texts[0] == texts[1] else []
-        cells.append(Text([head, *same, "\n", *shown]))
-    return [Grid(cells, least=26)]
+        heads.append(link(label, start + to) if to and start else strong(label))
+    if old is None or new is None:
+        return Text([heads[0], " · ", heads[1], quiet(" not both texts were kept")])
+    if old == new:
+        return Text([heads[0], " · ", heads[1], quiet(" (the same answer)"), "\n", new])
+    marked = zip(heads, mark_changes(old, new), strict=True)
+    texts = ([head, "\n", *([text] if isinstance(text, str) else text)] for head, text in marked)
+    return Grid([Text(text) for text in texts], least=26)
 
 
 @lru_cache(1_000)

@@ -228,11 +228,22 @@ def _mismatch_notes(aligned: Aligned) -> Iterator[str]:
             f"another question in {b} than in {a} under {_count_ids(count)}"
             f"{_first_ids(mismatch.first_other_questions, count)}"
         )
+    alike: dict[str, list[str]] = {}
     for metric, (mine, other) in mismatch.signatures.items():
-        yield f"the signatures of {metric} differ: {mine} in {a}, {other} in {b}"
+        only = [(_only_in(mine, other), a), (_only_in(other, mine), b)]
+        what = ", ".join(f"{parts} only in {label}" for parts, label in only if parts)
+        alike.setdefault(what or "other order", []).append(metric)
+    for what, metrics in alike.items():
+        yield f"the signatures of {', '.join(metrics)} differ: {what}"
     if mismatch.tasks:
         task_a, task_b = (task or "none" for task in mismatch.tasks)
         yield f"the tasks differ: {task_a} in {a}, {task_b} in {b}"
+
+
+def _only_in(signature: str, other: str) -> str:
+    """The parts of a signature that the other one lacks."""
+    theirs = other.split("|")
+    return "|".join(part for part in signature.split("|") if part not in theirs)
 
 
 def _field_notes(aligned: Aligned) -> Iterator[str]:
