@@ -334,7 +334,7 @@ def test_replies_with_their_reasons_are_scored_by_the_answer_and_whole(
     assert done.summary["phrase_match_strict(read=answer)"].mean == 0
     assert done.summary["phrase_match_strict"].mean == 1
     told = leaderboard_data([tmp_path / "run"])
-    assert told["matches"][0]["rows"][0]["strict"] == 0
+    assert told["studies"][0]["rows"][0]["cells"][0][0]["mean"] == 0
 
 
 def test_metrics_are_given_by_their_keys(data: Path, mrqa: str) -> None:

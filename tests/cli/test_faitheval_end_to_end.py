@@ -9,6 +9,7 @@ from pathlib import Path
 from tests import commands
 from tests.benchmarks.faitheval_files import ARC, MRQA, TASKS, jsonl, parquet
 from tests.net.loopback_hub import Repo, loopback_hub
+from tests.reports.payload import blocks
 
 
 def test_fetch_run_report_compare(tmp_path: Path) -> None:
@@ -46,7 +47,8 @@ def test_fetch_run_report_compare(tmp_path: Path) -> None:
     board = trueground("report", "new", "old/plain", "--out", "board.html", "--with-published")
     assert "Claude 3.5 Sonnet (published)" in board
     page = (tmp_path / "board.html").read_text()
-    assert '<h2 id="changes">Original and new context' in page
+    (changes,) = [part for part in blocks(page, "section") if part.get("id") == "changes"]
+    assert changes["title"] == "Original and new context"
     compared = trueground(
         "compare", "new/fake-unknown-conflict/inconsistent", "new/fake-Ede-Holm/inconsistent"
     )

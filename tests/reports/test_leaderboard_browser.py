@@ -1,4 +1,4 @@
-"""The leaderboard in a real browser: it sorts, it is quiet, it fits, and text stays text."""
+"""The leaderboard in a real browser: all papers on one page, sorted, on a phone and on a desk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 from tests.chromium import Chromium
 from tests.reports.browser import (
     CONTRAST,
-    OVERLAP,
     WIDE,
     browser,
     emulate,
@@ -16,100 +15,110 @@ from tests.reports.browser import (
     opened,
     resize,
 )
+from tests.reports.instruct_qa_fixture import retriever_study, study
+from tests.reports.kalma_fixture import study_runs
 from tests.reports.leaderboard_fixture import MODELS, benchmark_run, sweep
+from tests.reports.truly_ground_fixture import OUTSIDE, four_versions, length_and_position
 
 from trueground.reports.leaderboard.page import write_leaderboard
 
 __all__ = ["browser", "opened"]  # fixtures
 pytestmark = needs_a_browser
+# Texts of the first table's column: the number, or "" where there is none.
+COLUMN = """return [...document.querySelectorAll('#board tbody tr')].map((row) =>
+    [row.className, parseFloat(row.cells[arguments[0]].innerText), row.cells[0].innerText])"""
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """FaithEval with a row that stands apart."""
     folder = tmp_path_factory.mktemp("leaderboard")
     sweep(folder / "runs")
-    benchmark_run(folder / "more", "gpt-4o", "unanswerable", 0.5, limit=10, n=10)
+    benchmark_run(folder / "more", "gpt-4o", "unanswerable", 0.99, limit=10, n=10)
     runs = [folder / "runs", folder / "more"]
     return write_leaderboard(runs, folder / "leaderboard.html", with_published=True)
 
 
-def column(browser: Chromium, number: int) -> list[str]:
-    script = """return [...document.querySelectorAll('.board tbody tr')]
-        .map((row) => row.cells[arguments[0]].dataset.value ?? row.cells[arguments[0]].innerText)"""
-    return list(browser.execute_script(script, number))
+@pytest.fixture(scope="module")
+def papers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every declared study of every paper."""
+    folder = tmp_path_factory.mktemp("papers")
+    (folder / "scores.csv").write_text(OUTSIDE)
+    runs = [
+        sweep(folder / "faitheval"),
+        four_versions(folder / "versions"),
+        length_and_position(folder / "lengths"),
+        study(folder / "qa"),
+        retriever_study(folder / "retrievers"),
+        study_runs(folder / "kalma"),
+    ]
+    return write_leaderboard(
+        runs,
+        folder / "leaderboard.html",
+        with_published=True,
+        baseline="tulu-2-7b",
+        outside=folder / "scores.csv",
+    )
 
 
-def test_nothing_is_asked_of_the_network(browser: Chromium, page: Path) -> None:
+@pytest.mark.parametrize("width", [320, 1200])
+def test_all_papers_fit_and_no_script_fails(browser: Chromium, papers: Path, width: int) -> None:
+    resize(browser, width)
     browser.get("about:blank")
     browser.requests()
-    browser.get(page.as_uri())
-    assert browser.requests() == [page.as_uri()]
+    browser.get(papers.as_uri())
+    assert browser.requests() == [papers.as_uri()]
+    assert browser.execute_script(WIDE) == 0  # only tables scroll sideways
+    opening = "document.querySelectorAll('details').forEach((e) => { e.open = true; })"
+    browser.execute_script(opening)
+    counts = "return ['section', 'canvas', 'table'].map((e) => document.querySelectorAll(e).length)"
+    sections, canvases, tables = browser.execute_script(counts)
+    assert (sections, canvases > 30, tables > 60) == (25, True, True)
     assert browser.messages() == []
 
 
-def test_a_click_sorts_and_a_second_one_turns_the_order(opened: Chromium) -> None:
-    head = opened.find_element("css selector", ".board th:nth-child(4)")
+def test_another_measure_is_shown_when_it_is_chosen(browser: Chromium, papers: Path) -> None:
+    browser.get(papers.as_uri())
+    choose = """const menu = document.querySelector('#removed select');
+        menu.value = [...menu.options].find((one) => one.text === 'recall').value;
+        menu.dispatchEvent(new Event('change', {bubbles: true}));"""
+    browser.execute_script(choose)
+    title = "return document.querySelector('#removed figcaption').innerText"
+    assert browser.execute_script(title) == "specific: recall"
+    assert browser.messages() == []
+
+
+def test_a_click_sorts_and_rows_apart_stay_below(opened: Chromium) -> None:
+    head = opened.find_element("css selector", "#board th:nth-child(2)")
     button = head.find_element("tag name", "button")
     for order in ("descending", "ascending"):
         button.click()
         assert head.get_attribute("aria-sort") == order
-        keys = column(opened, 3)
-        values = [float(key) for key in keys if key]
-        assert values == sorted(values, reverse=order == "descending")
+        rows = opened.execute_script(COLUMN, 1)
+        assert rows[-1][0] == "apart"
+        assert "over 10 questions" in rows[-1][2]
+        values = [value for tone, value, _ in rows if tone != "apart" and value is not None]
         assert len(values) > len(MODELS)
-        assert keys[len(values) :] == [""] * (len(keys) - len(values))  # without a value: last
+        assert values == sorted(values, reverse=order == "descending")
 
 
 def test_models_sort_by_name_with_the_keyboard(opened: Chromium) -> None:
-    opened.find_element("css selector", ".board th button").press("Enter")
-    names = [name.casefold() for name in column(opened, 0)]
-    assert names[0].startswith("claude")
-    assert opened.find_element("css selector", ".board th").get_attribute("aria-sort") == (
-        "ascending"
-    )
-    sorted_heads = opened.find_elements("css selector", ".board th[aria-sort]")
-    assert len(sorted_heads) == 1
-
-
-def test_every_section_is_there_with_and_without_script(browser: Chromium, page: Path) -> None:
-    script = "return [...document.querySelectorAll('h2')].map((h) => h.innerText)"
-    expected = [
-        "Task by task",
-        "Best model of each organisation",
-        "Score and model size",
-        "Original and new context",
-        "Strict and loose matching",
-        "Dataset by dataset",
-        "What each run was",
-        "Notes",
+    opened.find_element("css selector", "#board th button").press("Enter")
+    names = [
+        name.casefold() for tone, _, name in opened.execute_script(COLUMN, 1) if tone != "apart"
     ]
-    browser.get(page.as_uri())
-    assert browser.execute_script(script) == expected
-    browser.send("Emulation.setScriptExecutionDisabled", value=True)
-    try:
-        browser.get(page.as_uri())
-        text = browser.find_element("tag name", "main").text
-        assert all(title in text for title in expected)
-        assert not browser.find_elements("css selector", "th button")
-    finally:
-        browser.send("Emulation.setScriptExecutionDisabled", value=False)
+    assert names[0].startswith("claude")
+    assert len(opened.find_elements("css selector", "#board th[aria-sort]")) == 1
 
 
-@pytest.mark.parametrize("width", [320, 390, 1200])
-def test_only_tables_scroll_sideways(opened: Chromium, width: int) -> None:
-    resize(opened, width)
-    assert opened.execute_script(WIDE) == 0
-    cut = """return [...document.querySelectorAll('caption > span')]
-        .filter((e) => e.getBoundingClientRect().right > innerWidth + 1).length"""
-    assert opened.execute_script(cut) == 0
-
-
-def test_names_stay_in_sight_while_a_table_scrolls(opened: Chromium) -> None:
+def test_heads_and_names_stay_in_sight(opened: Chromium) -> None:
     resize(opened, 390)
-    script = """const frame = document.querySelector('.scroll'); frame.scrollLeft = 200;
-        const place = frame.querySelector('tbody th').getBoundingClientRect();
-        return [frame.scrollLeft, place.left - frame.getBoundingClientRect().left]"""
-    assert opened.execute_script(script) == [200, 0]
+    script = """const frame = document.querySelector('#board .scroll');
+        frame.scrollLeft = 150; frame.scrollTop = 200;
+        const of = (e) => e.getBoundingClientRect(), at = of(frame);
+        return [frame.scrollTop, of(frame.querySelector('tbody th')).left - at.left,
+                of(frame.querySelector('thead th')).top - at.top]"""
+    assert opened.execute_script(script) == [200, 0, 0]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -119,27 +128,10 @@ def test_contrast_is_enough_in_both_themes(opened: Chromium, scheme: str) -> Non
     emulate(opened)
 
 
-def test_theme_turns(opened: Chromium) -> None:
-    colour = "return getComputedStyle(document.body).backgroundColor"
-    button = opened.find_element("id", "theme")
-    button.click()
-    light = opened.execute_script(colour)
-    button.click()
-    assert button.text == "Theme: dark"
-    assert opened.execute_script(colour) != light
-
-
-def test_numbers_in_scatters_do_not_overlap(opened: Chromium) -> None:
-    for width in (390, 1200):
-        resize(opened, width)
-        assert opened.execute_script(OVERLAP) == 0
-
-
 def test_print_fits_the_sheet(opened: Chromium) -> None:
     emulate(opened, media="print")
     resize(opened, 720)
     assert opened.execute_script(WIDE) == 0
-    assert not opened.find_element("id", "theme").is_displayed()
     emulate(opened)
 
 
@@ -156,8 +148,8 @@ def test_hostile_text_stays_text(browser: Chromium, tmp_path: Path) -> None:
             outcomes={name: 1},
         )
     browser.get(write_leaderboard([tmp_path], tmp_path / "l.html").as_uri())
-    browser.find_element("css selector", ".board th button").click()
-    safe = "return [window.hit, document.images.length, document.querySelectorAll('script').length]"
-    assert browser.execute_script(safe) == [None, 0, 1]
-    assert name in browser.find_element("css selector", ".board").text
+    browser.find_element("css selector", "#board th button").click()
+    safe = "return [window.hit, document.images.length]"
+    assert browser.execute_script(safe) == [None, 0]
+    assert name in browser.find_element("css selector", "#board").text
     assert browser.messages() == []

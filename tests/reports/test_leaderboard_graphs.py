@@ -17,13 +17,13 @@ from tests.reports.kalma_fixture import (
     measures,
     study_runs,
 )
+from tests.reports.payload import blocks, words
 
 from trueground.benchmarks.published import published
 from trueground.reports.leaderboard import terminal
 from trueground.reports.leaderboard.data import Leaderboard, leaderboard, leaderboard_data
-from trueground.reports.leaderboard.graphs.draw import pair_plots, study_plots
 from trueground.reports.leaderboard.page import render
-from trueground.reports.leaderboard.plot import nice
+from trueground.reports.leaderboard.results import StudyTable
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +34,16 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def board(runs: Path) -> Leaderboard:
     return leaderboard([runs])
+
+
+def studies(board: Leaderboard, name: str) -> list[StudyTable]:
+    return [table for table in board.studies if table.id == name]
+
+
+def means(table: StudyTable, measure: str, row: int = 0) -> list[float | None]:
+    """A row's means of a measure at all places."""
+    cells = table.rows[row].cells[table.measures.index(measure)]
+    return [cell.mean if cell else None for cell in cells]
 
 
 def printed(metric: str, **options: str) -> float:
@@ -57,96 +67,86 @@ def test_long_titles_are_a_legend_of_numbered_columns(board: Leaderboard, tmp_pa
     assert legend.splitlines() == [f"[{n}]  {c.title}" for n, c in enumerate(board.columns, 1)]
 
 
-def test_removal_is_table_5(board: Leaderboard) -> None:
-    (study,) = board.graphs.removals
-    assert study.values == ["0", "1", "2", "3"]
-    assert study.measures == ["correctness", "precision", "recall", "F1"]
-    assert [row.name for row in study.rows] == ["gpt-3.5-turbo", "our-own-model"]
-    for cell, (p, _, *_na) in zip(study.rows[0].cells[1], REMOVED.values(), strict=True):
-        assert cell is not None
-        assert cell.mean == pytest.approx(p - 0.02)
-        assert cell.ci is not None
-    assert study.title == "specific"
-
-
-def test_marks_are_figure_4(board: Leaderboard) -> None:
-    (study,) = board.graphs.marks
-    assert study.measures == ["[NA] precision", "[NA] recall", "[NA] F1"]
-    last = [line[-1] for line in study.rows[0].cells]
+def test_removal_is_table_5_and_figure_4(board: Leaderboard) -> None:
+    (table,) = studies(board, "removed")
+    assert table.places == ["0", "1", "2", "3"]
+    assert table.measures == [
+        "correctness", "precision", "recall", "F1",
+        "[NA] precision", "[NA] recall", "[NA] F1",
+    ]  # fmt: skip
+    assert [row.name for row in table.rows] == ["gpt-3.5-turbo", "our-own-model"]
+    assert means(table, "precision") == pytest.approx([p - 0.02 for p, *_ in REMOVED.values()])
+    assert all(cell and cell.ci for cell in table.rows[0].cells[1])
+    assert table.group == "specific"
+    last = [means(table, measure)[-1] for measure in table.measures[4:]]
     expected = [0.26, 0.15, harmonic(0.26, 0.15)]
-    assert [c.mean + 0.02 for c in last if c and c.mean is not None] == pytest.approx(expected)
+    assert [mean + 0.02 for mean in last if mean is not None] == pytest.approx(expected)
 
 
 def test_replacement_is_figure_5_from_right_to_wrong(board: Leaderboard) -> None:
-    (study,) = board.graphs.replacements
-    assert study.values == list(REPLACED)
-    plots = study_plots(study)
-    assert all(plot is not None for plot in plots)
-    first = plots[0]
-    assert first is not None
-    assert [words for _, words in first.x_ticks] == ["100", "80", "60", "40", "20"]
-    xs = [x for x, _ in first.x_ticks]
-    assert xs == sorted(xs)
-    assert plots[1] is not None
-    assert first.y_ticks == plots[1].y_ticks  # one scale for all models
-    assert sorted(p.number for p in first.points if p.number) == [1, 2, 3, 4]
+    (table,) = studies(board, "replaced")
+    assert table.places == list(REPLACED)
+    (section,) = [s for s in blocks(render(board), "section") if s.get("id") == "replaced"]
+    charts = blocks(section, "chart")
+    assert [chart["title"] for chart in charts] == [
+        f"specific: {measure}" for measure in table.measures
+    ]
+    assert charts[1]["x"]["ticks"] == ["100", "80", "60", "40", "20"]
+    drawn = {one["name"]: one["y"] for one in charts[1]["series"]}
+    assert drawn["gpt-3.5-turbo"] == means(table, "precision")
 
 
 def test_temperatures_are_one_line_for_each_model(board: Leaderboard) -> None:
-    (sweep,) = board.graphs.temperatures
-    assert sweep.metric == "citation_f1_micro"
-    assert sweep.values == ["0.1", "0.5", "0.9"]
-    cell = sweep.rows[0].cells[0]
+    (table,) = studies(board, "temperatures")
+    assert table.metrics == [["citation_f1_micro"]]
+    assert table.places == ["0.1", "0.5", "0.9"]
+    cell = table.rows[0].cells[0][0]
     assert cell is not None
     assert (cell.sd, cell.repeats) == (0.012, 3)
 
 
 def test_general_and_specific_differ(board: Leaderboard) -> None:
-    (pairs,) = board.graphs.pairs
-    model = pairs.models[0]
-    found = {row.measure: row.difference for row in model.rows}
+    (table,) = studies(board, "kinds")
+    changes = [line[0].difference for line in table.rows[0].changes]
+    found = dict(zip(table.measures, changes, strict=True))
     assert found["precision"] == pytest.approx(0.29 - 0.25)
     assert found["coherence"] == 0
     assert list(found)[:5] == ["alignment", "correctness", "precision", "recall", "F1"]
 
 
 def test_tables_of_all_measures_leave_the_studies_out(board: Leaderboard) -> None:
-    titles = [table.title for table in board.graphs.qualities]
-    assert len(titles) == 4  # general, and specific at three temperatures
-    assert not [title for title in titles if "remove" in title]
-    assert board.graphs.qualities[0].measures[5:8] == [
-        "precision, macro",
-        "recall, macro",
-        "F1, macro",
-    ]
+    tables = studies(board, "citations")
+    assert len(tables) == 4  # general, and specific at three temperatures
+    assert not [table for table in tables if "remove" in table.group]
+    assert tables[0].measures[5:8] == ["precision, macro", "recall, macro", "F1, macro"]
 
 
 def test_published_numbers_stand_beside(runs: Path) -> None:
     board = leaderboard([runs], with_published=True)
-    (study,) = board.graphs.removals
-    row = next(row for row in study.rows if row.source)
-    means = [[cell.mean if cell else None for cell in line] for line in row.cells]
-    assert means[2] == [printed("citation_recall_micro", knowledge="gold", remove=str(k))
-                        for k in range(4)]  # fmt: skip
-    (sweep,) = board.graphs.temperatures
-    line = next(row for row in sweep.rows if row.source)
-    assert [cell.mean for cell in line.cells if cell] == [
+    (table,) = studies(board, "removed")
+    paper = next(k for k, row in enumerate(table.rows) if row.source)
+    assert means(table, "recall", paper) == [
+        printed("citation_recall_micro", knowledge="gold", remove=str(k)) for k in range(4)
+    ]
+    (table,) = studies(board, "temperatures")
+    line = next(k for k, row in enumerate(table.rows) if row.source)
+    assert means(table, "F1", line) == [
         printed("citation_f1_micro", **{"at-temperature": "0.1"}),
         printed("citation_f1_micro"),
         printed("citation_f1_micro", **{"at-temperature": "0.9"}),
     ]
-    (pairs,) = board.graphs.pairs
-    assert {model.name for model in pairs.models if model.source} == {"gpt-4", "gpt-3.5-turbo"}
-    page = render(board)
+    (table,) = studies(board, "kinds")
+    assert {row.name for row in table.rows if row.source} == {"gpt-4", "gpt-3.5-turbo"}
+    page = words(render(board))
     assert "section 5.2, Table 5" in page
     assert page.count("section 5.5, Table 7") == 1
 
 
 def test_one_accuracy_study_stands_beside_its_own_figure(runs: Path) -> None:
     board = leaderboard([runs], with_published=True)
-    (study,) = board.graphs.replacements
-    row = next(row for row in study.rows if row.source)
-    told = dict(zip(study.measures, row.cells, strict=True))
+    (table,) = studies(board, "replaced")
+    row = next(row for row in table.rows if row.source)
+    told = dict(zip(table.measures, row.cells, strict=True))
     assert [cell and cell.mean for cell in told["recall"]] == [0.571, 0.425, None, None, None]
     assert not any(told["F1"])  # Figure 5 has none, and Table 5 is of another study
     places = {cell.place for line in row.cells for cell in line if cell}
@@ -161,6 +161,8 @@ def test_sets_by_chance_are_told_once_and_no_paper_is_the_best(runs: Path) -> No
     published_rows = [row for row in board.rows if row.source]
     assert any(row.cells for row in published_rows)
     assert not any(row.best for row in published_rows)
+    why = "the runs' minimum sets were drawn by chance, the paper's not"
+    assert all(set(row.apart.values()) == {why} for row in published_rows)
     best = {key for row in board.rows for key in row.best}
     assert best == {column.id for column in board.columns}  # our two models are compared
 
@@ -207,21 +209,19 @@ def test_runs_with_a_limit_are_one_line(runs: Path, tmp_path: Path) -> None:
     assert "more ran with a limit; the published numbers are over the whole task." in line
 
 
-def test_general_and_specific_have_pictures_on_the_same_axes(runs: Path) -> None:
+def test_general_and_specific_have_charts_with_both(runs: Path) -> None:
     board = leaderboard([runs], with_published=True)
-    (pairs,) = board.graphs.pairs
-    ours = next(model for model in pairs.models if model.name == "our-own-model")
-    shares, ratings = pair_plots(pairs, ours)
-    assert [words for _, words in shares.x_ticks] == ["general", "specific"]
-    assert [p.words for p in shares.points[:2]] == [
-        "alignment, general: 0.8100", "alignment, specific: 0.8100",
-    ]  # fmt: skip
-    assert [p.number for p in shares.points if p.number] == [1, 2, 3, 4, 5]
-    assert [p.number for p in ratings.points if p.number] == [6]  # the row of the table
-    assert len(shares.lines) == 5
-    other = next(model for model in pairs.models if model.source)
-    assert pair_plots(pairs, other)[0].y_ticks == shares.y_ticks
-    assert "section" in render(board)
+    (section,) = [s for s in blocks(render(board), "section") if s.get("id") == "kinds"]
+    charts = blocks(section, "chart")
+    assert charts[0]["x"]["ticks"] == ["general", "specific"]
+    ours = next(one for one in charts[0]["series"] if one["name"] == "our-own-model")
+    assert ours["y"] == pytest.approx([0.81, 0.81])
+    names = [one["name"] for one in charts[2]["series"] if one.get("dashed")]
+    assert "gpt-4 (published)" in names
+    (choice,) = blocks(section, "choice")
+    labels = [name for name, _ in choice["options"]]
+    assert labels[:2] == ["alignment", "correctness"]
+    assert labels[-1] in ("coherence", "consistency", "fluency", "relevance")
 
 
 def test_labels_that_are_numbers_are_told_with_their_folder(tmp_path: Path) -> None:
@@ -232,16 +232,6 @@ def test_labels_that_are_numbers_are_told_with_their_folder(tmp_path: Path) -> N
     assert sorted(found) == [f"temperature-sweep/{at}" for at in ("0", "0.5", "1")]
 
 
-@pytest.mark.parametrize(
-    ("values", "ends"), [([0.0, 0.0], (0, 0.2)), ([1.0], (0.8, 1)), ([0.5], (0.4, 0.6)),
-                         ([0.0, 0.02], (0, 0.02)), ([-1.0, 1.0], (-1, 1)), ([0.0, 1.0], (0, 1))],
-)  # fmt: skip
-def test_an_axis_of_shares_keeps_to_them(values: list[float], ends: tuple[float, float]) -> None:
-    scale, ticks = nice(values)
-    assert (scale.low, scale.high) == pytest.approx(ends)
-    assert (ticks[0], ticks[-1]) == pytest.approx(ends)
-
-
 def test_without_minimum_sets_correctness_is_what_there_is(tmp_path: Path) -> None:
     for right in REPLACED:
         kalma_run(tmp_path / right, "m", "questions", measures(0, 0, sets=False),
@@ -250,19 +240,17 @@ def test_without_minimum_sets_correctness_is_what_there_is(tmp_path: Path) -> No
         kalma_run(tmp_path / at, "m", "questions", measures(0, 0, sets=False),
                   {"at-temperature": at, "minimum": "none"}, notices=())  # fmt: skip
     board = leaderboard([tmp_path])
-    assert board.graphs.replacements[0].measures == ["correctness"]
-    assert board.graphs.temperatures[0].metric == "citation_correctness_micro"
-    assert board.graphs.pairs == board.graphs.removals == []
+    assert studies(board, "replaced")[0].measures == ["correctness"]
+    assert studies(board, "temperatures")[0].metrics == [["citation_correctness_micro"]]
+    assert {table.id for table in board.studies} == {"citations", "replaced", "temperatures"}
     assert board.notices == {}
-    assert "role=" in render(board)
 
 
 def test_sections_are_there_only_with_their_runs(tmp_path: Path) -> None:
     kalma_run(tmp_path / "one", "m", "specific", measures(0.3, 0.4))
     page = render(leaderboard([tmp_path]))
-    assert 'id="citations"' in page
-    for name in ("removed", "replaced", "temperatures", "kinds"):
-        assert f'id="{name}"' not in page
+    names = {section["id"] for section in blocks(page, "section")}
+    assert names == {"board", "citations", "runs", "notes"}
 
 
 def test_other_options_make_other_studies(tmp_path: Path) -> None:
@@ -271,17 +259,17 @@ def test_other_options_make_other_studies(tmp_path: Path) -> None:
             kalma_run(tmp_path / f"{knowledge}-{removed}", "m", "specific", measures(0.3, 0.4),
                       {"knowledge": knowledge, "remove": removed})  # fmt: skip
     board = leaderboard([tmp_path])
-    titles = [study.title for study in board.graphs.removals]
-    assert titles == ["specific (knowledge=gold)", "specific (knowledge=linked)"]
+    titles = [table.group for table in studies(board, "removed")]
+    assert titles == ["specific, knowledge=gold", "specific, knowledge=linked"]
 
 
 def test_notices_name_their_runs(board: Leaderboard, runs: Path) -> None:
     assert list(board.notices) == [DRAWN]
     assert len(board.notices[DRAWN]) == 26
-    assert DRAWN in render(board).partition("<h2")[0]
+    assert DRAWN in words(render(board))
     data: dict[str, Any] = leaderboard_data([runs])
     assert data["notices"] == board.notices
-    assert msgspec.json.encode(data["graphs"])
+    assert msgspec.json.encode(data["studies"])
 
 
 def test_a_scoring_run_has_a_column_for_each_number_of_the_run(tmp_path: Path) -> None:
@@ -291,4 +279,4 @@ def test_a_scoring_run_has_a_column_for_each_number_of_the_run(tmp_path: Path) -
     found = {column.metric: column.higher_is_better for column in board.columns}
     assert found["citation_f1_micro"] is True
     assert found["citation_f1"] is True
-    assert "citation_f1_micro" in render(board)
+    assert "citation_f1_micro" in words(render(board))

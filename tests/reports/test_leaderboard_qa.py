@@ -20,21 +20,13 @@ from tests.reports.instruct_qa_fixture import (
     study,
 )
 from tests.reports.leaderboard_fixture import benchmark_run
+from tests.reports.payload import blocks, payload, words
 
 import trueground as tg
 from trueground.errors import UsageError
 from trueground.reports.leaderboard.data import leaderboard, leaderboard_data
+from trueground.reports.leaderboard.names import short_names
 from trueground.reports.leaderboard.page import write_leaderboard
-from trueground.reports.leaderboard.qa.draw import (
-    abstention_picture,
-    plane_picture,
-    retriever_bars,
-    shapes,
-    slope_picture,
-)
-from trueground.reports.leaderboard.qa.planes import whole
-from trueground.reports.leaderboard.scatter import HEIGHT
-from trueground.reports.leaderboard.short import short_names
 from trueground.reports.leaderboard.terminal import render
 
 SETTINGS = ("retrieved", "gold")
@@ -65,6 +57,20 @@ def one(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
     return found
 
 
+def tables(data: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    return [table for table in data["studies"] if table["id"] == name]
+
+
+def cell(table: dict[str, Any], row: dict[str, Any], measure: str, place: str = "") -> Any:
+    """What the model has of a measure at a place."""
+    return row["cells"][table["measures"].index(measure)][table["places"].index(place)]
+
+
+def change(table: dict[str, Any], row: dict[str, Any], measure: str) -> dict[str, Any]:
+    """How the measure changes in the first step."""
+    return dict(row["changes"][table["measures"].index(measure)][0])
+
+
 def values(runs: Path, model: str, setting: str, instruction: str, metric: str) -> list[float]:
     """The metric's scores, read from the items again."""
     folder = runs / f"{model.rpartition('/')[2]}-nq-{setting}-{instruction}"
@@ -80,12 +86,7 @@ def mean(numbers: list[float]) -> float:
 def test_nothing_is_said_of_other_benchmarks(tmp_path: Path) -> None:
     benchmark_run(tmp_path / "a", "m", "unanswerable", 0.5)
     found = leaderboard_data([tmp_path])
-    assert found["qa"] == {
-        "models": [], "planes": [], "abstention": [], "retrievers": [], "instructions": [],
-    }  # fmt: skip
-    text = write_leaderboard([tmp_path], tmp_path / "p.html").read_text()
-    assert 'aria-labelledby="plane"' not in text
-    assert 'aria-labelledby="abstention"' not in text
+    assert not {table["id"] for table in found["studies"]} & {"plane", "abstention"}
 
 
 def test_column_titles_name_no_option_that_a_setting_has_not(data: dict[str, Any]) -> None:
@@ -97,86 +98,64 @@ def test_column_titles_name_no_option_that_a_setting_has_not(data: dict[str, Any
 
 
 def test_planes_have_recall_and_k_precision_of_the_items(data: dict[str, Any], runs: Path) -> None:
-    planes = data["qa"]["planes"]
-    asked = [(p["setting"], p["instruction"]) for p in planes]
-    assert asked == [(setting, version) for setting in SETTINGS for version in ("v1", "v2")]
-    for plane in planes:
-        setting, instruction = plane["setting"], plane["instruction"]
+    planes = tables(data, "plane")
+    asked = [(setting, version) for setting in SETTINGS for version in ("v1", "v2")]
+    assert [plane["group"] for plane in planes] == [f"nq, {s}, {v}" for s, v in asked]
+    for plane, (setting, instruction) in zip(planes, asked, strict=True):
         key = WITH_PASSAGE if instruction == "v2" else PLAIN
-        assert plane["metrics"] == ["recall", key]
+        assert plane["metrics"] == [["recall"], [key]]
         assert {row["name"] for row in plane["rows"]} == set(MODELS)
-        recalls = [row["recall"]["mean"] for row in plane["rows"]]
+        recalls = [cell(plane, row, "recall")["mean"] for row in plane["rows"]]
         assert recalls == sorted(recalls, reverse=True)
         for row in plane["rows"]:
-            for field, metric in (("recall", "recall"), ("k_precision", key)):
+            for measure, metric in (("recall", "recall"), ("k_precision", key)):
                 expected = mean(values(runs, row["name"], setting, instruction, metric))
-                assert row[field]["mean"] == pytest.approx(expected)
-                low, high = row[field]["ci"]
-                assert low < expected < high
+                found = cell(plane, row, measure)
+                assert found["mean"] == pytest.approx(expected)
+                assert found["ci"][0] < expected < found["ci"][1]
 
 
-def test_points_of_a_plane_have_both_intervals(runs: Path) -> None:
-    found = leaderboard([runs]).qa
-    own = shapes(found)
-    assert len(set(own.values())) == len(MODELS)
-    for plane in found.planes:
-        picture = plane_picture(plane, own)
-        assert [point.number for point in picture.points] == [1, 2, 3]
-        xs = [point.x for point in picture.points]
-        assert xs == sorted(xs, reverse=True)
-        for point, row in zip(picture.points, plane.rows, strict=True):
-            mark: Any = point
-            assert mark.left < mark.x < mark.right
-            assert mark.high < mark.y < mark.low  # down the page
-            assert 0 <= mark.left <= mark.right <= 100
-            assert 0 <= mark.y <= HEIGHT
-            assert mark.shape == own[row.name, row.source]
-
-
-def test_axes_stay_within_the_shares(tmp_path: Path) -> None:
-    for setting, version in (("gold", "v1"), ("gold", "v2")):
-        folder = qa_run(tmp_path / version, "our/model-7b", setting, version)
-        summary = json.loads((folder / "summary.json").read_text())
-        for metric, value in (("recall", 1.0), (PLAIN, 1.0), (WITH_PASSAGE, 1.0), ("p_g", 0.0)):
-            if metric in summary["metrics"]:
-                summary["metrics"][metric] |= {"mean": value, "ci": [value, value]}
-        (folder / "summary.json").write_text(json.dumps(summary))
-    found = leaderboard([tmp_path]).qa
-    pictures = [plane_picture(plane, shapes(found)) for plane in found.planes]
-    slopes = [slope_picture(found.instructions[0], m, shapes(found)) for m in ("recall", "p_g")]
-    for picture in (*pictures, *filter(None, slopes)):
-        assert all(0 <= float(words) <= 1 for _, words in picture.y_ticks)
-        assert len(picture.y_ticks) > 1
-        assert all(0 <= point.y <= HEIGHT for point in picture.points)
+def test_charts_have_every_model_with_both_numbers(
+    data: dict[str, Any], runs: Path, tmp_path: Path
+) -> None:
+    page = write_leaderboard([runs], tmp_path / "p.html").read_text()
+    for name in ("plane", "abstention"):
+        (section,) = [one for one in blocks(page, "section") if one.get("id") == name]
+        charts = blocks(section, "chart")
+        for chart, table in zip(charts, tables(data, name), strict=True):
+            across = table.get("across", 0)
+            points = {(s["name"], s["x"][0], s["y"][0]) for s in chart["series"]}
+            assert points == {
+                (row["name"], row["cells"][across][0]["mean"], row["cells"][1 - across][0]["mean"])
+                for row in table["rows"]
+            }
+            assert chart.get("diagonal", False) == (name == "abstention")
 
 
 def test_abstention_pairs_the_irrelevant_run_with_the_gold_one(
     data: dict[str, Any], runs: Path
 ) -> None:
-    tables = data["qa"]["abstention"]
-    assert [(t["task"], t["setting"], t["instruction"]) for t in tables] == [
-        ("nq", "irrelevant", "v1"),
-        ("nq", "irrelevant", "v2"),
-    ]
-    for table in tables:
-        ahead = [row["p_ir"]["mean"] - row["p_g"]["mean"] for row in table["rows"]]
+    found = tables(data, "abstention")
+    assert [t["group"] for t in found] == ["nq, v1", "nq, v2"]
+    for table, version in zip(found, ("v1", "v2"), strict=True):
+        assert table["measures"] == ["P_IR (higher)", "P_G (lower)"]
+        rates = [[line[0]["mean"] for line in row["cells"]] for row in table["rows"]]
+        ahead = [p_ir - p_g for p_ir, p_g in rates]
         assert ahead == sorted(ahead, reverse=True)
-        for row in table["rows"]:
-            asked = (row["name"], table["instruction"])
-            wrong = values(runs, asked[0], "gold", asked[1], "abstained")
-            right = values(runs, asked[0], "irrelevant", asked[1], "abstained")
+        for row, (p_ir, p_g) in zip(table["rows"], rates, strict=True):
+            wrong = values(runs, row["name"], "gold", version, "abstained")
+            right = values(runs, row["name"], "irrelevant", version, "abstained")
             tp, fp = sum(right), sum(wrong)
             fn, tn = len(right) - tp, len(wrong) - fp
             assert tp + fn == fp + tn == N - N // 20
-            assert row["confusion"] == {
-                "unanswerable": {"abstained": tp, "answered": fn},
-                "answerable": {"abstained": fp, "answered": tn},
-            }
-            assert row["p_ir"]["mean"] == row["recall"] == pytest.approx(tp / (tp + fn))
-            assert row["p_g"]["mean"] == pytest.approx(fp / (fp + tn))
-            assert row["precision"] == pytest.approx(tp / (tp + fp))
-            assert row["f1"] == pytest.approx(2 * tp / (2 * tp + fp + fn))
-            assert row["retriever"] == "bm25"
+            counts = row["declining"]
+            names = ("declined", "missed", "declined_wrongly", "answered")
+            assert [counts[name] for name in names] == [tp, fn, fp, tn]
+            assert p_ir == counts["recall"] == pytest.approx(tp / (tp + fn))
+            assert p_g == pytest.approx(fp / (fp + tn))
+            assert counts["precision"] == pytest.approx(tp / (tp + fp))
+            assert counts["f1"] == pytest.approx(2 * tp / (2 * tp + fp + fn))
+            assert counts["common"] is None
             assert len(row["runs"]) == 2
 
 
@@ -186,17 +165,17 @@ def test_a_model_that_never_declines_has_no_precision(tmp_path: Path) -> None:
         summary = json.loads((folder / "summary.json").read_text())
         summary["metrics"][rate]["mean"] = 0.0
         (folder / "summary.json").write_text(json.dumps(summary))
-    (table,) = leaderboard_data([tmp_path])["qa"]["abstention"]
+    (table,) = tables(leaderboard_data([tmp_path]), "abstention")
     (row,) = table["rows"]
-    assert row["precision"] is None
-    assert (row["recall"], row["f1"]) == (0.0, 0.0)
-    assert leaderboard_data([tmp_path / "gold"])["qa"]["abstention"] == []
+    counts = row["declining"]
+    assert (counts["precision"], counts["recall"], counts["f1"]) == (None, 0.0, 0.0)
+    assert tables(leaderboard_data([tmp_path / "gold"]), "abstention") == []
 
 
 def test_runs_that_were_asked_otherwise_are_no_pair(tmp_path: Path) -> None:
     qa_run(tmp_path / "a", "our/model-7b", "irrelevant", options={"preset": "paper"})
     qa_run(tmp_path / "b", "our/model-7b", "gold")
-    assert leaderboard_data([tmp_path])["qa"]["abstention"] == []
+    assert tables(leaderboard_data([tmp_path]), "abstention") == []
 
 
 def test_one_run_may_hold_both_kinds_of_questions(tmp_path: Path) -> None:
@@ -205,60 +184,32 @@ def test_one_run_may_hold_both_kinds_of_questions(tmp_path: Path) -> None:
     known = {"ci": None, "n": 20, "scored": 10, "unscored": {"not_applicable": 10}}
     summary["metrics"] |= {"p_ir": known | {"mean": 0.9}, "p_g": known | {"mean": 0.2}}
     (folder / "summary.json").write_text(json.dumps(summary))
-    (table,) = leaderboard_data([tmp_path])["qa"]["abstention"]
-    assert (table["task"], table["setting"]) == ("questions", "retrieved")
+    (table,) = tables(leaderboard_data([tmp_path]), "abstention")
+    assert table["group"] == "questions, retrieved, v2"
     (row,) = table["rows"]
-    assert row["confusion"]["unanswerable"] == {"abstained": 9, "answered": 1}
+    assert (row["declining"]["declined"], row["declining"]["missed"]) == (9, 1)
     assert row["runs"] == ["a"]
 
 
-def test_the_abstention_picture_marks_the_ideal_corner(runs: Path) -> None:
-    found = leaderboard([runs]).qa
-    table = found.abstention[-1]
-    picture = abstention_picture(table, shapes(found))
-    assert picture.ideal is not None
-    assert picture.diagonal is not None
-    assert picture.ideal[0] == min(x for x, _ in picture.x_ticks)
-    assert picture.ideal[1] == min(y for y, _ in picture.y_ticks)
-    assert [words for _, words in picture.x_ticks] == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
-    for point, row in zip(picture.points, table.rows, strict=True):
-        assert row.p_ir.mean is not None
-        assert row.p_g.mean is not None
-        above = row.p_ir.mean > row.p_g.mean
-        line = picture.diagonal
-        on = line.y1 + (point.x - line.x1) / (line.x2 - line.x1) * (line.y2 - line.y1)
-        assert (point.y < on) == above
-
-
 def test_retrievers_beside_each_other_with_how_often_they_found_the_gold(swept: Path) -> None:
-    (table,) = leaderboard_data([swept])["qa"]["retrievers"]
-    assert (table["task"], table["instruction"], table["title"]) == ("hotpotqa", "v1", "")
-    assert table["retrievers"] == sorted(RETRIEVERS)
-    assert table["metrics"] == {"recall": "recall", "k_precision": PLAIN}
+    (table,) = tables(leaderboard_data([swept]), "retrievers")
+    assert (table["group"], table["places"]) == ("hotpotqa, v1", sorted(RETRIEVERS))
+    assert table["metrics"][:2] == [["recall"], [PLAIN]]
     assert {row["name"] for row in table["rows"]} == set(list(MODELS)[:2])
     for row in table["rows"]:
-        for cell in row["cells"]:
-            lines = (swept.parent / cell["run"] / "items.jsonl").read_text().splitlines()
+        shares = dict(zip(table["places"], row["cells"][2], strict=True))
+        for share in shares.values():
+            lines = (swept.parent / share["run"] / "items.jsonl").read_text().splitlines()
             retrieved = [json.loads(line)["meta"]["gold_retrieved"] for line in lines]
-            found = sum(retrieved)
-            assert cell["gold"] == {"share": found / N, "found": found, "n": N}
-        means = {cell["retriever"]: cell["recall"]["mean"] for cell in row["cells"]}
+            assert (share["mean"], share["n"]) == (sum(retrieved) / N, N)
+        means = {place: cell(table, row, "recall", place)["mean"] for place in table["places"]}
         assert means["multi-hop:dense:org/encoder"] > means["dense:org/encoder"]
-    bars = retriever_bars(leaderboard([swept]).qa.retrievers[0])
-    assert [chart.measure for chart in bars] == ["recall", "k_precision"]
-    for chart in bars:
-        for _, own in chart.rows:
-            assert [label for label, *_ in own] == sorted(RETRIEVERS)
-            for _, cell, drawing, _ in own:
-                assert drawing is not None
-                assert cell.mean is not None
-                assert drawing.mean == pytest.approx(100 * cell.mean, abs=0.01)
 
 
 def test_one_retriever_is_no_study_and_no_gold_no_share(
     data: dict[str, Any], tmp_path: Path
 ) -> None:
-    assert data["qa"]["retrievers"] == []
+    assert tables(data, "retrievers") == []
     for name in ("bm25", "dense:x"):
         folder = qa_run(
             tmp_path / name.partition(":")[0], "our/model-7b", "retrieved", task="questions",
@@ -268,72 +219,57 @@ def test_one_retriever_is_no_study_and_no_gold_no_share(
         summary["by"] = {}  # P_G is of questions that the user calls answerable
         assert summary["metrics"]["p_g"]["scored"]
         (folder / "summary.json").write_text(json.dumps(summary))
-    (table,) = leaderboard_data([tmp_path])["qa"]["retrievers"]
-    assert [cell["gold"] for cell in table["rows"][0]["cells"]] == [None, None]
+    (table,) = tables(leaderboard_data([tmp_path]), "retrievers")
+    assert "gold retrieved" not in table["measures"]
 
 
 def test_instructions_with_their_changes(data: dict[str, Any], runs: Path) -> None:
-    tables = data["qa"]["instructions"]
-    assert [(t["task"], t["setting"]) for t in tables] == [("nq", "retrieved"), ("nq", "gold")]
-    for table in tables:
-        assert table["metrics"] == {
-            "recall": ["recall", "recall"], "k_precision": [PLAIN, WITH_PASSAGE],
-            "p_g": ["p_g", "p_g"],
-        }  # fmt: skip
+    found = tables(data, "instructions")
+    assert [t["group"] for t in found] == ["nq, retrieved", "nq, gold"]
+    for table, setting in zip(found, SETTINGS, strict=True):
+        keys = {
+            "Recall": ("recall",) * 2,
+            "K-Precision": (PLAIN, WITH_PASSAGE),
+            "P_G": ("p_g",) * 2,
+        }
+        assert table["measures"] == [*keys, "gold retrieved"]
         for row in table["rows"]:
-            for measure, keys in table["metrics"].items():
+            for measure, names in keys.items():
                 before, after = (
-                    mean(values(runs, row["name"], table["setting"], version, key))
-                    for version, key in zip(("v1", "v2"), keys, strict=True)
+                    mean(values(runs, row["name"], setting, version, key))
+                    for version, key in zip(("v1", "v2"), names, strict=True)
                 )
-                change = row["changes"][measure]
-                assert change["v1"]["mean"] == pytest.approx(before)
-                assert change["difference"] == pytest.approx(after - before)
-                if measure == "p_g":
-                    assert change["relative"] is None
+                told = change(table, row, measure)
+                assert cell(table, row, measure, "v1")["mean"] == pytest.approx(before)
+                assert told["difference"] == pytest.approx(after - before)
+                if measure == "P_G":
+                    assert told["relative"] is None
                 else:
-                    assert change["relative"] == pytest.approx((after - before) / before)
-    gold = [row["gold"]["share"] for row in tables[1]["rows"]]
+                    assert told["relative"] == pytest.approx((after - before) / before)
+    gold = [cell(found[1], row, "gold retrieved", "v2")["mean"] for row in found[1]["rows"]]
     assert gold == [1.0] * len(MODELS)
 
 
-def test_slopes_run_from_v1_to_v2(runs: Path) -> None:
-    found = leaderboard([runs]).qa
-    own = shapes(found)
-    for measure in ("recall", "k_precision", "p_g"):
-        picture = slope_picture(found.instructions[0], measure, own)
-        assert picture is not None
-        assert [words for _, words in picture.x_ticks] == ["v1", "v2"]
-        assert len(picture.points) == 2 * len(picture.lines) == 2 * len(MODELS)
-        assert [p.number for p in picture.points if p.number] == [1, 2, 3]
-        for line, row in zip(picture.lines, found.instructions[0].rows, strict=True):
-            change = row.changes[measure]
-            assert line.x1 < line.x2
-            assert change.difference is not None
-            assert (line.y2 < line.y1) == (change.difference > 0)
-
-
 def test_the_papers_numbers_stand_beside_ours(published: dict[str, Any]) -> None:
-    plane = published["qa"]["planes"][0]
-    assert (plane["setting"], plane["instruction"]) == ("retrieved", "v1")
+    plane = tables(published, "plane")[0]
+    assert plane["group"] == "nq, retrieved, v1"
     names = {row["name"] for row in plane["rows"] if row["source"]}
     assert names == {"flan-t5-xxl", "alpaca-7b", "gpt-3.5-turbo", "Llama-2-7b-chat", "fid-base"}
     assert plane["rows"][-1]["name"] == "fid-base"
-    assert plane["rows"][-1]["k_precision"] is None
+    assert plane["rows"][-1]["cells"][1] == [None]
     flan = one(plane["rows"], "flan-t5-xxl")
-    assert (flan["recall"]["mean"], flan["k_precision"]["mean"]) == (0.5403, 0.9659)
-    assert "Table 4" in flan["recall"]["place"]
-    by_version = {t["instruction"]: t for t in published["qa"]["abstention"]}
-    assert not [row for row in by_version["v1"]["rows"] if row["source"]]
-    llama = one(by_version["v2"]["rows"], "Llama-2-7b-chat")
-    assert (llama["p_ir"]["mean"], llama["p_g"]["mean"]) == (0.978, 0.578)
-    assert llama["confusion"] is None
-    assert (llama["precision"], llama["f1"]) == (None, None)
-    (table,) = [t for t in published["qa"]["instructions"] if t["setting"] == "retrieved"]
+    assert [line[0]["mean"] for line in flan["cells"]] == [0.5403, 0.9659]
+    assert "Table 4" in flan["cells"][0][0]["place"]
+    v1, v2 = tables(published, "abstention")
+    assert not [row for row in v1["rows"] if row["source"]]
+    llama = one(v2["rows"], "Llama-2-7b-chat")
+    assert [line[0]["mean"] for line in llama["cells"]] == [0.978, 0.578]
+    assert llama["declining"] is None
+    (table,) = [t for t in tables(published, "instructions") if t["group"] == "nq, retrieved"]
     gpt = one(table["rows"], "gpt-3.5-turbo")
-    assert gpt["changes"]["recall"]["relative"] == pytest.approx(-0.4119, abs=5e-5)
-    assert gpt["changes"]["k_precision"]["v2"]["mean"] == 0.9627
-    assert gpt["gold"] == {"share": 0.3679, "found": None, "n": None}
+    assert change(table, gpt, "Recall")["relative"] == pytest.approx(-0.4119, abs=5e-5)
+    assert cell(table, gpt, "K-Precision", "v2")["mean"] == 0.9627
+    assert cell(table, gpt, "gold retrieved", "v2")["mean"] == 0.3679
     rows = {row["name"] for row in published["rows"] if row["source"]}
     assert "fid-base" in rows
 
@@ -341,11 +277,11 @@ def test_the_papers_numbers_stand_beside_ours(published: dict[str, Any]) -> None
 def test_the_papers_gold_numbers_are_under_their_own_instruction(tmp_path: Path) -> None:
     qa_run(tmp_path / "a", "our/model-7b", "gold", "v1")
     found = leaderboard_data([tmp_path], with_published=True)
-    (plane,) = found["qa"]["planes"]
+    (plane,) = tables(found, "plane")
     assert plane["rows"][0]["name"] == "our/model-7b"
     gpt = one(plane["rows"], "gpt-3.5-turbo")
-    assert (gpt["recall"], gpt["k_precision"]["mean"]) == (None, 0.655)
-    assert "Table 6" in gpt["k_precision"]["place"]
+    assert (gpt["cells"][0], gpt["cells"][1][0]["mean"]) == ([None], 0.655)
+    assert "Table 6" in gpt["cells"][1][0]["place"]
 
 
 @pytest.mark.parametrize(
@@ -382,49 +318,28 @@ def test_no_gold_passage_found_is_a_share_of_none(tmp_path: Path) -> None:
             tmp_path / name.partition(":")[0], "our/model-7b", "retrieved", shift=-0.6,
             options={"retriever": name},
         )  # fmt: skip
-    (table,) = leaderboard_data([tmp_path])["qa"]["retrievers"]
-    golds = [cell["gold"] for cell in table["rows"][0]["cells"]]
-    assert golds == [{"share": 0.0, "found": 0, "n": N}] * 2
+    (table,) = tables(leaderboard_data([tmp_path]), "retrievers")
+    golds = table["rows"][0]["cells"][2]
+    assert [(gold["mean"], gold["n"]) for gold in golds] == [(0.0, N)] * 2
 
 
 def test_the_retriever_study_leaves_the_paper_out(swept: Path) -> None:
     found = leaderboard_data([swept], with_published=True)
     assert any(row["source"] for row in found["rows"])
-    (table,) = found["qa"]["retrievers"]
+    (table,) = tables(found, "retrievers")
     assert {row["name"] for row in table["rows"]} == set(list(MODELS)[:2])
 
 
-def test_the_page_has_every_point_and_needs_no_network(
+def test_the_page_has_every_study_and_needs_no_network(
     runs: Path, swept: Path, tmp_path: Path
 ) -> None:
-    page = write_leaderboard([runs, swept], tmp_path / "p.html", with_published=True)
-    text = page.read_text()
-    parts = {
-        name: text.partition(f'aria-labelledby="{name}"')[2].partition("</section>")[0]
-        for name in ("plane", "abstention", "retrievers", "instructions")
-    }
-    found = leaderboard([runs, swept], with_published=True).qa
-    counted = {name: len(re.findall(r'<use class="point[^>]*><title>', parts[name]))
-               for name in parts}  # fmt: skip
-    both = sum(
-        2 * bool(change.v1 and change.v2)
-        for table in found.instructions
-        for row in table.rows
-        for change in row.changes.values()
-    )
-    assert counted == {
-        "plane": sum(len(list(filter(whole, plane.rows))) for plane in found.planes),
-        "abstention": sum(len(table.rows) for table in found.abstention),
-        "retrievers": 0,
-        "instructions": both,
-    }
-    bars = sum(len(row.cells) * 2 for table in found.retrievers for row in table.rows)
-    assert parts["retrievers"].count('<svg class="interval"') == bars
-    assert not re.search(r'(?:src|href)="(?!#)', text)
-    assert "://" not in text
-    for part in parts.values():
-        assert all(name in part for name in re.findall(r'role="img" aria-label="([^"]+)"', part))
-        assert "None" not in part
+    page = write_leaderboard([runs, swept], tmp_path / "p.html", with_published=True).read_text()
+    parts = {one["id"]: one for one in blocks(page, "section")}
+    for name in ("plane", "abstention", "retrievers", "instructions"):
+        assert blocks(parts[name], "chart")
+        assert blocks(parts[name], "table")
+        assert "None" not in words(parts[name])
+    assert "://" not in json.dumps(payload(page))
 
 
 def test_names_are_text(tmp_path: Path) -> None:
@@ -434,7 +349,7 @@ def test_names_are_text(tmp_path: Path) -> None:
     (tmp_path / "a" / "manifest.json").write_text(json.dumps(manifest))
     text = write_leaderboard([tmp_path], tmp_path / "p.html").read_text()
     assert "<script>alert" not in text
-    assert "<b>&x" not in text
+    assert "<script>alert(1)</script>" in words(text)
 
 
 def test_the_terminal_has_short_tables(runs: Path, swept: Path) -> None:
@@ -484,13 +399,12 @@ def test_retrievers_are_labelled_in_short(tmp_path: Path) -> None:
             )  # fmt: skip
     qa_run(tmp_path / "gold", "our/model-7b", "gold")
     found = leaderboard_data([tmp_path])
-    cells = found["qa"]["retrievers"][0]["rows"][0]["cells"]
-    assert [(cell["label"], cell["retriever"]) for cell in cells] == [
-        ("bm25", names[0]), ("dense", names[1]),
-    ]  # fmt: skip
-    assert {row["label"] for row in found["qa"]["abstention"][0]["rows"]} == {"bm25", "dense"}
-    assert {plane["title"] for plane in found["qa"]["planes"]} >= {
-        "retriever=bm25", "retriever=dense",
+    (table,) = tables(found, "retrievers")
+    assert table["places"] == ["bm25", "dense"]
+    groups = [table["group"] for table in tables(found, "abstention")]
+    assert groups == ["nq, v1, retriever=bm25", "nq, v1, retriever=dense"]
+    assert {plane["group"] for plane in tables(found, "plane")} >= {
+        "nq, retrieved, v1, retriever=bm25", "nq, retrieved, v1, retriever=dense",
     }  # fmt: skip
     assert "nq (retriever=dense, setting=irrelevant)" in [c["title"] for c in found["columns"]]
 
@@ -517,29 +431,26 @@ def test_runs_of_the_benchmark_itself(tmp_path: Path, monkeypatch: pytest.Monkey
         manifest = json.loads(path.read_text())
         manifest["model"] = {"name": "heeder", "signature": "heeder"}
         path.write_text(json.dumps(manifest))
-    found = leaderboard_data([tmp_path / "runs"])["qa"]
-    by_version = {table["instruction"]: table["rows"][0] for table in found["abstention"]}
-    assert by_version["v1"]["p_ir"]["mean"] == by_version["v1"]["p_g"]["mean"] == 0.0
-    declining = by_version["v2"]
-    assert declining["p_ir"]["mean"] == declining["p_g"]["mean"] == 1.0
-    counts = declining["confusion"]
-    assert counts["unanswerable"]["answered"] == counts["answerable"]["answered"] == 0
-    assert declining["precision"] == pytest.approx(0.5)
-    titles = {plane["title"] for plane in found["planes"]}
-    assert titles == {"", "retriever=bm25:lucene,k1=1.5", "retriever=bm25:lucene,k1=0.5"}
-    declined = next(p for p in found["planes"] if p["instruction"] == "v2")["rows"][0]
-    assert declined["k_precision"]["mean"] == 1.0
-    table = found["retrievers"][0]
-    assert [cell["label"] for cell in table["rows"][0]["cells"]] == [
-        "bm25:lucene,k1=0.5", "bm25:lucene,k1=1.5",
-    ]  # fmt: skip
-    for cell in table["rows"][0]["cells"]:
-        summary = json.loads((tmp_path / "runs" / cell["run"] / "summary.json").read_text())
-        parts = summary["by"]["meta.gold_retrieved"]
-        n = parts["true"]["recall"]["n"]
-        assert cell["gold"]["found"] == n
-        assert cell["gold"]["n"] == summary["n"]
-    shares = {
-        table["setting"]: table["rows"][0]["gold"]["share"] for table in found["instructions"]
-    }
-    assert shares["gold"] == 1.0
+    found = leaderboard_data([tmp_path / "runs"])
+    rows = {table["group"]: table["rows"][0] for table in tables(found, "abstention")}
+    assert [line[0]["mean"] for line in rows["questions, v1"]["cells"]] == [0.0, 0.0]
+    declining = rows["questions, v2"]
+    assert [line[0]["mean"] for line in declining["cells"]] == [1.0, 1.0]
+    counts = declining["declining"]
+    assert (counts["missed"], counts["answered"]) == (0, 0)
+    assert counts["precision"] == pytest.approx(0.5)
+    planes = {plane["group"]: plane for plane in tables(found, "plane")}
+    assert {group.partition("v1")[2] for group in planes if "v1" in group} >= {
+        ", retriever=bm25:lucene,k1=1.5", ", retriever=bm25:lucene,k1=0.5",
+    }  # fmt: skip
+    declined = next(plane for group, plane in planes.items() if "v2" in group)["rows"][0]
+    assert declined["cells"][1][0]["mean"] == 1.0
+    table = tables(found, "retrievers")[0]
+    assert table["places"] == ["bm25:lucene,k1=0.5", "bm25:lucene,k1=1.5"]
+    for share in table["rows"][0]["cells"][2]:
+        summary = json.loads((tmp_path / "runs" / share["run"] / "summary.json").read_text())
+        n = summary["by"]["meta.gold_retrieved"]["true"]["recall"]["n"]
+        assert share["mean"] == n / summary["n"]
+        assert share["n"] == summary["n"]
+    (gold,) = [t for t in tables(found, "instructions") if t["group"] == "questions, gold"]
+    assert cell(gold, gold["rows"][0], "gold retrieved", "v2")["mean"] == 1.0

@@ -9,12 +9,23 @@ from typing import Any
 import pytest
 from tests.benchmarks.instruct_qa_files import world
 from tests.reports.instruct_qa_fixture import qa_run, retriever_study, study
+from tests.reports.payload import words
 
 import trueground as tg
 from trueground.reports.leaderboard.data import leaderboard_data
 from trueground.reports.leaderboard.page import write_leaderboard
 
 OTHER_FILE = [{"path": "other.jsonl", "sha256": "f" * 64, "bytes": 9}]
+
+
+def tables(data: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    return [table for table in data["studies"] if table["id"] == name]
+
+
+def counts(row: dict[str, Any]) -> list[int]:
+    """Declined and answered where nothing can be answered, then where the gold is."""
+    names = ("declined", "missed", "declined_wrongly", "answered")
+    return [row["declining"][name] for name in names]
 
 
 def declined(folder: Path, ids: set[str]) -> tuple[int, int]:
@@ -46,24 +57,23 @@ def test_declining_is_counted_over_the_questions_of_both_runs(
     gold = qa_run(tmp_path / "gold", "our/model-7b", "gold", "v2", **of_gold)
     none = qa_run(tmp_path / "none", "our/model-7b", "irrelevant", "v2", **of_irrelevant)
     found = leaderboard_data([tmp_path])
-    ((row,),) = (table["rows"] for table in found["qa"]["abstention"])
+    ((row,),) = (table["rows"] for table in tables(found, "abstention"))
     ids = set(map(str, shared))
     (tp, all_none), (fp, all_gold) = declined(none, ids), declined(gold, ids)
-    assert row["common"] == len(ids)
-    assert row["confusion"] == {
-        "unanswerable": {"abstained": tp, "answered": all_none - tp},
-        "answerable": {"abstained": fp, "answered": all_gold - fp},
-    }
-    assert row["precision"] == pytest.approx(tp / (tp + fp))
-    assert row["recall"] == pytest.approx(tp / all_none)
-    assert row["f1"] == pytest.approx(2 * tp / (tp + fp + all_none))
+    told = row["declining"]
+    assert told["common"] == len(ids)
+    assert counts(row) == [tp, all_none - tp, fp, all_gold - fp]
+    assert told["precision"] == pytest.approx(tp / (tp + fp))
+    assert told["recall"] == pytest.approx(tp / all_none)
+    assert told["f1"] == pytest.approx(2 * tp / (tp + fp + all_none))
     everything = json.loads((gold / "summary.json").read_text())["metrics"]["p_g"]
-    assert (row["p_g"]["mean"], row["p_g"]["n"]) == (everything["mean"], everything["n"])
+    p_g = row["cells"][1][0]
+    assert (p_g["mean"], p_g["n"]) == (everything["mean"], everything["n"])
     (warning,) = found["warnings"]
-    assert warning.startswith("nq: none with gold: not over the same questions (")
+    assert warning.startswith("nq, v2: none with gold: not over the same questions (")
     assert warning.endswith(f"of declining are over the {len(ids)} in common.")
     page = write_leaderboard([tmp_path], tmp_path / "p.html").read_text()
-    assert f"{len(ids)}&nbsp;answers in&nbsp;common" in page
+    assert f"{len(ids)} answers in common" in words(page)
 
 
 def test_a_limit_that_cuts_nothing_off_leaves_the_questions_the_same(tmp_path: Path) -> None:
@@ -74,9 +84,9 @@ def test_a_limit_that_cuts_nothing_off_leaves_the_questions_the_same(tmp_path: P
             options=skipping if setting == "gold" else {},
         )  # fmt: skip
     found = leaderboard_data([tmp_path])
-    ((row,),) = (table["rows"] for table in found["qa"]["abstention"])
-    assert (row["unlike"], row["common"], found["warnings"]) == (None, None, [])
-    assert sum(row["confusion"]["unanswerable"].values()) == 38
+    ((row,),) = (table["rows"] for table in tables(found, "abstention"))
+    assert (row["unlike"], row["declining"]["common"], found["warnings"]) == (None, None, [])
+    assert sum(counts(row)[:2]) == 38
 
 
 @pytest.mark.parametrize("why", ["other data", "no items", "torn items", "no common id"])
@@ -93,10 +103,9 @@ def test_without_common_questions_the_two_rates_stand_alone(tmp_path: Path, why:
         lines = (gold / "items.jsonl").read_text().splitlines(keepends=True)
         (gold / "items.jsonl").write_text("".join(lines[:100]))
     found = leaderboard_data([tmp_path])
-    ((row,),) = (table["rows"] for table in found["qa"]["abstention"])
-    assert row["p_ir"]["mean"] is not None
-    assert row["p_g"]["mean"] is not None
-    assert (row["precision"], row["recall"], row["f1"], row["confusion"]) == (None,) * 4
+    ((row,),) = (table["rows"] for table in tables(found, "abstention"))
+    assert all(line[0]["mean"] is not None for line in row["cells"])
+    assert row["declining"] is None
     expected = {
         "other data": f"data (sha256) {'n' * 12} and {'f' * 12}",
         "no items": "number of answers 100 and 200; ",
@@ -107,8 +116,8 @@ def test_without_common_questions_the_two_rates_stand_alone(tmp_path: Path, why:
     if why.endswith("items"):
         assert str(gold / "items.jsonl") in row["unlike"]
     assert found["warnings"] == [
-        f"nq: none with gold: not over the same questions ({row['unlike']}). P_IR and P_G stand by "
-        "themselves, without precision, recall and F1 of declining."
+        f"nq, v2: none with gold: not over the same questions ({row['unlike']}). The two rates "
+        "stand by themselves, without precision, recall and F1 of declining."
     ]
 
 
@@ -117,7 +126,7 @@ def test_of_several_gold_runs_the_one_over_the_same_questions_is_taken(tmp_path:
     qa_run(tmp_path / "b", "our/model-7b", "gold", "v2", options={"without-gold": "error"})
     qa_run(tmp_path / "c", "our/model-7b", "irrelevant", "v2")
     found = leaderboard_data([tmp_path])
-    ((row,),) = (table["rows"] for table in found["qa"]["abstention"])
+    ((row,),) = (table["rows"] for table in tables(found, "abstention"))
     assert (row["runs"], row["unlike"]) == (["c", "b"], None)
 
 
@@ -136,29 +145,24 @@ def test_other_questions_make_no_difference(
     qa_run(tmp_path / "a", "our/model-7b", "retrieved", "v1")
     qa_run(tmp_path / "b", "our/model-7b", "retrieved", "v2", **of_v2)
     found = leaderboard_data([tmp_path])
-    (row,) = found["qa"]["instructions"][0]["rows"]
-    for change in row["changes"].values():
-        assert change["v1"]
-        assert change["v2"]
+    (row,) = tables(found, "instructions")[0]["rows"]
+    for cells, (change,) in zip(row["cells"], row["changes"], strict=True):
+        assert all(cells)
         assert (change["difference"], change["relative"]) == (None, None)
-    assert row["unlike"] == told
-    assert found["warnings"] == [
-        f"nq: a with b: not over the same questions ({told}). No difference is told between them."
-    ]
-    assert leaderboard_data([tmp_path / "a"])["qa"]["instructions"] == []
+        assert change["unlike"] == told
+    assert (
+        f"nq, retrieved: a with b: not over the same questions ({told}). No difference is "
+        in (found["warnings"][0])
+    )
+    assert len(found["warnings"]) == 1
+    assert tables(leaderboard_data([tmp_path / "a"]), "instructions") == []
 
 
 def test_the_same_questions_are_no_matter_for_a_warning(tmp_path: Path) -> None:
     runs, swept = study(tmp_path / "a"), retriever_study(tmp_path / "b")
     for found in (leaderboard_data([runs], with_published=True), leaderboard_data([swept])):
         assert found["warnings"] == []
-        rows = [
-            row
-            for part in ("abstention", "instructions", "retrievers")
-            for table in found["qa"][part]
-            for row in table["rows"]
-        ]
-        assert {row["unlike"] for row in rows} == {None}
+        assert {row["unlike"] for table in found["studies"] for row in table["rows"]} == {None}
 
 
 def test_retrievers_over_other_questions_are_warned_about(tmp_path: Path) -> None:
@@ -168,7 +172,9 @@ def test_retrievers_over_other_questions_are_warned_about(tmp_path: Path) -> Non
             options={"retriever": name}, changes=changes,
         )  # fmt: skip
     (warning,) = leaderboard_data([tmp_path])["warnings"]
-    assert warning.startswith("nq: bm25 with dense: not over the same questions (data (sha256) ")
+    assert warning.startswith(
+        "nq, v1: bm25 with dense: not over the same questions (data (sha256) "
+    )
 
 
 def test_runs_of_the_benchmark_over_questions_of_which_some_have_gold(
@@ -197,13 +203,14 @@ def test_runs_of_the_benchmark_over_questions_of_which_some_have_gold(
             )  # fmt: skip
     found = leaderboard_data([tmp_path / "runs"])
     asked = len(rows) - 3
-    for table in found["qa"]["abstention"]:
+    for table in tables(found, "abstention"):
         (row,) = table["rows"]
-        assert (row["p_ir"]["n"], row["p_g"]["n"], row["common"]) == (len(rows), asked, asked)
-        assert row["confusion"]["unanswerable"] == row["confusion"]["answerable"]
-        assert (row["precision"], row["recall"]) == (0.5, 1.0)
-    (warning,) = found["warnings"]
-    assert f"number of answers {len(rows)} and {asked}" in warning
-    golds = {t["setting"]: t["rows"][0]["gold"] for t in found["qa"]["instructions"]}
-    assert golds["gold"] == {"share": 1.0, "found": asked, "n": asked}
-    assert golds["retrieved"]["n"] == asked
+        p_ir, p_g = (line[0] for line in row["cells"])
+        told = row["declining"]
+        assert (p_ir["n"], p_g["n"], told["common"]) == (len(rows), asked, asked)
+        assert counts(row)[:2] == counts(row)[2:]
+        assert (told["precision"], told["recall"]) == (0.5, 1.0)
+    assert any(f"number of answers {len(rows)} and {asked}" in told for told in found["warnings"])
+    golds = {t["group"]: t["rows"][0]["cells"][3][1] for t in tables(found, "instructions")}
+    gold, retrieved = golds["questions, gold"], golds["questions, retrieved"]
+    assert (gold["mean"], gold["n"], retrieved["n"]) == (1.0, asked, asked)

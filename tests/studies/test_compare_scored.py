@@ -15,9 +15,10 @@ from typer.testing import CliRunner
 import trueground as tg
 from trueground.cli.app import app
 from trueground.errors import UsageError
+from trueground.reports.blocks import Table, Text
 from trueground.reports.comparison import format_comparison
 from trueground.reports.comparison_page import comparison_page
-from trueground.reports.prompts import prompts_view
+from trueground.reports.prompts import prompts_section
 from trueground.reports.viewer import render_page
 from trueground.studies.compare import compare
 from trueground.studies.compare_pair import check_detect
@@ -135,6 +136,8 @@ def test_small_p_of_prompts_is_worded_as_in_compare() -> None:
         "prompts": [{"name": name, "run": name} for name in "ab"],
         "metrics": {"f1": entry},
     }
-    view = prompts_view(study)
-    assert [d["p"] for d in view["differences"]] == ["<0.0001", "–"]
-    assert view["sentences"][0].startswith("f1: the means span 1.0000, from the prompt")
+    _, sentence, *_, differences, _ = prompts_section(study).blocks
+    assert isinstance(differences, Table)
+    assert [row.cells[2] for row in differences.rows] == ["<0.0001", "–"]
+    assert isinstance(sentence, Text)
+    assert str(sentence.text).startswith("f1: the means span 1.0000, from the prompt")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trueground.benchmarks.studies import Studies
 from trueground.options import Note, Progress, no_note, no_progress
 
 if TYPE_CHECKING:  # a declaration must be quick to load
@@ -110,7 +111,8 @@ class Benchmark:
     """A benchmark's declaration. `prepare(task, options, sources)` raises UsageError, InputError.
 
     `tasks` are those of `trueground run NAME` without a task first (`default_tasks`), then others.
-    `judge` names the judge under the options as given, for a user who names none.
+    `judge` names the judge under the options as given, for a user who names none. `studies` are the
+    paper's tables and figures, and what makes runs comparable with its numbers.
     """
 
     name: str
@@ -121,6 +123,7 @@ class Benchmark:
     options: tuple[BenchmarkOption, ...]
     prepare: Callable[[str, Mapping[str, Value], Sources], Task]
     judge: Callable[[Mapping[str, Value]], str] = lambda _options: "lexical"
+    studies: Callable[[], Studies] = Studies
 
     @property
     def tasks(self) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ class Estimate(msgspec.Struct, omit_defaults=True, tag_field="type", tag="estima
     """A number with its interval, drawn on the scale of its column. `note` stands below it.
 
     One that is `apart` is never the best of its column.
+    `rank` is by what it is sorted and compared, where that is not the value.
     """
 
     value: float | None
@@ -38,6 +39,7 @@ class Estimate(msgspec.Struct, omit_defaults=True, tag_field="type", tag="estima
     high: float | None = None
     note: str | None = None
     apart: bool = False
+    rank: float | None = None
 
 
 Cell = None | bool | float | int | str | list[str | Span] | Estimate

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from textwrap import fill
 from typing import Any
 
-from trueground.reports.charts import ChartScale, Interval
+from trueground.reports.blocks import Block, Column, Estimate, Row, Section, Table, Text
 from trueground.reports.comparison import p_value
 from trueground.reports.terminal import number, shown_name, table
 
@@ -91,48 +91,52 @@ def rows(study: Study) -> list[tuple[str, ...]]:
     return found
 
 
-def prompts_view(study: Study) -> dict[str, Any]:
-    """What the page shows of a study."""
-    name = headline(study)
-    return {
-        "title": title(study),
-        "sentences": sentences(study),
-        "names": _names(study),
-        "runs": [prompt["run"] for prompt in study["prompts"]],
-        "rows": rows(study),
-        "headline": name,
-        "differences": _differences(study, name) if name else [],
-        "level": f"{study['ci_level']:.0%}",
-    }
+def prompts_section(study: Study, place: int = 1) -> Section:
+    """The study on the page: means by prompt, spread, and differences from the first."""
+    names = _names(study)
+    head = [Column("Metric", "code"), *(Column(name) for name in names)]
+    head += [Column(label) for label in ("Range", "sd", "Questions that flip")]
+    blocks: list[Block] = [Text(f"{title(study)}.", "lead"), *map(Text, sentences(study))]
+    blocks.append(Table(head, [Row(list(row)) for row in rows(study)]))
+    if (name := headline(study)) is not None and study["metrics"][name]["differences"]:
+        blocks.append(_differences(study, name))
+    told = ", ".join(str(prompt["run"]) for prompt in study["prompts"])
+    blocks.append(
+        Text(
+            "All is over the questions that have a value with every prompt; repeated answers count "
+            "by their mean. A question flips where its value is above 0.5 with one prompt and not "
+            f"with another. Runs: {told}.",
+            "quiet",
+        )
+    )
+    return Section("Sensitivity to the prompt", blocks, id=f"prompts-{place}")
 
 
-def _differences(study: Study, name: str) -> list[dict[str, Any]]:
-    """Each prompt against the first: words, and places on an axis that has 0 in its middle."""
+def _differences(study: Study, name: str) -> Table:
+    """Each prompt against the first, on a scale with 0 in its middle."""
     found = study["metrics"][name]["differences"]
     ends = [abs(x) for d in found for x in (d["difference"], *(d["ci"] or ())) if x is not None]
     reach = max(ends, default=0.0) or 1.0
-    axis = ChartScale(-reach, reach)
-    return [
-        {
-            "prompt": d["prompt"],
-            "difference": _signed(d["difference"]),
-            "ci": " … ".join(map(_signed, d["ci"])) if d["ci"] else "none",
-            "p": p_value(d["p_holm"]),
-            "moved": f"{d['higher']:,} up, {d['lower']:,} down",
-            "drawing": Interval(axis.at(d["difference"]), *_ends(axis, d["ci"])),
-        }
+    head = [
+        Column("Prompt"),
+        Column(f"Difference, {study['ci_level']:.0%} interval", "estimate", low=-reach, high=reach),
+        Column("Holm p"),
+        Column("Questions"),
+    ]
+    lines = [
+        Row(
+            [
+                str(d["prompt"]),
+                Estimate(d["difference"], *(d["ci"] or (None, None))),
+                p_value(d["p_holm"]),
+                f"{d['higher']:,} up, {d['lower']:,} down",
+            ]
+        )
         for d in found
     ]
-
-
-def _ends(axis: ChartScale, ci: Sequence[float] | None) -> tuple[float | None, float | None]:
-    return (axis.at(ci[0]), axis.at(ci[1])) if ci else (None, None)
+    caption = f"{name} against {_names(study)[0]}, question by question"
+    return Table(head, lines, caption)
 
 
 def _names(study: Study) -> list[str]:
     return [str(prompt["name"]) for prompt in study["prompts"]]
-
-
-def _signed(value: float) -> str:
-    shown = f"{abs(value):.4f}"
-    return f"{'+' if value > 0 else '−'}{shown}" if float(shown) else shown

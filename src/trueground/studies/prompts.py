@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from trueground.metrics.registry import metric_of_key
 from trueground.models.prompts import PromptFile
-from trueground.reports.leaderboard.prompt_names import prompt_names
+from trueground.reports.leaderboard.names import prompt_names
 from trueground.runs.directory import read_manifest
 from trueground.stats.bootstrap import Floats, intervals
 from trueground.stats.paired import holm, paired

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trueground.benchmarks.base import Benchmark, BenchmarkOption, Sources, Task, Value
+from trueground.benchmarks.studies import Studies
 
 _OPTIONS = (
     BenchmarkOption(
@@ -57,6 +58,12 @@ def _prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
     return prepare(task, settled(BENCHMARK, task, options), sources)
 
 
+def _studies() -> Studies:
+    from trueground.benchmarks.faitheval.studies import STUDIES
+
+    return STUDIES
+
+
 BENCHMARK = Benchmark(
     name="faitheval",
     doc="faithfulness to unanswerable, inconsistent and counterfactual contexts",
@@ -65,4 +72,5 @@ BENCHMARK = Benchmark(
     other_tasks=("original",),
     options=_OPTIONS,
     prepare=_prepare,
+    studies=_studies,
 )

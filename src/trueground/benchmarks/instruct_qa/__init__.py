@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from trueground.benchmarks.base import Benchmark, Sources, Task, Value
 from trueground.benchmarks.instruct_qa.options import OPTIONS
+from trueground.benchmarks.studies import Studies
 
 
 def _prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
@@ -16,6 +17,12 @@ def _prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
     from trueground.benchmarks.registry import settled
 
     return prepare(task, settled(BENCHMARK, task, options), sources)
+
+
+def _studies() -> Studies:
+    from trueground.benchmarks.instruct_qa.studies import STUDIES
+
+    return STUDIES
 
 
 BENCHMARK = Benchmark(
@@ -26,4 +33,5 @@ BENCHMARK = Benchmark(
     other_tasks=("nq", "hotpotqa", "topiocqa"),
     options=OPTIONS,
     prepare=_prepare,
+    studies=_studies,
 )

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from trueground.benchmarks.base import Benchmark, Sources, Task, Value
 from trueground.benchmarks.kalma.options import OPTIONS
+from trueground.benchmarks.studies import Studies
 
 
 def _prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
@@ -16,6 +17,12 @@ def _prepare(task: str, options: Mapping[str, Value], sources: Sources) -> Task:
     from trueground.benchmarks.registry import settled
 
     return prepare(task, settled(BENCHMARK, task, options), sources)
+
+
+def _studies() -> Studies:
+    from trueground.benchmarks.kalma.studies import STUDIES
+
+    return STUDIES
 
 
 BENCHMARK = Benchmark(
@@ -27,4 +34,5 @@ BENCHMARK = Benchmark(
     other_tasks=("questions",),
     options=OPTIONS,
     prepare=_prepare,
+    studies=_studies,
 )

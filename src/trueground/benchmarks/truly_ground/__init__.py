@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trueground.benchmarks.base import Benchmark, BenchmarkOption, Sources, Task, Value
+from trueground.benchmarks.studies import Studies
 from trueground.benchmarks.truly_ground.names import USUAL_SET
 
 _OPTIONS = (
@@ -69,6 +70,12 @@ def _judge(options: Mapping[str, Value]) -> str:
     return "cross-encoder" if options.get("preset") == "paper" else "lexical"
 
 
+def _studies() -> Studies:
+    from trueground.benchmarks.truly_ground.studies import STUDIES
+
+    return STUDIES
+
+
 BENCHMARK = Benchmark(
     name="truly-ground",
     doc="strict grounding: all necessary knowledge of the contexts, and nothing else",
@@ -78,4 +85,5 @@ BENCHMARK = Benchmark(
     options=_OPTIONS,
     prepare=_prepare,
     judge=_judge,
+    studies=_studies,
 )

@@ -30,7 +30,7 @@ function numberText(value, column = {}) {
   return Number.isInteger(value) ? count(value) : value.toFixed(4);
 }
 
-const valueOf = (cell) => cell && typeof cell === "object" && !Array.isArray(cell) ? cell.value ?? null : cell;
+const valueOf = (cell) => cell && typeof cell === "object" && !Array.isArray(cell) ? cell.rank ?? cell.value ?? null : cell;
 const clamp = (value) => Math.min(Math.max(value, 0), 1);
 
 /* ---- blocks ---- */

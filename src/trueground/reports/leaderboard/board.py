@@ -10,25 +10,22 @@ from typing import Any
 
 import orjson
 
+from trueground.benchmarks.registry import all_benchmarks
+from trueground.benchmarks.studies import Studies
 from trueground.metrics.registry import higher_is_better
-from trueground.reports.leaderboard.prompt_names import prompt_of
+from trueground.reports.leaderboard.names import prompt_of, short_names
 from trueground.reports.leaderboard.runs import MetricEntry, Run
-from trueground.reports.leaderboard.short import short_names
 from trueground.types import Status
 
-# The paper's order; tasks of other benchmarks follow by name, `original` after all of them.
-TASK_ORDER = ("unanswerable", "inconsistent", "counterfactual")
-ORIGINAL = "original"
-_ORDER = (
-    *TASK_ORDER, "original-gold", "original-dist", "conflict-gold", "conflict-dist", "no-context",
-    "nq", "hotpotqa", "topiocqa",
-)  # fmt: skip
 _DIGITS = re.compile(r"\d+")
 # Statuses that the question has, whatever the answer.
 _NOT_ASKED = (Status.NOT_APPLICABLE, Status.MISSING_FIELD)
-_OF_PROMPT = "task-instruction"  # of FaithEval: what of it is in the prompt, not what is asked
-# Options that go with the tested model: its own sampling, its own tokens that a budget counts.
-_OF_MODEL = {"truly-ground": {"preset", "tokenizer"}}
+
+
+def studies_of(benchmark: str | None) -> Studies:
+    """What the benchmark declares of its paper; nothing for an unknown one."""
+    known = all_benchmarks()
+    return known[benchmark].studies() if benchmark in known else Studies()
 
 
 @dataclass(frozen=True)
@@ -86,13 +83,15 @@ class BoardCell:
 class Entrant:
     """A row: a model (or the folder of a scoring run) with its run in each column.
 
-    `source` names the publication where the numbers are a paper's.
+    `source` names the publication where the numbers are a paper's. `apart` is why its number in a
+    column cannot be ranked with the others: it is over other data, or over other items.
     """
 
     name: str
     model: str
     source: str | None
     runs: dict[str, Run]
+    apart: dict[str, str] = field(default_factory=dict)
 
     def cell(self, column: BoardColumn) -> BoardCell | None:
         """The column's headline number for this model."""
@@ -150,11 +149,61 @@ def lay_out(runs: Sequence[Run]) -> Board:
         replace(_column(number, key, keys), asked=_most_asked(key, keys[key]))
         for number, key in enumerate(ordered, 1)
     ]
-    entrants = _entrants({c.id: keys[key] for c, key in zip(columns, ordered, strict=True)})
+    found = {c.id: keys[key] for c, key in zip(columns, ordered, strict=True)}
+    why = {c.id: _apart(c, found[c.id]) for c in columns}
+    entrants = [
+        replace(e, apart={
+            key: why[key][run.label] for key, run in e.runs.items() if run.label in why[key]
+        })
+        for e in _entrants(found)
+    ]  # fmt: skip
     if columns:
         first = columns[0]
-        entrants.sort(key=lambda e: (_rank_value(e, first), e.name.casefold(), e.name))
+        entrants.sort(
+            key=lambda e: (bool(e.apart), _rank_value(e, first), e.name.casefold(), e.name)
+        )
     return Board(columns, entrants)
+
+
+def _apart(column: BoardColumn, runs: Sequence[Run]) -> dict[str, str]:
+    """Label → why a run is not ranked with the others: those are over the commonest data, and over
+    the most questions, as a paper's numbers are over all.
+    """
+    own = [run for run in runs if run.source is None]
+    papers = [run for run in runs if run.source is not None]
+    found = {
+        run.label: why
+        for name, (value, why) in studies_of(column.benchmark).unlike_paper.items()
+        if own and str(column.options.get(name)) == value
+        for run in papers
+    }
+    if not own:
+        return found
+    alike = [[other for other in own if _may_be_alike(run, other)] for run in own]
+    usual = max(alike, key=lambda group: (len(group), max(run.summary.n for run in group)))
+    most = max(run.summary.n // run.manifest.repeats for run in usual)
+    for run in own:
+        asked = run.summary.n // run.manifest.repeats
+        if run not in usual:
+            found[run.label] = "over other data (checksum) than the other runs"
+        elif asked < most:
+            found[run.label] = f"over {asked:,} questions, other runs are over {most:,}"
+        elif papers and run.manifest.limit is not None:
+            found[run.label] = f"over {asked:,} questions, published numbers are over all"
+    return found
+
+
+def same_files(one: Run, other: Run) -> bool:
+    """Whether an id means the same question in both: one read the other's files, perhaps more."""
+    a, b = ({file.sha256 for file in run.manifest.input} for run in (one, other))
+    return None not in a | b and bool(a & b) and (a <= b or b <= a)
+
+
+def _may_be_alike(one: Run, other: Run) -> bool:
+    """Scoring runs have files of answers of their own, and a checksum may not be known."""
+    checksums = [[file.sha256 for file in run.manifest.input] for run in (one, other)]
+    unknown = any(None in known or not known for known in checksums)
+    return one.manifest.benchmark is None or unknown or same_files(one, other)
 
 
 @dataclass(frozen=True)
@@ -174,7 +223,7 @@ def _keys(run: Run) -> list[_Key]:
     benchmark = run.manifest.benchmark
     if benchmark is None:
         return [_Key(None, None, name, "{}") for name in run.summary.metrics]
-    own = _OF_MODEL.get(benchmark.name, set())
+    own = studies_of(benchmark.name).own
     asked = {name: value for name, value in benchmark.options.items() if name not in own}
     options = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS).decode()
     return [_Key(benchmark.name, benchmark.task, benchmark.headline, options)]
@@ -182,8 +231,8 @@ def _keys(run: Run) -> list[_Key]:
 
 def _order(key: _Key) -> tuple[bool, str, int, str, str, str]:
     task = key.task or ""
-    place = _ORDER.index(task) if task in _ORDER else len(_ORDER)
-    place += task == ORIGINAL
+    known = studies_of(key.benchmark).tasks
+    place = known.index(task) if task in known else len(known)
     options = _DIGITS.sub(lambda found: found[0].zfill(12), key.options)  # 512 before 1024
     return key.benchmark is None, key.benchmark or "", place, task, options, key.metric
 
@@ -201,7 +250,7 @@ def _column(number: int, key: _Key, keys: Iterable[_Key]) -> BoardColumn:
             for name, value in sorted(settings.items())
             if value not in (None, False, "", "off")
             and (
-                (name, key.task) == ("of", ORIGINAL)
+                name == "of"
                 or any(k.settings.get(name) != value for k in same if _may_differ(name, k))
             )
         ]
@@ -238,12 +287,9 @@ def _shown(name: str, value: object, keys: Iterable[_Key]) -> str:
 
 
 def _may_differ(name: str, key: _Key) -> bool:
-    """Only a random position or choice has a seed, only retrieved passages a retriever.
-
-    Their absence says nothing more.
-    """
-    bound = name in ("position-seed", "replace-seed") or key.benchmark == "instruct-qa"
-    return not bound or key.settings.get(name) is not None
+    """Only a random position has a seed, only retrieved passages a retriever: no more is said."""
+    bound = studies_of(key.benchmark).bound
+    return name not in bound or key.settings.get(name) is not None
 
 
 def _entrants(columns: dict[str, list[Run]]) -> list[Entrant]:
@@ -278,7 +324,8 @@ def _several_prompts(columns: Iterable[Sequence[Run]]) -> set[tuple[str, str, st
     prompts: dict[Any, set[str]] = defaultdict(set)
     for run in (run for runs in columns for run in runs):
         if (told := run.manifest.benchmark) is not None and run.source is None:
-            options = {k: v for k, v in told.options.items() if k != _OF_PROMPT}
+            in_prompt = studies_of(told.name).in_prompt
+            options = {k: v for k, v in told.options.items() if k != in_prompt}
             alike = orjson.dumps(options, option=orjson.OPT_SORT_KEYS)
             asked = _identity(run), (told.name, told.task, alike)
             prompts[asked].add(prompt_of(run.manifest.prompts))

@@ -9,20 +9,20 @@ from typing import Any
 
 import msgspec
 
-from trueground.reports.leaderboard.board import Board, BoardCell, BoardColumn, Entrant, lay_out
-from trueground.reports.leaderboard.combined import CombinedScores, combined_scores
-from trueground.reports.leaderboard.datasets import Datasets, by_dataset
-from trueground.reports.leaderboard.facts import ModelFacts, facts_of
-from trueground.reports.leaderboard.graphs.data import GraphTables, graphs
-from trueground.reports.leaderboard.graphs.settings import sets_by_chance
-from trueground.reports.leaderboard.grounding.data import Grounding, grounding
+from trueground.reports.leaderboard.board import (
+    Board,
+    BoardCell,
+    BoardColumn,
+    Entrant,
+    lay_out,
+)
+from trueground.reports.leaderboard.names import ModelFacts, facts_of
 from trueground.reports.leaderboard.outside import Outside, no_match, outside_scores
-from trueground.reports.leaderboard.pairs import Changes, Matches, context_changes, match_rules
 from trueground.reports.leaderboard.papers import PaperRanks, paper_ranks, paper_runs
 from trueground.reports.leaderboard.provenance import RunFacts, run_facts, warnings
-from trueground.reports.leaderboard.qa.data import Qa, qa
-from trueground.reports.leaderboard.qa.warnings import warnings as qa_warnings
+from trueground.reports.leaderboard.results import StudyTable, study_warnings
 from trueground.reports.leaderboard.runs import Run, find_runs, read_runs
+from trueground.reports.leaderboard.studies import study_tables
 from trueground.reports.terminal import shown_name
 
 _FEWER = (
@@ -33,7 +33,10 @@ _FEWER = (
 
 @dataclass(frozen=True)
 class BoardRow:
-    """A model's line; `source` is set where the numbers are a paper's. `best` lists column ids."""
+    """A model's line; `source` is set where the numbers are a paper's. `best` lists column ids.
+
+    `apart` is column id → why the number there is not ranked with the others.
+    """
 
     name: str
     model: str
@@ -41,6 +44,28 @@ class BoardRow:
     cells: dict[str, BoardCell]
     best: list[str]
     facts: ModelFacts | None
+    apart: dict[str, str]
+
+
+@dataclass(frozen=True)
+class DatasetRow:
+    """One model's mean in each dataset, None where it has none, and its average over them."""
+
+    name: str
+    source: str | None
+    means: list[float | None]
+    counts: list[int | None]
+    average: float | None
+
+
+@dataclass(frozen=True)
+class Datasets:
+    """One column, split by dataset."""
+
+    column: str
+    title: str
+    datasets: list[str]
+    rows: list[DatasetRow]
 
 
 @dataclass(frozen=True)
@@ -52,14 +77,9 @@ class Leaderboard:
 
     columns: list[BoardColumn]
     rows: list[BoardRow]
-    combined: list[CombinedScores]
-    changes: list[Changes]
+    studies: list[StudyTable]
     paper_ranks: list[PaperRanks]
-    matches: list[Matches]
     datasets: list[Datasets]
-    grounding: Grounding
-    qa: Qa
-    graphs: GraphTables
     outside: Outside | None
     runs: list[RunFacts]
     notices: dict[str, list[str]]
@@ -96,26 +116,17 @@ def leaderboard(
     facts = facts_of({entrant.model for entrant in board.entrants}, models)
     elsewhere = None if outside is None else outside_scores(board, outside, models)
     unmatched = [] if elsewhere is None or elsewhere.scores else [no_match(elsewhere)]
-    study = qa(board, _folders(runs, found))
+    studies = study_tables(board, facts, _folders(runs, found), baseline)
     return Leaderboard(
         columns=board.columns,
         rows=_rows(board, facts),
-        combined=combined_scores(board, facts),
-        changes=context_changes(board),
+        studies=studies,
         paper_ranks=paper_ranks(board) if with_published else [],
-        matches=match_rules(board),
-        datasets=by_dataset(board),
-        grounding=grounding(board, facts, baseline),
-        qa=study,
-        graphs=graphs(board),
+        datasets=_by_dataset(board),
         outside=elsewhere,
         runs=run_facts(board),
         notices=_notices(found),
-        warnings=[
-            *warnings(board),
-            *qa_warnings(study),
-            *unmatched,
-        ],
+        warnings=[*warnings(board), *study_warnings(studies), *unmatched],
     )
 
 
@@ -183,6 +194,7 @@ def _rows(board: Board, facts: dict[str, ModelFacts]) -> list[BoardRow]:
             cells=own,
             best=[key for key in own if entrant in best[key]],
             facts=facts.get(entrant.model),
+            apart=entrant.apart,
         )
         for entrant, own in zip(board.entrants, cells, strict=True)
     ]
@@ -191,16 +203,52 @@ def _rows(board: Board, facts: dict[str, ModelFacts]) -> list[BoardRow]:
 def _best(column: BoardColumn, entrants: Sequence[Entrant]) -> list[Entrant]:
     """Those who rank first in a column; none where all are the same, or without a direction.
 
-    Published ones take no part where their numbers rest on other minimum knowledge sets.
+    Numbers that stand apart take no part.
     """
-    alone = sets_by_chance(column)
     means = {
         at: cell.place_value
         for at, entrant in enumerate(entrants)
         if (cell := entrant.cell(column)) and cell.place_value is not None
-        if not (alone and entrant.source)
+        if column.id not in entrant.apart
     }
     if len(set(means.values())) < 2 or column.higher_is_better is None:
         return []
     best = max(means.values()) if column.higher_is_better else min(means.values())
     return [entrants[at] for at, mean in means.items() if mean == best]
+
+
+def _by_dataset(board: Board) -> list[Datasets]:
+    """The split of each column whose runs have one."""
+    found = []
+    for column in board.columns:
+        entrants = [e for e in board.entrants if _split(e, column)]
+        names = {name for e in entrants for name in _split(e, column)}
+        datasets = sorted(names, key=str.casefold)
+        if datasets:
+            rows = [_dataset_row(entrant, column, datasets) for entrant in entrants]
+            found.append(Datasets(column.id, column.title, datasets, rows))
+    return found
+
+
+def _split(entrant: Entrant, column: BoardColumn) -> dict[str, tuple[float | None, int | None]]:
+    """Dataset → mean and number scored of the column's metric."""
+    run = entrant.runs.get(column.id)
+    values = run.datasets() if run else {}
+    return {
+        name: (metrics[column.metric].mean, metrics[column.metric].scored)
+        for name, metrics in values.items()
+        if column.metric in metrics
+    }
+
+
+def _dataset_row(entrant: Entrant, column: BoardColumn, datasets: list[str]) -> DatasetRow:
+    split = _split(entrant, column)
+    pairs = [split.get(name, (None, None)) for name in datasets]
+    shown = entrant.cell(column)
+    return DatasetRow(
+        entrant.name,
+        entrant.source,
+        [mean for mean, _ in pairs],
+        [count for _, count in pairs],
+        shown.mean if shown else None,
+    )

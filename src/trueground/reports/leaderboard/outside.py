@@ -10,9 +10,8 @@ from pathlib import Path
 
 from trueground.benchmarks.model_table import find_model, load_models
 from trueground.errors import InputError
-from trueground.reports.leaderboard.board import Board, BoardColumn, Entrant
-from trueground.reports.leaderboard.grounding.definitions import Coefficients, over_models
-from trueground.reports.leaderboard.grounding.settings import who
+from trueground.reports.leaderboard.board import Board, BoardCell, BoardColumn
+from trueground.reports.leaderboard.results import Coefficients, StudyRow, over_models
 
 _EXAMPLE = "a head line such as `model,MMLU,RULES` and a line such as `my-model,63.1,41.5`"
 _MISSING = {"", "-", "–", "na", "n/a", "null", "none"}
@@ -61,7 +60,7 @@ def outside_scores(board: Board, file: Path, models: Path | None) -> Outside:
     """
     known = _ModelNames(models)
     scores, table = _read(file, known)
-    own = {who(e): known.key(e.model) for e in board.entrants}
+    own = {id(e): known.key(e.model) for e in board.entrants}
     found = [
         score
         for name in scores
@@ -73,7 +72,7 @@ def outside_scores(board: Board, file: Path, models: Path | None) -> Outside:
         file=file.name,
         scores=found,
         unmatched=[shown for key, (shown, _) in table.items() if key not in present],
-        missing=[e.name for e in board.entrants if e.source is None and own[who(e)] not in table],
+        missing=[e.name for e in board.entrants if e.source is None and own[id(e)] not in table],
     )
 
 
@@ -85,20 +84,20 @@ def no_match(outside: Outside) -> str:
 
 
 def _against(
-    board: Board, column: BoardColumn, name: str, table: Table, own: dict[str, str]
+    board: Board, column: BoardColumn, name: str, table: Table, own: dict[int, str]
 ) -> OutsideScore | None:
-    pairs: dict[str, tuple[float, float]] = {}
-    shown: list[Entrant] = []
+    rows, pairs = [], []
     for entrant in board.entrants:
         cell = entrant.cell(column)
-        _, scores = table.get(own[who(entrant)], ("", {}))
+        _, scores = table.get(own[id(entrant)], ("", {}))
         if cell is not None and cell.mean is not None and name in scores:
-            pairs[who(entrant)] = (scores[name], cell.mean)
-            shown.append(entrant)
-    if not shown:
+            rows.append(OutsideRow(entrant.name, entrant.source, scores[name], cell.mean))
+            both: list[list[BoardCell | None]] = [[BoardCell(scores[name])], [cell]]
+            apart = entrant.apart.get(column.id)
+            pairs.append(StudyRow(entrant.name, entrant.source, both, apart=apart))
+    if not rows:
         return None
-    rows = [OutsideRow(e.name, e.source, *pairs[who(e)]) for e in shown]
-    over = over_models(shown, pairs)
+    over = over_models(board, pairs)
     return OutsideScore(name, column.id, column.title, column.metric, rows, over)
 
 

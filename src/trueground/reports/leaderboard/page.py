@@ -10,37 +10,49 @@ import msgspec
 
 from trueground.errors import OutputError
 from trueground.reports.answers import STATUS_WORDS
+from trueground.reports.blocks import (
+    Axis,
+    Block,
+    Bullets,
+    Cell,
+    Choice,
+    Column,
+    Fold,
+    Grid,
+    Page,
+    Rich,
+    Row,
+    Section,
+    Span,
+    Table,
+    Text,
+    code,
+    quiet,
+    strong,
+)
 from trueground.reports.leaderboard.board import BoardCell, BoardColumn
-from trueground.reports.leaderboard.charts import bars
-from trueground.reports.leaderboard.data import Leaderboard, leaderboard
-from trueground.reports.leaderboard.graphs.draw import pair_plots, study_plots
-from trueground.reports.leaderboard.grounding.draw import (
-    definition_plot,
-    drop_charts,
-    outside_plot,
-    size_plot,
-    sweep_bars,
-    sweep_plot,
+from trueground.reports.leaderboard.data import BoardRow, Leaderboard, leaderboard
+from trueground.reports.leaderboard.names import few
+from trueground.reports.leaderboard.provenance import RunFacts
+from trueground.reports.leaderboard.tables import (
+    estimate,
+    estimates,
+    model_cell,
+    model_row,
+    outside_section,
+    points,
+    study_sections,
 )
-from trueground.reports.leaderboard.qa.draw import (
-    abstention_picture,
-    plane_picture,
-    retriever_bars,
-    shapes,
-    slope_picture,
-)
-from trueground.reports.leaderboard.scatter import HEIGHT, scatters, size_lines
-from trueground.reports.leaderboard.short import few
 from trueground.reports.manifest import refusal_rules
-from trueground.reports.prompts import prompts_view
-from trueground.reports.shell import draw
-from trueground.runs.directory import check_ours, check_out_file, replacing
+from trueground.reports.prompts import prompts_section
+from trueground.reports.viewer import render_page, write_page
+from trueground.runs.directory import check_ours, check_out_file
 from trueground.text.refusal import MEASURED
 from trueground.types import Status
 
 # What tells our pages from other people's files.
-MARK = '<meta name="generator" content="trueground leaderboard">'
-_STEPS = 10  # shades of the heat map
+_GENERATOR = "trueground leaderboard"
+MARK = f'<meta name="generator" content="{_GENERATOR}">'
 
 
 def write_leaderboard(
@@ -70,9 +82,7 @@ def write_leaderboard(
 def write(board: Leaderboard, out: Path, prompts: Sequence[Mapping[str, Any]] = ()) -> Path:
     """Write the page of a leaderboard. Raises OutputError, WriteError."""
     check_replaceable(out)
-    page = render(board, prompts)
-    with replacing(out) as file:
-        file.write(page.encode())
+    write_page(out, leaderboard_page(board, prompts))
     return out
 
 
@@ -93,61 +103,113 @@ def is_leaderboard(path: Path) -> bool:
 
 def render(board: Leaderboard, prompts: Sequence[Mapping[str, Any]] = ()) -> str:
     """The page as text."""
-    lines = size_lines(board)
-    view: dict[str, Any] = {
-        "board": board,
-        "fewer": board.fewer,
-        "mark": MARK,
-        "refusal_rules": refusal_rules({"abstention_rules": MEASURED}),
-        "benchmarks": sorted({c.benchmark for c in board.columns if c.benchmark}),
-        "models": _models(board),
-        "sources": sorted({row.source for row in board.rows if row.source}),
-        "places": _places(board),
-        "levels": sorted({c.ci_level for r in board.rows for c in r.cells.values() if c.ci_level}),
-        "averaged_over": {column.id: _averaged_over(board, column) for column in board.columns},
-        "bars": bars(board),
-        "sizes": lines,
-        "scatters": scatters(board, lines),
-        "height": HEIGHT,
-        "total_usd": _total([run.usd for run in board.runs]),
-        "why_not": _why_not,
-        "coverage": _coverage,
-        "interval": _interval,
-        "settings": _settings,
-        "shade": _shade,
-        "signed": _signed,
-        "signed_percent": _signed_percent,
-        "drop_charts": drop_charts,
-        "size_plot": size_plot,
-        "definition_plot": definition_plot,
-        "sweep_plot": sweep_plot,
-        "sweep_bars": sweep_bars,
-        "outside_plot": outside_plot,
-        "study_plots": study_plots,
-        "pair_plots": pair_plots,
-        "spread": _spread,
-        "few": few,
-        "shapes": shapes(board.qa),
-        "plane_picture": plane_picture,
-        "abstention_picture": abstention_picture,
-        "retriever_bars": retriever_bars,
-        "slope_picture": slope_picture,
-        "prompts": [prompts_view(study) for study in prompts],
-    }
-    styles = ("report.css", "leaderboard.css")
-    return draw("leaderboard.html.j2", ["leaderboard.js"], styles, view)
+    return render_page(leaderboard_page(board, prompts))
 
 
-def _models(board: Leaderboard) -> int:
-    """How many models of the user's were asked; scoring runs do not say whose answers they read."""
+def leaderboard_page(board: Leaderboard, prompts: Sequence[Mapping[str, Any]] = ()) -> Page:
+    """The page as blocks."""
+    sections = [_scores(board), *_sizes(board), *study_sections(board.studies)]
+    sections += _paper_ranks(board)
+    sections += [prompts_section(study, k) for k, study in enumerate(prompts, 1)]
+    sections += _datasets(board)
+    sections += [outside_section(board.outside)] if board.outside else []
+    return Page(
+        kind="leaderboard",
+        mark=_GENERATOR,
+        title="Leaderboard",
+        lead=_lead(board),
+        notices=[f"{notice} ({few(labels)})" for notice, labels in board.notices.items()],
+        blocks=[*_warnings(board), *sections, _runs(board), _notes(board)],
+    )
+
+
+def _lead(board: Leaderboard) -> Rich:
+    benchmarks = sorted({c.benchmark for c in board.columns if c.benchmark})
     tasks = {column.id for column in board.columns if column.benchmark}
-    return len({row.model for row in board.rows if not row.source and tasks & row.cells.keys()})
+    # Scoring runs do not say whose answers they read.
+    models = {row.model for row in board.rows if not row.source and tasks & row.cells.keys()}
+    told: list[str | Span] = [_count(len(board.runs), "run")]
+    if benchmarks:
+        told += [f" of {_count(len(models), 'model')} on ", strong(", ".join(benchmarks))]
+    if sources := _sources(board):
+        told.append(f", among the published numbers of {'; '.join(sources)}")
+    return [*told, "."]
 
 
-def _places(board: Leaderboard) -> list[str]:
-    """Where the published numbers are printed; one cell may go back to several tables."""
-    told = {cell.place or "" for row in board.rows for cell in row.cells.values()}
-    return sorted({place for one in told for place in one.split("; ") if place})
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun if n == 1 else f'{noun}s'}"
+
+
+def _sources(board: Leaderboard) -> list[str]:
+    return sorted({row.source for row in board.rows if row.source})
+
+
+def _warnings(board: Leaderboard) -> list[Block]:
+    if not board.warnings:
+        return []
+    words = "Not everything here can simply be compared."
+    return [Text([strong(words)], "warning"), Bullets(list(board.warnings))]
+
+
+# ---- the table of all ----
+
+
+def _scores(board: Leaderboard) -> Section:
+    columns = [Column("Model")]
+    for column in board.columns:
+        cells = [row.cells.get(column.id) for row in board.rows]
+        one = estimates(_column_label(board, column), cells, column.higher_is_better)
+        columns.append(one)
+    title = {column.id: column.title for column in board.columns}
+    rows = []
+    for row in board.rows:
+        cells_of: list[Cell] = [_score(board, row, column) for column in board.columns]
+        apart = [f"{title[key]} is {why}" for key, why in row.apart.items()]
+        rows.append(model_row(row.name, row.source, cells_of, apart))
+    told = ["Mean, interval, and how many answers were scored; the best of each column is bold."]
+    if any(cell.averaged_over for row in board.rows for cell in row.cells.values()):
+        told.append("Averages over datasets are unweighted.")
+    if any(row.apart for row in board.rows):
+        told.append("Grey rows are over other data or other items and are not ranked.")
+    told += [board.fewer] * bool(board.fewer)
+    blocks: list[Block] = [Text(" ".join(told), "quiet"), Table(columns, rows, sortable=True)]
+    reasons = [
+        f"{row.name}, {title[key]}: {', '.join(why)}"
+        for row in board.rows
+        for key, cell in row.cells.items()
+        if (why := _why_not(cell, board, key))
+    ]
+    if reasons:
+        blocks.append(Fold("Answers without a score", [Bullets(list(reasons))]))
+    if sources := _sources(board):
+        places = "; ".join(_places(board))
+        blocks.append(
+            Text(f"Rows marked “published” are printed numbers: {'; '.join(sources)} ({places}). "
+                 "They have no interval.", "quiet")
+        )  # fmt: skip
+    return Section("Scores", blocks, id="board")
+
+
+def _column_label(board: Leaderboard, column: BoardColumn) -> Rich:
+    label: list[str | Span] = [column.title]
+    if column.metric != column.title:
+        label += [" ", code(column.metric)]
+    if column.higher_is_better is False:
+        label.append(quiet(" lower is better"))
+    if over := _averaged_over(board, column):
+        label.append(quiet(f" average of {over} datasets"))
+    return label
+
+
+def _score(board: Leaderboard, row: BoardRow, column: BoardColumn) -> Cell:
+    cell = row.cells.get(column.id)
+    if cell is None:
+        return [quiet("–" if row.source else "not run")]
+    shown = estimate(cell)
+    if shown is not None and cell.scored is not None and cell.scored == cell.n:
+        more = f"{cell.scored:,} scored"
+        shown.note = f"{shown.note}; {more}" if shown.note else more
+    return shown
 
 
 def _averaged_over(board: Leaderboard, column: BoardColumn) -> str:
@@ -156,30 +218,127 @@ def _averaged_over(board: Leaderboard, column: BoardColumn) -> str:
     return " or ".join(map(str, sorted({cell.averaged_over or 0 for cell in cells} - {0})))
 
 
-def _interval(cell: BoardCell) -> str:
-    return f"{cell.ci[0]:.4f} to {cell.ci[1]:.4f}" if cell.ci else ""
-
-
-def _spread(cell: BoardCell) -> str:
-    """How far repeated answers lie apart; empty for a single one."""
-    if cell.sd is None:
-        return ""
-    return f"± {cell.sd:.4f}" + (f" over {cell.repeats} repeats" if cell.repeats else "")
-
-
-def _coverage(cell: BoardCell) -> str:
-    """How many items have a value; empty where it is not known."""
-    if cell.scored is None or cell.n is None:
-        return ""
-    return f"{cell.scored:,} of {cell.n:,}"
-
-
-def _why_not(cell: BoardCell, column: BoardColumn) -> list[str]:
+def _why_not(cell: BoardCell, board: Leaderboard, key: str) -> list[str]:
     words = dict(STATUS_WORDS)
-    if column.benchmark:
+    if next(column for column in board.columns if column.id == key).benchmark:
         words[Status.TOO_LONG] = "too long for the model"
     known = {status.value: text for status, text in words.items()}
     return [f"{count:,}: {known.get(why, why)}" for why, count in cell.unscored.items()]
+
+
+def _places(board: Leaderboard) -> list[str]:
+    """Where the published numbers are printed; one cell may go back to several tables."""
+    told = {cell.place or "" for row in board.rows for cell in row.cells.values()}
+    return sorted({place for one in told for place in one.split("; ") if place})
+
+
+# ---- further sections ----
+
+
+def _sizes(board: Leaderboard) -> list[Section]:
+    """Each column against the models' sizes, and what the models table says."""
+    charts: list[Block] = []
+    for column in board.columns if len(board.columns) <= 12 else ():
+        dots = [
+            (row.name, row.source, row.facts.size, cell)
+            for row in board.rows
+            if row.facts and row.facts.size and (cell := row.cells.get(column.id))
+            if cell.mean is not None
+        ]
+        x = Axis("billions of parameters", log=True)
+        title: Rich = [f"{column.title} ", code(column.metric)]
+        charts += points(title, x, Axis(), dots)
+    if not any(row.facts for row in board.rows):
+        return []
+    head = [Column("Model"), Column("Size", "number", note="billions of parameters", digits=1)]
+    names = ("Family", "Organisation", "Base", "Training", "Weights")
+    head += [Column(name) for name in names]
+    order = sorted(
+        board.rows, key=lambda row: ((row.facts.size or 1e9) if row.facts else 1e10, row.name)
+    )
+    rows = []
+    for row in order:
+        facts = row.facts
+        if facts is None:
+            cells: list[Cell] = [None, [quiet("not in the models table; --models FILE adds it")]]
+            cells += [""] * 4
+        else:
+            weights = "–" if facts.open is None else "open" if facts.open else "closed"
+            known = (facts.family, facts.organisation, facts.base, facts.training)
+            cells = [facts.size, *(value or "–" for value in known), weights]
+        rows.append(Row([model_cell(row.name, row.source), *cells],
+                        "published" if row.source else None))  # fmt: skip
+    table = Table(head, rows, "What the models table says about each model.", sortable=True)
+    blocks: list[Block] = [Grid(charts)] if charts else []
+    return [Section("Score and model size", [*blocks, Fold("Models by size", [table])], id="sizes")]
+
+
+def _paper_ranks(board: Leaderboard) -> list[Section]:
+    blocks: list[Block] = []
+    for ranks in board.paper_ranks:
+        head = [Column("Model"), Column("Rank, original", "number")]
+        head += [Column(f"Rank, {ranks.task}", "number"), Column("Rank difference", "number")]
+        rows = [
+            Row([row.name, row.original, row.new, row.difference], "published")
+            for row in ranks.rows
+        ]
+        caption = f"{ranks.source}, {ranks.place}"
+        blocks.append(Fold(ranks.place, [Table(head, rows, caption, sortable=True)]))
+    return [Section("Published ranks", blocks, id="ranks")] if blocks else []
+
+
+def _datasets(board: Leaderboard) -> list[Section]:
+    options: list[tuple[str, list[Block]]] = []
+    for split in board.datasets:
+        head = [Column("Model"), *(Column(name, "number", digits=4) for name in split.datasets)]
+        head.append(Column("Average", "number", digits=4))
+        rows = [model_row(row.name, row.source, [*row.means, row.average]) for row in split.rows]
+        options.append((split.title, [Table(head, rows, split.title, sortable=True)]))
+    if not options:
+        return []
+    blocks = options[0][1] if len(options) == 1 else [Choice("Task", options)]
+    return [Section("Dataset by dataset", list(blocks), id="datasets")]
+
+
+def _runs(board: Leaderboard) -> Section:
+    names = ("Run", "Model", "Task and options", "Prompts", "Parameters", "Answers")
+    head = [Column(name) for name in names]
+    head += [Column(name, "number") for name in ("Tokens in", "out", "cached")]
+    head += [Column("Cost, $", "number", digits=4), Column("Version")]
+    rows = [Row(_run_cells(run)) for run in board.runs]
+    known = [run.usd for run in board.runs if run.usd is not None]
+    if known and len(board.runs) > 1:
+        cells: list[Cell] = ["Cost of the runs that know theirs", *[""] * 8, sum(known), ""]
+        rows.append(Row(cells, "total"))
+    caption = "Settings, outcomes and cost of each run, as its manifest tells them."
+    table = Table(head, rows, caption, sortable=True)
+    return Section("What each run was", [Fold(_count(len(board.runs), "run"), [table])], id="runs")
+
+
+def _run_cells(run: RunFacts) -> list[Cell]:
+    options = _settings(run.options)
+    options += [f"limit={run.limit}"] if run.limit is not None else []
+    options += [f"repeats={run.repeats}"] if run.repeats > 1 else []
+    outcomes = [
+        f"{count:,} {name.replace('_', ' ')}" for name, count in run.outcomes.items() if count
+    ]
+    prompts: list[str | Span] = []
+    for name, digest in run.prompts:
+        prompts += [", "] * bool(prompts) + [name]
+        prompts += [" ", code(digest[:12])] if digest else []
+    return [
+        run.run,
+        run.name,
+        [run.task or "answers scored", quiet(f" {', '.join(options)}" if options else "")],
+        prompts or "–",
+        ", ".join(_settings(run.params)) or "–",
+        [f"{run.n:,}", quiet(f" {', '.join(outcomes)}" if outcomes else "")],
+        run.tokens_in,
+        run.tokens_out,
+        run.tokens_cached,
+        run.usd,
+        run.version,
+    ]
 
 
 def _settings(values: dict[str, Any]) -> list[str]:
@@ -191,24 +350,29 @@ def _settings(values: dict[str, Any]) -> list[str]:
     ]
 
 
-def _shade(value: float) -> int:
-    """0 to 10, for values from 0 to 1."""
-    return round(_STEPS * min(max(value, 0.0), 1.0))
-
-
-def _signed(value: float, form: str) -> str:
-    """With a sign, and a true minus; zero has none."""
-    shown = format(abs(value), form)
-    if not float(shown):
-        return shown
-    return f"+{shown}" if value > 0 else f"−{shown}"
-
-
-def _signed_percent(value: float) -> str:
-    """Without a plus: 8.6 %, −5.1 %."""
-    return f"{_signed(100 * value, '.1f').removeprefix('+')} %"
-
-
-def _total(amounts: Sequence[float | None]) -> float | None:
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known) if known else None
+def _notes(board: Leaderboard) -> Section:
+    levels = sorted({c.ci_level for r in board.rows for c in r.cells.values() if c.ci_level})
+    items: list[Rich] = [
+        "A mean is over the answers that could be scored, and their number stands beside it. An "
+        "answer without a score counts neither as 0 nor as 1."
+    ]
+    if levels:
+        told = ", ".join(f"{100 * level:.4g} %" for level in levels)
+        items.append(
+            [f"Intervals cover {told}: percentile bootstrap over the answers of one run. Two "
+             "models whose intervals overlap may still differ; ", code("trueground compare"),
+             " pairs their answers."]
+        )  # fmt: skip
+    items.append(
+        "Each column has one metric with one set of options. Runs that differ in anything else "
+        "that matters are named at the top of the page."
+    )
+    if any(table.declining for table in board.studies):
+        items.append(f"{refusal_rules({'abstention_rules': MEASURED})}.")
+    blocks: list[Block] = [Bullets(items)]
+    signed = [run for run in board.runs if run.signature]
+    if signed:
+        rows = [Row([run.run, run.signature]) for run in signed]
+        table = Table([Column("Run"), Column("Signature", "code")], rows)
+        blocks.append(Fold("Signatures", [table]))
+    return Section("Notes", blocks, id="notes")

@@ -1,16 +1,20 @@
-"""A paper's scores as runs, so that they stand in the same columns as the user's; and its ranks."""
+"""Papers' numbers as runs, in the same columns as the user's; what makes them another scale."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trueground.benchmarks.published import PublishedScore, PublishedTable, published
+from trueground.benchmarks.registry import all_benchmarks
+from trueground.benchmarks.studies import PaperJudge
 from trueground.errors import UsageError
 from trueground.metrics.base import make_spec
 from trueground.metrics.registry import parse_spec
-from trueground.plugins import split_key
-from trueground.reports.leaderboard.board import Board, BoardColumn
+from trueground.plugins import bare_name, split_key
+from trueground.reports.leaderboard.board import Board, BoardColumn, studies_of
+from trueground.reports.leaderboard.names import few
 from trueground.reports.leaderboard.runs import (
     DATASET,
     BenchmarkPart,
@@ -20,10 +24,6 @@ from trueground.reports.leaderboard.runs import (
     Run,
     RunSummary,
 )
-from trueground.reports.leaderboard.standard import asked_as_published
-
-# Their settings have no headline in common, and their sections compare other metrics as well.
-_ANY_METRIC = {"instruct-qa", "kalma"}
 
 
 @dataclass(frozen=True)
@@ -49,28 +49,24 @@ class PaperRanks:
 def paper_runs(board: Board) -> list[Run]:
     """The published models of every column with which the paper's numbers can be compared.
 
-    Comparable is the same task with the same options and the same metric, of Truly-Ground however
-    refusals count and texts are cut for the judge; of instruct-qa and KaLMA, any metric. Raises
-    UsageError where there is none.
+    What is comparable each benchmark says (`Studies.comparable`). Raises UsageError where there is
+    nothing.
     """
     found = [run for column in board.columns for run in _column_runs(column)]
     if not found:
         titles = ", ".join(column.title for column in board.columns) or "none"
+        printed = [b.studies().printed for b in all_benchmarks().values()]
         raise UsageError(
-            "--with-published: no published number belongs to these runs. FaithEval's are direct "
-            "answers to whole tasks by strict matching (trueground run faitheval), Truly-Ground's "
-            "its four versions at 2,048 tokens (trueground run truly-ground), instruct-qa's its "
-            "three datasets with gold, irrelevant or 8, 8 and 4 retrieved passages (trueground run "
-            "instruct-qa/nq), KaLMA's its own questions with the graphs that came with them, or "
-            "with gold graphs, some of them removed or replaced (trueground run kalma); the runs "
-            f"here are: {titles}. Leave the option out."
+            "--with-published: no published number belongs to these runs. "
+            f"{', '.join(filter(None, printed))}; the runs here are: {titles}. Leave the option "
+            "out."
         )
     return found
 
 
 def paper_ranks(board: Board) -> list[PaperRanks]:
     """The printed ranks of every task that stands on the board beside its original."""
-    pairs = {(c.benchmark, c.options.get("of")) for c in board.columns if c.task == "original"}
+    pairs = {(c.benchmark, c.options.get("of")) for c in board.columns if c.options.get("of")}
     tasks = {(c.benchmark, c.task): c for c in board.columns}
     return [
         PaperRanks(
@@ -93,6 +89,11 @@ def _tables(column: BoardColumn) -> Sequence[PublishedTable]:
     return published(column.benchmark) if column.benchmark else ()
 
 
+def _as_published(column: BoardColumn, score: PublishedScore) -> bool:
+    comparable = studies_of(column.benchmark).comparable
+    return score.task == column.task and comparable(score.task, column.options, score.options)
+
+
 def _column_runs(column: BoardColumn) -> list[Run]:
     """One run for each model: of the first table that has it, with other metrics of later ones."""
     found: dict[str, Run] = {}
@@ -111,8 +112,8 @@ def _with_others(run: Run, column: BoardColumn, model: str, table: PublishedTabl
     others = {
         score.metric: MetricEntry(mean=score.value, sd=score.sd)
         for score in table.scores
-        if (score.model, score.task, score.dataset, score.by) == (model, column.task, None, {})
-        and asked_as_published(column, score.options)
+        if (score.model, score.dataset, score.by) == (model, None, {})
+        and _as_published(column, score)
         and score.metric not in run.summary.metrics
     }
     if not others:
@@ -129,13 +130,13 @@ def _runs(column: BoardColumn, table: PublishedTable) -> list[Run]:
     """One run for each model that has the column's metric, asked as the column was."""
     by_model: dict[str, list[PublishedScore]] = {}
     for score in table.scores:
-        if score.task == column.task and asked_as_published(column, score.options):
+        if _as_published(column, score):
             by_model.setdefault(score.model, []).append(score)
-    wanted = _key(column.metric)
+    studies, wanted = studies_of(column.benchmark), _key(column, column.metric)
     return [
         _run(column, table, model, scores)
         for model, scores in by_model.items()
-        if column.benchmark in _ANY_METRIC or any(_key(score.metric) == wanted for score in scores)
+        if studies.any_metric or any(_key(column, score.metric) == wanted for score in scores)
     ]
 
 
@@ -147,7 +148,7 @@ def _run(
     for score in scores:
         place = _place(summary, datasets, score)
         place[score.metric] = MetricEntry(mean=score.value, sd=score.sd)
-        if _key(score.metric) == _key(column.metric):
+        if _key(column, score.metric) == _key(column, column.metric):
             place[column.metric] = place[score.metric]
     if datasets:
         summary.by[DATASET] = datasets
@@ -176,17 +177,69 @@ def _place(
     return summary.by.setdefault(field, {}).setdefault(value, {})
 
 
-def _key(metric: str) -> str:
-    """The canonical spelling of a metric with its options, without the judge.
-
-    Of a strict grounding metric without those by which the paper's code differs from ours.
-    """
+def _key(column: BoardColumn, metric: str) -> str:
+    """The canonical spelling of a metric, without the judge and without options to be ignored."""
     metric = split_key(metric).spec
     try:
         spec = parse_spec(metric)
     except UsageError:
         return metric
-    if spec.metric.family != "grounding":
-        return spec.key
-    kept = {name: v for name, v in spec.options.items() if name not in ("variant", "abstain")}
+    ignored = studies_of(column.benchmark).ignored
+    kept = {name: value for name, value in spec.options.items() if name not in ignored}
     return make_spec(spec.metric, kept).key
+
+
+def beside_published(board: Board) -> list[str]:
+    """Why published numbers cannot simply be set beside the runs in the same column.
+
+    Runs over a part of the task; verdicts or ratings of other models; code that is not the paper's.
+    """
+    judged: dict[PaperJudge, tuple[list[str], dict[str, list[str]]]] = {}
+    coded: dict[str, list[str]] = defaultdict(list)
+    titles, cut = [], []
+    for column, ours, papers in _columns(board):
+        if own := [run.label for run in ours if run.manifest.limit is not None]:
+            titles.append(column.title)
+            cut += own
+        studies = studies_of(column.benchmark)
+        for judge in studies.judges:
+            strange = [run for run in ours if _has(judge, run) and not _by(judge, run)]
+            if strange and any(_has(judge, run) for run in papers):
+                told = judged.setdefault(judge, ([], defaultdict(list)))
+                told[0].append(column.title)
+                for run in strange:
+                    part = getattr(run.manifest, judge.part)
+                    who = part.name if part else f"no {judge.part} that the manifest names"
+                    told[1][who].append(run.label)
+        code = studies.code
+        if code and column.metric.startswith(code.metric) and code.lacking not in column.metric:
+            coded[code.words].append(column.title)
+    found = []
+    if cut:
+        found.append(f"{few(titles)}: {few(cut)} ran with a limit; the published numbers are over "
+                     "the whole task.")  # fmt: skip
+    for judge, (named, others) in judged.items():
+        told_by = "; ".join(f"{few(labels)} by {name}" for name, labels in sorted(others.items()))
+        found.append(f"{few(named)}: the published {judge.words} by {judge.model}, the runs "
+                     f"otherwise: {told_by}. Two {judge.part}s are two scales.")  # fmt: skip
+    return found + [f"{few(named)}: {words}" for words, named in coded.items()]
+
+
+def _columns(board: Board) -> Iterator[tuple[BoardColumn, list[Run], list[Run]]]:
+    """Each column that has published numbers, with the runs in it and those of the papers."""
+    for column in board.columns:
+        runs = [e.runs[column.id] for e in board.entrants if column.id in e.runs]
+        papers = [run for run in runs if run.source is not None]
+        if papers and len(papers) < len(runs):
+            yield column, [run for run in runs if run.source is None], papers
+
+
+def _has(judge: PaperJudge, run: Run) -> bool:
+    return any(
+        bare_name(key).removesuffix("_micro") in judge.metrics for key in run.summary.metrics
+    )
+
+
+def _by(judge: PaperJudge, run: Run) -> bool:
+    part = getattr(run.manifest, judge.part)
+    return judge.model in (part.signature if part else "")

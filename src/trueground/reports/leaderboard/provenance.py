@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from trueground.reports.leaderboard.board import Board, BoardColumn
-from trueground.reports.leaderboard.grounding.settings import versions
-from trueground.reports.leaderboard.published_beside import beside_published
+from trueground.reports.leaderboard.names import few
+from trueground.reports.leaderboard.papers import beside_published
 from trueground.reports.leaderboard.runs import Run
-from trueground.reports.leaderboard.short import few
 
 
 @dataclass(frozen=True)
@@ -84,27 +83,7 @@ def warnings(board: Board) -> list[str]:
         for what, value in _compared(column).items():
             found += _difference(column, ours, what, value)
     found += beside_published(board)
-    found += _versions(board)
     found += _repeats(board)
-    return found
-
-
-def _versions(board: Board) -> list[str]:
-    """Models whose versions of one benchmark were scored otherwise, or cut otherwise."""
-    found, compared = [], versions(board)
-    for entrant in board.entrants:
-        scales: dict[tuple[str, int | None], list[str]] = defaultdict(list)
-        for column in board.columns:
-            run = entrant.runs.get(column.id)
-            if column in compared and run is not None and run.source is None:
-                judge = run.manifest.metrics.get(column.metric, "").partition("|judge:")[2]
-                scales[judge, run.manifest.limit].append(run.label)
-        if len(scales) > 1:
-            told = "; ".join(few(labels) for labels in scales.values())
-            found.append(
-                f"{entrant.name}: its versions were not scored alike (judge, claims or limit): "
-                f"{told}. No drop is told between them."
-            )
     return found
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from trueground.reports.leaderboard.board import BoardCell
 from trueground.reports.leaderboard.data import Leaderboard
-from trueground.reports.leaderboard.qa.terminal import tables
-from trueground.reports.leaderboard.short import LONG
+from trueground.reports.leaderboard.names import LONG
+from trueground.reports.leaderboard.results import Change, StudyRow, StudyTable
 from trueground.reports.terminal import number
 
 WIDEST = 160  # characters of a line
@@ -20,19 +20,93 @@ def render(board: Leaderboard, path: Path) -> str:
     What does not fit into lines of 160 characters goes on below.
     """
     blocks = _scores(board)
-    for scores in board.combined:
-        best = [
-            [
-                f"{row.name} (published)" if row.source else row.name,
-                number(row.score) + _mark(row.placed_by),
-            ]
-            for row in scores.rows
-        ]
-        blocks.append(_aligned([["best of each organisation", "combined"], *best]))
+    apart = dict.fromkeys(
+        f"apart  {shown(row.name, row.source)}: {title} {why}"
+        for row in board.rows
+        for title, why in ((_title(board, key), why) for key, why in row.apart.items())
+    )
+    shown_tables = [table for table in board.studies if table.short is not None]
+    blocks += ["\n".join(apart)] * bool(apart)
+    blocks += [_aligned(_mean(table)) for table in shown_tables if table.kind == "mean"]
     blocks += [board.fewer] * bool(board.fewer)
-    blocks += [_aligned(rows) for rows in tables(board.qa)]
+    blocks += [
+        _aligned(_TABLES[table.kind](table)) for table in shown_tables if table.kind != "mean"
+    ]
     blocks.append(f"page   {path}")
     return "\n\n".join(blocks)
+
+
+def shown(name: str, source: str | None) -> str:
+    """A model's name, with what it is if its numbers are a paper's."""
+    return f"{name} (published)" if source else name
+
+
+def _title(board: Leaderboard, key: str) -> str:
+    return next(column.title for column in board.columns if column.id == key)
+
+
+def _heading(*parts: str | None) -> str:
+    return ": ".join(filter(None, parts))
+
+
+def _mean(table: StudyTable) -> list[list[str]]:
+    rows = [
+        [shown(row.name, row.source), number(row.score) + _mark(row.placed_by)]
+        for row in table.rows
+    ]
+    return [[str(table.short), "combined"], *rows]
+
+
+def _scatter(table: StudyTable) -> list[list[str]]:
+    rows = [[_heading(table.short, table.group), *table.measures]]
+    rows[0] += ["F1", "over"] if table.declining else []
+    for row in table.rows:
+        line = [shown(row.name, row.source), *(_number(line[0]) for line in row.cells)]
+        if table.declining:
+            counts = row.declining
+            common = counts.common if counts else None
+            line += [number(counts.f1 if counts else None),
+                     f"{common:,} in common" if common else ""]  # fmt: skip
+        rows.append(line)
+    return rows
+
+
+def _sweep(table: StudyTable) -> list[list[str]]:
+    rows = [[_heading(table.short, table.group), *table.measures]]
+    for row in table.rows:
+        for place, value in enumerate(table.places):
+            cells = [line[place] for line in row.cells]
+            if any(cells):
+                rows.append([f"{shown(row.name, row.source)}, {value}", *map(_number, cells)])
+    return rows
+
+
+def _delta(table: StudyTable) -> list[list[str]]:
+    rows = [[_heading(table.short, table.group), *table.measures]]
+    for row in table.rows:
+        changes = [_change(row, k, line[0]) for k, line in enumerate(row.changes)]
+        rows.append([shown(row.name, row.source), *changes])
+    return rows
+
+
+def _change(row: StudyRow, measure: int, change: Change) -> str:
+    before, after = row.cells[measure]
+    if before is None and after is None:
+        return "–"
+    told = f"{_number(before)} → {_number(after)}"
+    if change.difference is None:
+        return told
+    share = f"{change.difference:+.4f}" if change.relative is None else f"{change.relative:+.1%}"
+    if not share.strip("+-0.%"):
+        share = share[1:]
+    return f"{told} ({share})".replace("-", "−").replace("%", " %")
+
+
+def _number(cell: BoardCell | None) -> str:
+    return number(None if cell is None else cell.mean)
+
+
+_TABLES = {"scatter": _scatter, "sweep": _sweep, "delta": _delta}
 
 
 def _scores(board: Leaderboard) -> list[str]:
@@ -40,7 +114,7 @@ def _scores(board: Leaderboard) -> list[str]:
 
     Where titles are long, its columns have numbers as heads, and a legend.
     """
-    names = ["model", *(f"{r.name} (published)" if r.source else r.name for r in board.rows)]
+    names = ["model", *(shown(r.name, r.source) for r in board.rows)]
     titles = [column.title for column in board.columns]
     columns = [
         [column.title, *(_cell(row.cells.get(column.id)) for row in board.rows)]

@@ -1,0 +1,182 @@
+"""What the study of a paper shows, declared as values: a leaderboard draws it from runs.
+
+A benchmark's `studies.py` holds a `STUDIES` value: its tables and figures, and with which runs the
+paper's printed numbers can be compared. Nothing here computes or draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+# An option, or `task` → the values that it may have; None is "not set".
+Where = Mapping[str, tuple[str | None, ...]]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A metric by its bare name, "" for the headline of each task.
+
+    Of several spellings that with the words `prefer` is taken. `part` is (field, value): over these
+    items only, as summary.json has them under `by`. `relative`: a change has a share as well.
+    """
+
+    metric: str
+    label: str = ""
+    prefer: str = ""
+    part: tuple[str, str] | None = None
+    relative: bool = True
+
+
+@dataclass(frozen=True)
+class Share:
+    """The share of items of which the field `by` is true, among those where it is known.
+
+    It is 1 in runs that `certain` fits; `number` is the paper's own, by the task.
+    """
+
+    by: str
+    label: str
+    number: str = ""
+    certain: Where = field(default_factory=dict)
+    relative: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """A section of the page: runs that `where` fits, one table for each way of asking.
+
+    Within a table runs differ in the model, the study's dimension and `free` options only; the
+    values of `named` head it. Columns without a value of an option that is in `Studies.bound` fit
+    to those that have one. `short` heads its table in the terminal, None keeps it out of there.
+    `papers`: printed numbers take part.
+    """
+
+    id: str
+    title: str
+    measures: tuple[Measure | Share, ...]
+    note: str = ""
+    where: Where = field(default_factory=dict)
+    free: tuple[str, ...] = ()
+    named: tuple[str, ...] = ("task",)
+    short: str | None = None
+    papers: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep(Study):
+    """Measures by the option `by`, one line for each model. `first`: only the first measure there.
+
+    Values that are no numbers stand in `order`; `falling` starts with the highest number.
+    """
+
+    by: str
+    order: tuple[str, ...] = ()
+    falling: bool = False
+    first: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pivot(Study):
+    """Models by measures, task by task, for models with at least `least` of them.
+
+    `gains` are pairs of labels: the second measure minus the first.
+    """
+
+    gains: tuple[tuple[str, str], ...] = ()
+    least: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scatter(Study):
+    """Two measures of one model against each other; `across` is the place of the horizontal one.
+
+    `at` has a condition for each where they come from two runs. `declining`: both are rates of
+    declining, the first where nothing can be answered, so that precision, recall and F1 follow.
+    `sizes`: each measure against the model's size instead.
+    """
+
+    at: tuple[Where, Where] | None = None
+    across: int = 0
+    declining: bool = False
+    sizes: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delta(Study):
+    """Measures at several places, and their changes step by step.
+
+    `lost`: a relative change is the share lost, (before - after) / before, else its negative.
+    `ranks`: models are ranked at both ends of the one step. `sizes`: the share lost is drawn
+    against the model's size too. `baseline`: models may be set against one of them.
+    """
+
+    places: Mapping[str, Where]
+    steps: tuple[tuple[str, str], ...]
+    lost: bool = False
+    ranks: bool = False
+    sizes: bool = False
+    baseline: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean(Study):
+    """The mean of one measure over all `places`; of each organisation the best model."""
+
+    places: Mapping[str, Where]
+
+
+@dataclass(frozen=True)
+class PaperJudge:
+    """Which model gave a paper's verdicts (`judge`) or ratings (`rater`), on these metrics."""
+
+    metrics: tuple[str, ...]
+    part: str
+    model: str
+    words: str
+
+
+@dataclass(frozen=True)
+class PaperCode:
+    """A headline that starts so and lacks these words is not the paper's own; `words` say why."""
+
+    metric: str
+    lacking: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Studies:
+    """What is known of a paper's runs. `tasks` are in the paper's order.
+
+    `comparable` (task, options of the runs, options of a printed number) says whether the two can
+    be compared; `printed` says in words what was published. `any_metric`: other metrics than the
+    headline are compared too. `ignored` are options of metrics, `own` options that go with the
+    tested model, `in_prompt` one that is part of the prompt, `bound` those whose absence says
+    nothing. Where options are `unlike_paper`, {option: (value, why)}, printed numbers stand apart.
+    """
+
+    studies: tuple[Study, ...] = ()
+    tasks: tuple[str, ...] = ()
+    comparable: Callable[[str, Mapping[str, Any], Mapping[str, Any]], bool] = lambda *_: False
+    printed: str = ""
+    any_metric: bool = False
+    ignored: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()
+    in_prompt: str = ""
+    bound: frozenset[str] = frozenset()
+    judges: tuple[PaperJudge, ...] = ()
+    code: PaperCode | None = None
+    unlike_paper: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+def fits(where: Where, task: str | None, options: Mapping[str, Any]) -> bool:
+    """Whether a run's task and options have the values."""
+    return all(value_of(name, task, options) in values for name, values in where.items())
+
+
+def value_of(name: str, task: str | None, options: Mapping[str, Any]) -> str | None:
+    """The task, or an option as text; None where it is not set."""
+    value = task if name == "task" else options.get(name)
+    return None if value is None else str(value)

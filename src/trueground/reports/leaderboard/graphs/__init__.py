@@ -1,1 +1,0 @@
-"""What a leaderboard says about answers that cite a knowledge graph (KaLMA)."""

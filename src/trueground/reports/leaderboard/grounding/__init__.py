@@ -1,1 +1,0 @@
-"""Runs of Truly-Ground side by side: its versions, factors and definitions, model by model."""

@@ -1,1 +1,0 @@
-"""What a leaderboard says about runs of instruct-qa: correctness, faithfulness, abstention."""
