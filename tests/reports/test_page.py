@@ -154,7 +154,8 @@ def test_page_knows_of_which_metrics_less_is_better(tmp_path: Path) -> None:
     assert index_of(write_run_page(run))["lower"] == ["p_g", "abstained"]
 
 
-def test_headline_metric_is_the_strictest() -> None:
+def test_headline_metric_is_the_one_of_most_worth() -> None:
+    assert headline_metric(["f1", "grounding_f1", "support", "support_min"]) == "support"
     assert headline_metric(["f1", "k_precision", "grounding_f1"]) == "grounding_f1"
     assert headline_metric(["rouge_l", "meteor"]) == "rouge_l"
     assert headline_metric([]) is None

@@ -38,9 +38,11 @@ def render_overview(
 ) -> str:
     """Verdicts, headline metrics by question, their breakdowns, the worst answers, the page."""
     keys = headline_keys(summary["metrics"])
-    blocks = [verdict_box(summary) or terminal.abstention(summary)]
+    box = verdict_box(summary)
+    blocks = [box] * bool(box)
     blocks.append(f"{terminal.count_items(summary)}\n\n{_metrics_by_question(summary, keys)}")
     blocks += terminal.breakdowns(summary, [key for _, key in keys])
+    blocks += [terminal.abstention(summary)] * (not box)
     blocks += terminal.extras(summary)
     blocks += [worst_answers(worst, summary)] * bool(worst)
     left = len(summary["metrics"]) - len(keys)

@@ -16,13 +16,10 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError
 from trueground.metrics.registry import higher_is_better
+from trueground.runs.worst import worst_metrics
 
 _BLOCK = 4096
 _IN_MEMORY = 1_000_000  # bytes of a column
-HEADLINE_ORDER = (
-    "grounding_f1", "grounding_precision", "citation_f1", "citation_correctness", "k_precision",
-    "f1",
-)  # fmt: skip
 
 
 class _Scores(msgspec.Struct):
@@ -119,9 +116,8 @@ def _scores(items: Path, lines: Iterable[bytes]) -> Iterator[dict[str, float | N
 
 
 def headline_metric(names: Iterable[str]) -> str | None:
-    """The metric that the page puts first: the strictest one there is, else the first."""
-    known = list(names)
-    return next((name for name in HEADLINE_ORDER if name in known), known[0] if known else None)
+    """The metric that the page puts first: the one by which the worst items are found."""
+    return next(iter(worst_metrics(names)), None)
 
 
 def choose_items(

@@ -24,8 +24,8 @@ from trueground.records.files import open_unpacked
 from trueground.runs.directory import RECORDS, replacing
 
 WORST_BY = (
-    "support", "support_min", "grounding_precision", "grounding_f1", "correct_support",
-    "k_precision", "citation_f1", "f1",
+    "support", "support_min", "grounding_f1", "grounding_precision", "citation_f1",
+    "citation_correctness", "k_precision", "correct_support", "f1",
 )  # fmt: skip
 COLUMNS = ("id", "question", "response", "verdict", "score", "unsupported", "reasons")
 _LAST = float("inf")  # the place of what has no score
