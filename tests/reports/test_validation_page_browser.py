@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("validation") / "validation.html"
     raw = with_people(validation(16, 6, n=120))
     raw["sets"][0]["name"] = "a_set_with_a_very_long_name_indeed_" * 3
+    raw["mean"]["judged"]["spearman"] = {"value": 0.99, "ci": None, "sets": 1, "why": "one group"}
     raw["notes"] = ["a note " + "without-a-gap-" * 20]
     write_validation(path, raw)
     return path
@@ -90,6 +92,21 @@ def test_tables_are_sorted_by_a_click(opened: Chromium) -> None:
     opened.find_elements("css selector", "#measures thead button")[1].click()
     opened.find_elements("css selector", "#measures thead button")[1].click()
     assert opened.execute_script(script) == before[::-1]
+
+
+def test_a_mean_over_fewer_sets_is_not_marked_as_the_best(opened: Chromium) -> None:
+    script = """return [...document.querySelectorAll('#measures tbody')[0].rows]
+        .filter((row) => row.cells[2].querySelector('.best'))
+        .map((row) => row.cells[0].innerText)"""
+    assert opened.execute_script(script) == ["support"]
+
+
+def test_thresholds_are_named_below_the_histogram(opened: Chromium) -> None:
+    opened.execute_script(UNFOLD)
+    script = "return document.querySelector('#each .chart .legend').innerText"
+    assert re.search(
+        r"default threshold 0\.5\s+best threshold 0\.\d+", opened.execute_script(script)
+    )
 
 
 def test_disagreements_are_searched_and_opened(opened: Chromium) -> None:
