@@ -14,7 +14,8 @@ TruegroundError                exit code
 └── RunInterrupted             130 Ctrl-C; what was finished is kept
 
 Library code raises; only the command line exits. A message names the place, what was found, what
-was expected and the next step.
+was expected and the next step. Options are named as the command line does; in Python they are shown
+as parameters (`wording`).
 """
 
 from __future__ import annotations
@@ -27,11 +28,17 @@ from typing import Any
 
 import msgspec
 
+from trueground.wording import spoken
+
 
 class TruegroundError(Exception):
     """Base of all; `exit_code` is what the command line returns."""
 
     exit_code = 2
+
+    def __str__(self) -> str:
+        """The message; of options it speaks as the caller knows them (see `wording`)."""
+        return spoken(super().__str__())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Out of another process it comes back as it is, whatever its constructor takes."""

@@ -14,6 +14,7 @@ import typer
 from trueground._version import __version__
 from trueground.cli._options import HELP, ListedGroup
 from trueground.cli._output import guard_streams
+from trueground.wording import at_terminal
 
 INTERRUPTED = 130
 WRITE_FAILED = 5
@@ -103,6 +104,11 @@ def run(arguments: Sequence[str], name: str | None = None) -> int:
     guard_streams()
     # Many small products gain nothing from BLAS threads and suffer when cores are busy.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    with at_terminal():
+        return _run(arguments, name)
+
+
+def _run(arguments: Sequence[str], name: str | None) -> int:
     try:
         _check_meant(arguments)
         # color: what looks like a colour in a text is not dropped before it is shown as what it is.
