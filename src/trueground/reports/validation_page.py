@@ -38,7 +38,7 @@ from trueground.reports.validation import beside_papers, best_first, by_chance, 
 from trueground.reports.validation_words import (
     CALIBRATION,
     MEASURES,
-    Measure,
+    MeasureWords,
     Raw,
     between,
     caution,
@@ -159,7 +159,7 @@ def _table(
     caption: str = "",
     of: int = 0,
     *,
-    titles: Mapping[str, Measure] | None = None,
+    titles: Mapping[str, MeasureWords] | None = None,
     head: str = "Metric",
 ) -> list[Block]:
     """Estimates by row and measure; below them why some are absent. `of` sets, if means.

@@ -14,7 +14,7 @@ CALIBRATION = "calibration_error"
 _ENOUGH = 20  # below it a percentile interval covers the truth too rarely
 
 
-class Measure(NamedTuple):
+class MeasureWords(NamedTuple):
     """How a measure is called and read; `low` to `high` is the scale on which it is drawn."""
 
     title: str
@@ -25,44 +25,46 @@ class Measure(NamedTuple):
 
 
 MEASURES = {
-    "auroc": Measure(
+    "auroc": MeasureWords(
         "AUROC",
         "the chance that a positive record scores above one that is not; equal scores count half. "
         "0.5 is guessing, 1 is perfect, and no threshold is needed",
         0.5,
     ),
-    "spearman": Measure(
+    "spearman": MeasureWords(
         "Spearman ρ", "correlation of the ranks; 0 is none, 1 the same order", -0.5
     ),
-    "kendall": Measure(
+    "kendall": MeasureWords(
         "Kendall τ-b", "pairs in the same order less pairs in the other, ties allowed for", -0.5
     ),
-    "point_biserial": Measure(
+    "point_biserial": MeasureWords(
         "Point-biserial", "Pearson's correlation of the score with the label as 0 or 1", -0.5
     ),
-    "balanced_accuracy": Measure(
+    "balanced_accuracy": MeasureWords(
         "Balanced accuracy",
         "mean of the shares of positives and of negatives that are called rightly, at the default "
         "threshold; 0.5 is guessing",
         0.5,
     ),
-    "balanced_accuracy_best": Measure(
+    "balanced_accuracy_best": MeasureWords(
         "Balanced accuracy, best",
         "the same at the threshold that is best on these very records, so that it flatters",
         0.5,
     ),
-    "matthews": Measure("Matthews", "correlation of the verdict at the default threshold", -0.5),
-    "cohen_kappa": Measure("Cohen κ", "agreement of verdict and label beyond chance", -0.5),
-    "fleiss_kappa": Measure("Fleiss κ", "the same with one chance for both raters", -0.5),
-    "krippendorff_alpha": Measure(
+    "matthews": MeasureWords(
+        "Matthews", "correlation of the verdict at the default threshold", -0.5
+    ),
+    "cohen_kappa": MeasureWords("Cohen κ", "agreement of verdict and label beyond chance", -0.5),
+    "fleiss_kappa": MeasureWords("Fleiss κ", "the same with one chance for both raters", -0.5),
+    "krippendorff_alpha": MeasureWords(
         "Krippendorff α", "agreement beyond chance, corrected for few records", -0.5
     ),
-    "raw_agreement": Measure(
+    "raw_agreement": MeasureWords(
         "Raw agreement",
         "share of records where verdict and label are the same; where one label is rare it is "
         "high for a metric that always says the other",
     ),
-    CALIBRATION: Measure(
+    CALIBRATION: MeasureWords(
         "Calibration error",
         "how far a score is from the share of positives among records with such scores; 0 is best, "
         "but calibrated scores have what stands under “by chance”. Pooled over sets, one that is "
@@ -70,22 +72,22 @@ MEASURES = {
         high=0.5,
         lower=True,
     ),
-    "false_negative_rate": Measure(
+    "false_negative_rate": MeasureWords(
         "False negatives",
         "share of positives that the verdict calls negative; to be read with the false positives",
         lower=True,
     ),
-    "false_positive_rate": Measure(
+    "false_positive_rate": MeasureWords(
         "False positives",
         "share of negatives that the verdict calls positive; to be read with the false negatives",
         lower=True,
     ),
-    "sign_agreement": Measure(
+    "sign_agreement": MeasureWords(
         "Same preference",
         "share of pairs in which the metric prefers what people prefer; where it has both equal "
         "the pair counts half. 0.5 is guessing",
     ),
-    "accuracy": Measure(
+    "accuracy": MeasureWords(
         "Same preference, no ties", "the same over the pairs in which the metric prefers one"
     ),
 }
@@ -196,11 +198,11 @@ def short(value: float | str | None) -> str:
     return f"{value:.3g}".replace("-", "−")
 
 
-def measure_of(name: str) -> Measure:
+def measure_of(name: str) -> MeasureWords:
     """What is known of a measure; one of another version is called by its own name."""
     if name == "pooled":
         return MEASURES[CALIBRATION]._replace(title="Calibration error, pooled")
-    return MEASURES.get(name) or Measure(name.replace("_", " "), "")
+    return MEASURES.get(name) or MeasureWords(name.replace("_", " "), "")
 
 
 def names(metrics: Sequence[str]) -> Sentence:
