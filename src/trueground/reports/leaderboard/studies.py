@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import orjson
 
 from trueground.benchmarks.published import published
 from trueground.benchmarks.studies import (
@@ -21,7 +19,6 @@ from trueground.benchmarks.studies import (
     Study,
     Sweep,
     fits,
-    value_of,
 )
 from trueground.errors import UsageError
 from trueground.plugins import bare_name, split_key
@@ -34,7 +31,8 @@ from trueground.reports.leaderboard.board import (
     studies_of,
 )
 from trueground.reports.leaderboard.declining import Declining, count_declining, difference
-from trueground.reports.leaderboard.names import ModelFacts, short_checksums, short_names
+from trueground.reports.leaderboard.groups import Group, group_columns
+from trueground.reports.leaderboard.names import ModelFacts, short_names
 from trueground.reports.leaderboard.results import (
     OTHERWISE,
     StudyRow,
@@ -51,17 +49,6 @@ _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 # "7b", "0.5B", "llama2:70b-chat"; not "8x7b", whose size is no product, and not "fp16b1".
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
 Pick = tuple[BoardColumn, Run]
-
-
-@dataclass(frozen=True)
-class _Group:
-    """Columns that were asked alike, each at its place; the first ones are the fullest."""
-
-    title: str
-    columns: list[tuple[str, BoardColumn]]
-
-    def at(self, place: str) -> list[BoardColumn]:
-        return [column for label, column in self.columns if label == place]
 
 
 def study_tables(
@@ -105,21 +92,12 @@ class _Maker:
 
     def tables(self, study: Study) -> Iterator[StudyTable]:
         """The study's tables, those without rows left out."""
-        places: list[str] = [""]
-        at: Callable[[BoardColumn], str | None] = _nowhere
-        if isinstance(study, Sweep):
-            by = study.by
-            places, at = self._values(study), lambda column: self._option(column, by)
-        elif isinstance(study, Delta | Mean):
-            places, at = list(study.places), _placed(study.places)
-        elif isinstance(study, Scatter) and study.at is not None:
-            places, at = ["0", "1"], _placed({"0": study.at[0], "1": study.at[1]})
-        for group in self._groups(study, places, at):
+        for group in group_columns(study, self._columns, self._bound):
             table = self._table_of(study, group)
             if table is not None and table.rows:
                 yield table
 
-    def _table_of(self, study: Study, group: _Group) -> StudyTable | None:
+    def _table_of(self, study: Study, group: Group) -> StudyTable | None:
         if isinstance(study, Sweep):
             return self._sweep(study, group)
         if isinstance(study, Delta):
@@ -129,86 +107,6 @@ class _Maker:
         if isinstance(study, Scatter):
             return self._scatter(study, group)
         return self._pivot(study, group) if isinstance(study, Pivot) else None
-
-    # ---- which columns stand together ----
-
-    def _groups(
-        self,
-        study: Study,
-        order: Sequence[str],
-        place: Callable[[BoardColumn], str | None],
-    ) -> list[_Group]:
-        alone = len(order) == 1 and order[0] == ""
-        known = [
-            (label, column)
-            for column in self._columns
-            if fits(study.where, column.task, column.options)
-            and (label := place(column)) is not None
-        ]
-        moved = set(study.free) | ({study.by} if isinstance(study, Sweep) else set())
-        if isinstance(study, Delta | Mean):
-            moved |= {name for where in study.places.values() for name in where}
-        elif isinstance(study, Scatter) and study.at is not None:
-            moved |= {name for where in study.at for name in where}
-        rests = {column.id: self._rest(column, moved) for _, column in known}
-        found: list[tuple[BoardColumn, list[tuple[str, BoardColumn]]]] = []
-        taken: set[str] = set()
-        for _, seed in sorted(known, key=lambda one: -len(rests[one[1].id])):
-            if seed.id in taken:
-                continue
-            members = [
-                (label, column)
-                for label, column in known
-                if column is seed or (not alone and _alike(rests[column.id], rests[seed.id]))
-            ]
-            taken |= {column.id for _, column in members}
-            members.sort(key=lambda one: order.index(one[0]))
-            if alone or len({label for label, _ in members}) > 1:
-                found.append((seed, members))
-        found.sort(key=lambda one: self._columns.index(one[0]))
-        titles = self._titles([seed for seed, _ in found], rests, study)
-        return [_Group(title, own) for title, (_, own) in zip(titles, found, strict=True)]
-
-    def _option(self, column: BoardColumn, name: str) -> str | None:
-        return value_of(name, column.task, column.options)
-
-    def _rest(self, column: BoardColumn, moved: set[str]) -> dict[str, Any]:
-        """What tells a column from others, without the study's dimension."""
-        rest = {"task": column.task, **column.options, "judge": split_key(column.metric).judge}
-        return {
-            name: value
-            for name, value in rest.items()
-            if name not in moved and not (value is None and name in self._bound)
-        }
-
-    def _titles(
-        self, seeds: Sequence[BoardColumn], rests: Mapping[str, Mapping[str, Any]], study: Study
-    ) -> list[str]:
-        """The values of `named`, and the options by which a group differs from its like."""
-        heads = [[self._option(seed, name) or "" for name in study.named] for seed in seeds]
-        titles = []
-        for seed, head in zip(seeds, heads, strict=True):
-            like = [rests[s.id] for s, other in zip(seeds, heads, strict=True) if other == head]
-            names = sorted({name for rest in like for name in rest} - {*study.named, "task"})
-            own = rests[seed.id]
-            told = []
-            for name in names:
-                if len({orjson.dumps(rest.get(name)) for rest in like}) > 1 and own.get(name):
-                    short = short_names(str(rest.get(name)) for rest in like)
-                    told.append(f"{name}={short[str(own[name])]}")
-            titles.append(short_checksums(", ".join([*filter(None, head), *told])))
-        return titles
-
-    def _values(self, study: Sweep) -> list[str]:
-        values = {v for c in self._columns if (v := self._option(c, study.by)) is not None}
-        known = list(study.order)
-
-        def place(value: str) -> tuple[bool, float, str]:
-            if value in known or not _NUMBER.fullmatch(value):
-                return True, known.index(value) if value in known else len(known), value
-            return False, float(value) * (-1 if study.falling else 1), value
-
-        return sorted(values, key=place)
 
     # ---- what runs measured ----
 
@@ -287,7 +185,7 @@ class _Maker:
     # ---- tables ----
 
     def _table(
-        self, study: Study, group: _Group, places: list[str], rows: list[StudyRow], **more: Any
+        self, study: Study, group: Group, places: list[str], rows: list[StudyRow], **more: Any
     ) -> StudyTable:
         """The table without measures that no row has."""
         kept = [
@@ -354,7 +252,7 @@ class _Maker:
             return found[0] if found else None
         return min(found, key=lambda pick: difference(first, pick[1]) is not None, default=None)
 
-    def _sweep(self, study: Sweep, group: _Group) -> StudyTable | None:
+    def _sweep(self, study: Sweep, group: Group) -> StudyTable | None:
         values = list(dict.fromkeys(label for label, _ in group.columns))
         rows = []
         for entrant in self._board.entrants:
@@ -373,7 +271,7 @@ class _Maker:
         short = short_names(values)
         return self._table(study, group, [short[value] for value in values], rows)
 
-    def _pivot(self, study: Pivot, group: _Group) -> StudyTable | None:
+    def _pivot(self, study: Pivot, group: Group) -> StudyTable | None:
         column = group.columns[0][1]
         labels = [study_label(measure) for measure in study.measures]
         rows = []
@@ -390,7 +288,7 @@ class _Maker:
             rows.append(row)
         return self._table(study, replace(group, title=column.title), [""], rows)
 
-    def _scatter(self, study: Scatter, group: _Group) -> StudyTable | None:
+    def _scatter(self, study: Scatter, group: Group) -> StudyTable | None:
         at = [group.at(label) for label in (("0", "1") if study.at else ("", ""))]
         rows, missing = [], []
         for entrant in self._board.entrants:
@@ -439,7 +337,7 @@ class _Maker:
         folders = (self._folders.get(first[1].label), self._folders.get(second[1].label))
         return count_declining((first[1], second[1]), folders, (keys[0], keys[1]), (a, b))
 
-    def _delta(self, study: Delta, group: _Group) -> StudyTable | None:
+    def _delta(self, study: Delta, group: Group) -> StudyTable | None:
         places = list(dict.fromkeys(label for label, _ in group.columns))
         steps = [step for step in study.steps if set(step) <= set(places)]
         if not steps:
@@ -501,7 +399,7 @@ class _Maker:
                 return f"{OTHERWISE} judge, claims or version of the metric"
         return None
 
-    def _mean(self, study: Mean, group: _Group) -> StudyTable | None:
+    def _mean(self, study: Mean, group: Group) -> StudyTable | None:
         places = list(study.places)
         if {label for label, _ in group.columns} != set(places):
             return None
@@ -544,22 +442,6 @@ def size_of(name: str, facts: ModelFacts | None) -> tuple[float, str] | None:
         return facts.size, "models table"
     sizes = [float(size) for size in _SIZE.findall(name.rpartition("/")[2])]
     return (sizes[0], "name") if len(sizes) == 1 and sizes[0] > 0 else None
-
-
-def _nowhere(_column: BoardColumn) -> str | None:
-    return ""
-
-
-def _placed(places: Mapping[str, Any]) -> Callable[[BoardColumn], str | None]:
-    def place(column: BoardColumn) -> str | None:
-        fitting = (p for p, where in places.items() if fits(where, column.task, column.options))
-        return next(fitting, None)
-
-    return place
-
-
-def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(one[name] == other[name] for name in one.keys() & other.keys())
 
 
 def _placed_score(row: StudyRow) -> float:

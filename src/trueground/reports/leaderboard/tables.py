@@ -34,18 +34,30 @@ from trueground.stats.correlation import Correlation
 
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _LEAST = 3  # models in a picture of points; two are better read in the table
+_OPEN = 2  # tables of a study that need not be unfolded
 _MANY = 8  # models of the user's with a colour each
 
 
 def study_sections(tables: Sequence[StudyTable]) -> list[Section]:
-    """A section for each study, in the order of the declarations; ids are those of the study."""
-    sections: dict[str, Section] = {}
+    """A section for each study, in the order of the declarations; ids are those of the study.
+
+    Where there are several tables, each is folded under what tells it from the others.
+    """
+    parts: dict[str, list[StudyTable]] = {}
     for table in tables:
-        if table.id not in sections:
-            note: list[Block] = [Text(table.note)] if table.note else []
-            sections[table.id] = Section(table.title, note, id=table.id)
-        sections[table.id].blocks += _DRAWN[table.kind](table)
-    return list(sections.values())
+        parts.setdefault(table.id, []).append(table)
+    sections = []
+    for name, own in parts.items():
+        blocks: list[Block] = [Text(own[0].note)] if own[0].note else []
+        for place, table in enumerate(own):
+            drawn = _DRAWN[table.kind](table)
+            if len(own) > 1:
+                label = table.group or " → ".join(table.places) or table.title
+                blocks.append(Fold(label, drawn, open=place < _OPEN))
+            else:
+                blocks += drawn
+        sections.append(Section(own[0].title, blocks, id=name))
+    return sections
 
 
 def model_cell(name: str, source: str | None) -> list[str | Span]:
@@ -266,15 +278,11 @@ def _sweep(table: StudyTable) -> list[Block]:
         part = _lines(table, k, f"{_heading(table)}: {measure}")
         part.append(Table(columns, rows, _metrics(table, k), sortable=True))
         blocks.append(part)
-    return [*_head(table), *_by_measure(table, blocks)]
+    return _by_measure(table, blocks)
 
 
 def _list(names: Sequence[str]) -> str:
     return f"{', '.join(names)}."
-
-
-def _head(table: StudyTable) -> list[Block]:
-    return [Text([Span(table.group, "strong")])] if table.group else []
 
 
 def _pivot(table: StudyTable) -> list[Block]:
@@ -292,7 +300,7 @@ def _pivot(table: StudyTable) -> list[Block]:
         ])
         for row in table.rows
     ]  # fmt: skip
-    return [Fold(table.group, [Table(columns, rows, sortable=True)], open=True)]
+    return [Table(columns, rows, sortable=True)]
 
 
 def _scatter(table: StudyTable) -> list[Block]:
@@ -333,7 +341,7 @@ def _scatter(table: StudyTable) -> list[Block]:
         rows.append(shown)
     caption: Rich = [code(table.metrics[0][0]), ", ", code(table.metrics[1][0])]
     blocks.append(Table(columns, rows, caption, sortable=True))
-    return [Fold(_heading(table), blocks, open=True)]
+    return blocks
 
 
 def _declining_cells(row: StudyRow) -> list[Cell]:
@@ -373,7 +381,7 @@ def _sizes(table: StudyTable) -> list[Block]:
     if table.missing:
         told = f"Left out, for want of a size (add it with --models FILE): {_list(table.missing)}"
         blocks.append(Text(told, "quiet"))
-    return [Fold(_heading(table), blocks, open=True)] if table.rows else blocks
+    return blocks
 
 
 def _delta(table: StudyTable) -> list[Block]:
@@ -409,7 +417,7 @@ def _delta(table: StudyTable) -> list[Block]:
         blocks.append(part)
     if table.sizes and table.baseline is None:
         blocks[0] += _lost_by_size(table)
-    return [*_head(table), *_by_measure(table, blocks)]
+    return _by_measure(table, blocks)
 
 
 def _has_shares(table: StudyTable, k: int) -> bool:
@@ -456,7 +464,7 @@ def _mean(table: StudyTable) -> list[Block]:
         score = Estimate(row.score, note=note, rank=row.placed_by)
         where: Cell = row.organisation or [quiet("not in the models table")]
         rows.append(_row(row, [where, *(estimate(c) for c in row.cells[0]), score]))
-    blocks: list[Block] = [*_head(table), Table(columns, rows, sortable=True)]
+    blocks: list[Block] = [Table(columns, rows, sortable=True)]
     if table.missing:
         told = f"Left out, for want of a task: {_list(table.missing)}"
         blocks.append(Text(told, "quiet"))
