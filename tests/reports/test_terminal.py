@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import trueground as tg
-from trueground.reports.terminal import render, render_runs
+from trueground.reports.terminal import render, render_run, render_runs
 
 
 def test_a_breakdown_that_no_item_has_is_not_shown() -> None:
@@ -52,3 +52,20 @@ def test_several_runs_tell_the_spread_of_their_headline() -> None:
     assert first[6] == "0.5000"
     assert second[6] == "–"
     assert "sd over" not in render_runs([("t", plain, manifest, Path("b"))])
+
+
+def test_a_run_of_a_benchmark_says_its_verdicts_where_claims_were_checked() -> None:
+    manifest = {
+        "model": {"name": "m"},
+        "benchmark": {"name": "b", "task": "t", "headline": "support", "notices": []},
+        "outcomes": {"answered": 1},
+        "calls": 1,
+        "cache_hits": 0,
+        "tokens": {"in": 1, "out": 1},
+    }
+    record = {"response": "It is old.", "contexts": ["It is old."], "references": ["x"]}
+    for metrics, said in (("support", True), ("f1", False)):
+        raw = tg.score([record], metrics=metrics).summary.raw
+        shown = render_run(raw, manifest, None)
+        assert ("Of 1 answer 100 % are grounded, 0 % partly" in shown) is said
+        assert metrics in shown
