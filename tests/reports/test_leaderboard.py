@@ -100,7 +100,7 @@ def test_a_mean_over_fewer_items_is_not_ranked_as_if_over_all(tmp_path: Path) ->
     assert [row.name for row in found.rows] == ["all", "some", "part", "few"]
     cells = [row.cells["c1"] for row in found.rows]
     assert [cell.asked for cell in cells] == [None, 1000, 1000, 1000]
-    assert [cell.placed_by for cell in cells] == [None, *map(pytest.approx, (0.36, 0.07, 0.095))]
+    assert [cell.placed_by for cell in cells] == [None, *map(pytest.approx, (0.36, 0.07)), None]
     why = "over 100 questions, other runs are over 1,000"
     assert [row.apart for row in found.rows] == [{}, {}, {}, {"c1": why}]
     assert f"apart  few: counterfactual {why}" in text
@@ -240,6 +240,16 @@ def test_ranks_over_fewer_items_are_marked(tmp_path: Path) -> None:
     assert fewer == [False, True]
     page = write_leaderboard([tmp_path], tmp_path / "page.html").read_text()
     assert "† 300 of 1,000 asked: ranked by 0." in words(page)
+
+
+def test_a_run_over_other_items_has_no_rank(tmp_path: Path) -> None:
+    for name, n in (("x", 1000), ("y", 1000), ("z", 10)):
+        benchmark_run(tmp_path / f"{name}o", name, "original", 0.6)
+        benchmark_run(tmp_path / f"{name}n", name, "unanswerable", 0.9, n=n)
+    (table,) = studies_of(leaderboard_data([tmp_path]), "changes")
+    ranks = [(row["name"], row["ranks"], bool(row["apart"])) for row in table["rows"]]
+    assert [(name, apart) for name, _, apart in ranks] == [("x", False), ("y", False), ("z", True)]
+    assert ranks[-1][1] is None
 
 
 def test_originals_stand_beside_their_own_task_only(data: dict[str, Any]) -> None:

@@ -102,6 +102,8 @@ class Entrant:
         asked = max(column.asked * run.manifest.repeats, _asked(found))
         if found.scored >= asked:
             return found
+        if column.id in self.apart:
+            return replace(found, asked=asked)  # not ranked at all
         share = found.scored / asked
         missing = 1 - share if column.higher_is_better is False else 0.0
         return replace(found, asked=asked, placed_by=share * found.mean + missing)

@@ -166,8 +166,12 @@ def change_of(
 
 
 def ranked(rows: Sequence[StudyRow]) -> list[StudyRow]:
-    """Rows with both numbers, in order of the first; ranks are those of `place_value`."""
-    known = {f"{row.name}\n{row.source or ''}": row for row in rows if all(row.cells[0])}
+    """Rows with both numbers, in order of the first; ranks are those of `place_value`.
+
+    Rows that stand apart follow without ranks.
+    """
+    whole = [row for row in rows if all(row.cells[0])]
+    known = {f"{row.name}\n{row.source or ''}": row for row in whole if not row.apart}
     before, after = (
         {key: _place_value(row.cells[0][k]) for key, row in known.items()} for k in (0, 1)
     )
@@ -176,7 +180,7 @@ def ranked(rows: Sequence[StudyRow]) -> list[StudyRow]:
         assert ranks.rank_a and ranks.rank_b and ranks.difference is not None  # noqa: PT018 - there
         numbers = (ranks.rank_a, ranks.rank_b, ranks.difference)
         found.append(replace(known[ranks.name], ranks=numbers))
-    return found
+    return found + [row for row in whole if row.apart]
 
 
 def _place_value(found: BoardCell | None) -> float:

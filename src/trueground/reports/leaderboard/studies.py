@@ -372,7 +372,7 @@ class _Maker:
                 )  # fmt: skip
             size = size_of(entrant.model, self._facts.get(entrant.model)) if study.sizes else None
             rows.append(self._row(entrant, cells, list(known.values()), changes=changes, size=size))
-        rows.sort(key=lambda row: -mean_of(row.cells[0][0]))
+        rows.sort(key=lambda row: (bool(row.apart), -mean_of(row.cells[0][0])))
         rows = ranked(rows) if study.ranks else rows
         return self._table(study, group, places, rows, lost=study.lost, sizes=study.sizes)
 
@@ -454,7 +454,8 @@ def _scatter_order(study: Scatter) -> Callable[[StudyRow], tuple[Any, ...]]:
         if study.sizes and row.size:
             return row.size[0], row.name.casefold(), row.source or ""
         if study.declining:
-            return (mean_of(second) - mean_of(first),)
-        return not (first and second), -mean_of(first), -mean_of(second)
+            return bool(row.apart), mean_of(second) - mean_of(first)
+        whole = bool(first and second)
+        return bool(row.apart), not whole, -mean_of(first), -mean_of(second)
 
     return order
