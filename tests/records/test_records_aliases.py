@@ -181,6 +181,18 @@ def test_an_object_around_the_rows(name: str, indent: int | None, tmp_path: Path
     assert [record.response for record in read(path)] == [ANSWER, "]}"]
 
 
+def test_what_follows_the_rows_must_be_one_object(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    line = json.dumps({"results": [{"response": "x"}], "n": 1})
+    for text in (line + "\n" + line, line[:-1], line[:-3] + "]"):
+        path.write_text(text)
+        with pytest.raises(InputError, match="in what follows the first array"):
+            read(path)
+    path.write_text(line[:24])
+    with pytest.raises(BadRowsError, match="ends in the middle of a record"):
+        read(path)
+
+
 # What is not taken.
 
 

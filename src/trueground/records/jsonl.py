@@ -214,11 +214,24 @@ def read_array(
     rest = buffer[at:].strip()
     while not rest and (chunk := stream.read(_CHUNK)):
         rest = chunk.strip()
-    if rest and not wrapped:
+    if wrapped:
+        _check_wrapping(rest + stream.read(LARGEST_ROW), name)
+    elif rest:
         raise InputError(
             f"{name}: found {describe(rest[:200].decode(errors='replace'))} after the end of the "
             "array; expected one JSON array, or JSON lines in a file that ends in .jsonl"
         )
+
+
+def _check_wrapping(rest: bytes, name: str) -> None:
+    """InputError unless this is the rest of one object, with nothing behind it."""
+    try:
+        decode_row(b'{"":0' + rest)
+    except Problem as problem:
+        raise InputError(
+            f"{name}: found {problem.found} in what follows the first array; expected the other "
+            "members of one object, or JSON lines in a file that ends in .jsonl"
+        ) from None
 
 
 def _cut_element(text: bytes) -> Problem:
