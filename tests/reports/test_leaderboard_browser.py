@@ -111,6 +111,14 @@ def test_models_sort_by_name_with_the_keyboard(opened: Chromium) -> None:
     assert len(opened.find_elements("css selector", "#board th[aria-sort]")) == 1
 
 
+def test_a_section_is_closed_by_its_heading(opened: Chromium) -> None:
+    heading = opened.find_element("css selector", "#matches summary")
+    shown = "return document.querySelector('#matches table').checkVisibility()"
+    assert opened.execute_script(shown)
+    heading.click()
+    assert not opened.execute_script(shown)
+
+
 def test_heads_and_names_stay_in_sight(opened: Chromium) -> None:
     resize(opened, 390)
     script = """const frame = document.querySelector('#board .scroll');

@@ -57,11 +57,15 @@ class Bullets(msgspec.Struct, omit_defaults=True, tag_field="type", tag="bullets
 
 
 class Section(msgspec.Struct, omit_defaults=True, tag_field="type", tag="section"):
-    """A part of the page with a heading. Sections with an `id` stand in the page's contents."""
+    """A part of the page with a heading. Sections with an `id` stand in the page's contents.
+
+    A `fold` one can be closed by its heading.
+    """
 
     title: Rich
     blocks: list[Block]
     id: str | None = None
+    fold: bool = False
 
 
 class Fold(msgspec.Struct, omit_defaults=True, tag_field="type", tag="fold"):

@@ -47,7 +47,9 @@ Object.assign(TG.blocks, {
 
   bullets: ({ items }) => html`<ul>${items.map((item, k) => html`<li key=${k}>${rich(item)}</li>`)}</ul>`,
 
-  section: ({ title, blocks, id }) => html`<section id=${id} aria-label=${plain(title)}><h2>${rich(title)}</h2>${draw(blocks)}</section>`,
+  section: ({ title, blocks, id, fold }) => fold
+    ? html`<section id=${id} aria-label=${plain(title)}><details open class="part"><summary><h2>${rich(title)}</h2></summary>${draw(blocks)}</details></section>`
+    : html`<section id=${id} aria-label=${plain(title)}><h2>${rich(title)}</h2>${draw(blocks)}</section>`,
 
   fold: ({ title, blocks, open }) => html`<${Fold} title=${title} open=${open}>${() => draw(blocks)}<//>`,
 

@@ -113,13 +113,16 @@ def leaderboard_page(board: Leaderboard, prompts: Sequence[Mapping[str, Any]] = 
     sections += [prompts_section(study, k) for k, study in enumerate(prompts, 1)]
     sections += _datasets(board)
     sections += [outside_section(board.outside)] if board.outside else []
+    sections += [_runs(board), _notes(board)]
+    for section in sections[1:]:
+        section.fold = True
     return Page(
         kind="leaderboard",
         mark=_GENERATOR,
         title="Leaderboard",
         lead=_lead(board),
         notices=[f"{notice} ({few(labels)})" for notice, labels in board.notices.items()],
-        blocks=[*_warnings(board), *sections, _runs(board), _notes(board)],
+        blocks=[*_warnings(board), *sections],
     )
 
 
