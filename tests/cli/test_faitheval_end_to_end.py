@@ -50,6 +50,9 @@ def test_fetch_run_report_compare(tmp_path: Path) -> None:
     (changes,) = [part for part in blocks(page, "section") if part.get("id") == "changes"]
     assert changes["title"] == "Original and new context"
     compared = trueground(
-        "compare", "new/fake-unknown-conflict/inconsistent", "new/fake-Ede-Holm/inconsistent"
+        "compare",
+        "new/fake-unknown-conflict/inconsistent",
+        "new/fake-Ede-Holm/inconsistent",
+        "--all",
     )
     assert "exact McNemar" in compared

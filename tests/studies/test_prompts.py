@@ -175,7 +175,7 @@ def test_runs_with_repeats_are_compared_by_their_questions(tmp_path: Path) -> No
     assert (result.mean_a, result.mean_b) == pytest.approx(tuple(m.mean() for m in means))
     (by_hand,) = paired(means[0][:, None], means[1][:, None])
     assert result.difference == pytest.approx(by_hand.difference)
-    assert any("A has 3 answers to each question" in note for note in pair.notes)
+    assert any("a has 3 answers to each question" in note for note in pair.notes)
     change = next(iter((*pair.metrics[METRIC].changes_lost, *pair.metrics[METRIC].changes_won)))
     assert "#" not in change.id
     assert change.link_a == f"report.html#item-{change.id}%231"
