@@ -181,7 +181,7 @@ def test_other_signatures_are_refused(make: Make) -> None:
     change_manifest(b, metrics=signatures | {"f1": "f1|v:2|normalizer:squad"})
     with pytest.raises(
         UsageError,
-        match=r"signatures of f1 differ: v:1.* only in a, v:2\|normalizer:squad only in b",
+        match=r"signatures of f1 differ: v:1.* only in a, v:2 only in b",
     ):
         compare([a, b])
     assert compare([a, b], metrics="exact_match").pairs[0].notes == ()
