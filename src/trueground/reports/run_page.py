@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
+from trueground.judges.people import labelled_verdicts
 from trueground.reports import noise
 from trueground.reports.answers import STATUS_WORDS, AnswerList, write_answers
 from trueground.reports.blocks import (
@@ -166,7 +167,7 @@ def _first_screen(
     blocks: list[Block] = []
     verdicts = summary.get("verdicts")
     if verdicts:
-        blocks.append(Text(_verdict_sentence(verdicts), "lead"))
+        blocks += [Text(_verdict_sentence(verdicts), "lead")]
         blocks.append(
             Tiles(
                 [
@@ -181,6 +182,7 @@ def _first_screen(
                 ]
             )
         )
+        blocks += _agreement_with_people(verdicts)
     side: list[Block] = [chart for name, chart in charts if name == headline]
     reasons = summary.get("reasons") or {}
     if any(reasons.values()):
@@ -224,9 +226,34 @@ def _verdict_sentence(verdicts: Mapping[str, Any]) -> Rich:
     unscored = verdicts.get("unscored") or {}
     if unscored.get("n"):
         sentence.append(f" {unscored['n']:,} could not be judged ({_percent(unscored['share'])}).")
-    if trust := verdicts.get("people"):
-        sentence.append(f" {trust}")
     return sentence
+
+
+def _agreement_with_people(verdicts: Mapping[str, Any]) -> list[Block]:
+    """How often such verdicts agree with people, and the sets one by one under a fold."""
+    measured = labelled_verdicts(str(verdicts.get("signature")))
+    if measured is None:
+        words = "How often these verdicts agree with people was not measured for this judge."
+        return [Text(words, "quiet")]
+    rows = []
+    for one in measured.sets:
+        shares = [one.verdicts[name].share for name in ("not", "partly", "grounded")]
+        rows.append(Row([one.name, one.unit, one.total.n, one.total.share, *shares]))
+    columns = [
+        Column("Labelled set", "code"),
+        Column("Labelled"),
+        Column("Answers", "number"),
+        *(
+            Column(name, "number", percent=True, digits=0)
+            for name in (
+                "Unsupported to people",
+                "… of those called not grounded",
+                "… called partly",
+                "… called grounded",
+            )
+        ),
+    ]
+    return [Text(measured.sentence(), "quiet"), Fold("The sets", [Table(columns, rows)])]
 
 
 def _percent(share: float | None) -> str:

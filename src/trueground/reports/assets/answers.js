@@ -141,7 +141,8 @@ function matches(state) {
 }
 
 const orders = new Map();
-/* Worst first: the headline's worst value; those without a value last. */
+/* Worst first: not grounded, partly, grounded; in each the headline's worst value; those without last. */
+const RANKS = { not: 0, partly: 1, grounded: 2 };
 function orderOf(sort) {
   if (orders.has(sort)) return orders.get(sort);
   const order = Array.from(index.ids.keys());
@@ -152,9 +153,11 @@ function orderOf(sort) {
     const values = index.scores[name];
     const sign = (sort === "worst" ? index.lower.includes(name) : down) ? -1 : 1;
     const second = sort === "worst" ? index.scores.support_min : null;
+    const ranks = sort === "worst" ? index.verdicts.map((code) => RANKS[index.verdictNames[code]] ?? 3) : null;
     order.sort((a, b) => {
       if (values[a] === null || values[b] === null) return (values[a] === null) - (values[b] === null) || a - b;
-      return sign * (values[a] - values[b]) || (second ? (second[a] ?? 2) - (second[b] ?? 2) : 0) || a - b;
+      return (ranks ? ranks[a] - ranks[b] : 0) || sign * (values[a] - values[b])
+        || (second ? (second[a] ?? 2) - (second[b] ?? 2) : 0) || a - b;
     });
   } else if (down) order.reverse();
   orders.set(sort, order);
@@ -296,8 +299,8 @@ function Worst({ most }) {
   const name = index.headline;
   const rows = name ? orderOf("worst").filter((i) => index.scores[name][i] !== null).slice(0, most) : [];
   if (!rows.length) return null;
-  return html`<section aria-label="The worst answers" id="worst"><h2>The ${rows.length === 1 ? "" : `${rows.length} `}worst by ${name}</h2>
-    <p class="quiet noprint">Open one to see each claim beside the passages: a click on a claim leads to its place.</p>
+  return html`<section aria-label="The worst answers" id="worst"><h2>The ${rows.length === 1 ? "" : `${rows.length} `}worst answers</h2>
+    <p class="quiet noprint">Those called not grounded first, then by ${name}. Open one to see each claim beside the passages: a click on a claim leads to its place.</p>
     <ol class="answer-list">${rows.map((i) => html`<${AnswerRow} key=${i} i=${i} metrics=${[name]} />`)}</ol></section>`;
 }
 
