@@ -1,7 +1,8 @@
 """The items of a run, the worst first: what was asked and answered, and what is wrong with it.
 
-Worst is the lowest `support`, and among equals the lowest `support_min`; without them the first
-metric of `WORST_BY` that there is. Items without a score come last. Equal items keep their order.
+Worst is an answer that is not grounded, then a partly grounded one; among these the lowest
+`support`, and among equals the lowest `support_min`; without them the first metric of `WORST_BY`
+that there is. Items without a score come last. Equal items keep their order.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ WORST_BY = (
     "support", "support_min", "grounding_f1", "grounding_precision", "citation_f1",
     "citation_correctness", "k_precision", "correct_support", "f1",
 )  # fmt: skip
+_RANKS: dict[str | None, float] = {"not": 0.0, "partly": 1.0, "grounded": 2.0}
 COLUMNS = ("id", "question", "response", "verdict", "score", "unsupported", "reasons")
 _LAST = float("inf")  # the place of what has no score
 
@@ -56,11 +58,11 @@ class WorstItem(NamedTuple):
 
 class _Scores(msgspec.Struct):
     scores: dict[str, float | None]
-
-
-class _Line(_Scores):
-    id: str
     verdict: str | None = None
+
+
+class _Line(_Scores, kw_only=True):
+    id: str
     evidence: dict[str, Any] = {}
 
 
@@ -143,15 +145,17 @@ class _WorstKey:
         self._signs: list[float] = []
 
     def __call__(self, line: bytes) -> Key:
-        scores = _decode_scores(line).scores
+        found = _decode_scores(line)
+        scores = found.scores
         if self._metrics is None:
             self._metrics = worst_metrics(scores)
             self._signs = [-1.0 if higher_is_better(m) is False else 1.0 for m in self._metrics]
-        key = []
+        key = [_RANKS.get(found.verdict, float(len(_RANKS)))]
         for metric, sign in zip(self._metrics, self._signs, strict=True):
             value = scores.get(metric)
             key.append(_LAST if value is None else sign * value)
-        return tuple(key)
+        # What has no score is not known to be bad, whatever its verdict.
+        return (float(key[1:2] == [_LAST]), *key)
 
     def item(self, line: bytes, text: Texts) -> WorstItem:
         """What the line tells of its item."""
