@@ -11,7 +11,7 @@ from tests.builders.little import answering
 from tests.builders.scripted_server import scripted
 
 from trueground.builders.build import BuildSettings, dry_run
-from trueground.builders.estimate import Estimated
+from trueground.builders.estimate import BuildEstimate
 from trueground.builders.settings import EndpointDefaults
 from trueground.errors import UsageError
 from trueground.models.pricing import Price
@@ -20,13 +20,13 @@ __all__ = ["home"]
 MODELS = {"writer": "w", "judge": "j"}
 
 
-def dry(folder: Path, url: str, n: int = 5, models: Any = None, **settings: Any) -> Estimated:
+def dry(folder: Path, url: str, n: int = 5, models: Any = None, **settings: Any) -> BuildEstimate:
     given = BuildSettings(endpoint=EndpointDefaults(base_url=url), **settings)
     path = source(folder, n)
     return dry_run("little", path, folder / "out", models=models or MODELS, settings=given)
 
 
-def calls(found: Estimated) -> dict[str, int]:
+def calls(found: BuildEstimate) -> dict[str, int]:
     return {one.stage: one.calls for one in found.stages}
 
 

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from trueground.encoders.base import Floats
-from trueground.encoders.tiles import Row, Shape, Tile, compute_in_tiles
+from trueground.encoders.tiles import Shape, TileRow, TokenTile, compute_in_tiles
 
 CPU = Shape(rows=8, step=16, window=128, padding=9)
 
 
-def row(length: int, start: int = 0) -> Row:
+def row(length: int, start: int = 0) -> TileRow:
     ids = np.arange(start, start + length, dtype=np.int32)
-    return Row(ids, ids % 2)
+    return TileRow(ids, ids % 2)
 
 
-def sums(tile: Tile) -> Floats:
+def sums(tile: TokenTile) -> Floats:
     """(sum of ids, tokens, sum of types): what only the row itself should settle."""
     kept = tile.ids * tile.mask
     return np.stack(
@@ -31,7 +31,7 @@ def test_every_row_comes_back_in_its_place() -> None:
     rows = [row(length, start) for start, length in enumerate(lengths)]
     shapes = set[tuple[int, ...]]()
 
-    def compute(tile: Tile) -> Floats:
+    def compute(tile: TokenTile) -> Floats:
         shapes.add(tile.ids.shape)
         assert (tile.ids[tile.mask == 0] == 9).all()
         return sums(tile)
@@ -45,7 +45,7 @@ def test_every_row_comes_back_in_its_place() -> None:
 def test_rows_without_padding_are_never_beside_rows_with_it() -> None:
     rows = [row(length) for length in (16, 15, 16, 3, 128, 127, 128)]
 
-    def compute(tile: Tile) -> Floats:
+    def compute(tile: TokenTile) -> Floats:
         assert len(set(tile.mask.all(axis=1).tolist())) == 1
         return sums(tile)
 
@@ -64,7 +64,7 @@ def test_a_row_alone_has_its_own_length() -> None:
     alone = Shape(1, 1, 128, 0)
     shapes: list[tuple[int, ...]] = []
 
-    def compute(tile: Tile) -> Floats:
+    def compute(tile: TokenTile) -> Floats:
         shapes.append(tile.ids.shape)
         return sums(tile)
 

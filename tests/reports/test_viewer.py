@@ -9,19 +9,19 @@ from pathlib import Path
 
 from tests.reports.payload import blocks, payload, words
 
-from trueground.reports.blocks import Column, Page, Row, Section, Table, Text, code
+from trueground.reports.blocks import Head, Page, Part, Row, Table, Text, code
 from trueground.reports.viewer import render_page, write_page
 
 HOSTILE = "</script><script>alert(1)</script><!--\u2028"
 
 
 def page(text: str = "some text") -> Page:
-    table = Table([Column("name"), Column("value", "number")], [Row(["a", 0.5]), Row(["b", None])])
+    table = Table([Head("name"), Head("value", "number")], [Row(["a", 0.5]), Row(["b", None])])
     return Page(
         "demo",
         "trueground-demo-1",
         text,
-        [Section("A part", [Text(["see ", code(text)]), table], id="a")],
+        [Part("A part", [Text(["see ", code(text)]), table], id="a")],
     )
 
 

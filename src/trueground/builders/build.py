@@ -26,7 +26,7 @@ from trueground.builders.ending import (
     words_on_nothing,
     write_end,
 )
-from trueground.builders.estimate import Estimated, estimate
+from trueground.builders.estimate import BuildEstimate, estimate
 from trueground.builders.manifest import Sheet
 from trueground.builders.prepared import Prepared, prepare
 from trueground.builders.settings import BuildSettings
@@ -91,7 +91,7 @@ def dry_run(
     models: Mapping[str, str | ChatModel],
     options: Mapping[str, Value] | None = None,
     settings: BuildSettings | None = None,
-) -> Estimated:
+) -> BuildEstimate:
     """What `build` would ask, without a call: calls, tokens, cost by stage. Writes nothing."""
     settings = settings or BuildSettings()
     with prepare(builder, sources, models, options, settings, dry_run=True) as prepared:

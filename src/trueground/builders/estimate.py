@@ -33,7 +33,7 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Estimated:
+class BuildEstimate:
     """All that is expected; `items` are those of the sources, `done` outcomes that are there."""
 
     items: int
@@ -55,7 +55,7 @@ def estimate(
     models: Mapping[str, AskedModel],
     prices: Prices | None,
     limit: int | None = None,
-) -> Estimated:
+) -> BuildEstimate:
     """Count what the folder does not hold yet, as if no further item fell. Reads only.
 
     What the response cache holds is not taken off. InputError: a source that cannot be read.
@@ -74,7 +74,7 @@ def estimate(
         done += found
         asked = [usual for usual in stage.usual(tokens) if usual.role in names]
         expected += [_expected(stage, one, left, names[one.role], prices) for one in asked]
-    return Estimated(count, done, expected)
+    return BuildEstimate(count, done, expected)
 
 
 def _through_whole(stage: WholeStep[Any, Any], items: _Items) -> _Items:

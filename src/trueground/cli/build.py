@@ -32,7 +32,7 @@ from trueground.cli._output import command_line, echo_json, echo_note, progress_
 if TYPE_CHECKING:
     from trueground.builders.base import Builder
     from trueground.builders.build import BuildSettings, Built
-    from trueground.builders.estimate import Estimated
+    from trueground.builders.estimate import BuildEstimate
 
 _NOTHING_LEFT = 3  # as where too few items could be scored
 # The options in the order of the help; those of the builder follow.
@@ -190,7 +190,7 @@ def _usd(built: Built, settings: BuildSettings) -> dict[str, float]:
     }
 
 
-def _as_json(result: Built | Estimated) -> dict[str, Any]:
+def _as_json(result: Built | BuildEstimate) -> dict[str, Any]:
     from trueground.builders.build import Built
 
     if isinstance(result, Built):

@@ -17,7 +17,7 @@ import numpy as np
 
 from trueground.encoders.base import EncoderOptions, Floats
 from trueground.encoders.loading import TEXT, WORDS, Checkpoint, ModelKind, class_to_load, is_dpr
-from trueground.encoders.tiles import Tile, Whole, Workers, library_version
+from trueground.encoders.tiles import TokenTile, Whole, Workers, library_version
 from trueground.errors import InputError, UsageError
 from trueground.net import checkpoints
 from trueground.net.pretrained import check_complete, loading
@@ -37,7 +37,7 @@ class Backend(Protocol):
 
     def computing(self) -> AbstractContextManager[Workers | None]: ...
 
-    def run(self, tile: Tile) -> Floats:
+    def run(self, tile: TokenTile) -> Floats:
         """States of all tokens, or logits, or logits at the decoder's first position."""
         ...
 
@@ -89,7 +89,7 @@ class TorchBackend:
         with _one_thread(import_hf("torch")):
             yield self._workers
 
-    def run(self, tile: Tile) -> Floats:
+    def run(self, tile: TokenTile) -> Floats:
         torch = import_hf("torch")
         inputs = {"input_ids": tile.ids, "attention_mask": tile.mask}
         if self._typed:
@@ -262,7 +262,7 @@ class OnnxBackend:
         _ = self._sessions  # here, not in several threads at once
         yield None if self._device == "cuda" else self._workers
 
-    def run(self, tile: Tile) -> Floats:
+    def run(self, tile: TokenTile) -> Floats:
         inputs: dict[str, Any] = {
             "input_ids": tile.ids,
             "attention_mask": tile.mask,

@@ -46,7 +46,7 @@ from trueground.encoders.loading import (
     width_of,
     window_of,
 )
-from trueground.encoders.tiles import ROWS, STEP, Row, Shape, Tile, compute_in_tiles
+from trueground.encoders.tiles import ROWS, STEP, Shape, TileRow, TokenTile, compute_in_tiles
 from trueground.encoders.tokens import Tokeniser
 from trueground.errors import InputError, UsageError
 
@@ -101,13 +101,13 @@ class Encoder:
         self.store.close()
 
     def compute(
-        self, rows: Sequence[Row], width: int, finish: Callable[[Floats, Tile], Floats]
+        self, rows: Sequence[TileRow], width: int, finish: Callable[[Floats, TokenTile], Floats]
     ) -> Floats:
         """Each row's numbers, not cached; `finish` is applied to the model's output for a tile."""
         if not rows:  # the weights are not needed
             return np.empty((0, width), np.float32)
 
-        def compute_tile(tile: Tile) -> Floats:
+        def compute_tile(tile: TokenTile) -> Floats:
             numbers = finish(self._backend.run(tile), tile)
             if numbers.shape[1] != width:
                 raise InputError(
@@ -171,10 +171,10 @@ class BiEncoder(Encoder):
         texts = [f"{title} {text}" if title else text for title, text in passages]
         return self._vectors(self.tokeniser.singles(texts))
 
-    def _vectors(self, rows: Sequence[Row]) -> Floats:
+    def _vectors(self, rows: Sequence[TileRow]) -> Floats:
         """The vector of each row of tokens, shape (n, width)."""
 
-        def finish(states: Floats, tile: Tile) -> Floats:
+        def finish(states: Floats, tile: TokenTile) -> Floats:
             vectors = self._pool(states, tile.mask)
             return normalize(vectors) if self.similarity == "cosine" else vectors
 

@@ -35,7 +35,7 @@ ROWS = 8
 STEP = 16
 
 
-class Row(NamedTuple):
+class TileRow(NamedTuple):
     """One input: token ids and which of two texts each belongs to, shape (tokens,)."""
 
     ids: NDArray[np.int32]
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tile:
+class TokenTile:
     """The model's input, shape (rows, tokens); `mask` is 1 where no padding is."""
 
     ids: Whole
@@ -67,10 +67,10 @@ class Shape:
 
 
 def compute_in_tiles(
-    rows: Sequence[Row],
+    rows: Sequence[TileRow],
     shape: Shape,
     width: int,
-    compute: Callable[[Tile], Floats],
+    compute: Callable[[TokenTile], Floats],
     each: Each = map,
 ) -> Floats:
     """Each row's numbers, shape (n, width); `compute` gives (rows of the tile, width).
@@ -98,7 +98,7 @@ def compute_in_tiles(
     return out
 
 
-def _lay_out(rows: Sequence[Row], tokens: int, padding: int) -> Tile:
+def _lay_out(rows: Sequence[TileRow], tokens: int, padding: int) -> TokenTile:
     ids = np.full((len(rows), tokens), padding, np.int64)
     mask = np.zeros((len(rows), tokens), np.int64)
     types = np.zeros((len(rows), tokens), np.int64)
@@ -107,7 +107,7 @@ def _lay_out(rows: Sequence[Row], tokens: int, padding: int) -> Tile:
         ids[place, :length] = row.ids
         mask[place, :length] = 1
         types[place, :length] = row.types
-    return Tile(ids, mask, types)
+    return TokenTile(ids, mask, types)
 
 
 def cores() -> int:

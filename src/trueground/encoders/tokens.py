@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from trueground.encoders.base import Pair, Parts, Prompt
 from trueground.encoders.loading import read_settings
-from trueground.encoders.tiles import Row
+from trueground.encoders.tiles import TileRow
 from trueground.errors import InputError, UsageError
 from trueground.net import checkpoints
 from trueground.net.checkpoints import Wanted, fetch, hub_files, local_folder, reason, resolve
@@ -31,7 +31,7 @@ _FILES = (".json", ".txt", ".model")
 class Marked(NamedTuple):
     """A row, which of its tokens were added, and where each ends in the text (0 for those)."""
 
-    row: Row
+    row: TileRow
     special: NDArray[np.bool_]
     ends: NDArray[np.int32]
 
@@ -56,7 +56,7 @@ class Tokeniser:
         """Tokens of each text, without special tokens."""
         return [len(encoding.ids) for encoding in self._plain(texts)]
 
-    def singles(self, texts: Sequence[str]) -> list[Row]:
+    def singles(self, texts: Sequence[str]) -> list[TileRow]:
         """Each text with special tokens, cut off at the window."""
         return [self._single(encoding) for encoding in self._plain(texts)]
 
@@ -77,7 +77,7 @@ class Tokeniser:
         """Whether a word's tokens say if a space stands before it, as those of GPT-2's kind do."""
         return type(self._tokenizer.pre_tokenizer).__name__ == "ByteLevel"
 
-    def prompts(self, prompts: Sequence[Prompt]) -> list[Row]:
+    def prompts(self, prompts: Sequence[Prompt]) -> list[TileRow]:
         """Each prompt with special tokens, also between its parts, cut off at the window."""
         return [self._single(encoding) for encoding in self._joined(prompts)]
 
@@ -98,11 +98,11 @@ class Tokeniser:
                 )
             yield encodings[0] if len(encodings) == 1 else _merge(encodings, end)
 
-    def _single(self, encoding: Any) -> Row:
+    def _single(self, encoding: Any) -> TileRow:
         encoding.truncate(self._window - self.specials)
         return self._row(self._tokenizer.post_process(encoding, None, True))
 
-    def pairs(self, pairs: Sequence[Parts]) -> list[Row]:
+    def pairs(self, pairs: Sequence[Parts]) -> list[TileRow]:
         """Each pair with special tokens, what follows the first text cut off at the window.
 
         InputError where the first text leaves no room for the second.
@@ -111,7 +111,7 @@ class Tokeniser:
         known = dict(zip(texts, self._plain(texts), strict=True))
         return [self._pair(known[first], known, rest) for first, *rest in pairs]
 
-    def _pair(self, first: Any, known: Mapping[str, Any], rest: list[str]) -> Row:
+    def _pair(self, first: Any, known: Mapping[str, Any], rest: list[str]) -> TileRow:
         second = known[rest[0]]
         if len(rest) > 1:
             second = _merge([known[text] for text in rest], self._end())
@@ -127,7 +127,7 @@ class Tokeniser:
             second.truncate(room)
         return self._row(self._tokenizer.post_process(first, second, True))
 
-    def turns(self, conversations: Sequence[Sequence[str]]) -> list[Row]:
+    def turns(self, conversations: Sequence[Sequence[str]]) -> list[TileRow]:
         """Each conversation as one text, with the token that ends a text between its turns.
 
         Beyond the window the oldest tokens are cut off; of a single turn the last ones, as in
@@ -138,7 +138,7 @@ class Tokeniser:
         known = self._plain([text for turns in texts for text in turns])
         return [self._turns([next(known) for _ in turns]) for turns in texts]
 
-    def _turns(self, turns: list[Any]) -> Row:
+    def _turns(self, turns: list[Any]) -> TileRow:
         whole = turns[0]
         if len(turns) > 1:
             whole = _merge(turns, self._end())
@@ -151,7 +151,7 @@ class Tokeniser:
         end.truncate(1, direction="left")
         return end
 
-    def titled(self, passages: Sequence[Pair]) -> list[Row]:
+    def titled(self, passages: Sequence[Pair]) -> list[TileRow]:
         """Each (title, text) with special tokens between too, and as one text for the types.
 
         Beyond the window the longer of the two is cut off, then both alike. Source: DPR's code,
@@ -164,19 +164,19 @@ class Tokeniser:
             for title, text in zip(titles, texts, strict=True)
         ]
 
-    def _titled(self, title: Any, text: Any) -> Row:
+    def _titled(self, title: Any, text: Any) -> TileRow:
         room = max(0, self._window - self._tokenizer.num_special_tokens_to_add(True))
         shorter, longer = sorted((title, text), key=lambda encoding: len(encoding.ids))
         if len(shorter.ids) + len(longer.ids) > room:
             shorter.truncate(min(len(shorter.ids), room // 2))
             longer.truncate(room - len(shorter.ids))
         ids = np.array(self._tokenizer.post_process(title, text, True).ids, np.int32)
-        return Row(ids, np.zeros_like(ids))
+        return TileRow(ids, np.zeros_like(ids))
 
-    def _row(self, encoding: Any) -> Row:
+    def _row(self, encoding: Any) -> TileRow:
         ids = np.array(encoding.ids, np.int32)
         types = np.array(encoding.type_ids, np.int32) if self._typed else np.zeros_like(ids)
-        return Row(ids, types)
+        return TileRow(ids, types)
 
     def words(self, words: Sequence[str]) -> list[int]:
         """The token of each word. UsageError for a word that is not one token."""

@@ -93,7 +93,7 @@ class QuestionWriter(_SingleTextModel):
         return [text.removeprefix("question:").strip() for text in texts]
 
 
-class Span(NamedTuple):
+class TokenSpan(NamedTuple):
     """An answer: None where the model says that the text holds no answer."""
 
     text: str | None
@@ -114,7 +114,7 @@ class AnswerFinder(_SingleTextModel):
         free = self.window - self._tokenizer.num_special_tokens_to_add(True)
         return [free - length for length in self.lengths(questions)]
 
-    def find(self, question: str, text: str) -> Span:
+    def find(self, question: str, text: str) -> TokenSpan:
         """The likeliest answer: from the likeliest first token to the likeliest last one.
 
         It is "" where the last stands before the first, and None where both are the special token
@@ -134,8 +134,8 @@ class AnswerFinder(_SingleTextModel):
         start, end = int(starts.argmax()), int(ends.argmax())
         score = float(starts[start] + ends[end] - starts[0] - ends[0])
         if end < start:
-            return Span("", score)
+            return TokenSpan("", score)
         special = both.special_tokens_mask
         if start == 0 or special[start]:
-            return Span(None, score)
-        return Span(self._text(both.ids[start : end + 1]), score)
+            return TokenSpan(None, score)
+        return TokenSpan(self._text(both.ids[start : end + 1]), score)

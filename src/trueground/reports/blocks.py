@@ -56,7 +56,7 @@ class Bullets(msgspec.Struct, omit_defaults=True, tag_field="type", tag="bullets
     items: list[Rich]
 
 
-class Section(msgspec.Struct, omit_defaults=True, tag_field="type", tag="section"):
+class Part(msgspec.Struct, omit_defaults=True, tag_field="type", tag="section"):
     """A part of the page with a heading. Sections with an `id` stand in the page's contents.
 
     A `fold` one can be closed by its heading.
@@ -83,7 +83,7 @@ class Grid(msgspec.Struct, omit_defaults=True, tag_field="type", tag="grid"):
     least: int = 18
 
 
-class Choice(msgspec.Struct, omit_defaults=True, tag_field="type", tag="choice"):
+class Menu(msgspec.Struct, omit_defaults=True, tag_field="type", tag="choice"):
     """Blocks of which one is shown at a time, with a menu of their names."""
 
     label: str
@@ -108,7 +108,7 @@ class Tiles(msgspec.Struct, omit_defaults=True, tag_field="type", tag="tiles"):
     small: bool = False
 
 
-class Column(msgspec.Struct, omit_defaults=True):
+class Head(msgspec.Struct, omit_defaults=True):
     """A column of a table. `low` to `high` is the scale on which estimates are drawn.
 
     Without `digits` numbers that are whole stand as they are, others with four digits. `better`
@@ -136,7 +136,7 @@ class Row(msgspec.Struct, omit_defaults=True):
 class Table(msgspec.Struct, omit_defaults=True, tag_field="type", tag="table"):
     """The first column names the row. Columns with numbers can be sorted where `sortable`."""
 
-    columns: list[Column]
+    columns: list[Head]
     rows: list[Row]
     caption: Rich | None = None
     sortable: bool = False
@@ -207,7 +207,7 @@ class Entries(msgspec.Struct, omit_defaults=True, tag_field="type", tag="entries
     search: bool = True
 
 
-class Answers(msgspec.Struct, omit_defaults=True, tag_field="type", tag="answers"):
+class AnswerBrowser(msgspec.Struct, omit_defaults=True, tag_field="type", tag="answers"):
     """The answers of a run, whose data stand in blocks of their own (`reports.answers`).
 
     With `worst` only so many of the worst are shown, else the list that is searched and filtered.
@@ -219,15 +219,15 @@ class Answers(msgspec.Struct, omit_defaults=True, tag_field="type", tag="answers
 Block = (
     Text
     | Bullets
-    | Section
+    | Part
     | Fold
     | Grid
-    | Choice
+    | Menu
     | Tiles
     | Table
     | Chart
     | Entries
-    | Answers
+    | AnswerBrowser
 )  # fmt: skip
 
 

@@ -17,15 +17,15 @@ from trueground.reports.blocks import (
     Block,
     Bullets,
     Chart,
-    Column,
     Entries,
     Entry,
     Estimate,
     Grid,
+    Head,
     Page,
+    Part,
     Rich,
     Row,
-    Section,
     Series,
     Span,
     Table,
@@ -41,7 +41,7 @@ from trueground.reports.blocks import (
 
 MARK = "trueground-build-1"
 Raw = Mapping[str, Any]
-_SHARE = Column("Share", "estimate", digits=1, percent=True)
+_SHARE = Head("Share", "estimate", digits=1, percent=True)
 _NOTES = (
     "Content words are those of a question without the words that only hold sentences together; a "
     "word stands in the contexts where it stands there as it is, in small or capital letters.",
@@ -86,8 +86,8 @@ def build_page(
     alike = f"Two questions are nearly the same where they share {near} of their words, rare words "
     alike += "weighing more: a pattern that all questions follow does not make them alike."
     drawn = [(id_, title, list(blocks)) for id_, (title, blocks) in sections.items()]
-    blocks: list[Block] = [Section(title, own, id_) for id_, title, own in drawn if own]
-    blocks.append(Section("How to read this", [Bullets([*_NOTES, alike])]))
+    blocks: list[Block] = [Part(title, own, id_) for id_, title, own in drawn if own]
+    blocks.append(Part("How to read this", [Bullets([*_NOTES, alike])]))
     notices = [*view.left_out(summary), *summary["notices"]]
     version = manifest.get("trueground", "")
     title, lead = view.title(summary), _lead(summary, manifest)
@@ -114,11 +114,11 @@ def _funnel(summary: Raw) -> Iterator[Block]:
         if stage["reasons"]:
             reasons.append(Row([stage["name"]], "group"))
         reasons += [Row([one["reason"], one["n"], one["words"]]) for one in stage["reasons"]]
-    number = [Column(word, "number") for word in ("In", "Fell")]
-    out = Column("Out", "estimate", digits=0, high=most)
-    yield Table([Column("Stage"), number[0], out, number[1]], rows)
+    number = [Head(word, "number") for word in ("In", "Fell")]
+    out = Head("Out", "estimate", digits=0, high=most)
+    yield Table([Head("Stage"), number[0], out, number[1]], rows)
     if reasons:
-        head = [Column("Reason", "code"), Column("Items", "number"), Column("In words")]
+        head = [Head("Reason", "code"), Head("Items", "number"), Head("In words")]
         yield Table(head, reasons, "Why items fell")
     file = link("dropped.jsonl", "dropped.jsonl")
     tail = " with its stage, reason and what was found. A stage may make several items of one."
@@ -203,13 +203,13 @@ def _holds(quality: Raw) -> Iterator[Block]:
             Row([value or "(none)", count, Estimate(count / whole if whole else None)])
             for value, count in values.items()
         ]
-        yield Table([Column(name), Column("Items", "number"), _SHARE], rows, f"By {name}")
+        yield Table([Head(name), Head("Items", "number"), _SHARE], rows, f"By {name}")
     for table in quality["crossed"]:
         counts = table["counts"]
-        heads = [Column(value or "(none)", "number") for value in next(iter(counts.values()))]
+        heads = [Head(value or "(none)", "number") for value in next(iter(counts.values()))]
         rows = [Row([value or "(none)", *row.values()]) for value, row in counts.items()]
         caption = f"{table['rows']} by {table['columns']}"
-        yield Table([Column(table["rows"]), *heads], rows, caption)
+        yield Table([Head(table["rows"]), *heads], rows, caption)
 
 
 def _histogram(words: str, spread: Raw, unit: str) -> Chart:
@@ -242,8 +242,8 @@ def _overlap(quality: Raw) -> Iterator[Block]:
         likeness = f" (likeness {one['threshold']} or more)" if "threshold" in one else ""
         such = "; ".join(", ".join(group) for group in one["examples"]) or "–"
         rows.append(Row([[words, quiet(likeness)], one["groups"], one["items"], such]))
-    columns = [Column("What is the same"), Column("Groups", "number")]
-    columns += [Column("Items beyond the first", "number"), Column("Such as", "code")]
+    columns = [Head("What is the same"), Head("Groups", "number")]
+    columns += [Head("Items beyond the first", "number"), Head("Such as", "code")]
     yield Table(columns, rows, "There twice")
 
 
@@ -265,7 +265,7 @@ def _checked(quality: Raw, people: Raw | None) -> Iterator[Block]:
             )
             for name, one in groups
         ]
-        columns = [Column("Items"), Column("Answerable", "number"), Column("Asked", "number")]
+        columns = [Head("Items"), Head("Answerable", "number"), Head("Asked", "number")]
         caption = "Answerable from the contexts, by a judge model"
         yield Table([*columns, _SHARE], rows, caption)
     if human:
@@ -283,7 +283,7 @@ def _checked(quality: Raw, people: Raw | None) -> Iterator[Block]:
 
 def _labels(kinds: Sequence[Raw], caption: str) -> Table:
     head, rows = view.labels_table(kinds)
-    return Table([Column(word) for word in head], [Row(list(row)) for row in rows], caption)
+    return Table([Head(word) for word in head], [Row(list(row)) for row in rows], caption)
 
 
 def _made(manifest: Raw, summary: Raw) -> Iterator[Block]:
@@ -291,8 +291,8 @@ def _made(manifest: Raw, summary: Raw) -> Iterator[Block]:
         lines = [Row(list(row)) for row in rows]
         name, *rest = head.split("|")
         columns = [
-            Column(name),
-            *(Column(word, "code" if "SHA" in word else "text") for word in rest),
+            Head(name),
+            *(Head(word, "code" if "SHA" in word else "text") for word in rest),
         ]
         if lines:
             yield Table(columns, lines)

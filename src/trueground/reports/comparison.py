@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 from trueground.records.problems import shorten
 from trueground.reports.blocks import (
     Cell,
-    Column,
     Estimate,
+    Head,
     Row,
     Span,
     Table,
@@ -34,7 +34,7 @@ EFFECTS = {
     "odds_ratio": "odds ratio c/b",
 }
 _SIGNED = ("cohen_dz", "rank_biserial", "cohen_h")
-_METRIC = Column("metric")
+_METRIC = Head("metric")
 _HEADLINE = "support"  # what a run opens with
 _NONE = "–"
 _WIDTH = 80
@@ -184,10 +184,10 @@ def tabulate_differences(pair: Mapping[str, Any], level: float) -> Table:
         r = metric["result"]
         difference = Estimate(r["difference"], *(r["ci"] or ()))
         rows.append(Row([_of_metric(name, metric), difference, r["mean_a"], r["mean_b"], r["n"]]))
-    means = (Column(pair[side], "number", digits=4) for side in "ab")
+    means = (Head(pair[side], "number", digits=4) for side in "ab")
     label = f"difference, {100 * level:.4g} % interval"
-    scale = Column(label, "estimate", low=-most, high=most, digits=4)
-    return Table([_METRIC, scale, *means, Column("items", "number")], rows)
+    scale = Head(label, "estimate", low=-most, high=most, digits=4)
+    return Table([_METRIC, scale, *means, Head("items", "number")], rows)
 
 
 def tabulate_statistics(
@@ -205,12 +205,12 @@ def tabulate_statistics(
         for name, m in pair["metrics"].items()
     ]
     heads = ("p", "Holm p", "better", "worse", "same")
-    columns = [_METRIC, *(Column(name, "number") for name in heads), Column("test")]
+    columns = [_METRIC, *(Head(name, "number") for name in heads), Head("test")]
     yield "Tests", Table(columns, tests)
     sized = {name: m for name, m in pair["metrics"].items() if m["sizes"]}
     found = {name: m["sizes"]["effects"] for name, m in sized.items()}
     if names := [name for name in EFFECTS if any(one[name] for one in found.values())]:
-        columns = [_METRIC, *(Column(EFFECTS[name].format(**pair)) for name in names)]
+        columns = [_METRIC, *(Head(EFFECTS[name].format(**pair)) for name in names)]
         rows = [
             Row([_of_metric(metric, sized[metric]), *(_size(name, one[name]) for name in names)])
             for metric, one in found.items()
@@ -251,7 +251,7 @@ def _tabulate_planning(sized: Mapping[str, Mapping[str, Any]]) -> Table:
         needed += [_NONE] * (len(wanted) + 1 - len(needed))  # no difference was found
         rows.append(Row([name, plan["n"], _detectable(sized[name]), *needed, _basis(plan)]))
     names = ("items", "smallest difference seen", *wanted, "items for the one found")
-    columns = [_METRIC, *(Column(name, "number") for name in names), Column("computed from")]
+    columns = [_METRIC, *(Head(name, "number") for name in names), Head("computed from")]
     return Table(columns, rows)
 
 

@@ -13,16 +13,16 @@ from typing import Any
 from trueground.reports.blocks import (
     Block,
     Bullets,
-    Choice,
-    Column,
     Entries,
     Entry,
     Fold,
     Grid,
+    Head,
+    Menu,
     Page,
+    Part,
     Rich,
     Row,
-    Section,
     Span,
     Style,
     Table,
@@ -75,7 +75,7 @@ def comparison_page(comparison: Mapping[str, Any], folder: Path | None = None) -
         of_pair = _pair(pair, comparison, starts)
         if several:
             of_pair.insert(0, Text(_lead(pair), "quiet"))
-            of_pair = [Section(_against(pair), of_pair, f"pair-{k}")]
+            of_pair = [Part(_against(pair), of_pair, f"pair-{k}")]
         blocks += of_pair
     rows = [
         Row(
@@ -86,10 +86,10 @@ def comparison_page(comparison: Mapping[str, Any], folder: Path | None = None) -
         )
         for run in comparison["runs"]
     ]
-    columns = [Column("run"), Column("directory", "code"), Column("task"), Column("model")]
-    table = Table([*columns, Column("items", "number")], rows)
+    columns = [Head("run"), Head("directory", "code"), Head("task"), Head("model")]
+    table = Table([*columns, Head("items", "number")], rows)
     blocks += [
-        Section("Runs", [table], "runs"),
+        Part("Runs", [table], "runs"),
         Fold("How to read this", [Bullets(list(_how_to_read(comparison)))]),
     ]
     return Page(
@@ -128,7 +128,7 @@ def _pair(
     blocks += [Text(note, "note") for note in notes(pair)]
     blocks.append(tabulate_differences(pair, comparison["level"]))
     if changed:
-        blocks.append(Section("Items that changed most", [Choice("On", changed)]))
+        blocks.append(Part("Items that changed most", [Menu("On", changed)]))
     blocks += [Fold(title, [table]) for title, table in tabulate_statistics(pair, comparison)]
     if once := scored_once(pair):
         blocks.append(Fold("Items that only one run has scored", [Bullets([*once])]))

@@ -9,14 +9,14 @@ from typing import Any
 from trueground.reports.blocks import (
     Block,
     Bullets,
-    Column,
     Entries,
     Entry,
     Estimate,
+    Head,
     Page,
+    Part,
     Rich,
     Row,
-    Section,
     Table,
     Text,
     code,
@@ -71,13 +71,13 @@ def errors_page(
     blocks: list[Block] = []
     if found.get("by_label"):
         said: Rich = [code(metric), " by what people said (", code(f"human.{label}"), ")"]
-        blocks.append(Section(said, [_by_label(found, label)], "labels"))
+        blocks.append(Part(said, [_by_label(found, label)], "labels"))
     order = {name: k for k, name in enumerate(found["categories"])}
     ranked = sorted(items, key=lambda item: order.get(item["counts"], len(order)))
     entries: Block = Entries([_entry(item, metric, links) for item in ranked])
     blocks += [
-        Section("By category", _categories(found), "categories"),
-        Section("The items", [entries if items else Text("None.")], "items"),
+        Part("By category", _categories(found), "categories"),
+        Part("The items", [entries if items else Text("None.")], "items"),
     ]
     title = f"Answers that are {label} although {metric} is low"
     return Page("errors", MARK, title, blocks, lead=_lead(found, label, metric))
@@ -109,18 +109,18 @@ def _by_label(found: Mapping[str, Any], label: str) -> Table:
     level = f"mean, {100 * by_label['ci_level']:.4g} % interval"
     scale = {"low": min([0.0, *ends]), "high": max([1.0, *ends])}
     columns = [
-        Column("label"),
-        Column("items", "number"),
-        Column(level, "estimate", digits=4, **scale),
-        *(Column(name, "number", digits=4) for name in ("median", "deviation")),
-        *(Column(name, "number") for name in (f"at most {limit}", "more")),
+        Head("label"),
+        Head("items", "number"),
+        Head(level, "estimate", digits=4, **scale),
+        *(Head(name, "number", digits=4) for name in ("median", "deviation")),
+        *(Head(name, "number") for name in (f"at most {limit}", "more")),
     ]
     return Table(columns, rows)
 
 
 def _categories(found: Mapping[str, Any]) -> list[Block]:
-    columns = [Column("category", "code"), Column("items", "number")]
-    columns.append(Column("share", "number", digits=2, percent=True))
+    columns = [Head("category", "code"), Head("items", "number")]
+    columns.append(Head("share", "number", digits=2, percent=True))
     shown = {name: one for name, one in found["categories"].items() if one["n"] or found["source"]}
     rows = [[name, one["n"], one["share"]] for name, one in shown.items()]
     for status, count in found["without"].items():
@@ -128,7 +128,7 @@ def _categories(found: Mapping[str, Any]) -> list[Block]:
         rows.append([name, count, None])
     if not found["source"]:
         return [Table(columns, [Row(row) for row in rows])]
-    columns.append(Column("paper", "number", digits=2, percent=True))
+    columns.append(Head("paper", "number", digits=2, percent=True))
     shares = [one.get("published") for one in shown.values()] + [None] * len(found["without"])
     table = Table(columns, [Row([*row, share]) for row, share in zip(rows, shares, strict=True)])
     return [table, Text(f"Paper: {found['source']}", "quiet")]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from textwrap import fill
 from typing import Any
 
-from trueground.reports.blocks import Block, Column, Estimate, Row, Section, Table, Text
+from trueground.reports.blocks import Block, Estimate, Head, Part, Row, Table, Text
 from trueground.reports.comparison import p_value
 from trueground.reports.terminal import number, shown_name, table
 
@@ -91,11 +91,11 @@ def rows(study: Study) -> list[tuple[str, ...]]:
     return found
 
 
-def prompts_section(study: Study, place: int = 1) -> Section:
+def prompts_section(study: Study, place: int = 1) -> Part:
     """The study on the page: means by prompt, spread, and differences from the first."""
     names = _names(study)
-    head = [Column("Metric", "code"), *(Column(name) for name in names)]
-    head += [Column(label) for label in ("Range", "sd", "Questions that flip")]
+    head = [Head("Metric", "code"), *(Head(name) for name in names)]
+    head += [Head(label) for label in ("Range", "sd", "Questions that flip")]
     blocks: list[Block] = [Text(f"{title(study)}.", "lead"), *map(Text, sentences(study))]
     blocks.append(Table(head, [Row(list(row)) for row in rows(study)]))
     if (name := headline(study)) is not None and study["metrics"][name]["differences"]:
@@ -109,7 +109,7 @@ def prompts_section(study: Study, place: int = 1) -> Section:
             "quiet",
         )
     )
-    return Section("Sensitivity to the prompt", blocks, id=f"prompts-{place}")
+    return Part("Sensitivity to the prompt", blocks, id=f"prompts-{place}")
 
 
 def _differences(study: Study, name: str) -> Table:
@@ -118,10 +118,10 @@ def _differences(study: Study, name: str) -> Table:
     ends = [abs(x) for d in found for x in (d["difference"], *(d["ci"] or ())) if x is not None]
     reach = max(ends, default=0.0) or 1.0
     head = [
-        Column("Prompt"),
-        Column(f"Difference, {study['ci_level']:.0%} interval", "estimate", low=-reach, high=reach),
-        Column("Holm p"),
-        Column("Questions"),
+        Head("Prompt"),
+        Head(f"Difference, {study['ci_level']:.0%} interval", "estimate", low=-reach, high=reach),
+        Head("Holm p"),
+        Head("Questions"),
     ]
     lines = [
         Row(

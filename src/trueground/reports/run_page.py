@@ -15,21 +15,21 @@ from trueground.judges.people import labelled_verdicts
 from trueground.reports import noise
 from trueground.reports.answers import STATUS_WORDS, AnswerList, write_answers
 from trueground.reports.blocks import (
-    Answers,
+    AnswerBrowser,
     Axis,
     Block,
     Bullets,
     Cell,
     Chart,
-    Choice,
-    Column,
     Estimate,
     Fold,
     Grid,
+    Head,
+    Menu,
     Page,
+    Part,
     Rich,
     Row,
-    Section,
     Series,
     Table,
     Text,
@@ -188,7 +188,7 @@ def _first_screen(
     if any(reasons.values()):
         most = sorted(((n, kind) for kind, n in reasons.items() if n), key=lambda one: -one[0])
         side.append(
-            Section(
+            Part(
                 "Why claims are called unsupported",
                 [
                     Tiles(
@@ -208,7 +208,7 @@ def _first_screen(
         )
     if side:
         blocks.append(Grid(side, least=24))
-    blocks.append(Answers(worst=10))
+    blocks.append(AnswerBrowser(worst=10))
     return blocks
 
 
@@ -240,11 +240,11 @@ def _agreement_with_people(verdicts: Mapping[str, Any]) -> list[Block]:
         shares = [one.verdicts[name].share for name in ("not", "partly", "grounded")]
         rows.append(Row([one.name, one.unit, one.total.n, one.total.share, *shares]))
     columns = [
-        Column("Labelled set", "code"),
-        Column("Labelled"),
-        Column("Answers", "number"),
+        Head("Labelled set", "code"),
+        Head("Labelled"),
+        Head("Answers", "number"),
         *(
-            Column(name, "number", percent=True, digits=0)
+            Head(name, "number", percent=True, digits=0)
             for name in (
                 "Unsupported to people",
                 "… of those called not grounded",
@@ -309,7 +309,7 @@ def _answers(run_dir: Path, statement: str | None) -> list[Block]:
                 "note",
             )
         )
-    return [Section("Answers", [*blocks, Answers()], id="items")]
+    return [Part("Answers", [*blocks, AnswerBrowser()], id="items")]
 
 
 # ---- all numbers ----
@@ -337,10 +337,10 @@ def _all_metrics(
         for name, entry in metrics.items()
     ]
     columns = [
-        Column("Metric"),
-        Column("Mean", "estimate", digits=4),
-        Column("Answers scored"),
-        Column("Not scored"),
+        Head("Metric"),
+        Head("Mean", "estimate", digits=4),
+        Head("Answers scored"),
+        Head("Not scored"),
     ]
     blocks: list[Block] = (
         [Table(columns, rows, sortable=True)] if rows else [Text("No metric was computed.")]
@@ -350,10 +350,10 @@ def _all_metrics(
     if tables := _breakdowns(summary.get("by") or {}, averages, metrics):
         places = [name for name, _ in tables]
         chosen = places.index(headline) if headline in places else 0
-        blocks.append(Section("Breakdowns", [Choice("Metric", tables, chosen)]))
+        blocks.append(Part("Breakdowns", [Menu("Metric", tables, chosen)]))
     if summary.get("judge_agreement"):
         blocks.append(_agreement(summary["judge_agreement"]))
-    return [Fold("All metrics", [Section("All metrics", blocks, id="metrics")], open=not rows)]
+    return [Fold("All metrics", [Part("All metrics", blocks, id="metrics")], open=not rows)]
 
 
 def _metric_name(name: str) -> Rich:
@@ -419,7 +419,7 @@ def _breakdowns(
                 continue
             if entry := averages.get(field, {}).get(metric):
                 rows.append(Row([_average_name(entry), _estimate(entry), ""], "total"))
-            columns = [Column(field), Column("Mean", "estimate", digits=4), Column("Scored")]
+            columns = [Head(field), Head("Mean", "estimate", digits=4), Head("Scored")]
             tables.append(
                 Table(columns, rows, [code(metric), " by ", strong(field)], sortable=True)
             )
@@ -447,7 +447,7 @@ def _most_frequent(values: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [name for name in values if name in kept]
 
 
-def _agreement(entries: list[Mapping[str, Any]]) -> Section:
+def _agreement(entries: list[Mapping[str, Any]]) -> Part:
     rows = [
         Row(
             [
@@ -460,9 +460,9 @@ def _agreement(entries: list[Mapping[str, Any]]) -> Section:
         )
         for entry in entries
     ]
-    columns = [Column("Judges"), Column("Of")]
-    columns += [Column(name, "number") for name in ("Verdicts", "Agreement", "Cohen's κ")]
-    return Section("How far the judges agree", [Table(columns, rows)])
+    columns = [Head("Judges"), Head("Of")]
+    columns += [Head(name, "number") for name in ("Verdicts", "Agreement", "Cohen's κ")]
+    return Part("How far the judges agree", [Table(columns, rows)])
 
 
 def _noise(
@@ -472,7 +472,7 @@ def _noise(
     if told is None:
         return []
     head = [
-        Column(name, "text" if place == 0 else "number") for place, name in enumerate(told["head"])
+        Head(name, "text" if place == 0 else "number") for place, name in enumerate(told["head"])
     ]
     verdicts = f" ({told['verdicts']})" if told["verdicts"] else ""
     blocks: list[Block] = [
@@ -495,9 +495,9 @@ def _noise(
         ),
     ]
     if told["unsteady"]:
-        columns = [Column("Question", "code")]
+        columns = [Head("Question", "code")]
         columns += [
-            Column(name, "number") for name in ("Mean", "Standard deviation", "Answers scored")
+            Head(name, "number") for name in ("Mean", "Standard deviation", "Answers scored")
         ]
         where = (
             "All questions stand in repeats.jsonl, their answers in the list above as id#1 and "
@@ -513,7 +513,7 @@ def _noise(
             )
         )
     title = "Noise: the same question asked again"
-    return [Fold(title, [Section(title, blocks, id="noise")])]
+    return [Fold(title, [Part(title, blocks, id="noise")])]
 
 
 def _declined(summary: Mapping[str, Any]) -> list[Block]:
@@ -527,13 +527,13 @@ def _declined(summary: Mapping[str, Any]) -> list[Block]:
             for name, words in _ABSTENTION_WORDS.items()
             if name in found
         ]
-        columns = [Column("Rate"), Column("What it says"), Column("Value", "number", digits=4)]
+        columns = [Head("Rate"), Head("What it says"), Head("Value", "number", digits=4)]
         tables: list[Block] = [Table(columns, rates)] if rates else []
         confusion: dict[str, dict[str, int]] = found.get("confusion") or {}
         names = list(dict.fromkeys(name for cells in confusion.values() for name in cells))
         if confusion:
             cells = [Row([k, *(row.get(c, 0) for c in names)]) for k, row in confusion.items()]
-            tables.append(Table([Column("Answers"), *(Column(c, "number") for c in names)], cells))
+            tables.append(Table([Head("Answers"), *(Head(c, "number") for c in names)], cells))
         blocks += [Grid(tables, least=24)] if tables else []
         if rules := refusal_rules(summary):
             blocks.append(Text(rules, "quiet"))
@@ -551,7 +551,7 @@ def _declined(summary: Mapping[str, Any]) -> list[Block]:
     if not blocks:
         return []
     title = "Declined, empty and skipped"
-    return [Fold(title, [Section(title, blocks, id="declined")])]
+    return [Fold(title, [Part(title, blocks, id="declined")])]
 
 
 def _settings(
@@ -591,5 +591,5 @@ def _settings(
     blocks: list[Block] = [Bullets(notes)]
     if lines := signatures(manifest):
         rows = [Row([name, [code(text)]]) for name, text in lines]
-        blocks.append(Table([Column("Part", "code"), Column("Signature")], rows))
-    return [Fold("Settings and signatures", [Section("Settings", blocks, id="settings")])]
+        blocks.append(Table([Head("Part", "code"), Head("Signature")], rows))
+    return [Fold("Settings and signatures", [Part("Settings", blocks, id="settings")])]

@@ -14,17 +14,17 @@ from trueground.reports.blocks import (
     Bullets,
     Cell,
     Chart,
-    Choice,
-    Column,
     Entries,
     Entry,
     Estimate,
     Fold,
     Grid,
+    Head,
+    Menu,
     Page,
+    Part,
     Rich,
     Row,
-    Section,
     Series,
     Span,
     Table,
@@ -88,17 +88,17 @@ def validation_page(raw: Raw) -> Page:
     if sets:
         blocks += _measures(raw, list(metrics))
         title = "Metric by metric" if len(sets) == 1 else "Each set"
-        blocks.append(Section(title, [b for one in sets for b in _of_set(raw, one)], "each"))
+        blocks.append(Part(title, [b for one in sets for b in _of_set(raw, one)], "each"))
         blocks += _worst(sets)
     if raw["published"]:
         told = f"What papers print of the label {raw['label']}, of their own records, and in "
         told += "brackets what was measured here."
         tables = map(_published, raw["published"])
-        blocks.append(Section("Beside papers", [Text(told), *tables], "papers"))
+        blocks.append(Part("Beside papers", [Text(told), *tables], "papers"))
     blocks += _people([*sets, *pairs])
     if pairs:
-        blocks.append(Section("Which of two answers people prefer", _preferences(raw), "pairs"))
-    blocks.append(Section("How the numbers are made", _made(raw, metrics), "made"))
+        blocks.append(Part("Which of two answers people prefer", _preferences(raw), "pairs"))
+    blocks.append(Part("How the numbers are made", _made(raw, metrics), "made"))
     title = f"How well {several(len(metrics), 'metric')} {agree} with people"
     return Page("validation", MARK, title, blocks, lead(raw), version=raw["trueground"])
 
@@ -130,11 +130,11 @@ def _measures(raw: Raw, metrics: Sequence[str]) -> Iterator[Block]:
     if rest:
         more = several(len(rest), "more measure")
         tables.append(Fold(more, _table(raw, rows, rest, of=len(sets))))
-    yield Section(title, tables, "measures")
+    yield Part(title, tables, "measures")
     if many:
         each = [name for name in every if name != "pooled"]
         options = [(measure_of(name).title, _by_set(raw, metrics, name)) for name in each]
-        yield Section("Set by set", [Choice("Measure", options)], "sets")
+        yield Part("Set by set", [Menu("Measure", options)], "sets")
 
 
 def _by_set(raw: Raw, metrics: Sequence[str], name: str) -> list[Block]:
@@ -167,11 +167,11 @@ def _table(
     A mean over fewer sets is no rival of those over more: its sets may be the easier ones.
     """
     notes: dict[str, str] = {}
-    columns = [Column(head)]
+    columns = [Head(head)]
     shown = [Row([_metric(raw, name) if head == "Metric" else name]) for name in rows]
     for name in names:
         told = titles[name] if titles else measure_of(name)
-        scale = Column(told.title, "estimate", told.words, 4, low=told.low, high=told.high)
+        scale = Head(told.title, "estimate", told.words, 4, low=told.low, high=told.high)
         if head == "Metric":
             scale.better = "low" if told.lower else "high"
         columns.append(scale)
@@ -267,10 +267,9 @@ def _of_metric(raw: Raw, name: str, entry: Raw) -> Fold:
         _confusion(best, entry["confusion_best"], found["balanced_accuracy_best"]),
     ]
     edges = entry["histogram"]["edges"] or [0.0, 1.0]
-    columns = [Column("Label"), Column("n", "number")]
+    columns = [Head("Label"), Head("n", "number")]
     columns += [
-        Column(word, "estimate", digits=4, low=edges[0], high=edges[-1])
-        for word in _SPREAD.values()
+        Head(word, "estimate", digits=4, low=edges[0], high=edges[-1]) for word in _SPREAD.values()
     ]
     rows = [
         Row([short(one["label"]), one["n"], *(_plain(one[key]) for key in _SPREAD)])
@@ -325,7 +324,7 @@ def reliability(bins: Iterable[Raw]) -> Chart | None:
 def _confusion(caption: str, counts: Raw | None, measure: Raw) -> Block:
     if not counts:
         return Text(f"{caption}: – {measure['why'] or 'there is no threshold'}", "quiet")
-    columns = [Column("People say"), Column("metric: yes"), Column("metric: no")]
+    columns = [Head("People say"), Head("metric: yes"), Head("metric: no")]
     rows = []
     for label, right, wrong in (("positive", "tp", "fn"), ("negative", "tn", "fp")):
         both = counts[right] + counts[wrong]
@@ -342,7 +341,7 @@ def _confusion(caption: str, counts: Raw | None, measure: Raw) -> Block:
 # ---- what to read ----
 
 
-def _worst(sets: Sequence[Raw]) -> Iterator[Section]:
+def _worst(sets: Sequence[Raw]) -> Iterator[Part]:
     """Records on which metrics are most confidently wrong, each once with all that got it wrong.
 
     Where there are more than the page has room for, every metric keeps its first ones.
@@ -369,7 +368,7 @@ def _worst(sets: Sequence[Raw]) -> Iterator[Section]:
         told += f" {len(entries):,} of {several(total, 'record')}; validation.json has all."
     entries.sort(key=lambda each: each[0])
     shown = Entries([entry for _, entry in entries], "record")
-    yield Section("The worst disagreements to read", [Text(told, "quiet"), shown], "worst")
+    yield Part("The worst disagreements to read", [Text(told, "quiet"), shown], "worst")
 
 
 def _reading(key: str, wrong: Sequence[tuple[str, Raw]], tags: dict[str, str]) -> Entry:
@@ -403,12 +402,12 @@ def _reading(key: str, wrong: Sequence[tuple[str, Raw]], tags: dict[str, str]) -
 def _published(told: Raw) -> Table:
     """A paper's table with the numbers of this validation in brackets."""
     measures, lines = beside_papers(told)
-    columns = [Column("Printed"), *(Column(measure_of(name).title) for name in measures)]
+    columns = [Head("Printed"), *(Head(measure_of(name).title) for name in measures)]
     rows = [Row([[name, quiet(f" {judge}")], *cells]) for name, judge, cells in lines]
     return Table(columns, rows, [f"{told['benchmark']}, {told['place']} ", quiet(told["source"])])
 
 
-def _people(sets: Sequence[Raw]) -> Iterator[Section]:
+def _people(sets: Sequence[Raw]) -> Iterator[Part]:
     """Each annotator against the others, where a set has several."""
     blocks: list[Block] = []
     for one in sets:
@@ -427,7 +426,7 @@ def _people(sets: Sequence[Raw]) -> Iterator[Section]:
     if blocks:
         told = "Each annotator against the rest of them: a metric that comes near to this agrees "
         told += "with people as well as they do with each other."
-        yield Section("What people reach", [Text(told), *blocks], "people")
+        yield Part("What people reach", [Text(told), *blocks], "people")
 
 
 def _preferences(raw: Raw) -> list[Block]:
@@ -462,11 +461,11 @@ def _made(raw: Raw, metrics: Iterable[str]) -> list[Block]:
     parts = {"judge": raw["judge"], "decomposer": raw["decomposer"], **raw["signatures"]}
     signatures = [Row([name, words]) for name, words in parts.items() if words]
     tables: list[Block] = [
-        Table([Column("Set"), Column("File"), Column("SHA-256", "code")], files),
-        Table([Column("What", "code"), Column("Signature", "code")], signatures),
+        Table([Head("Set"), Head("File"), Head("SHA-256", "code")], files),
+        Table([Head("What", "code"), Head("Signature", "code")], signatures),
     ]
     return [
         Bullets(method(raw, turned)),
-        Fold("The measures", [Table([Column("Measure"), Column("What it says")], known)]),
+        Fold("The measures", [Table([Head("Measure"), Head("What it says")], known)]),
         Fold("Files and signatures", tables),
     ]

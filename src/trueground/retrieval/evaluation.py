@@ -22,7 +22,7 @@ _BLOCK = 1_000  # queries whose hits ir-measures gets at once
 
 
 @dataclass(frozen=True)
-class Mean:
+class MeasureMean:
     """The mean over the queries with gold passages; None where there are none."""
 
     mean: float | None
@@ -43,7 +43,7 @@ class Evaluated:
     signature: str
     names: tuple[str, ...]
     values: NDArray[np.float64]
-    means: dict[str, Mean]
+    means: dict[str, MeasureMean]
 
 
 @dataclass(frozen=True)
@@ -173,10 +173,10 @@ def _gains(hits: Sequence[Hit], gold: Gold) -> list[int]:
     return gains
 
 
-def _mean(column: NDArray[np.float64], interval: Interval | None, level: float) -> Mean:
+def _mean(column: NDArray[np.float64], interval: Interval | None, level: float) -> MeasureMean:
     scored = column[~np.isnan(column)]
     mean = float(scored.mean()) if len(scored) else None
-    return Mean(mean, interval, level, len(column), len(scored))
+    return MeasureMean(mean, interval, level, len(column), len(scored))
 
 
 def _calculator(

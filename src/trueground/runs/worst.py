@@ -56,18 +56,18 @@ class WorstItem(NamedTuple):
     reasons: list[str]
 
 
-class _Scores(msgspec.Struct):
+class _ScoresLine(msgspec.Struct):
     scores: dict[str, float | None]
     verdict: str | None = None
 
 
-class _Line(_Scores, kw_only=True):
+class _Line(_ScoresLine, kw_only=True):
     id: str
     evidence: dict[str, Any] = {}
 
 
 Key = tuple[float, ...]
-_decode_scores = msgspec.json.Decoder(_Scores).decode
+_decode_scores = msgspec.json.Decoder(_ScoresLine).decode
 _decode_line = msgspec.json.Decoder(_Line).decode
 _decode_texts = msgspec.json.Decoder(Texts).decode
 

@@ -15,7 +15,7 @@ pytest.importorskip("transformers")
 from tests.encoders.tiny import tiny_answer_finder, tiny_pair_scorer, tiny_text_to_text
 
 from trueground.encoders.base import EncoderOptions
-from trueground.encoders.whole import AnswerFinder, QuestionWriter, Span
+from trueground.encoders.whole import AnswerFinder, QuestionWriter, TokenSpan
 from trueground.errors import InputError, UsageError
 from trueground.judges.comparing import make_comparer
 from trueground.judges.comparing.q2 import Q2
@@ -119,7 +119,7 @@ class Writer:
 class Finder:
     """Answers by (question, text); texts are read in windows of one sentence."""
 
-    def __init__(self, script: dict[tuple[str, str], Span]) -> None:
+    def __init__(self, script: dict[tuple[str, str], TokenSpan]) -> None:
         self.script = script
 
     def rooms(self, questions: list[str]) -> list[int]:
@@ -128,8 +128,8 @@ class Finder:
     def lengths(self, texts: list[str]) -> list[int]:
         return [10 * len(text.split()) for text in texts]
 
-    def find(self, question: str, text: str) -> Span:
-        return self.script.get((question, text), Span(None, -1.0))
+    def find(self, question: str, text: str) -> TokenSpan:
+        return self.script.get((question, text), TokenSpan(None, -1.0))
 
     def close(self) -> None: ...
 
@@ -155,14 +155,14 @@ ASKED = {
     "709,037": ["How large?", "How many?"],
 }
 OWN = {
-    ("What is your city?", RESPONSE): Span("Oslo", 9.0),
-    ("Which city?", RESPONSE): Span("oslo.", 5.0),
-    ("How large?", RESPONSE): Span("Oslo", 5.0),
-    ("How many?", RESPONSE): Span("709,037", 5.0),
+    ("What is your city?", RESPONSE): TokenSpan("Oslo", 9.0),
+    ("Which city?", RESPONSE): TokenSpan("oslo.", 5.0),
+    ("How large?", RESPONSE): TokenSpan("Oslo", 5.0),
+    ("How many?", RESPONSE): TokenSpan("709,037", 5.0),
 }
 
 
-def scripted(q2: Q2, knows: dict[tuple[str, str], Span], entails: Any) -> Q2:
+def scripted(q2: Q2, knows: dict[tuple[str, str], TokenSpan], entails: Any) -> Q2:
     changed: Any = q2
     changed._writer, changed._finder = Writer(ASKED), Finder(OWN | knows)
     changed._entailment = entails
@@ -178,9 +178,9 @@ def told(q2: Q2, *knowledge: str) -> tuple[float, float]:
 def test_f1_and_entailment_of_the_answers(q2: Q2) -> None:
     a, b = "Oslo is here now.", "Its people are many."
     knows = {
-        ("Which city?", a): Span("Oslo", 1.0),
-        ("Which city?", b): Span("nowhere", 0.5),  # a surer answer stands in the other window
-        ("How many?", b): Span("709,037 people", 2.0),
+        ("Which city?", a): TokenSpan("Oslo", 1.0),
+        ("Which city?", b): TokenSpan("nowhere", 0.5),  # a surer answer stands in the other window
+        ("How many?", b): TokenSpan("709,037 people", 2.0),
     }
     asked = ("How many? 709,037 people.", "How many? 709,037.")
     for label, value in (("entailment", 1.0), ("neutral", 2 / 3), ("contradiction", 0.0)):
@@ -191,9 +191,9 @@ def test_f1_and_entailment_of_the_answers(q2: Q2) -> None:
 def test_a_span_that_ends_before_it_begins_is_no_answer_beside_another(q2: Q2) -> None:
     a, b = "Oslo is here now.", "Its people are many."
     knows = {
-        ("Which city?", a): Span("Oslo", 1.0),
-        ("Which city?", b): Span("", 9.0),
-        ("How many?", b): Span("", 9.0),
+        ("Which city?", a): TokenSpan("Oslo", 1.0),
+        ("Which city?", b): TokenSpan("", 9.0),
+        ("How many?", b): TokenSpan("", 9.0),
     }
     assert told(scripted(q2, knows, Entails({})), a, b) == (0.5, 0.5)
 
@@ -206,7 +206,7 @@ def test_a_question_without_room_beside_it_is_not_asked(q2: Q2) -> None:
 
 def test_what_the_knowledge_does_not_answer_counts_0(q2: Q2) -> None:
     a = "Oslo is here now."
-    scripted(q2, {("Which city?", a): Span("Oslo", 1.0)}, Entails({}))
+    scripted(q2, {("Which city?", a): TokenSpan("Oslo", 1.0)}, Entails({}))
     assert told(q2, a) == (0.5, 0.5)
     (found,) = q2.compare([ComparisonRequest(RESPONSE, (a,))])
     assert found.detail is not None

@@ -142,7 +142,7 @@ def cell(run: Run, metric: str) -> BoardCell | None:
 
 def lay_out(runs: Sequence[Run]) -> Board:
     """Columns and rows of all runs. A model's second run in a column opens a second row."""
-    keys: dict[_Key, list[Run]] = defaultdict(list)
+    keys: dict[_RowKey, list[Run]] = defaultdict(list)
     for run in runs:
         for key in _keys(run):
             keys[key].append(run)
@@ -209,7 +209,7 @@ def _may_be_alike(one: Run, other: Run) -> bool:
 
 
 @dataclass(frozen=True)
-class _Key:
+class _RowKey:
     benchmark: str | None
     task: str | None
     metric: str
@@ -220,18 +220,18 @@ class _Key:
         return dict(orjson.loads(self.options))
 
 
-def _keys(run: Run) -> list[_Key]:
+def _keys(run: Run) -> list[_RowKey]:
     """The columns in which a run stands."""
     benchmark = run.manifest.benchmark
     if benchmark is None:
-        return [_Key(None, None, name, "{}") for name in run.summary.metrics]
+        return [_RowKey(None, None, name, "{}") for name in run.summary.metrics]
     own = studies_of(benchmark.name).own
     asked = {name: value for name, value in benchmark.options.items() if name not in own}
     options = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS).decode()
-    return [_Key(benchmark.name, benchmark.task, benchmark.headline, options)]
+    return [_RowKey(benchmark.name, benchmark.task, benchmark.headline, options)]
 
 
-def _order(key: _Key) -> tuple[bool, str, int, str, str, str]:
+def _order(key: _RowKey) -> tuple[bool, str, int, str, str, str]:
     task = key.task or ""
     known = studies_of(key.benchmark).tasks
     place = known.index(task) if task in known else len(known)
@@ -239,7 +239,7 @@ def _order(key: _Key) -> tuple[bool, str, int, str, str, str]:
     return key.benchmark is None, key.benchmark or "", place, task, options, key.metric
 
 
-def _column(number: int, key: _Key, keys: Iterable[_Key]) -> BoardColumn:
+def _column(number: int, key: _RowKey, keys: Iterable[_RowKey]) -> BoardColumn:
     settings = key.settings
     if key.benchmark is None:
         title = key.metric
@@ -270,7 +270,7 @@ def _column(number: int, key: _Key, keys: Iterable[_Key]) -> BoardColumn:
     )
 
 
-def _most_asked(key: _Key, runs: Sequence[Run]) -> int:
+def _most_asked(key: _RowKey, runs: Sequence[Run]) -> int:
     """The most questions of a run to which the metric applies, each counted once."""
     if key.benchmark is None:
         return 0
@@ -283,12 +283,12 @@ def _asked(found: BoardCell) -> int:
     return (found.n or 0) - sum(found.unscored.get(status, 0) for status in _NOT_ASKED)
 
 
-def _shown(name: str, value: object, keys: Iterable[_Key]) -> str:
+def _shown(name: str, value: object, keys: Iterable[_RowKey]) -> str:
     others = {str(key.settings[name]) for key in keys if name in key.settings}
     return short_names({str(value), *others})[str(value)]
 
 
-def _may_differ(name: str, key: _Key) -> bool:
+def _may_differ(name: str, key: _RowKey) -> bool:
     """Only a random position has a seed, only retrieved passages a retriever: no more is said."""
     bound = studies_of(key.benchmark).bound
     return name not in bound or key.settings.get(name) is not None

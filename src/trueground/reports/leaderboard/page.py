@@ -15,14 +15,14 @@ from trueground.reports.blocks import (
     Block,
     Bullets,
     Cell,
-    Choice,
-    Column,
     Fold,
     Grid,
+    Head,
+    Menu,
     Page,
+    Part,
     Rich,
     Row,
-    Section,
     Span,
     Table,
     Text,
@@ -157,8 +157,8 @@ def _warnings(board: Leaderboard) -> list[Block]:
 # ---- the table of all ----
 
 
-def _scores(board: Leaderboard) -> Section:
-    columns = [Column("Model")]
+def _scores(board: Leaderboard) -> Part:
+    columns = [Head("Model")]
     for column in board.columns:
         cells = [row.cells.get(column.id) for row in board.rows]
         one = estimates(_column_label(board, column), cells, column.higher_is_better)
@@ -190,7 +190,7 @@ def _scores(board: Leaderboard) -> Section:
             Text(f"Rows marked “published” are printed numbers: {'; '.join(sources)} ({places}). "
                  "They have no interval.", "quiet")
         )  # fmt: skip
-    return Section("Scores", blocks, id="board")
+    return Part("Scores", blocks, id="board")
 
 
 def _column_label(board: Leaderboard, column: BoardColumn) -> Rich:
@@ -238,7 +238,7 @@ def _places(board: Leaderboard) -> list[str]:
 # ---- further sections ----
 
 
-def _sizes(board: Leaderboard) -> list[Section]:
+def _sizes(board: Leaderboard) -> list[Part]:
     """Each column against the models' sizes, and what the models table says."""
     charts: list[Block] = []
     for column in board.columns if len(board.columns) <= 12 else ():
@@ -253,9 +253,9 @@ def _sizes(board: Leaderboard) -> list[Section]:
         charts += points(title, x, Axis(), dots)
     if not any(row.facts for row in board.rows):
         return []
-    head = [Column("Model"), Column("Size", "number", note="billions of parameters", digits=1)]
+    head = [Head("Model"), Head("Size", "number", note="billions of parameters", digits=1)]
     names = ("Family", "Organisation", "Base", "Training", "Weights")
-    head += [Column(name) for name in names]
+    head += [Head(name) for name in names]
     order = sorted(
         board.rows, key=lambda row: ((row.facts.size or 1e9) if row.facts else 1e10, row.name)
     )
@@ -273,41 +273,41 @@ def _sizes(board: Leaderboard) -> list[Section]:
                         "published" if row.source else None))  # fmt: skip
     table = Table(head, rows, "What the models table says about each model.", sortable=True)
     blocks: list[Block] = [Grid(charts)] if charts else []
-    return [Section("Score and model size", [*blocks, Fold("Models by size", [table])], id="sizes")]
+    return [Part("Score and model size", [*blocks, Fold("Models by size", [table])], id="sizes")]
 
 
-def _paper_ranks(board: Leaderboard) -> list[Section]:
+def _paper_ranks(board: Leaderboard) -> list[Part]:
     blocks: list[Block] = []
     for ranks in board.paper_ranks:
-        head = [Column("Model"), Column("Rank, original", "number")]
-        head += [Column(f"Rank, {ranks.task}", "number"), Column("Rank difference", "number")]
+        head = [Head("Model"), Head("Rank, original", "number")]
+        head += [Head(f"Rank, {ranks.task}", "number"), Head("Rank difference", "number")]
         rows = [
             Row([row.name, row.original, row.new, row.difference], "published")
             for row in ranks.rows
         ]
         caption = f"{ranks.source}, {ranks.place}"
         blocks.append(Fold(ranks.place, [Table(head, rows, caption, sortable=True)]))
-    return [Section("Published ranks", blocks, id="ranks")] if blocks else []
+    return [Part("Published ranks", blocks, id="ranks")] if blocks else []
 
 
-def _datasets(board: Leaderboard) -> list[Section]:
+def _datasets(board: Leaderboard) -> list[Part]:
     options: list[tuple[str, list[Block]]] = []
     for split in board.datasets:
-        head = [Column("Model"), *(Column(name, "number", digits=4) for name in split.datasets)]
-        head.append(Column("Average", "number", digits=4))
+        head = [Head("Model"), *(Head(name, "number", digits=4) for name in split.datasets)]
+        head.append(Head("Average", "number", digits=4))
         rows = [model_row(row.name, row.source, [*row.means, row.average]) for row in split.rows]
         options.append((split.title, [Table(head, rows, split.title, sortable=True)]))
     if not options:
         return []
-    blocks = options[0][1] if len(options) == 1 else [Choice("Task", options)]
-    return [Section("Dataset by dataset", list(blocks), id="datasets")]
+    blocks = options[0][1] if len(options) == 1 else [Menu("Task", options)]
+    return [Part("Dataset by dataset", list(blocks), id="datasets")]
 
 
-def _runs(board: Leaderboard) -> Section:
+def _runs(board: Leaderboard) -> Part:
     names = ("Run", "Model", "Task and options", "Prompts", "Parameters", "Answers")
-    head = [Column(name) for name in names]
-    head += [Column(name, "number") for name in ("Tokens in", "out", "cached")]
-    head += [Column("Cost, $", "number", digits=4), Column("Version")]
+    head = [Head(name) for name in names]
+    head += [Head(name, "number") for name in ("Tokens in", "out", "cached")]
+    head += [Head("Cost, $", "number", digits=4), Head("Version")]
     rows = [Row(_run_cells(run)) for run in board.runs]
     known = [run.usd for run in board.runs if run.usd is not None]
     if known and len(board.runs) > 1:
@@ -315,7 +315,7 @@ def _runs(board: Leaderboard) -> Section:
         rows.append(Row(cells, "total"))
     caption = "Settings, outcomes and cost of each run, as its manifest tells them."
     table = Table(head, rows, caption, sortable=True)
-    return Section("What each run was", [Fold(_count(len(board.runs), "run"), [table])], id="runs")
+    return Part("What each run was", [Fold(_count(len(board.runs), "run"), [table])], id="runs")
 
 
 def _run_cells(run: RunFacts) -> list[Cell]:
@@ -353,7 +353,7 @@ def _settings(values: dict[str, Any]) -> list[str]:
     ]
 
 
-def _notes(board: Leaderboard) -> Section:
+def _notes(board: Leaderboard) -> Part:
     levels = sorted({c.ci_level for r in board.rows for c in r.cells.values() if c.ci_level})
     items: list[Rich] = [
         "A mean is over the answers that could be scored, and their number stands beside it. An "
@@ -376,6 +376,6 @@ def _notes(board: Leaderboard) -> Section:
     signed = [run for run in board.runs if run.signature]
     if signed:
         rows = [Row([run.run, run.signature]) for run in signed]
-        table = Table([Column("Run"), Column("Signature", "code")], rows)
+        table = Table([Head("Run"), Head("Signature", "code")], rows)
         blocks.append(Fold("Signatures", [table]))
-    return Section("Notes", blocks, id="notes")
+    return Part("Notes", blocks, id="notes")

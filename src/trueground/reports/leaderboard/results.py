@@ -14,7 +14,7 @@ OTHERWISE = "scored otherwise:"
 
 
 @dataclass(frozen=True)
-class Change:
+class RankedChange:
     """One step: `difference` is after - before, `relative` that over before, or the share lost.
 
     Both are None where a number is missing, and where `unlike` says how the two runs differ.
@@ -49,7 +49,7 @@ class StudyRow:
     name: str
     source: str | None
     cells: list[list[BoardCell | None]]
-    changes: list[list[Change]] = field(default_factory=list)
+    changes: list[list[RankedChange]] = field(default_factory=list)
     size: tuple[float, str] | None = None
     ranks: tuple[int, int, int] | None = None
     declining: Declining | None = None
@@ -155,14 +155,14 @@ def change_of(
     lost: bool,
     relative: bool,
     unlike: str | None = None,
-) -> Change:
+) -> RankedChange:
     """What one step changes; nothing where a number is missing or the runs are `unlike`."""
     if a is None or b is None or a.mean is None or b.mean is None or unlike:
-        return Change(before, after, None, None, unlike if a and b else None)
+        return RankedChange(before, after, None, None, unlike if a and b else None)
     share = share_lost(a.mean, b.mean) if relative else None
     if share is not None and not lost:
         share = -share if share else 0.0
-    return Change(before, after, b.mean - a.mean, share)
+    return RankedChange(before, after, b.mean - a.mean, share)
 
 
 def ranked(rows: Sequence[StudyRow]) -> list[StudyRow]:

@@ -11,14 +11,14 @@ from trueground.reports.blocks import (
     Block,
     Cell,
     Chart,
-    Choice,
-    Column,
     Estimate,
     Fold,
     Grid,
+    Head,
+    Menu,
+    Part,
     Rich,
     Row,
-    Section,
     Series,
     Span,
     Table,
@@ -29,7 +29,7 @@ from trueground.reports.blocks import (
 )
 from trueground.reports.leaderboard.board import BoardCell
 from trueground.reports.leaderboard.outside import Outside
-from trueground.reports.leaderboard.results import Change, Coefficients, StudyRow, StudyTable
+from trueground.reports.leaderboard.results import Coefficients, RankedChange, StudyRow, StudyTable
 from trueground.stats.correlation import Correlation
 
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
@@ -38,7 +38,7 @@ _OPEN = 2  # tables of a study that need not be unfolded
 _MANY = 8  # models of the user's with a colour each
 
 
-def study_sections(tables: Sequence[StudyTable]) -> list[Section]:
+def study_sections(tables: Sequence[StudyTable]) -> list[Part]:
     """A section for each study, in the order of the declarations; ids are those of the study.
 
     Where there are several tables, each is folded under what tells it from the others.
@@ -56,7 +56,7 @@ def study_sections(tables: Sequence[StudyTable]) -> list[Section]:
                 blocks.append(Fold(label, drawn, open=place < _OPEN))
             else:
                 blocks += drawn
-        sections.append(Section(own[0].title, blocks, id=name))
+        sections.append(Part(own[0].title, blocks, id=name))
     return sections
 
 
@@ -92,12 +92,12 @@ def estimate(cell: BoardCell | None) -> Estimate | None:
     return Estimate(cell.mean, low, high, "; ".join(notes) or None, rank=cell.placed_by)
 
 
-def estimates(label: Rich, cells: Iterable[BoardCell | None], higher: bool | None = None) -> Column:
+def estimates(label: Rich, cells: Iterable[BoardCell | None], higher: bool | None = None) -> Head:
     """A column of estimates, on a scale of 0 to 1 wherever that holds them."""
     ends = [e for c in cells if c for e in (c.mean, *(c.ci or ())) if e is not None]
     low, high = min(ends, default=0.0), max(ends, default=1.0)
     better = None if higher is None else "high" if higher else "low"
-    return Column(
+    return Head(
         label,
         "estimate",
         digits=4,
@@ -151,7 +151,7 @@ def points(
     return [Chart("points", title, x, y, series, diagonal=diagonal)]
 
 
-def outside_section(outside: Outside) -> Section:
+def outside_section(outside: Outside) -> Part:
     """Scores elsewhere against the runs' means."""
     blocks: list[Block] = [
         Text(
@@ -178,7 +178,7 @@ def outside_section(outside: Outside) -> Section:
         else:
             blocks += coefficients(score.over_models)
         rows = [model_row(r.name, r.source, [r.outside, r.mean]) for r in score.rows]
-        head = [Column("Model"), Column(score.score, "number"), Column(score.title, "number")]
+        head = [Head("Model"), Head(score.score, "number"), Head(score.title, "number")]
         blocks.append(Fold(f"{pair}: numbers", [Table(head, rows, sortable=True)]))
     if not outside.scores:
         blocks.append(Text("No model of the file stands in these runs."))
@@ -188,7 +188,7 @@ def outside_section(outside: Outside) -> Section:
     ):
         if names:
             blocks.append(Text(f"{words}: {', '.join(names)}.", "quiet"))
-    return Section("Scores elsewhere", blocks, id="outside")
+    return Part("Scores elsewhere", blocks, id="outside")
 
 
 def _coefficient(name: str, found: Correlation) -> str:
@@ -237,7 +237,7 @@ def _by_measure(table: StudyTable, blocks: Sequence[list[Block]]) -> list[Block]
     """One measure at a time where there are several."""
     if len(blocks) == 1:
         return blocks[0]
-    return [Choice("Measure", list(zip(table.measures, blocks, strict=True)))]
+    return [Menu("Measure", list(zip(table.measures, blocks, strict=True)))]
 
 
 def _lines(table: StudyTable, k: int, title: str) -> list[Block]:
@@ -265,7 +265,7 @@ def _lines(table: StudyTable, k: int, title: str) -> list[Block]:
 def _sweep(table: StudyTable) -> list[Block]:
     blocks = []
     for k, measure in enumerate(table.measures):
-        columns = [Column("Model")]
+        columns = [Head("Model")]
         columns += [
             estimates(place, [row.cells[k][at] for row in table.rows])
             for at, place in enumerate(table.places)
@@ -286,13 +286,13 @@ def _list(names: Sequence[str]) -> str:
 
 
 def _pivot(table: StudyTable) -> list[Block]:
-    columns = [Column("Model")]
+    columns = [Head("Model")]
     columns += [
         estimates(label, [row.cells[k][0] for row in table.rows])
         for k, label in enumerate(table.measures)
     ]
     gains = table.rows[0].changes[0] if table.rows[0].changes else []
-    columns += [Column(f"{gain.before} → {gain.after}", "text") for gain in gains]
+    columns += [Head(f"{gain.before} → {gain.after}", "text") for gain in gains]
     rows = [
         _row(row, [
             *(estimate(line[0]) for line in row.cells),
@@ -321,16 +321,16 @@ def _scatter(table: StudyTable) -> list[Block]:
         diagonal=table.declining,
     )
     blocks += coefficients(table.over_models)
-    columns = [Column("Model")]
+    columns = [Head("Model")]
     columns += [
         estimates(label, [row.cells[k][0] for row in table.rows])
         for k, label in enumerate(table.measures)
     ]
     if table.declining:
         heads = ("precision", "recall", "F1")
-        columns += [Column(f"{head} of declining", "number") for head in heads]
+        columns += [Head(f"{head} of declining", "number") for head in heads]
         counted = ("nothing: declined", "answered", "gold: declined", "answered")
-        columns += [Column(head, "number") for head in counted]
+        columns += [Head(head, "number") for head in counted]
     rows = []
     for row in table.rows:
         cells: list[Cell] = [estimate(line[0]) for line in row.cells]
@@ -368,7 +368,7 @@ def _sizes(table: StudyTable) -> list[Block]:
     if len(table.rows) >= _LEAST:
         x = Axis("billions of parameters", log=True)
         blocks.append(Chart("points", _heading(table), x, Axis(table.measures[0]), series))
-    columns = [Column("Model"), Column("Size", "number", digits=1), Column("by")]
+    columns = [Head("Model"), Head("Size", "number", digits=1), Head("by")]
     columns += [
         estimates(label, [row.cells[k][0] for row in table.rows])
         for k, label in enumerate(table.measures)
@@ -387,7 +387,7 @@ def _sizes(table: StudyTable) -> list[Block]:
 def _delta(table: StudyTable) -> list[Block]:
     blocks = []
     for k, measure in enumerate(table.measures):
-        columns = [Column("Model")]
+        columns = [Head("Model")]
         columns += [
             estimates(place, [row.cells[k][at] for row in table.rows])
             for at, place in enumerate(table.places)
@@ -396,13 +396,13 @@ def _delta(table: StudyTable) -> list[Block]:
         word = "lost" if table.lost else ""
         for step in steps:
             label = step.before if table.baseline else f"{step.before} → {step.after}"
-            columns.append(Column(label, "estimate", low=-1.0, high=1.0))
-            columns += [Column(f"{label}: share {word}".rstrip(), "number", percent=True)] * bool(
+            columns.append(Head(label, "estimate", low=-1.0, high=1.0))
+            columns += [Head(f"{label}: share {word}".rstrip(), "number", percent=True)] * bool(
                 _has_shares(table, k)
             )
         if any(row.ranks for row in table.rows):
             heads = ("rank, before", "rank, after", "rank difference")
-            columns += [Column(head, "number") for head in heads]
+            columns += [Head(head, "number") for head in heads]
         rows = [
             _row(
                 row,
@@ -427,7 +427,7 @@ def _has_shares(table: StudyTable, k: int) -> bool:
 def _change_cells(table: StudyTable, row: StudyRow, k: int, steps: int) -> list[Cell]:
     cells: list[Cell] = []
     shares = _has_shares(table, k)
-    changes: Sequence[Change | None] = row.changes[k] if row.changes else [None] * steps
+    changes: Sequence[RankedChange | None] = row.changes[k] if row.changes else [None] * steps
     for change in changes:
         cells.append(Estimate(change.difference, note=change.unlike) if change else None)
         cells += [change.relative if change else None] * shares
@@ -452,12 +452,12 @@ def _lost_by_size(table: StudyTable) -> list[Block]:
 
 
 def _mean(table: StudyTable) -> list[Block]:
-    columns = [Column("Best model"), Column("Organisation")]
+    columns = [Head("Best model"), Head("Organisation")]
     columns += [
         estimates(place, [row.cells[0][at] for row in table.rows])
         for at, place in enumerate(table.places)
     ]
-    columns.append(Column("Combined", "estimate"))
+    columns.append(Head("Combined", "estimate"))
     rows = []
     for row in table.rows:
         note = None if row.placed_by is None else f"† ranked by {number(row.placed_by)}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from trueground.reports.leaderboard.board import BoardCell
 from trueground.reports.leaderboard.data import Leaderboard
 from trueground.reports.leaderboard.names import LONG
-from trueground.reports.leaderboard.results import Change, StudyRow, StudyTable
+from trueground.reports.leaderboard.results import RankedChange, StudyRow, StudyTable
 from trueground.reports.terminal import number
 
 WIDEST = 160  # characters of a line
@@ -89,7 +89,7 @@ def _delta(table: StudyTable) -> list[list[str]]:
     return rows
 
 
-def _change(row: StudyRow, measure: int, change: Change) -> str:
+def _change(row: StudyRow, measure: int, change: RankedChange) -> str:
     before, after = row.cells[measure]
     if before is None and after is None:
         return "–"

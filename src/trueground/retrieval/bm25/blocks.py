@@ -51,11 +51,11 @@ class Inverter:
     def __init__(self, stem: bool) -> None:
         """MissingExtraError where stems are wanted and PyStemmer is not installed."""
         self._key = term_of(stem)
-        self._numbers = _Numbers(self._key)
+        self._numbers = _BlockNumbers(self._key)
 
     def __call__(self, texts: list[str]) -> Block:
         if len(self._numbers) > _KEPT:
-            self._numbers = _Numbers(self._key)
+            self._numbers = _BlockNumbers(self._key)
         numbers = self._numbers
         first = len(numbers.terms)
         number = numbers.__getitem__
@@ -128,7 +128,7 @@ def term_of(stem: bool) -> Callable[[str], str]:
     return stemmed
 
 
-class _Numbers(dict[str, int]):
+class _BlockNumbers(dict[str, int]):
     """Word → number of its term, in the order in which terms first come."""
 
     def __init__(self, key: Callable[[str], str]) -> None:
