@@ -16,6 +16,7 @@ _PARAMETERS = {
     "no-records": "keep_records=False",
     "poll": "poll_seconds",
     "map": "mapping",
+    "param": "extra",
     "prompt": "prompts",
 }
 _SWITCHES = frozenset(

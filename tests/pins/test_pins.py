@@ -11,6 +11,11 @@ from tests.pins.record import differences, play
 from tests.pins.scenes import SCENES, SHARED, Scene
 
 
+@pytest.fixture(autouse=True)
+def _options_in_messages() -> None:
+    """Errors are recorded as Python shows them."""
+
+
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
 def test_the_surface_does_what_it_did(scene: Scene, tmp_path: Path) -> None:
     if scene.shared and not SHARED.exists():

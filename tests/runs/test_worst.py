@@ -1,4 +1,4 @@
-"""The worst items of a run: by support, then support_min; unscored ones last; ties in order."""
+"""The worst items of a run: by verdict, support, support_min; unscored ones last; ties in order."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def ids(result: tg.Result, n: int = 20) -> list[str]:
     return [str(id_) for id_ in result.worst(n)["id"]]
 
 
-def test_lowest_support_first_then_the_weakest_claim() -> None:
-    #        0.5  0.5 of 0.9 and 0.1   0.9  0.0  declines         0.5 again
-    texts = ["b", "a|c", "a", "nothing", "I don't know.", "b"]
-    result = score(texts)
-    assert ids(result) == ["i3", "i1", "i0", "i5", "i2", "i4"]
-    assert ids(result, 2) == ["i3", "i1"]
+def test_not_grounded_first_then_the_lowest_support_then_the_weakest_claim() -> None:
+    #        not: 0.5  partly: 0.9 and 0.1   0.9  0.0  declines         0.5 again
+    texts = ["b", "a|c", "a", "nothing", "I don't know.", "b", "b|d|c", "d|d|c"]
+    result = score(texts, metrics="support,support_min")
+    assert ids(result) == ["i3", "i7", "i6", "i0", "i5", "i1", "i2", "i4"]
+    assert ids(result, 2) == ["i3", "i7"]
     assert result.worst(0).is_empty()
-    frame = result.worst(2)
+    frame = result.worst(6)
     assert frame.columns == [
         *("id", "question", "response", "verdict", "score", "unsupported", "reasons")
     ]
-    row = frame.to_dicts()[1]
+    row = frame.to_dicts()[5]
     assert (row["question"], row["response"], row["verdict"]) == ("q", "a|c", "partly")
     assert row["unsupported"] == ["c"]
     assert len(row["reasons"]) == 1
