@@ -39,7 +39,8 @@ def report(
         typer.Option(help="A CSV file of other scores, `model,MMLU,…`: correlation over models."),
     ] = None,
     max_items: Annotated[
-        int | None, typer.Option(min=0, help=f"Items on one run's page. Default: {MAX_ITEMS:,}")
+        int | None,
+        typer.Option(min=0, help=f"Answers with details inside one run's page: {MAX_ITEMS:,}."),
     ] = None,
     format_: FormatOption = Format.TEXT,
     quiet: Quiet = False,

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from trueground.errors import InputError, UsageError
 from trueground.judges.people import labelled_verdicts
+from trueground.metrics.registry import metric_of_key
+from trueground.plugins import bare_name
 from trueground.reports import noise
 from trueground.reports.answers import STATUS_WORDS, AnswerList, write_answers
 from trueground.reports.blocks import (
@@ -353,11 +355,12 @@ def _all_metrics(
         blocks.append(Part("Breakdowns", [Menu("Metric", tables, chosen)]))
     if summary.get("judge_agreement"):
         blocks.append(_agreement(summary["judge_agreement"]))
-    return [Fold("All metrics", [Part("All metrics", blocks, id="metrics")], open=not rows)]
+    return [Fold("All metrics", blocks, open=not rows)]
 
 
 def _metric_name(name: str) -> Rich:
-    words = name.partition("(")[0].partition("@")[0].replace("_", " ")
+    metric = metric_of_key(name)
+    words = metric.doc if metric else bare_name(name).replace("_", " ")
     return [words[:1].upper() + words[1:], " ", code(name)]
 
 
@@ -512,8 +515,7 @@ def _noise(
                 ],
             )
         )
-    title = "Noise: the same question asked again"
-    return [Fold(title, [Part(title, blocks, id="noise")])]
+    return [Fold("Noise: the same question asked again", blocks)]
 
 
 def _declined(summary: Mapping[str, Any]) -> list[Block]:
@@ -550,8 +552,7 @@ def _declined(summary: Mapping[str, Any]) -> list[Block]:
         )
     if not blocks:
         return []
-    title = "Declined, empty and skipped"
-    return [Fold(title, [Part(title, blocks, id="declined")])]
+    return [Fold("Declined, empty and skipped", blocks)]
 
 
 def _settings(
@@ -592,4 +593,4 @@ def _settings(
     if lines := signatures(manifest):
         rows = [Row([name, [code(text)]]) for name, text in lines]
         blocks.append(Table([Head("Part", "code"), Head("Signature")], rows))
-    return [Fold("Settings and signatures", [Part("Settings", blocks, id="settings")])]
+    return [Fold("Settings and signatures", blocks)]
