@@ -203,7 +203,7 @@ TG.drawAnswer = (() => {
     if (board.answer === null) return null;
     const text = board.answer ? markAnswer(board) : [make("em", { class: "quiet" }, "The answer is empty.")];
     const legend = Object.values(VERDICTS).map(({ name, words }) => make("mark", { class: `claim ${name}` }, words));
-    return section("Answer", make("p", { class: "text response" }, ...text),
+    return section("Answer", make("p", { class: "text response", dir: "auto" }, ...text),
       board.claims.length ? make("p", { class: "legend quiet" }, ...legend, " click a claim to see the closest passage") : null,
       detail.phrase ? make("p", { class: "quiet" }, `Declines to answer: “${detail.phrase}”`) : null);
   }
@@ -227,7 +227,7 @@ TG.drawAnswer = (() => {
     const gold = typeof context.gold === "boolean"
       ? make("span", { class: "tag" }, context.gold ? "gold" : "not gold") : null;
     const box = make("details", { class: "passage", open: true }, make("summary", {}, name, " ", gold),
-      make("p", { class: "text" }, ...markPassage(board, context.text, k)));
+      make("p", { class: "text", dir: "auto" }, ...markPassage(board, context.text, k)));
     const owned = (board.told?.numbered ?? []).flatMap(({ passages }) => passages).filter(({ number }) => number === k + 1);
     if (owned.length) board.pointers.push({ element: box, owned, target: true });
     return box;
@@ -285,7 +285,7 @@ TG.drawAnswer = (() => {
     const verdict = index.verdictNames?.[index.verdicts[i]];
     const line = make("p", { class: "quiet id" }, `${index.ids[i]} · line ${count(index.rows[i] + 1)} `,
       verdict ? make("span", { class: `badge ${VERDICT_TONES[verdict]}` }, `${VERDICT_SIGNS[verdict]} ${VERDICT_WORDS[verdict]}`) : null);
-    return [itemNav(i), line, make("h1", { tabindex: "-1" }, detail.question || detail.response || index.ids[i]), drawColumns(i, detail)];
+    return [itemNav(i), line, make("h1", { tabindex: "-1", dir: "auto" }, detail.question || detail.response || index.ids[i]), drawColumns(i, detail)];
   }
 
   const missingItem = (id) => [itemNav(-1), make("h1", { tabindex: "-1" }, "Not on this page"),

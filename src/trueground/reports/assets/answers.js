@@ -207,8 +207,8 @@ function Verdict({ i }) {
 }
 
 function AnswerRow({ i, metrics }) {
-  return html`<li class="answer-row"><a href=${linkTo(i)}>${titleOf(i)}</a>
-    ${index.questions[i] ? html`<p class="answer">${markedAnswer(i, 240)}</p>` : null}
+  return html`<li class="answer-row"><a dir="auto" href=${linkTo(i)}>${titleOf(i)}</a>
+    ${index.questions[i] ? html`<p class="answer" dir="auto">${markedAnswer(i, 240)}</p>` : null}
     <p class="facts"><${Verdict} i=${i} /><${Strip} claims=${index.claims[i]} />
     ${metrics.map((metric) => html`<span key=${metric} class="tag">${metric} ${scoreText(metric, i) ?? reasonText(metric, i)}</span>`)}
     ${index.kinds[i].map((kind) => html`<span key=${kind} class="tag">${index.kindWords[kind]}</span>`)}
