@@ -291,3 +291,15 @@ def test_checksums_among_the_options_are_cut() -> None:
     found = asked(manifest)
     assert found is not None
     assert found["how"] == "corpus 0a0a0a0a0a0a…, setting gold"
+
+
+def test_why_claims_are_unsupported_leaves_declining_to_its_verdict(tmp_path: Path) -> None:
+    run = sample_run(tmp_path / "run", 3)
+    summary = json.loads((run / "summary.json").read_text())
+    summary["reasons"] = {"declines": 9, "number": 3, "name": 5}
+    (run / "summary.json").write_text(json.dumps(summary))
+    (tiles,) = blocks(write_run_page(run).read_text(), "tiles")
+    assert [(tile["value"], tile["filter"]) for tile in tiles["tiles"]] == [
+        ("5", "kind=name"),
+        ("3", "kind=number"),
+    ]

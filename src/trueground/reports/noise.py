@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from trueground.reports.blocks import Block, Fold, Head, Row, Table, Text, code
 from trueground.runs.directory import REPEATS
 
 _WIDTH = 110  # characters of a sentence's line on the terminal
@@ -138,28 +139,57 @@ def _cold(manifest: Mapping[str, Any]) -> bool | None:
     return None if temperature is None else temperature == 0
 
 
-def view(
-    summary: Mapping[str, Any],
-    manifest: Mapping[str, Any],
-    run: Path,
-    metric: str | None,
-) -> dict[str, Any] | None:
-    """What the page shows of repeats; None where nothing was asked twice."""
+def draw_noise(
+    summary: Mapping[str, Any], manifest: Mapping[str, Any], run_dir: Path, headline: str | None
+) -> list[Block]:
+    """What the page of a run shows of repeats; nothing where nothing was asked twice."""
     repeats = summary.get("repeats")
     if not repeats:
-        return None
+        return []
     own = (manifest.get("benchmark") or {}).get("headline")
-    metric = own if own in repeats["metrics"] else metric
-    return {
-        "title": title(repeats),
-        "head": head(repeats),
-        "rows": rows(repeats),
-        "sentences": sentences(repeats, metric, manifest),
-        "metric": metric,
-        "unsteady": unsteady(run, metric),
-        "verdicts": verdict_words(repeats),
-        "asked": repeats["most"],
-    }
+    metric = own if own in repeats["metrics"] else headline
+    first, *others = head(repeats)
+    columns = [Head(first), *(Head(name, "number") for name in others)]
+    rules = verdict_words(repeats)
+    verdicts = f" ({rules})" if rules else ""
+    blocks: list[Block] = [
+        Text(
+            f"{title(repeats)}: how much of what is measured changes when nothing but the answer "
+            "does."
+        ),
+        *(Text(sentence) for sentence in sentences(repeats, metric, manifest)),
+        Table(columns, [Row([[code(row[0])], *row[1:]]) for row in rows(repeats)]),
+        Text(
+            "Means are over questions of the means over their answers. The interval holds for "
+            "other questions and other answers; “one answer each” is how wide it would be had each "
+            "question been answered once. “sd in a question” is the standard deviation over the "
+            "answers to one question, averaged; “noise” the share of the mean's variance that "
+            "comes from asking again. A question flips where its answers differ in the verdict"
+            f"{verdicts}; more answers find more flips. “two differ” is the chance that two "
+            "answers to one question do, however many were asked for. Noise of the judge is not in "
+            "these numbers: the same answer gets the same verdict.",
+            "quiet",
+        ),
+    ]
+    if questions := unsteady(run_dir, metric):
+        columns = [Head("Question", "code")]
+        columns += [
+            Head(name, "number") for name in ("Mean", "Standard deviation", "Answers scored")
+        ]
+        where = (
+            "All questions stand in repeats.jsonl, their answers in the list above as id#1 and "
+            "so on."
+        )
+        blocks.append(
+            Fold(
+                ["Least steady questions by ", code(metric or "")],
+                [
+                    Table(columns, [Row(list(row)) for row in questions]),
+                    Text(where, "quiet"),
+                ],
+            )
+        )
+    return [Fold("Noise: the same question asked again", blocks)]
 
 
 def verdict_words(repeats: Mapping[str, Any]) -> str:

@@ -118,7 +118,7 @@ def write_run_page(run_dir: Path, *, max_items: int = 20_000, seed: int = 0) -> 
             *_first_screen(summary, charts, headline),
             *_answers(run_dir, selection.statement()),
             *_all_metrics(summary, manifest, charts, headline, metrics),
-            *_noise(summary, manifest, run_dir, headline),
+            *noise.draw_noise(summary, manifest, run_dir, headline),
             *_declined(summary),
             *_settings(summary, manifest, metrics),
         ],
@@ -187,8 +187,10 @@ def _first_screen(
         blocks += _agreement_with_people(verdicts)
     side: list[Block] = [chart for name, chart in charts if name == headline]
     reasons = summary.get("reasons") or {}
-    if any(reasons.values()):
-        most = sorted(((n, kind) for kind, n in reasons.items() if n), key=lambda one: -one[0])
+    # What declines has a verdict of its own.
+    counts = [(n, kind) for kind, n in reasons.items() if n and kind != ReasonKind.DECLINES]
+    if counts:
+        most = sorted(counts, key=lambda one: -one[0])
         side.append(
             Part(
                 "Why claims are called unsupported",
@@ -466,56 +468,6 @@ def _agreement(entries: list[Mapping[str, Any]]) -> Part:
     columns = [Head("Judges"), Head("Of")]
     columns += [Head(name, "number") for name in ("Verdicts", "Agreement", "Cohen's κ")]
     return Part("How far the judges agree", [Table(columns, rows)])
-
-
-def _noise(
-    summary: Mapping[str, Any], manifest: Mapping[str, Any], run_dir: Path, headline: str | None
-) -> list[Block]:
-    told = noise.view(summary, manifest, run_dir, headline)
-    if told is None:
-        return []
-    head = [
-        Head(name, "text" if place == 0 else "number") for place, name in enumerate(told["head"])
-    ]
-    verdicts = f" ({told['verdicts']})" if told["verdicts"] else ""
-    blocks: list[Block] = [
-        Text(
-            f"{told['title']}: how much of what is measured changes when nothing but the answer "
-            "does."
-        ),
-        *(Text(sentence) for sentence in told["sentences"]),
-        Table(head, [Row([[code(row[0])], *row[1:]]) for row in told["rows"]]),
-        Text(
-            "Means are over questions of the means over their answers. The interval holds for "
-            "other questions and other answers; “one answer each” is how wide it would be had each "
-            "question been answered once. “sd in a question” is the standard deviation over the "
-            "answers to one question, averaged; “noise” the share of the mean's variance that "
-            "comes from asking again. A question flips where its answers differ in the verdict"
-            f"{verdicts}; more answers find more flips. “two differ” is the chance that two "
-            "answers to one question do, however many were asked for. Noise of the judge is not in "
-            "these numbers: the same answer gets the same verdict.",
-            "quiet",
-        ),
-    ]
-    if told["unsteady"]:
-        columns = [Head("Question", "code")]
-        columns += [
-            Head(name, "number") for name in ("Mean", "Standard deviation", "Answers scored")
-        ]
-        where = (
-            "All questions stand in repeats.jsonl, their answers in the list above as id#1 and "
-            "so on."
-        )
-        blocks.append(
-            Fold(
-                ["Least steady questions by ", code(told["metric"])],
-                [
-                    Table(columns, [Row(list(row)) for row in told["unsteady"]]),
-                    Text(where, "quiet"),
-                ],
-            )
-        )
-    return [Fold("Noise: the same question asked again", blocks)]
 
 
 def _declined(summary: Mapping[str, Any]) -> list[Block]:

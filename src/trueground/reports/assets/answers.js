@@ -297,7 +297,7 @@ function AnswerList() {
 /* The worst answers, with what is wrong in them. */
 function Worst({ most }) {
   const name = index.headline;
-  const rows = name ? orderOf("worst").filter((i) => index.scores[name][i] !== null).slice(0, most) : [];
+  const rows = name ? orderOf("worst").filter((i) => index.scores[name][i] !== null && index.verdictNames[index.verdicts[i]] !== "grounded").slice(0, most) : [];
   if (!rows.length) return null;
   return html`<section aria-label="The worst answers" id="worst"><h2>The ${rows.length === 1 ? "" : `${rows.length} `}worst answers</h2>
     <p class="quiet noprint">Those called not grounded first, then by ${name}. Open one to see each claim beside the passages: a click on a claim leads to its place.</p>
