@@ -203,9 +203,20 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     return UsageError(f"unknown {kind} {name!r}.{hint}")
 
 
-def tell(message: str) -> None:
+_quiet = False
+
+
+def hide_notes(quiet: bool) -> bool:
+    """From now on `tell` says only what is no mere note (`--quiet`); returns its argument."""
+    global _quiet
+    _quiet = quiet
+    return quiet
+
+
+def tell(message: str, *, note: bool = False) -> None:
     """Say something on standard error, at once: what a user should know before the work ends."""
-    print(f"trueground: {message}", file=sys.stderr)
+    if not (note and _quiet):
+        print(f"trueground: {message}", file=sys.stderr)
 
 
 def fails_alone(error: BaseException) -> bool:

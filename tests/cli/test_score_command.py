@@ -29,9 +29,8 @@ def run(*words: str | Path, cwd: Path, **options: Any) -> subprocess.CompletedPr
         cwd=cwd,
         capture_output=True,
         text=True,
-        encoding="utf-8",
         timeout=120,
-        **options,
+        **{"encoding": "utf-8", **options},
     )
 
 
@@ -70,7 +69,7 @@ def test_all_metrics_and_those_asked_for(tmp_path: Path) -> None:
     asked = shown("--metrics", "k_precision,rouge_1", "--worst", "2")
     assert "k_precision" in asked
     assert "rouge_1" in asked
-    assert "worst 2 of 64 by k_precision" in asked
+    assert "worst 2 of 64: lowest k_precision first" in asked
     assert "Of 64 answers" not in asked  # nobody checked claims
 
 
@@ -87,8 +86,9 @@ def test_all_answers_as_csv_worst_first(tmp_path: Path) -> None:
     with (tmp_path / "w.csv").open(encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file))
     assert list(found[0]) == [
-        *("id", "question", "response", "verdict", "score", "unsupported", "reasons")
+        *("rank", "id", "question", "response", "verdict", "score", "unsupported", "reasons")
     ]
+    assert [row["rank"] for row in found] == ["1", "2", "3"]
     assert [row["id"] for row in found] == ["2", "1", "3"]
     assert [row["verdict"] for row in found] == ["not", "grounded", "declined"]
     assert found[0]["response"] == rows[1]["response"]
@@ -160,6 +160,51 @@ def test_gates(tmp_path: Path) -> None:
     rows[0]["contexts"] = ["Paris"]
     write(tmp_path / "a.jsonl", rows)
     assert gate("--metrics", key, "--fail-under", f"{key}=0.9")[0] == 0
+
+
+def test_gates_on_shares_of_answers_and_other_names(tmp_path: Path) -> None:
+    row = {"query": "Where?", "documents": ["It is in Rome."], "response": "It is in Rome."}
+    write(tmp_path / "a.jsonl", [row, row, row | {"response": "It is in Paris."}])
+
+    def gate(*words: str) -> tuple[int, list[str]]:
+        done = trueground(
+            "score", "a.jsonl", "--out", "o", "--overwrite", "--quiet", *words, cwd=tmp_path
+        )
+        return done.returncode, done.stderr.splitlines()
+
+    assert gate("--fail-under", "grounded=0.6", "--fail-over", "not=0.4") == (0, [])
+    code, said = gate("--fail-under", "grounded=0.7", "--fail-over", "not=0.3")
+    assert code == 1
+    assert said == [
+        "trueground: gate failed: grounded is 0.6667 (share of answers), 0.7 wanted",
+        "trueground: gate failed: not is 0.3333 (share of answers), at most 0.3 wanted",
+    ]
+    code, said = gate("--fail-under", "declined=0")
+    assert (code, said) == (
+        0,
+        ["trueground: note: lower is better for declined; this gate is a floor"],
+    )
+    code, said = gate("--fail-under", "grounded=70")
+    assert (code, "between 0 and 1" in said[0]) == (2, True)
+    code, said = gate("--fail-under", "grounded=0.5", "--metrics", "rouge_1")
+    assert (code, "checks the claims" in said[0], "support" in said[0]) == (2, True, True)
+    code, said = gate("--fail-under", "faithfulness=0.5")
+    assert (code, said) == (
+        0,
+        ["trueground: note: this gate reads faithfulness as grounding_precision"],
+    )
+
+
+def test_coverage_of_several_metrics_is_one_line(tmp_path: Path) -> None:
+    row = {"contexts": ["It is in Rome."], "response": "It is in Rome."}
+    write(tmp_path / "a.jsonl", [row, {"response": "It is in Rome."}])
+    words = ("--metrics", "support,support_min,k_precision,k_f1", "--min-coverage", "0.6")
+    done = trueground("score", "a.jsonl", "--out", "o", "--quiet", *words, cwd=tmp_path)
+    assert done.returncode == 3
+    assert done.stderr.splitlines() == [
+        "trueground: coverage too low: support was scored for 50.0% of the items, support_min for "
+        "50.0%, k_precision for 50.0%, 1 more metric for too few, 60.0% wanted"
+    ]
 
 
 @pytest.mark.parametrize("case", BROKEN, ids=lambda case: case.name)
@@ -351,7 +396,7 @@ def test_scoring_needs_no_scipy(tmp_path: Path) -> None:
 def test_a_terminal_without_some_characters(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", [{"response": "x", "references": ["y"]}])
     environment = {**os.environ, "PYTHONIOENCODING": "cp437"}
-    done = run("score", "a.jsonl", "--out", "o", cwd=tmp_path, env=environment)
+    done = run("score", "a.jsonl", "--out", "o", cwd=tmp_path, env=environment, encoding="cp437")
     assert done.returncode == 0, done.stderr
     assert "f1" in done.stdout
 

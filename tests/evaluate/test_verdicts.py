@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
+from scipy.stats import binomtest
 
 import trueground as tg
 from trueground.metrics.grounding import ANSWER_VERDICTS, verdict_of
@@ -129,6 +130,27 @@ def test_groups_are_drawn_together() -> None:
     assert groups is not None
     (low, high), (lowest, highest) = alone["not"].ci or (0, 0), groups["not"].ci or (0, 0)
     assert highest - lowest > 2 * (high - low) > 0
+
+
+@pytest.mark.parametrize("groups", [None, 4])
+def test_a_share_of_none_or_all_has_an_exact_interval(groups: int | None) -> None:
+    rows = [
+        row | {"group": str(i % groups) if groups else None} for i, row in enumerate(records(20))
+    ]
+    same = [row | {"response": rows[0]["response"]} for row in rows]
+    shares = tg.score(same, metrics="support", judge=JUDGE).summary.verdicts
+    assert shares is not None
+    assert shares["grounded"].share == 1
+    theirs = binomtest(groups or 100, groups or 100).proportion_ci(0.95, "exact")
+    assert shares["grounded"].ci == pytest.approx((theirs.low, theirs.high))
+    assert shares["not"].ci == pytest.approx((0, 1 - theirs.low))
+
+
+def test_why_answers_have_no_verdict() -> None:
+    rows = [*records(2), {"id": "e", "contexts": ["c"], "response": ""}]
+    raw = tg.score(rows, metrics="support", judge=JUDGE).summary.raw["verdicts"]
+    assert raw["why_unscored"]["no_claims"] >= 1
+    assert sum(raw["why_unscored"].values()) == raw["unscored"]["n"]
 
 
 def test_verdicts_are_the_same_bytes_for_any_number_of_workers(tmp_path: Path) -> None:

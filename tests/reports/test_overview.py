@@ -76,9 +76,38 @@ def test_breakdowns_are_of_the_metrics_that_are_shown() -> None:
 
 def test_worst_answers_show_what_is_wrong(result: tg.Result) -> None:
     shown = render_overview(result.summary.raw, None, result.worst_items(3))
-    block = shown.partition("worst 3 of 64 by support\n")[2]
+    head = "worst 3 of 64: not grounded first, then partly, each by lowest support\n"
+    block = shown.partition(head)[2]
     assert block.count("    answer: ") == 3
     assert "      – not in the context: " in block
+
+
+def rows(n: int, **fields: Any) -> list[dict[str, Any]]:
+    return [{"question": "Where?", "contexts": ["In Rome."]} | fields for _ in range(n)]
+
+
+def shown(records: list[dict[str, Any]], **options: Any) -> str:
+    result = tg.score(records, **options)
+    text = render_overview(result.summary.raw, None, result.worst_items(5))
+    return " ".join(text.replace("│", " ").split())
+
+
+def test_answers_without_anything_to_check_are_told_in_the_result() -> None:
+    text = shown(rows(3, response=""))
+    assert "No answer had anything to check, so none is called grounded or not. All are" in text
+    assert "Of 3 answers" not in text
+    assert "k_precision 0.0000" in text  # as defined
+
+
+def test_a_run_without_contexts_says_that_grounding_was_not_scored(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = shown(rows(3, contexts=None, response="In Rome."))
+    told = "No record has contexts: whether the answers are grounded in anything cannot be scored."
+    assert told in text
+    assert told[1:] in " ".join(capsys.readouterr().err.split())
+    assert "worst" not in text  # that an answer declines does not make it worse
+    assert "No record" not in shown(rows(3, response="In Rome."), metrics="rouge_1")
 
 
 def test_hostile_and_wide_texts_stay_within_the_lines() -> None:

@@ -33,9 +33,20 @@ class Format(StrEnum):
     JSON = "json"
 
 
+def _hide_notes(quiet: bool) -> bool:
+    from trueground.errors import hide_notes
+
+    return hide_notes(quiet)
+
+
 FormatOption = Annotated[Format, typer.Option("--format", help="text or json.")]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", help="No summary, no progress; errors and JSON still print.")
+    bool,
+    typer.Option(
+        "--quiet",
+        callback=_hide_notes,
+        help="No summary, no progress; errors and JSON still print.",
+    ),
 ]
 NoProgress = Annotated[bool, typer.Option("--no-progress", help="No progress bar.")]
 

@@ -32,11 +32,16 @@ def score(
     *,
     fail_under: Annotated[
         list[str] | None,
-        typer.Option(help="METRIC=X: exit 1 if the mean is below X. Repeatable."),
+        typer.Option(
+            help="METRIC=X or grounded=X: exit 1 if the mean, or the share of answers, is below X. "
+            "Repeatable."
+        ),
     ] = None,
     fail_over: Annotated[
         list[str] | None,
-        typer.Option(help="METRIC=X: exit 1 if the mean is above X. Repeatable."),
+        typer.Option(
+            help="METRIC=X, or partly=X, not=X, declined=X: exit 1 if it is above X. Repeatable."
+        ),
     ] = None,
     min_coverage: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Exit 3 if a smaller share could be scored.")
@@ -44,9 +49,17 @@ def score(
     all_: Annotated[
         bool, typer.Option("--all", help="Print all metrics, not only the most telling.")
     ] = False,
-    worst: Annotated[int, typer.Option(min=0, help="How many of the worst answers to print.")] = 5,
+    worst: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="How many of the worst answers to print: not grounded first, then partly, each by "
+            "lowest support.",
+        ),
+    ] = 5,
     out_csv: Annotated[
-        Path | None, typer.Option(help="Write all answers, the worst first, to this CSV file.")
+        Path | None,
+        typer.Option(help="Write all answers to this CSV file; its rank 1 is the worst, as above."),
     ] = None,
     format_: FormatOption = Format.TEXT,
     quiet: Quiet = False,

@@ -1,4 +1,4 @@
-"""Gates for continuous integration: limits of means, and a coverage to keep."""
+"""Gates for continuous integration: limits of means and of shares, and a coverage to keep."""
 
 from __future__ import annotations
 
@@ -7,16 +7,36 @@ from dataclasses import dataclass
 
 from trueground.errors import UsageError
 from trueground.evaluate.result import Summary
+from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.plugins import bare_name, split_key
+
+_MOST_NAMED = 3  # metrics that one message names
 
 
 @dataclass(frozen=True)
 class Gate:
-    """The mean of `metric` must not be below `limit`, or not above it where it is a `ceiling`."""
+    """The mean of `metric` must not be below `limit`, or not above it where it is a `ceiling`.
+
+    `metric` may be a verdict of answers: then it is the share of answers that have it. `written`
+    is another tool's name by which the metric was asked for.
+    """
 
     metric: str
     limit: float
     ceiling: bool = False
+    written: str | None = None
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the gate is about a verdict of answers."""
+        return self.metric in ANSWER_VERDICTS
+
+    @property
+    def higher_is_better(self) -> bool | None:
+        """Which way is better; None where that is not known."""
+        from trueground.metrics.registry import higher_is_better
+
+        return self.metric == "grounded" if self.is_share else higher_is_better(self.metric)
 
     @property
     def wanted(self) -> str:
@@ -26,6 +46,15 @@ class Gate:
     def holds(self, mean: float) -> bool:
         """Whether this mean passes; on the limit it does."""
         return mean <= self.limit if self.ceiling else mean >= self.limit
+
+    def value_in(self, summary: Summary) -> float | None:
+        """The mean, or the share, that a run has; None where nothing was scored."""
+        if not self.is_share:
+            return summary[self.metric].mean
+        verdicts = summary.verdicts
+        if verdicts is None or (verdicts["unscored"].share == 1 and self.metric != "unscored"):
+            return None
+        return verdicts[self.metric].share
 
 
 @dataclass(frozen=True)
@@ -38,10 +67,11 @@ class GateOutcome:
 
 
 def parse_gate(text: str, *, ceiling: bool = False) -> Gate:
-    """`k_precision(abstain=zero)=0.8` → Gate. Raises UsageError."""
+    """`k_precision(abstain=zero)=0.8` or `grounded=0.5` → Gate. Raises UsageError."""
     from trueground.evaluate.run_level import macro_key, micro_key
     from trueground.metrics.registry import all_metrics, parse_spec
 
+    option = f"--fail-{'over' if ceiling else 'under'} {text!r}"
     name, equals, number = text.rpartition("=")
     try:
         if not equals or not name:
@@ -51,50 +81,65 @@ def parse_gate(text: str, *, ceiling: bool = False) -> Gate:
             raise ValueError
     except ValueError:
         raise UsageError(
-            f"--fail-{'over' if ceiling else 'under'} {text!r} cannot be read; "
-            "write METRIC=NUMBER, as in k_precision=0.8"
+            f"{option} cannot be read; write METRIC=NUMBER, as in k_precision=0.8, or "
+            "VERDICT=SHARE, as in grounded=0.5"
         ) from None
+    if name in ANSWER_VERDICTS:
+        if not 0 <= limit <= 1:
+            raise UsageError(f"{option}: a share of answers lies between 0 and 1; 0.5 is 50 %")
+        return Gate(name, limit, ceiling)
     _, plain, judge = split_key(name)
     macro = macro_key(plain)
     # A metric's own name comes first, then that of a micro value.
     micro = macro != plain and bare_name(plain) not in all_metrics()
-    key = parse_spec(macro if micro else plain).key
+    spec = parse_spec(macro if micro else plain)
+    written = bare_name(macro if micro else plain)
     label = f"@{judge.rstrip()}" if judge else ""
-    return Gate((micro_key(key) if micro else key) + label, limit, ceiling)
+    return Gate(
+        (micro_key(spec.key) if micro else spec.key) + label,
+        limit,
+        ceiling,
+        written if written != spec.metric.name else None,
+    )
 
 
 def judge_gates(summary: Summary, gates: Sequence[Gate], min_coverage: float) -> GateOutcome:
     """A gate whose metric has no mean fails: what was not measured was not reached."""
-    from trueground.metrics.registry import higher_is_better
-
     messages = []
     for gate in gates:
-        mean = summary[gate.metric].mean
+        mean, what = gate.value_in(summary), "no scored item"
         if mean is None:
-            messages.append(f"gate failed: {gate.metric} has no scored item, {gate.wanted}")
+            what = "no answer that could be judged" if gate.is_share else what
+            messages.append(f"gate failed: {gate.metric} has {what}, {gate.wanted}")
         elif not gate.holds(mean):
-            messages.append(f"gate failed: {gate.metric} is {mean:.4f}, {gate.wanted}")
+            of = " (share of answers)" if gate.is_share else ""
+            messages.append(f"gate failed: {gate.metric} is {mean:.4f}{of}, {gate.wanted}")
     failed = bool(messages)
+    messages += [
+        f"note: this gate reads {gate.written} as {gate.metric}" for gate in gates if gate.written
+    ]
     messages += [
         f"note: {'higher' if gate.ceiling else 'lower'} is better for {gate.metric}; this gate is "
         f"a {'ceiling' if gate.ceiling else 'floor'}"
         for gate in gates
-        if higher_is_better(gate.metric) is gate.ceiling
+        if gate.higher_is_better is gate.ceiling
     ]
-    short = {name: m.coverage for name, m in summary.items() if m.coverage < min_coverage}
     if not any(m.scored for m in summary.values()):
         reasons = [
             f"{name}: {', '.join(f'{n:,} {why}' for why, n in m.unscored.items())}"
             f"{_format_needs(name)}"
             for name, m in summary.items()
         ]
-        messages.append(f"nothing could be scored; {'; '.join(reasons[:3])}")
+        messages.append(f"nothing could be scored; {'; '.join(reasons[:_MOST_NAMED])}")
         return GateOutcome(failed, True, tuple(messages))
-    for name, coverage in short.items():
-        messages.append(
-            f"coverage too low: {name} was scored for {coverage:.1%} of the items, "
-            f"{min_coverage:.1%} wanted"
-        )
+    short = {name: m.coverage for name, m in summary.items() if m.coverage < min_coverage}
+    if short:
+        (name, coverage), *rest = sorted(short.items(), key=lambda one: one[1])
+        told = [f"{name} was scored for {coverage:.1%} of the items"]
+        told += [f"{name} for {coverage:.1%}" for name, coverage in rest[: _MOST_NAMED - 1]]
+        more = len(short) - len(told)
+        told += [f"{more} more metric{'' if more == 1 else 's'} for too few"] * bool(more)
+        messages.append(f"coverage too low: {', '.join(told)}, {min_coverage:.1%} wanted")
     return GateOutcome(failed, bool(short), tuple(messages))
 
 

@@ -12,7 +12,7 @@ from trueground.evaluate.parts import Parts
 from trueground.evaluate.run_level import RunLevel
 from trueground.metrics.base import Spec, make_spec
 from trueground.metrics.context import ClaimCheck
-from trueground.metrics.grounding import verdict_spec
+from trueground.metrics.grounding import ANSWER_VERDICTS, verdict_spec
 from trueground.metrics.registry import default_specs, get_metric, parse_specs
 from trueground.plugins import keys_named
 from trueground.records import Check
@@ -33,6 +33,7 @@ class Plan:
     `verdicts` is the metric that gives each answer its verdict, None where no claims are checked.
     `run_level` are the numbers of the whole run that are no means over items. `repeats_of` is how
     the question of an answer is told (see `question_of`), None where each has one answer.
+    `missing` says what no record has and a metric needs.
     """
 
     chosen: tuple[Spec, ...]
@@ -43,6 +44,7 @@ class Plan:
     level: float = 0.95
     keep_records: bool = True
     repeats_of: str | None = None
+    missing: str | None = None
     specs: tuple[Spec, ...] = field(init=False)
     hidden: tuple[Spec, ...] = field(init=False)
     verdicts: Spec | None = field(init=False)
@@ -222,7 +224,7 @@ def describe_missing(plan: Plan, check: Check, *, by_name: bool) -> str | None:
     if not field:
         return None
     hint = check.hints.get(field, f"name the column with --map {field}=COLUMN")
-    return f"WARNING: no record has {field}: {what}. {hint[:1].upper()}{hint[1:]}"
+    return f"no record has {field}: {what}. {hint[:1].upper()}{hint[1:]}"
 
 
 def check_names(plan: Plan, check: Check, require: Sequence[str]) -> None:
@@ -230,6 +232,16 @@ def check_names(plan: Plan, check: Check, require: Sequence[str]) -> None:
     check_breakdowns(plan.by, check)
     for name in require:
         known = plan.summary_keys
+        if name in ANSWER_VERDICTS:
+            if plan.verdicts is None:
+                advice = "name one that does with --metrics, such as support"
+                if plan.missing and "contexts" in plan.missing:
+                    advice = plan.missing
+                raise UsageError(
+                    f"--fail-under or --fail-over {name}: no metric of this run checks the claims "
+                    f"of the answers; {advice}"
+                )
+            continue
         if len(keys_named(name, known)) != 1:
             raise UsageError(
                 f"--fail-under or --fail-over {name}: this metric is not in the run, which has "

@@ -120,7 +120,8 @@ class Result:
         """The `n` worst items: `id`, `question`, `response`, `verdict`, `score`, and lists of
         `unsupported` claims with their `reasons`.
 
-        Worst is the lowest `support`, then the lowest `support_min`; without them what the run has.
+        Worst are those called not grounded, then partly; in each the lowest `support`. Without
+        verdicts it is the first metric that tells of grounding.
         `question` and `response` are null where no records are kept.
         """
         import polars as pl
@@ -140,7 +141,7 @@ class Result:
         return worst_items(self._lines, self._texts, n)
 
     def write_csv(self, path: str | Path) -> None:
-        """Write all items, the worst first, as CSV, a row each, with the columns of `worst`.
+        """Write all items, the worst first, as CSV: `rank` (1 is the worst) and what `worst` has.
 
         Several claims and reasons stand on lines of their own in their cell. The file is replaced
         as a whole. Raises WriteError.

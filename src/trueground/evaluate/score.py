@@ -129,10 +129,11 @@ def score(
             check = source.check(lambda done: progress("check", done, None))
             fields = [name for name, count in check.fields.items() if count]
             plan = plan_of(fields, keep_records=keep_records and out is not None)
-            plan = replace(plan, repeats_of=find_repeats(repeats_of, check))
+            missing = describe_missing(plan, check, by_name=metrics is not None)
+            plan = replace(plan, repeats_of=find_repeats(repeats_of, check), missing=missing)
             check_names(plan, check, require)
-            if note := describe_missing(plan, check, by_name=metrics is not None):
-                tell(note)
+            if missing:
+                tell(f"WARNING: {missing}")
             scoring = Scoring(plan, source, check, workers, progress)
             if out is None:
                 return scoring.in_memory()

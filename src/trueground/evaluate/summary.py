@@ -20,6 +20,7 @@ from trueground.metrics.grounding import ANSWER_VERDICTS, code_verdicts
 from trueground.stats.agreement import cohen_kappa
 from trueground.stats.bootstrap import (
     Floats,
+    Interval,
     NumberTable,
     percentiles,
     resampled_means,
@@ -55,6 +56,8 @@ def summarise(plan: Plan, table: ItemTable, skipped: Sequence[str], bad: int) ->
         "empty_responses": table.empty,
         "clusters": clusters if grouped else None,
     }
+    if plan.missing:
+        summary["missing"] = plan.missing
     if plan.verdicts is not None:
         summary["verdicts"] = {
             "metric": plan.verdicts.key,
@@ -68,6 +71,9 @@ def summarise(plan: Plan, table: ItemTable, skipped: Sequence[str], bad: int) ->
                 for field, (found, _) in broken_down.items()
             },
         }
+        statuses = everything.metrics[plan.verdicts.key]["unscored"]
+        if why := {name: n for name, n in statuses.items() if name != Status.ABSTAINED}:
+            summary["verdicts"]["why_unscored"] = why
     if table.agreement is not None and len(plan.parts.judges) > 1:
         summary["judges"] = plan.parts.labels
         summary["judge_agreement"] = _judge_agreement(plan, table.agreement)
@@ -125,18 +131,31 @@ def _compute(
         key: _entry(plan, float(total), n, count.tolist(), percentiles(column, plan.level))
         for key, total, count, column in zip(keys, totals, counts, means, strict=False)
     }
+    units = len(np.unique(table.clusters[slice(None) if rows is None else rows])) if grouped else n
     verdicts = {
-        name: {
-            "n": int(total),
-            "share": float(total) / n if n else None,
-            "ci": percentiles(column, plan.level),
-        }
+        name: _verdict_share(int(total), n, units, percentiles(column, plan.level), plan.level)
         for name, total, column in zip(ANSWER_VERDICTS, totals[width:], means[width:], strict=False)
     }
     sums = dict(zip(keys, map(float, totals), strict=False))
     draws = dict(zip(keys, means, strict=False))
     entries, draws = plan.run_level.added(entries, sums, draws, plan.level)
     return _Numbers(entries, verdicts, draws)
+
+
+def _verdict_share(
+    count: int, n: int, units: int, ci: Interval | None, level: float
+) -> dict[str, Any]:
+    """How many answers have a verdict, their share and its interval.
+
+    Where every resample gives the same share (none or all of them) the interval is the exact one
+    of so many answers, or groups of them, as were resampled.
+    """
+    share = count / n if n else None
+    if ci is not None and share is not None and ci[0] == ci[1]:
+        from trueground.stats.proportions import clopper_pearson
+
+        ci = clopper_pearson(share * units, units, level)
+    return {"n": count, "share": share, "ci": ci}
 
 
 class _WithVerdicts:

@@ -111,7 +111,7 @@ class RecordSource:
             raise InputError(f"{self.name} holds no records")
         names = [each.name for each in inputs]
         for line in describe_columns(dict(zip(names, self._columns, strict=True))):
-            tell(line)
+            tell(line, note=True)
         require_columns(self.name, self._columns)
         bad, fields = tally.bad_rows(), tally.fields()
         hints = find_hints(self._columns, [name for name, count in fields.items() if not count])

@@ -16,8 +16,10 @@ from trueground.judges.people import labelled_verdicts
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.plugins import bare_name, split_key
 from trueground.reports import terminal
+from trueground.reports.answers import STATUS_WORDS
 from trueground.runs.directory import REPORT
-from trueground.runs.worst import WorstItem, worst_metrics
+from trueground.runs.worst import WorstItem, worst_metrics, worst_order
+from trueground.types import Status
 
 COLUMNS = 80
 _MOST_METRICS = 6
@@ -33,6 +35,31 @@ QUESTIONS = {
 }
 
 
+def has_verdicts(summary: Mapping[str, Any]) -> bool:
+    """Whether any answer could be judged."""
+    verdicts = summary.get("verdicts") or {}
+    return bool(verdicts) and verdicts["unscored"]["n"] < verdicts["n"]
+
+
+def opening(summary: Mapping[str, Any]) -> str:
+    """The shares of verdicts in a sentence, or why no answer has one; empty where none was asked
+    for.
+    """
+    verdicts, missing = summary.get("verdicts"), summary.get("missing") or ""
+    if has_verdicts(summary):
+        return terminal.verdict_sentence(summary["verdicts"])
+    if not verdicts:
+        told = "contexts" in missing  # else nobody asked whether the answers are grounded
+        return f"{missing[0].upper()}{missing[1:]}" if told else ""
+    n, why = verdicts["n"], verdicts.get("why_unscored") or {}
+    if why.keys() == {Status.NO_CLAIMS}:
+        empty = summary["empty_responses"]
+        said = " All are empty." if empty == n else f" {empty:,} of {n:,} are empty." * bool(empty)
+        return f"No answer had anything to check, so none is called grounded or not.{said}"
+    reasons = ", ".join(f"{count:,} {STATUS_WORDS[Status(name)]}" for name, count in why.items())
+    return f"None of {n:,} answers could be judged: {missing or reasons}"
+
+
 def render_overview(
     summary: Mapping[str, Any], path: Path | None, worst: Sequence[WorstItem] = ()
 ) -> str:
@@ -42,9 +69,10 @@ def render_overview(
     blocks = [box] * bool(box)
     blocks.append(f"{terminal.count_items(summary)}\n\n{_metrics_by_question(summary, keys)}")
     blocks += terminal.breakdowns(summary, [key for _, key in keys])
-    blocks += [terminal.abstention(summary)] * (not box)
+    blocks += [terminal.abstention(summary)] * (not has_verdicts(summary))
     blocks += terminal.extras(summary)
-    blocks += [worst_answers(worst, summary)] * bool(worst)
+    list_ = worst_answers(worst, summary)
+    blocks += [list_] * bool(list_)
     left = len(summary["metrics"]) - len(keys)
     if left > 0:
         blocks.append(
@@ -61,9 +89,9 @@ def render_metrics(
     manifest: Mapping[str, Any] | None = None,
 ) -> str:
     """The same with every metric and every breakdown."""
-    blocks = [verdict_box(summary)] if summary.get("verdicts") else []
-    blocks.append(terminal.render(summary, None, manifest))
-    blocks += [worst_answers(worst, summary)] * bool(worst)
+    box, list_ = verdict_box(summary), worst_answers(worst, summary)
+    blocks = [box] * bool(box) + [terminal.render(summary, None, manifest)]
+    blocks += [list_] * bool(list_)
     return "\n\n".join([*blocks, *page_of(path)])
 
 
@@ -119,10 +147,24 @@ def people_sentence(verdicts: Mapping[str, Any]) -> str:
 
 def verdict_box(summary: Mapping[str, Any]) -> str:
     """The verdicts in a frame: the sentence, a line each with its interval, and what people say."""
-    verdicts = summary.get("verdicts")
-    if not verdicts:
+    first = opening(summary)
+    if not first:
         return ""
-    lines = [*_wrapped(terminal.verdict_sentence(verdicts)), ""]
+    lines = _wrapped(first)
+    if has_verdicts(summary):
+        verdicts = summary["verdicts"]
+        lines += ["", *_verdict_lines(verdicts), ""]
+        level = f"{verdicts['ci_level']:.0%} intervals; verdicts by the judge {verdicts['judge']}."
+        lines += [*_wrapped(level), *_wrapped(people_sentence(verdicts))]
+    width = COLUMNS - 4
+    body = [f"│ {line}{' ' * (width - width_of(line))} │" for line in lines]
+    rule = "─" * (COLUMNS - 2)
+    return "\n".join([f"┌{rule}┐", *body, f"└{rule}┘"])
+
+
+def _verdict_lines(verdicts: Mapping[str, Any]) -> list[str]:
+    """A line for each verdict: its share, the interval, how many answers, a bar."""
+    lines = []
     for name in ANSWER_VERDICTS:
         one = verdicts[name]
         if name == "unscored" and not one["n"]:
@@ -131,12 +173,7 @@ def verdict_box(summary: Mapping[str, Any]) -> str:
         bar = "█" * round(_BAR * (one["share"] or 0))
         line = f"{name:9} {terminal.percent(one['share']):>6}  {low_high:>9}  {one['n']:>9,}  {bar}"
         lines.append(line.rstrip())
-    level = f"{verdicts['ci_level']:.0%} intervals; verdicts by the judge {verdicts['judge']}."
-    lines += ["", *_wrapped(level), *_wrapped(people_sentence(verdicts))]
-    width = COLUMNS - 4
-    body = [f"│ {line}{' ' * (width - width_of(line))} │" for line in lines]
-    rule = "─" * (COLUMNS - 2)
-    return "\n".join([f"┌{rule}┐", *body, f"└{rule}┘"])
+    return lines
 
 
 def _wrapped(text: str) -> list[str]:
@@ -146,13 +183,17 @@ def _wrapped(text: str) -> list[str]:
 def worst_answers(items: Sequence[WorstItem], summary: Mapping[str, Any]) -> str:
     """The worst answers: question, answer, score, the claims that are not supported, and why.
 
-    Those that are grounded after all, and those without a score, are left out.
+    Those that are grounded after all, and those without a score, are left out. Empty where the
+    run has no metric that tells which answers are worse.
     """
+    metric = next(iter(worst_metrics(summary["metrics"])), None)
+    if metric is None or not items:
+        return ""
     items = [one for one in items if one.score is not None and one.verdict != "grounded"]
     if not items:
         return "no answer to read first: none is scored, or all of them are grounded"
-    metric = next(iter(worst_metrics(summary["metrics"])), "")
-    blocks = [f"worst {len(items)} of {summary['n']:,} by {metric}"]
+    order = worst_order(metric, bool(summary.get("verdicts")))
+    blocks = [f"worst {len(items)} of {summary['n']:,}: {order}"]
     for number, item in enumerate(items, 1):
         score = "–" if item.score is None else f"{item.score:.2f}"
         head = f"{number:>2}  {score}  {item.verdict or ''}".rstrip()
@@ -223,10 +264,9 @@ def _rows_of(summary: Mapping[str, Any]) -> tuple[list[tuple[str, ...]], int]:
 
 def render_short(summary: Mapping[str, Any]) -> str:
     """The summary in at most 24 lines."""
-    verdicts = summary.get("verdicts")
+    first = opening(summary)
     lines = [terminal.count_items(summary)]
-    if verdicts:
-        lines += [*_wrapped(terminal.verdict_sentence(verdicts)), ""]
+    lines += [*_wrapped(first), ""] if first else []
     rows, left = _rows_of(summary)
     lines += terminal.table(
         [("metric", "mean", "interval", "scored", ""), *((*r, "") for r in rows)]
@@ -238,8 +278,8 @@ def render_short(summary: Mapping[str, Any]) -> str:
 def summary_as_html(summary: Mapping[str, Any]) -> str:
     """The same as a short HTML table; everything that comes from data is escaped."""
     rows, left = _rows_of(summary)
-    verdicts = summary.get("verdicts")
-    said = f"<p>{escape(terminal.verdict_sentence(verdicts))}</p>" if verdicts else ""
+    first = opening(summary)
+    said = f"<p>{escape(first)}</p>" if first else ""
     head = _html_row(("metric", "mean", "interval", "scored"), "th")
     body = "".join(_html_row(row, "td") for row in rows)
     more = f"<p>… and {left} more</p>" if left else ""

@@ -44,6 +44,7 @@ from trueground.reports.blocks import (
 )
 from trueground.reports.leaderboard.runs import REPEAT
 from trueground.reports.manifest import asked, input_names, notices, refusal_rules, signatures
+from trueground.reports.overview import has_verdicts, opening
 from trueground.reports.selection import Numbers, choose_items, headline_metric, read_numbers
 from trueground.reports.verdicts import first_judge, judges
 from trueground.reports.viewer import write_page
@@ -167,9 +168,10 @@ def _first_screen(
 ) -> list[Block]:
     """The verdicts as tiles that filter, the headline's spread, the reasons, the worst answers."""
     blocks: list[Block] = []
-    verdicts = summary.get("verdicts")
-    if verdicts:
-        blocks += [Text(_verdict_sentence(verdicts), "lead")]
+    if first := opening(summary):
+        blocks.append(Text(first, "lead" if has_verdicts(summary) else "warning"))
+    if has_verdicts(summary):
+        verdicts = summary["verdicts"]
         blocks.append(
             Tiles(
                 [
@@ -214,23 +216,6 @@ def _first_screen(
         blocks.append(Grid(side, least=24))
     blocks.append(AnswerBrowser(worst=10))
     return blocks
-
-
-def _verdict_sentence(verdicts: Mapping[str, Any]) -> Rich:
-    shares = [
-        f"{_percent(verdicts[name]['share'])} {words}"
-        for name, words in (
-            ("grounded", "are grounded"),
-            ("partly", "partly"),
-            ("not", "not"),
-            ("declined", "declined"),
-        )
-    ]
-    sentence: list[Any] = [f"Of {verdicts['n']:,} answers ", strong(", ".join(shares)), "."]
-    unscored = verdicts.get("unscored") or {}
-    if unscored.get("n"):
-        sentence.append(f" {unscored['n']:,} could not be judged ({_percent(unscored['share'])}).")
-    return sentence
 
 
 def _agreement_with_people(verdicts: Mapping[str, Any]) -> list[Block]:

@@ -30,6 +30,7 @@ WORST_BY = (
 )  # fmt: skip
 _RANKS: dict[str | None, float] = {"not": 0.0, "partly": 1.0, "grounded": 2.0}
 COLUMNS = ("id", "question", "response", "verdict", "score", "unsupported", "reasons")
+RANK = "rank"  # the first column of the CSV file: 1 is the worst
 _LAST = float("inf")  # the place of what has no score
 
 
@@ -77,7 +78,13 @@ def worst_metrics(keys: Iterable[str]) -> list[str]:
     known = [key for key in keys if not split_key(key).judge]  # the first judge's
     found = [key for name in WORST_BY for key in known if bare_name(key) == name]
     together = [key for key in found if bare_name(key) in WORST_BY[:2]]
-    return together or found[:1] or known[:1]
+    return together or found[:1] or [key for key in known if bare_name(key) != "abstained"][:1]
+
+
+def worst_order(metric: str, verdicts: bool) -> str:
+    """By what items are sorted, in words."""
+    least = f"{'highest' if higher_is_better(metric) is False else 'lowest'} {metric}"
+    return f"not grounded first, then partly, each by {least}" if verdicts else f"{least} first"
 
 
 def read_texts(run: Path) -> Iterator[Texts]:
@@ -125,10 +132,10 @@ def write_worst_csv(
             rows.write(_csv_row([*item[:-2], "\n".join(item.unsupported), "\n".join(item.reasons)]))
             ends.append(rows.tell())
         order = sorted(range(len(ends) - 1), key=lambda i: keys[i * width : (i + 1) * width])
-        out.write(_csv_row(COLUMNS))
-        for i in order:
+        out.write(_csv_row([RANK, *COLUMNS]))
+        for rank, i in enumerate(order, 1):
             rows.seek(ends[i])
-            out.write(rows.read(ends[i + 1] - ends[i]))
+            out.write(f"{rank},".encode() + rows.read(ends[i + 1] - ends[i]))
 
 
 def _csv_row(cells: Sequence[Any]) -> bytes:

@@ -39,12 +39,14 @@ def share_interval(
 
 def clopper_pearson(k: float, n: float, level: float = 0.95) -> Interval:
     """The exact interval of a share of k in n (Clopper and Pearson 1934), n above 0."""
-    from scipy.special import betaincinv
-
     tail = (1 - level) / 2
-    low = float(betaincinv(k, n - k + 1, tail)) if k else 0.0
-    high = float(betaincinv(k + 1, n - k, 1 - tail)) if k < n else 1.0
-    return low, high
+    if k <= 0:
+        return 0.0, 1.0 - tail ** (1 / n)
+    if k >= n:
+        return tail ** (1 / n), 1.0
+    from scipy.special import betaincinv  # slow to load, and not needed where all are alike
+
+    return float(betaincinv(k, n - k + 1, tail)), float(betaincinv(k + 1, n - k, 1 - tail))
 
 
 def _effective_size(hits: Mask, clusters: Ints | None, level: float) -> float | None:

@@ -96,9 +96,10 @@ TG.drawAnswer = (() => {
 
   /* Text with a mark wherever a span lies. A click on a claim selects; a window is where it leads. */
   function markAnswer(board) {
-    const spans = [...board.claims.map((claim) => ({ start: claim.start, end: claim.end, owner: claim })),
-      ...[...board.facts, ...board.references].map(asWindow)]
-      .map(({ start, end, owner }) => ({ start: board.place(start), end: board.place(end), owner }));
+    const claims = board.claims.map((claim) => [board.place(claim.start), board.place(claim.end), claim]);
+    const spans = TG.everyPlace(board.answer, claims).map(([start, end, owner]) => ({ start, end, owner }));
+    spans.push(...[...board.facts, ...board.references].map(asWindow)
+      .map(({ start, end, owner }) => ({ start: board.place(start), end: board.place(end), owner })));
     if (board.told) spans.push(...cited.spans(board.told, board.answer));
     return pieces(board.answer, spans).map(({ text, owners }) => {
       if (!owners.length) return text;

@@ -171,13 +171,29 @@ TG.listed = () => {
 
 /* ---- one answer in the list ---- */
 
+/* Spans [start, end, …] and, since a claim that is said twice counts once, the further places of their words. */
+TG.everyPlace = (text, spans) => {
+  const points = Array.from(text);
+  const found = spans.filter(([start, end]) => Number.isInteger(start) && Number.isInteger(end) && start < end);
+  for (const [start, end, ...rest] of [...found]) {
+    const words = points.slice(start, end).join("");
+    for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + words.length)) {
+      const from = points.length === text.length ? at : Array.from(text.slice(0, at)).length;
+      const to = from + end - start;
+      const inWord = /[\p{L}\p{N}]{2}/u.test((points[from - 1] ?? "") + points[from]) || /[\p{L}\p{N}]{2}/u.test(points[to - 1] + (points[to] ?? ""));
+      if (!inWord && !found.some((span) => span[0] < to && span[1] > from)) found.push([from, to, ...rest]);
+    }
+  }
+  return found;
+};
+
 /* The answer with its claims marked, cut to about `most` characters around the first doubt. */
 function markedAnswer(i, most) {
   const text = index.responses[i];
   if (text === null || text === undefined) return null;
   if (!text) return html`<em class="quiet">(empty answer)</em>`;
   const points = Array.from(text);
-  const spans = index.claims[i].filter(([start, end]) => Number.isInteger(start) && Number.isInteger(end) && start < end).sort((a, b) => a[0] - b[0]);
+  const spans = TG.everyPlace(text, index.claims[i]).sort((a, b) => a[0] - b[0]);
   const doubt = spans.find(([, , supported]) => supported === 0);
   const from = doubt && doubt[1] > most ? Math.max(0, doubt[0] - 40) : 0;
   const to = Math.min(points.length, from + most);
@@ -300,7 +316,7 @@ function Worst({ most }) {
   const rows = name ? orderOf("worst").filter((i) => index.scores[name][i] !== null && index.verdictNames[index.verdicts[i]] !== "grounded").slice(0, most) : [];
   if (!rows.length) return null;
   return html`<section aria-label="The worst answers" id="worst"><h2>The ${rows.length === 1 ? "" : `${rows.length} `}worst answers</h2>
-    <p class="quiet noprint">Those called not grounded first, then by ${name}. Open one to see each claim beside the passages: a click on a claim leads to its place.</p>
+    <p class="quiet noprint">${index.verdicts.some((one) => one !== null) ? `Those called not grounded first, then partly; in each by ${name}.` : `By ${name}, ${index.lower.includes(name) ? "highest" : "lowest"} first.`} Open one to see each claim beside the passages: a click on a claim leads to its place.</p>
     <ol class="answer-list">${rows.map((i) => html`<${AnswerRow} key=${i} i=${i} metrics=${[name]} />`)}</ol></section>`;
 }
 
