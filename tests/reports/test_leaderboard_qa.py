@@ -24,8 +24,8 @@ from tests.reports.payload import blocks, payload, words
 
 import trueground as tg
 from trueground.errors import UsageError
+from trueground.reports.leaderboard.board import short_names
 from trueground.reports.leaderboard.data import leaderboard, leaderboard_data
-from trueground.reports.leaderboard.names import short_names
 from trueground.reports.leaderboard.page import write_leaderboard
 from trueground.reports.leaderboard.terminal import render
 

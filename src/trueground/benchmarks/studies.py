@@ -50,7 +50,7 @@ class Study:
     Within a table runs differ in the model, the study's dimension and `free` options only; the
     values of `named` head it. Columns without a value of an option that is in `Studies.bound` fit
     to those that have one. `short` heads its table in the terminal, None keeps it out of there.
-    `papers`: printed numbers take part.
+    `papers`: printed numbers take part. `places` are the dimension: name → which runs stand there.
     """
 
     id: str
@@ -62,6 +62,7 @@ class Study:
     named: tuple[str, ...] = ("task",)
     short: str | None = None
     papers: bool = True
+    places: Mapping[str, Where] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,12 +93,11 @@ class Pivot(Study):
 class Scatter(Study):
     """Two measures of one model against each other; `across` is the place of the horizontal one.
 
-    `at` has a condition for each where they come from two runs. `declining`: both are rates of
+    Two `places` are there where they come from two runs. `declining`: both are rates of
     declining, the first where nothing can be answered, so that precision, recall and F1 follow.
     `sizes`: each measure against the model's size instead.
     """
 
-    at: tuple[Where, Where] | None = None
     across: int = 0
     declining: bool = False
     sizes: bool = False
@@ -112,7 +112,6 @@ class Delta(Study):
     against the model's size too. `baseline`: models may be set against one of them.
     """
 
-    places: Mapping[str, Where]
     steps: tuple[tuple[str, str], ...]
     lost: bool = False
     ranks: bool = False
@@ -123,8 +122,6 @@ class Delta(Study):
 @dataclass(frozen=True, kw_only=True)
 class Mean(Study):
     """The mean of one measure over all `places`; of each organisation the best model."""
-
-    places: Mapping[str, Where]
 
 
 @dataclass(frozen=True)
@@ -154,7 +151,10 @@ class Studies:
     be compared; `printed` says in words what was published. `any_metric`: other metrics than the
     headline are compared too. `ignored` are options of metrics, `own` options that go with the
     tested model, `in_prompt` one that is part of the prompt, `bound` those whose absence says
-    nothing. Where options are `unlike_paper`, {option: (value, why)}, printed numbers stand apart.
+    nothing, `original` names the task to which an original belongs, and `skips` is one that leaves
+    questions out before the limit where it is "skip". `alike` (words → of options) must be the same
+    in all runs of a column. Where options are `unlike_paper`, {option: (value, why)}, printed
+    numbers stand apart.
     """
 
     studies: tuple[Study, ...] = ()
@@ -166,6 +166,9 @@ class Studies:
     own: frozenset[str] = frozenset()
     in_prompt: str = ""
     bound: frozenset[str] = frozenset()
+    original: str = ""
+    skips: str = ""
+    alike: Mapping[str, Callable[[Mapping[str, Any]], str]] = field(default_factory=dict)
     judges: tuple[PaperJudge, ...] = ()
     code: PaperCode | None = None
     unlike_paper: Mapping[str, tuple[str, str]] = field(default_factory=dict)

@@ -97,9 +97,7 @@ def _one(run: Path, max_items: int, format_: Format, quiet: bool) -> None:
 def _several(
     runs: list[Path], out: Path, choices: dict[str, Any], format_: Format, quiet: bool
 ) -> None:
-    import msgspec
-
-    from trueground.reports.leaderboard.data import leaderboard
+    from trueground.reports.leaderboard.data import as_json, leaderboard
     from trueground.reports.leaderboard.page import check_replaceable, write
     from trueground.reports.leaderboard.runs import find_runs
     from trueground.reports.leaderboard.terminal import render
@@ -111,7 +109,7 @@ def _several(
     prompts = prompt_studies(in_order(find_runs(runs)[0]))
     page = write(board, out, prompts)
     if format_ is Format.JSON:
-        echo_json({**msgspec.to_builtins(board), "prompts": prompts, "page": str(page)})
+        echo_json({**as_json(board), "prompts": prompts, "page": str(page)})
     elif not quiet:
         for study in prompts:
             typer.echo(render_prompts(study) + "\n")

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import urlsplit
 
-from trueground.reports.leaderboard.names import short_checksums
+from trueground.reports.leaderboard.runs import short_checksums
 
 
 def input_names(source: object) -> list[str]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from trueground.metrics.registry import metric_of_key
 from trueground.models.prompts import PromptFile
-from trueground.reports.leaderboard.names import prompt_names
+from trueground.reports.leaderboard.runs import prompt_of
 from trueground.runs.directory import read_manifest
 from trueground.stats.bootstrap import Floats, intervals
 from trueground.stats.paired import holm, paired
@@ -83,7 +83,7 @@ def _study(runs: Sequence[FinishedRun], draws: Mapping[str, Any]) -> dict[str, A
     clusters = by_question[0].clusters
     clusters = None if clusters is None else clusters[rows[0]]
     prompts = [run.manifest.get("prompts") or [] for run in runs]
-    names = prompt_names([[PromptFile(p["id"], p["sha256"]) for p in files] for files in prompts])
+    names = _prompt_names([[PromptFile(p["id"], p["sha256"]) for p in files] for files in prompts])
     answers = [one.answers for one in by_question]
     return {
         "task": first.task,
@@ -100,6 +100,17 @@ def _study(runs: Sequence[FinishedRun], draws: Mapping[str, Any]) -> dict[str, A
             key: _metric(i, names, answers, rows, clusters, draws) for i, key in enumerate(metrics)
         },
     }
+
+
+def _prompt_names(runs: Sequence[Sequence[PromptFile]]) -> list[str]:
+    """A name for the prompts of each run, different ones for different prompts."""
+    files = {tuple(prompts) for prompts in runs}
+    short = [prompt_of(prompts) for prompts in runs]
+    whole = [", ".join(p.id for p in prompts) for prompts in runs]
+    for told in (short, whole):
+        if len(set(told)) == len(files):
+            return told
+    return [", ".join(f"{p.id} {p.sha256[:8]}" for p in prompts) for prompts in runs]
 
 
 def _metric(

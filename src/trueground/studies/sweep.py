@@ -24,8 +24,8 @@ from trueground.evaluate.session import check_same, identify_run
 from trueground.models.base import ChatModel
 from trueground.models.pricing import price_of
 from trueground.records import Check
-from trueground.reports.leaderboard.names import DEFAULT
 from trueground.reports.leaderboard.page import write_leaderboard
+from trueground.reports.leaderboard.runs import DEFAULT
 from trueground.runs.directory import check_resumable, free_path, read_manifest, safe_name
 
 PAGE = "leaderboard.html"  # of a sweep, beside its runs

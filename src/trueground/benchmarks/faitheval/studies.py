@@ -36,6 +36,7 @@ STUDIES = Studies(
     printed="FaithEval's are direct answers to whole tasks by strict matching (trueground run "
     "faitheval)",
     in_prompt="task-instruction",
+    original="of",
     studies=(
         Mean(
             id="combined",

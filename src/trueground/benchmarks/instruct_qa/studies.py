@@ -55,6 +55,7 @@ STUDIES = Studies(
     "passages (trueground run instruct-qa/nq)",
     any_metric=True,
     bound=frozenset(_RETRIEVAL),
+    skips="without-gold",
     studies=(
         Scatter(
             id="plane",
@@ -69,7 +70,7 @@ STUDIES = Studies(
             short="",
         ),
         _declining(
-            at=({"setting": ("irrelevant",)}, {"setting": ("gold",)}),
+            places={"irrelevant": {"setting": ("irrelevant",)}, "gold": {"setting": ("gold",)}},
             free=("setting",),
             named=("task", "instruction"),
         ),

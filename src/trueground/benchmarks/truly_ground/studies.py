@@ -49,6 +49,12 @@ def comparable(task: str, options: Mapping[str, Any], printed: Mapping[str, Any]
     return bool(asked == budget and options.get("gold-position", _POSITION) == position)
 
 
+def _counted(options: Mapping[str, Any]) -> str:
+    """Each model's own tokens are one way to count, however many models there are."""
+    named = str(options.get("tokenizer", ""))
+    return named if "characters" in named else "a tokenizer" * bool(named)
+
+
 STUDIES = Studies(
     tasks=(*_VERSIONS, "no-context"),
     comparable=comparable,
@@ -56,6 +62,7 @@ STUDIES = Studies(
     ignored=frozenset(("variant", "abstain")),
     own=frozenset(("preset", "tokenizer")),
     bound=_DISTRACTORS,
+    alike={"tokens by which the budget was counted": _counted},
     judges=(
         # Section 3.3: the cross-encoder.
         PaperJudge(

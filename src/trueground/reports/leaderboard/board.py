@@ -1,25 +1,31 @@
-"""Runs → a table: a column for each task, a row for each model, a cell for each pair."""
+"""Runs → the table of values: a column for each task, a row for each model, a cell for each pair.
+
+Page, terminal and JSON show these cells, and the studies of papers are made of them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import orjson
 
+from trueground.benchmarks.model_table import Models, find_model
 from trueground.benchmarks.registry import all_benchmarks
 from trueground.benchmarks.studies import Studies
 from trueground.metrics.registry import higher_is_better
-from trueground.reports.leaderboard.names import prompt_of, short_names
-from trueground.reports.leaderboard.runs import MetricEntry, Run
-from trueground.types import Status
+from trueground.reports.leaderboard.runs import BoardCell, Run, prompt_of, same_files
+from trueground.reports.terminal import shown_name
 
+LONG = 40  # characters; what is shorter stands as it is
 _DIGITS = re.compile(r"\d+")
-# Statuses that the question has, whatever the answer.
-_NOT_ASKED = (Status.NOT_APPLICABLE, Status.MISSING_FIELD)
+_CUT = re.compile(r"(?=[:,|\[])")
+_CHECKSUM = re.compile(r"[0-9a-f]{32,}")
+_FEW = 12  # characters of a checksum
+Identity = tuple[str, str, str]  # of a model: name, signature, source
 
 
 def studies_of(benchmark: str | None) -> Studies:
@@ -47,66 +53,34 @@ class BoardColumn:
 
 
 @dataclass(frozen=True)
-class BoardCell:
-    """A value; `averaged_over` is set where it is an unweighted mean over that many datasets.
+class ModelFacts:
+    """One model's line of the models table. `size` is in billions of parameters."""
 
-    `run` is the run's label, or `place` says where a paper has printed the number. `sd` is the
-    standard deviation over `repeats` answers to each question; a paper need not say over how many.
-
-    Where the mean is over fewer items than were asked of it, or of another run in the column,
-    `asked` is how many it should be over, and `placed_by` the mean with 0 for those that are
-    missing (1 where lower is better), by which it is ranked: what a model leaves out, or declines,
-    must not lift it above others.
-    """
-
-    mean: float | None
-    ci: tuple[float, float] | None = None
-    ci_level: float | None = None
-    n: int | None = None
-    scored: int | None = None
-    unscored: dict[str, int] = field(default_factory=dict)
-    averaged_over: int | None = None
-    run: str | None = None
-    place: str | None = None
-    sd: float | None = None
-    repeats: int | None = None
-    asked: int | None = None
-    placed_by: float | None = None
-
-    @property
-    def place_value(self) -> float | None:
-        """What the cell is ranked by."""
-        return self.mean if self.placed_by is None else self.placed_by
+    family: str
+    base: str
+    size: float | None
+    training: str
+    organisation: str
+    open: bool | None
 
 
 @dataclass(frozen=True)
-class Entrant:
-    """A row: a model (or the folder of a scoring run) with its run in each column.
+class BoardRow:
+    """A model (or the folder of a scoring run) with its number and its run in each column.
 
-    `source` names the publication where the numbers are a paper's. `apart` is why its number in a
-    column cannot be ranked with the others: it is over other data, or over other items.
+    `source` names the publication where the numbers are a paper's. `best` lists the columns where
+    it ranks first. `apart` is column → why its number there cannot be ranked with the others: it is
+    over other data, or over other items. `runs` are no part of the JSON.
     """
 
     name: str
     model: str
     source: str | None
+    cells: dict[str, BoardCell]
+    best: list[str]
+    facts: ModelFacts | None
+    apart: dict[str, str]
     runs: dict[str, Run]
-    apart: dict[str, str] = field(default_factory=dict)
-
-    def cell(self, column: BoardColumn) -> BoardCell | None:
-        """The column's headline number for this model."""
-        run = self.runs.get(column.id)
-        found = None if run is None else cell(run, column.metric)
-        if run is None or found is None or found.mean is None or not found.scored:
-            return found
-        asked = max(column.asked * run.manifest.repeats, _asked(found))
-        if found.scored >= asked:
-            return found
-        if column.id in self.apart:
-            return replace(found, asked=asked)  # not ranked at all
-        share = found.scored / asked
-        missing = 1 - share if column.higher_is_better is False else 0.0
-        return replace(found, asked=asked, placed_by=share * found.mean + missing)
 
 
 @dataclass(frozen=True)
@@ -114,57 +88,118 @@ class Board:
     """The columns, and the rows in order of the first column, best first."""
 
     columns: list[BoardColumn]
-    entrants: list[Entrant]
+    rows: list[BoardRow]
+
+    def runs(self, column: BoardColumn) -> list[Run]:
+        """Those that stand in a column, published ones among them."""
+        return [row.runs[column.id] for row in self.rows if column.id in row.runs]
 
 
-def cell(run: Run, metric: str) -> BoardCell | None:
-    """The average over datasets where there is one, else the mean over items; None for neither."""
-    whole, average = run.entry(metric), run.average(metric)
-    shown = average or whole
-    if shown is None:
-        return None
-    counts = whole or MetricEntry()
-    sd, repeats = run.spread(metric)
-    return BoardCell(
-        mean=shown.mean,
-        ci=shown.ci,
-        ci_level=shown.ci_level or counts.ci_level,
-        n=counts.n,
-        scored=counts.scored,
-        unscored={reason: count for reason, count in counts.unscored.items() if count},
-        averaged_over=average.values if average else None,
-        run=None if run.source else run.label,
-        place=run.place,
-        sd=sd,
-        repeats=repeats,
+def lay_out(runs: Sequence[Run], models: Models) -> Board:
+    """Columns and rows of all runs. A model's second run in a column opens a second row."""
+    by_key: dict[_Key, list[Run]] = defaultdict(list)
+    for run in runs:
+        for key in _keys(run):
+            by_key[key].append(run)
+    ordered = sorted(by_key, key=_order)
+    columns = [_column(k, key, by_key) for k, key in enumerate(ordered, 1)]
+    found = {c.id: by_key[key] for c, key in zip(columns, ordered, strict=True)}
+    apart = {c.id: _apart(c, found[c.id]) for c in columns}
+    rows = []
+    for name, (model, _, source), own in _named(found):
+        why = {key: apart[key][r.label] for key, r in own.items() if r.label in apart[key]}
+        cells = {
+            column.id: cell
+            for column in columns
+            if column.id in own and (cell := _cell(column, own[column.id], column.id in why))
+        }
+        info, facts = find_model(model, models), None
+        if info is not None:
+            facts = ModelFacts(
+                info.family, info.base, info.size, info.training, info.organisation, info.open
+            )
+        rows.append(BoardRow(name, model, source or None, cells, [], facts, why, own))
+    if columns:
+        rows.sort(key=lambda row: (bool(row.apart), *_rank(row, columns[0])))
+    for column in columns:
+        _mark_best(column, rows)
+    return Board(columns, _with_shown_names(rows))
+
+
+# ---- columns ----
+
+
+class _Key(NamedTuple):
+    """What makes a column; options as JSON, so that equal ones are one column."""
+
+    benchmark: str | None
+    task: str | None
+    metric: str
+    options: str
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return dict(orjson.loads(self.options))
+
+
+def _keys(run: Run) -> list[_Key]:
+    """The columns in which a run stands."""
+    benchmark = run.manifest.benchmark
+    if benchmark is None:
+        return [_Key(None, None, name, "{}") for name in run.summary.metrics]
+    own = studies_of(benchmark.name).own
+    asked = {name: value for name, value in benchmark.options.items() if name not in own}
+    options = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS).decode()
+    return [_Key(benchmark.name, benchmark.task, benchmark.headline, options)]
+
+
+def _order(key: _Key) -> tuple[bool, str, int, str, str, str]:
+    task = key.task or ""
+    known = studies_of(key.benchmark).tasks
+    place = known.index(task) if task in known else len(known)
+    options = _DIGITS.sub(lambda found: found[0].zfill(12), key.options)  # 512 before 1024
+    return key.benchmark is None, key.benchmark or "", place, task, options, key.metric
+
+
+def _column(number: int, key: _Key, by_key: Mapping[_Key, Sequence[Run]]) -> BoardColumn:
+    asked = 0
+    if key.benchmark is not None:
+        found = [(run.cell(key.metric), run.manifest.repeats) for run in by_key[key]]
+        asked = max((cell.due // repeats for cell, repeats in found if cell), default=0)
+    return BoardColumn(
+        id=f"c{number}",
+        title=_title(key, by_key) if key.benchmark else key.metric,
+        benchmark=key.benchmark,
+        task=key.task,
+        metric=key.metric,
+        options=key.settings,
+        higher_is_better=higher_is_better(key.metric),
+        asked=asked,
     )
 
 
-def lay_out(runs: Sequence[Run]) -> Board:
-    """Columns and rows of all runs. A model's second run in a column opens a second row."""
-    keys: dict[_RowKey, list[Run]] = defaultdict(list)
-    for run in runs:
-        for key in _keys(run):
-            keys[key].append(run)
-    ordered = sorted(keys, key=_order)
-    columns = [
-        replace(_column(number, key, keys), asked=_most_asked(key, keys[key]))
-        for number, key in enumerate(ordered, 1)
-    ]
-    found = {c.id: keys[key] for c, key in zip(columns, ordered, strict=True)}
-    why = {c.id: _apart(c, found[c.id]) for c in columns}
-    entrants = [
-        replace(e, apart={
-            key: why[key][run.label] for key, run in e.runs.items() if run.label in why[key]
-        })
-        for e in _entrants(found)
-    ]  # fmt: skip
-    if columns:
-        first = columns[0]
-        entrants.sort(
-            key=lambda e: (bool(e.apart), _rank_value(e, first), e.name.casefold(), e.name)
-        )
-    return Board(columns, entrants)
+def _title(key: _Key, keys: Iterable[_Key]) -> str:
+    """The task with the options in which it differs from others of the same task."""
+    alone = len({k.benchmark for k in keys}) == 1
+    title = key.task or "" if alone else f"{key.benchmark}/{key.task}"
+    same = [k for k in keys if k[:2] == key[:2]]
+    studies, settings = studies_of(key.benchmark), [k.settings for k in same]
+
+    def differs(name: str, value: object) -> bool:
+        # Only a random position has a seed, only retrieved passages a retriever: no more is said.
+        known = [one.get(name) for one in settings]
+        return any(o != value for o in known if name not in studies.bound or o is not None)
+
+    named = []
+    for name, value in sorted(key.settings.items()):
+        if value in (None, False, "", "off"):
+            continue
+        if name == studies.original or differs(name, value):
+            short = short_names(str(one[name]) for one in settings if name in one)[str(value)]
+            named.append(f"{name}={'on' if value is True else short}")
+    if any(k.metric != key.metric and k.options == key.options for k in same):
+        named.append(key.metric)
+    return title + (f" ({', '.join(named)})" if named else "")
 
 
 def _apart(column: BoardColumn, runs: Sequence[Run]) -> dict[str, str]:
@@ -195,133 +230,41 @@ def _apart(column: BoardColumn, runs: Sequence[Run]) -> dict[str, str]:
     return found
 
 
-def same_files(one: Run, other: Run) -> bool:
-    """Whether an id means the same question in both: one read the other's files, perhaps more."""
-    a, b = ({file.sha256 for file in run.manifest.input} for run in (one, other))
-    return None not in a | b and bool(a & b) and (a <= b or b <= a)
-
-
 def _may_be_alike(one: Run, other: Run) -> bool:
     """Scoring runs have files of answers of their own, and a checksum may not be known."""
-    checksums = [[file.sha256 for file in run.manifest.input] for run in (one, other)]
-    unknown = any(None in known or not known for known in checksums)
+    unknown = any(None in run.checksums or not run.checksums for run in (one, other))
     return one.manifest.benchmark is None or unknown or same_files(one, other)
 
 
-@dataclass(frozen=True)
-class _RowKey:
-    benchmark: str | None
-    task: str | None
-    metric: str
-    options: str  # JSON, so that equal options are one column
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return dict(orjson.loads(self.options))
+# ---- rows ----
 
 
-def _keys(run: Run) -> list[_RowKey]:
-    """The columns in which a run stands."""
-    benchmark = run.manifest.benchmark
-    if benchmark is None:
-        return [_RowKey(None, None, name, "{}") for name in run.summary.metrics]
-    own = studies_of(benchmark.name).own
-    asked = {name: value for name, value in benchmark.options.items() if name not in own}
-    options = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS).decode()
-    return [_RowKey(benchmark.name, benchmark.task, benchmark.headline, options)]
-
-
-def _order(key: _RowKey) -> tuple[bool, str, int, str, str, str]:
-    task = key.task or ""
-    known = studies_of(key.benchmark).tasks
-    place = known.index(task) if task in known else len(known)
-    options = _DIGITS.sub(lambda found: found[0].zfill(12), key.options)  # 512 before 1024
-    return key.benchmark is None, key.benchmark or "", place, task, options, key.metric
-
-
-def _column(number: int, key: _RowKey, keys: Iterable[_RowKey]) -> BoardColumn:
-    settings = key.settings
-    if key.benchmark is None:
-        title = key.metric
-    else:
-        alone = len({k.benchmark for k in keys}) == 1
-        title = key.task or "" if alone else f"{key.benchmark}/{key.task}"
-        same = [k for k in keys if (k.benchmark, k.task) == (key.benchmark, key.task)]
-        named = [
-            f"{name}={'on' if value is True else _shown(name, value, same)}"
-            for name, value in sorted(settings.items())
-            if value not in (None, False, "", "off")
-            and (
-                name == "of"
-                or any(k.settings.get(name) != value for k in same if _may_differ(name, k))
-            )
-        ]
-        if any(k.metric != key.metric and k.options == key.options for k in same):
-            named.append(key.metric)
-        title += f" ({', '.join(named)})" if named else ""
-    return BoardColumn(
-        id=f"c{number}",
-        title=title,
-        benchmark=key.benchmark,
-        task=key.task,
-        metric=key.metric,
-        options=settings,
-        higher_is_better=higher_is_better(key.metric),
-    )
-
-
-def _most_asked(key: _RowKey, runs: Sequence[Run]) -> int:
-    """The most questions of a run to which the metric applies, each counted once."""
-    if key.benchmark is None:
-        return 0
-    asked = [(cell(run, key.metric), run.manifest.repeats) for run in runs]
-    return max((_asked(found) // repeats for found, repeats in asked if found), default=0)
-
-
-def _asked(found: BoardCell) -> int:
-    """How many answers the mean should be over: all but those that the metric is not about."""
-    return (found.n or 0) - sum(found.unscored.get(status, 0) for status in _NOT_ASKED)
-
-
-def _shown(name: str, value: object, keys: Iterable[_RowKey]) -> str:
-    others = {str(key.settings[name]) for key in keys if name in key.settings}
-    return short_names({str(value), *others})[str(value)]
-
-
-def _may_differ(name: str, key: _RowKey) -> bool:
-    """Only a random position has a seed, only retrieved passages a retriever: no more is said."""
-    bound = studies_of(key.benchmark).bound
-    return name not in bound or key.settings.get(name) is not None
-
-
-def _entrants(columns: dict[str, list[Run]]) -> list[Entrant]:
+def _named(columns: Mapping[str, Sequence[Run]]) -> Iterable[tuple[str, Identity, dict[str, Run]]]:
     """Rows: one for each model, and one more for each further run of it in the same column.
 
     Where a model was asked one thing with several prompts, each prompt has rows of its own.
     """
     several = _several_prompts(columns.values())
-    rows: dict[tuple[str, str, str, str], dict[int, dict[str, Run]]] = {}
+    rows: dict[tuple[Identity, str], dict[int, dict[str, Run]]] = {}
     for column, runs in columns.items():
-        seen: dict[tuple[str, str, str, str], int] = defaultdict(int)
+        seen: dict[tuple[Identity, str], int] = defaultdict(int)
         # Whole runs come before limited ones.
         for run in sorted(runs, key=lambda run: (run.manifest.limit is not None, -run.summary.n)):
             identity = _identity(run)
-            who = (*identity, prompt_of(run.manifest.prompts) if identity in several else "")
+            who = identity, prompt_of(run.manifest.prompts) if identity in several else ""
             rows.setdefault(who, defaultdict(dict))[seen[who]][column] = run
             seen[who] += 1
-    names = {(name, signature, source) for name, signature, source, _ in rows}
-    entrants = []
-    for (name, signature, source, prompt), repeats in rows.items():
-        shared = sum(one[0] == name and one[2] == source for one in names) > 1
+    identities = {identity for identity, _ in rows}
+    for (identity, prompt), repeats in rows.items():
+        name, signature, source = identity
+        shared = sum(one[0] == name and one[2] == source for one in identities) > 1
         base = f"{name} [{signature}]" if shared and signature else name
         base += f", prompt {prompt}" if prompt else ""
         for number, found in sorted(repeats.items()):
-            shown = f"{base} ({number + 1})" if number else base
-            entrants.append(Entrant(shown, name, source or None, found))
-    return entrants
+            yield f"{base} ({number + 1})" if number else base, identity, found
 
 
-def _several_prompts(columns: Iterable[Sequence[Run]]) -> set[tuple[str, str, str]]:
+def _several_prompts(columns: Iterable[Sequence[Run]]) -> set[Identity]:
     """The models that were asked one thing with several prompts."""
     prompts: dict[Any, set[str]] = defaultdict(set)
     for run in (run for runs in columns for run in runs):
@@ -334,16 +277,92 @@ def _several_prompts(columns: Iterable[Sequence[Run]]) -> set[tuple[str, str, st
     return {who for (who, _), names in prompts.items() if len(names) > 1}
 
 
-def _identity(run: Run) -> tuple[str, str, str]:
+def _identity(run: Run) -> Identity:
     model = run.manifest.model
     if model is None:
         return run.label, "", run.source or ""
     return model.name, model.signature, run.source or ""
 
 
-def _rank_value(entrant: Entrant, column: BoardColumn) -> float:
-    found = entrant.cell(column)
-    if found is None or found.mean is None:
-        return float("inf")
-    assert found.place_value is not None
-    return found.place_value if column.higher_is_better is False else -found.place_value
+def _cell(column: BoardColumn, run: Run, apart: bool) -> BoardCell | None:
+    """The column's headline number, with what it is ranked by if it is over fewer items."""
+    found = run.cell(column.metric)
+    if found is None or found.mean is None or not found.scored:
+        return found
+    asked = max(column.asked * run.manifest.repeats, found.due)
+    if found.scored >= asked:
+        return found
+    if apart:
+        return replace(found, asked=asked)  # not ranked at all
+    share = found.scored / asked
+    missing = 1 - share if column.higher_is_better is False else 0.0
+    return replace(found, asked=asked, placed_by=share * found.mean + missing)
+
+
+def _rank(row: BoardRow, column: BoardColumn) -> tuple[float, str, str]:
+    cell = row.cells.get(column.id)
+    value = cell.place_value if cell else None
+    if value is None:
+        value = float("inf")
+    elif column.higher_is_better is not False:
+        value = -value
+    return value, row.name.casefold(), row.name
+
+
+def _mark_best(column: BoardColumn, rows: Sequence[BoardRow]) -> None:
+    """Those who rank first; none where all are the same, or without a direction.
+
+    Numbers that stand apart take no part.
+    """
+    values = [
+        (value, row)
+        for row in rows
+        if (cell := row.cells.get(column.id)) and (value := cell.place_value) is not None
+        if column.id not in row.apart
+    ]
+    known = {value for value, _ in values}
+    if len(known) < 2 or column.higher_is_better is None:
+        return
+    best = max(known) if column.higher_is_better else min(known)
+    for value, row in values:
+        if value == best:
+            row.best.append(column.id)
+
+
+def _with_shown_names(rows: Sequence[BoardRow]) -> list[BoardRow]:
+    """Every name on one line and of a bearable length, different ones still different."""
+    taken: set[tuple[str, str | None]] = set()
+    found = []
+    for row in rows:
+        name = base = shown_name(row.name)
+        number = 1
+        while (name, row.source) in taken:
+            number += 1
+            name = f"{base} ({number})"
+        taken.add((name, row.source))
+        found.append(replace(row, name=name))
+    return found
+
+
+# ---- names of options ----
+
+
+def short_names(values: Iterable[str]) -> dict[str, str]:
+    """Value → a beginning of it, up to a `:`, `,`, `|` or `[`, that no other value has.
+
+    A value of up to 40 characters stays whole; a checksum is cut within.
+    """
+    known = set(values)
+    return {value: _short(value, known - {value}) for value in known}
+
+
+def _short(value: str, others: set[str]) -> str:
+    if len(value) <= LONG:
+        return value
+    cuts = [m.start() for m in _CUT.finditer(value) if m.start()]
+    if _CHECKSUM.fullmatch(value):
+        cuts = [_FEW]
+    for cut in cuts:
+        if not any(other.startswith(value[:cut]) for other in others):
+            return value[:cut]
+    return value

@@ -2,49 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from trueground.benchmarks.model_table import load_models
 from trueground.reports.leaderboard.board import (
     Board,
-    BoardCell,
     BoardColumn,
-    Entrant,
+    BoardRow,
     lay_out,
+    studies_of,
 )
-from trueground.reports.leaderboard.names import ModelFacts, facts_of
 from trueground.reports.leaderboard.outside import Outside, no_match, outside_scores
-from trueground.reports.leaderboard.papers import PaperRanks, paper_ranks, paper_runs
-from trueground.reports.leaderboard.provenance import RunFacts, run_facts, warnings
+from trueground.reports.leaderboard.papers import (
+    PaperRanks,
+    beside_published,
+    paper_ranks,
+    paper_runs,
+)
 from trueground.reports.leaderboard.results import StudyTable, study_warnings
-from trueground.reports.leaderboard.runs import Run, find_runs, read_runs
+from trueground.reports.leaderboard.runs import DATASET, MetricEntry, Run, few, read_runs
 from trueground.reports.leaderboard.studies import study_tables
-from trueground.reports.terminal import shown_name
 
 _FEWER = (
     "† over fewer items than were asked: ranked not by this mean, but with 0 (1 where lower is "
     "better) for each item that is missing."
 )
-
-
-@dataclass(frozen=True)
-class BoardRow:
-    """A model's line; `source` is set where the numbers are a paper's. `best` lists column ids.
-
-    `apart` is column id → why the number there is not ranked with the others.
-    """
-
-    name: str
-    model: str
-    source: str | None
-    cells: dict[str, BoardCell]
-    best: list[str]
-    facts: ModelFacts | None
-    apart: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -66,6 +54,30 @@ class Datasets:
     title: str
     datasets: list[str]
     rows: list[DatasetRow]
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """One run as its manifest tells it. `usd` and the tokens are None where they are not known."""
+
+    run: str
+    name: str
+    task: str | None
+    n: int
+    options: dict[str, Any]
+    params: dict[str, Any]
+    prompts: list[tuple[str, str]]
+    outcomes: dict[str, int]
+    usd: float | None
+    tokens_in: int | None
+    tokens_out: int | None
+    tokens_cached: int | None
+    limit: int | None
+    repeats: int
+    seed: int | None
+    version: str
+    metric: str | None
+    signature: str | None
 
 
 @dataclass(frozen=True)
@@ -109,24 +121,27 @@ def leaderboard(
     nothing published is comparable or no model has the baseline's name.
     """
     found = read_runs(runs)
-    board = lay_out(found)
+    known = load_models(models)
+    board = lay_out(found, known)
     if with_published:
-        board = lay_out([*found, *paper_runs(board)])
-    board = _with_shown_names(board)
-    facts = facts_of({entrant.model for entrant in board.entrants}, models)
-    elsewhere = None if outside is None else outside_scores(board, outside, models)
+        board = lay_out([*found, *paper_runs(board.columns)], known)
+    elsewhere = None if outside is None else outside_scores(board, outside, known)
     unmatched = [] if elsewhere is None or elsewhere.scores else [no_match(elsewhere)]
-    studies = study_tables(board, facts, _folders(runs, found), baseline)
+    studies = study_tables(board, baseline)
+    notices: dict[str, list[str]] = {}
+    for run in found:
+        for notice in run.manifest.benchmark.notices if run.manifest.benchmark else ():
+            notices.setdefault(notice, []).append(run.label)
     return Leaderboard(
         columns=board.columns,
-        rows=_rows(board, facts),
+        rows=board.rows,
         studies=studies,
-        paper_ranks=paper_ranks(board) if with_published else [],
-        datasets=_by_dataset(board),
+        paper_ranks=paper_ranks(board.columns) if with_published else [],
+        datasets=[split for column in board.columns if (split := _by_dataset(board, column))],
         outside=elsewhere,
-        runs=run_facts(board),
-        notices=_notices(found),
-        warnings=[*warnings(board), *study_warnings(studies), *unmatched],
+        runs=_run_facts(board),
+        notices=notices,
+        warnings=[*_warnings(board), *study_warnings(studies), *unmatched],
     )
 
 
@@ -139,116 +154,147 @@ def leaderboard_data(
     outside: Path | None = None,
 ) -> dict[str, Any]:
     """`leaderboard` as plain dictionaries and lists, ready for JSON."""
-    found = leaderboard(
-        runs, with_published=with_published, models=models, baseline=baseline, outside=outside
-    )
-    return dict(msgspec.json.decode(msgspec.json.encode(found)))
-
-
-def _notices(runs: Sequence[Run]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for run in runs:
-        for notice in run.manifest.benchmark.notices if run.manifest.benchmark else ():
-            found.setdefault(notice, []).append(run.label)
-    return found
-
-
-def _folders(paths: Sequence[Path], runs: Sequence[Run]) -> dict[str, Path]:
-    """Label → folder; a label is that end of a folder's path which no other folder has."""
-    folders = [(folder.resolve().parts, folder) for folder in find_runs(paths)[0]]
-    ends = {run.label: Path(run.label).parts for run in runs}
-    return {
-        label: folder
-        for label, end in ends.items()
-        for parts, folder in folders
-        if parts[-len(end) :] == end
-    }
-
-
-def _with_shown_names(board: Board) -> Board:
-    """Every name on one line and of a bearable length, different ones still different."""
-    taken: set[tuple[str, str | None]] = set()
-    entrants = []
-    for entrant in board.entrants:
-        name = base = shown_name(entrant.name)
-        number = 1
-        while (name, entrant.source) in taken:
-            number += 1
-            name = f"{base} ({number})"
-        taken.add((name, entrant.source))
-        entrants.append(replace(entrant, name=name))
-    return replace(board, entrants=entrants)
-
-
-def _rows(board: Board, facts: dict[str, ModelFacts]) -> list[BoardRow]:
-    cells = [
-        {column.id: cell for column in board.columns if (cell := entrant.cell(column))}
-        for entrant in board.entrants
-    ]
-    best = {column.id: _best(column, board.entrants) for column in board.columns}
-    return [
-        BoardRow(
-            name=entrant.name,
-            model=entrant.model,
-            source=entrant.source,
-            cells=own,
-            best=[key for key in own if entrant in best[key]],
-            facts=facts.get(entrant.model),
-            apart=entrant.apart,
+    return as_json(
+        leaderboard(
+            runs, with_published=with_published, models=models, baseline=baseline, outside=outside
         )
-        for entrant, own in zip(board.entrants, cells, strict=True)
-    ]
+    )
 
 
-def _best(column: BoardColumn, entrants: Sequence[Entrant]) -> list[Entrant]:
-    """Those who rank first in a column; none where all are the same, or without a direction.
-
-    Numbers that stand apart take no part.
-    """
-    means = {
-        at: cell.place_value
-        for at, entrant in enumerate(entrants)
-        if (cell := entrant.cell(column)) and cell.place_value is not None
-        if column.id not in entrant.apart
-    }
-    if len(set(means.values())) < 2 or column.higher_is_better is None:
-        return []
-    best = max(means.values()) if column.higher_is_better else min(means.values())
-    return [entrants[at] for at, mean in means.items() if mean == best]
+def as_json(board: Leaderboard) -> dict[str, Any]:
+    """Plain dictionaries and lists; of the runs only what `runs` tells."""
+    rows = [replace(row, runs={}) for row in board.rows]
+    found = msgspec.json.decode(msgspec.json.encode(replace(board, rows=rows)))
+    for row in found["rows"]:
+        del row["runs"]
+    return dict(found)
 
 
-def _by_dataset(board: Board) -> list[Datasets]:
-    """The split of each column whose runs have one."""
+def _by_dataset(board: Board, column: BoardColumn) -> Datasets | None:
+    """A column split by dataset, where its runs have such a split."""
+    splits: list[tuple[BoardRow, dict[str, MetricEntry]]] = []
+    for row in board.rows:
+        run = row.runs.get(column.id)
+        by = run.summary.by.get(DATASET, {}) if run and run.manifest.benchmark else {}
+        split = {name: ms[column.metric] for name, ms in by.items() if column.metric in ms}
+        splits += [(row, split)] if split else []
+    names = sorted({name for _, split in splits for name in split}, key=str.casefold)
+    rows = []
+    for row, split in splits:
+        entries = [split.get(name, MetricEntry()) for name in names]
+        shown = row.cells.get(column.id)
+        rows.append(
+            DatasetRow(
+                row.name,
+                row.source,
+                [entry.mean for entry in entries],
+                [entry.scored for entry in entries],
+                shown.mean if shown else None,
+            )
+        )
+    return Datasets(column.id, column.title, names, rows) if rows else None
+
+
+def _run_facts(board: Board) -> list[RunFacts]:
+    """Every run of the board once, in the order of the rows."""
+    found = {}
+    for row in board.rows:
+        for column in board.columns:
+            run = row.runs.get(column.id)
+            if run is not None and run.source is None and run.label not in found:
+                found[run.label] = _facts(run, row.name, column.title)
+    return list(found.values())
+
+
+def _facts(run: Run, name: str, task: str) -> RunFacts:
+    manifest, benchmark = run.manifest, run.manifest.benchmark
+    tokens = manifest.tokens if benchmark else None
+    metric = benchmark.headline if benchmark else None
+    return RunFacts(
+        run=run.label,
+        name=name,
+        task=task if benchmark else None,
+        n=run.summary.n,
+        options=run.options,
+        params=manifest.params,
+        prompts=[(prompt.id, prompt.sha256) for prompt in manifest.prompts],
+        outcomes=manifest.outcomes,
+        usd=manifest.cost.usd if manifest.cost else None,
+        tokens_in=tokens.input if tokens else None,
+        tokens_out=tokens.output if tokens else None,
+        tokens_cached=tokens.cached if tokens else None,
+        limit=manifest.limit,
+        repeats=manifest.repeats,
+        seed=manifest.seed,
+        version=manifest.trueground,
+        metric=metric,
+        signature=manifest.metrics.get(metric) if metric else None,
+    )
+
+
+# ---- where runs that share a column differ in how they were made ----
+
+
+def _warnings(board: Board) -> list[str]:
+    """Why some numbers cannot simply be compared, in words."""
     found = []
     for column in board.columns:
-        entrants = [e for e in board.entrants if _split(e, column)]
-        names = {name for e in entrants for name in _split(e, column)}
-        datasets = sorted(names, key=str.casefold)
-        if datasets:
-            rows = [_dataset_row(entrant, column, datasets) for entrant in entrants]
-            found.append(Datasets(column.id, column.title, datasets, rows))
+        ours = [run for run in board.runs(column) if run.source is None]
+        for what, value in _compared(column).items():
+            groups: dict[str, list[str]] = defaultdict(list)
+            for run in ours:
+                groups[value(run)].append(run.label)
+            told = [f"{text or 'none'} in {few(ls)}" for text, ls in sorted(groups.items())]
+            if len(told) > 1:
+                found.append(f"{column.title}: the runs differ in {what}: {'; '.join(told)}.")
+    found += beside_published(board)
+    for column in board.columns:
+        found += _run_again(board, column)
     return found
 
 
-def _split(entrant: Entrant, column: BoardColumn) -> dict[str, tuple[float | None, int | None]]:
-    """Dataset → mean and number scored of the column's metric."""
-    run = entrant.runs.get(column.id)
-    values = run.datasets() if run else {}
+def _compared(column: BoardColumn) -> Mapping[str, Callable[[Run], str]]:
+    """What must be equal in a column → how to read it from a run."""
+
+    def signature(run: Run) -> str:
+        return run.manifest.metrics.get(column.metric, "")
+
+    def datasets(run: Run) -> str:
+        average = run.average(column.metric)
+        return str(average.values) if average else "none"
+
+    if column.benchmark is None:  # each run has a file of answers of its own
+        return {"metric signature": signature, "number of answers": lambda r: f"{r.summary.n:,}"}
+    declared = {
+        words: lambda run, of=of: of(run.options)
+        for words, of in studies_of(column.benchmark).alike.items()
+    }
     return {
-        name: (metrics[column.metric].mean, metrics[column.metric].scored)
-        for name, metrics in values.items()
-        if column.metric in metrics
+        **declared,
+        "data (sha256)": Run.short_checksums,
+        "prompt (sha256)": lambda run: ", ".join(
+            sorted(f"{p.id} {p.sha256[:12]}" for p in run.manifest.prompts)
+        ),
+        "metric signature": signature,
+        "parameters": lambda run: ", ".join(
+            f"{name} {value}" for name, value in sorted(run.manifest.params.items())
+        ),
+        "limit": lambda r: "none" if r.manifest.limit is None else str(r.manifest.limit),
+        "answers to each question": lambda run: str(run.manifest.repeats),
+        "datasets averaged over": datasets,
     }
 
 
-def _dataset_row(entrant: Entrant, column: BoardColumn, datasets: list[str]) -> DatasetRow:
-    split = _split(entrant, column)
-    pairs = [split.get(name, (None, None)) for name in datasets]
-    shown = entrant.cell(column)
-    return DatasetRow(
-        entrant.name,
-        entrant.source,
-        [mean for mean, _ in pairs],
-        [count for _, count in pairs],
-        shown.mean if shown else None,
-    )
+def _run_again(board: Board, column: BoardColumn) -> list[str]:
+    """A model that was run more than once in a column: its rows, told apart by a number."""
+    runs: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in board.rows:
+        run = row.runs.get(column.id)
+        if run is not None and run.source is None and run.manifest.model is not None:
+            runs[row.model, run.manifest.model.signature].append(run.label)
+    return [
+        f"{column.title}: {model} was run {len(labels)} times ({', '.join(labels)}); each run has "
+        "its own row."
+        for (model, _), labels in runs.items()
+        if len(labels) > 1
+    ]

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from trueground.benchmarks.model_table import find_model, load_models
+from trueground.benchmarks.model_table import Models, find_model
 from trueground.errors import InputError
-from trueground.reports.leaderboard.board import Board, BoardCell, BoardColumn
-from trueground.reports.leaderboard.results import Coefficients, StudyRow, over_models
+from trueground.reports.leaderboard.board import Board
+from trueground.reports.leaderboard.results import Coefficients, over_models
 
 _EXAMPLE = "a head line such as `model,MMLU,RULES` and a line such as `my-model,63.1,41.5`"
 _MISSING = {"", "-", "–", "na", "n/a", "null", "none"}
@@ -49,30 +49,38 @@ class Outside:
     missing: list[str]
 
 
-Table = dict[str, tuple[str, dict[str, float]]]
+Table = dict[str, tuple[str, dict[str, float]]]  # key of a model → its name and scores
 
 
-def outside_scores(board: Board, file: Path, models: Path | None) -> Outside:
+def outside_scores(board: Board, file: Path, models: Models) -> Outside:
     """Every score of the file against every column that has one of its models.
 
     Models are matched by name in any case, and by the names that the models table knows. Raises
     InputError where the file is no such table.
     """
-    known = _ModelNames(models)
-    scores, table = _read(file, known)
-    own = {id(e): known.key(e.model) for e in board.entrants}
-    found = [
-        score
-        for name in scores
-        for column in board.columns
-        if (score := _against(board, column, name, table, own)) is not None
-    ]
-    present = set(own.values())
+    scores, table = _read(file, models)
+    keys = [(_key(row.model, models), row) for row in board.rows]
+    present = {key for key, _ in keys}
+    found = []
+    for score in scores:
+        for column in board.columns:
+            known = [
+                (row, table[key][1][score], cell.mean)
+                for key, row in keys
+                if key in table and score in table[key][1]
+                if (cell := row.cells.get(column.id)) is not None and cell.mean is not None
+            ]
+            if known:
+                rows = [OutsideRow(row.name, row.source, x, y) for row, x, y in known]
+                over = over_models((row, row.apart.get(column.id), x, y) for row, x, y in known)
+                found.append(
+                    OutsideScore(score, column.id, column.title, column.metric, rows, over)
+                )
     return Outside(
         file=file.name,
         scores=found,
         unmatched=[shown for key, (shown, _) in table.items() if key not in present],
-        missing=[e.name for e in board.entrants if e.source is None and own[id(e)] not in table],
+        missing=[row.name for key, row in keys if row.source is None and key not in table],
     )
 
 
@@ -83,36 +91,13 @@ def no_match(outside: Outside) -> str:
     return f"{outside.file}: none of its models ({named}) has a run here; the runs are of {here}."
 
 
-def _against(
-    board: Board, column: BoardColumn, name: str, table: Table, own: dict[int, str]
-) -> OutsideScore | None:
-    rows, pairs = [], []
-    for entrant in board.entrants:
-        cell = entrant.cell(column)
-        _, scores = table.get(own[id(entrant)], ("", {}))
-        if cell is not None and cell.mean is not None and name in scores:
-            rows.append(OutsideRow(entrant.name, entrant.source, scores[name], cell.mean))
-            both: list[list[BoardCell | None]] = [[BoardCell(scores[name])], [cell]]
-            apart = entrant.apart.get(column.id)
-            pairs.append(StudyRow(entrant.name, entrant.source, both, apart=apart))
-    if not rows:
-        return None
-    over = over_models(board, pairs)
-    return OutsideScore(name, column.id, column.title, column.metric, rows, over)
-
-
-class _ModelNames:
+def _key(name: str, models: Models) -> str:
     """One key for all names of a model."""
-
-    def __init__(self, extra: Path | None) -> None:
-        self._models = load_models(extra)
-
-    def key(self, name: str) -> str:
-        info = find_model(name, self._models)
-        return info.name if info else name.strip().removeprefix("hf:").rpartition("/")[2].casefold()
+    info = find_model(name, models)
+    return info.name if info else name.strip().removeprefix("hf:").rpartition("/")[2].casefold()
 
 
-def _read(file: Path, known: _ModelNames) -> tuple[list[str], Table]:
+def _read(file: Path, models: Models) -> tuple[list[str], Table]:
     lines = _lines(file)
     head = [name.strip() for _, row in lines[:1] for name in row]
     good = all(head) and len(set(head)) == len(head)
@@ -132,7 +117,7 @@ def _read(file: Path, known: _ModelNames) -> tuple[list[str], Table]:
         name = row[0].strip()
         if not name or not name.isprintable():
             raise InputError(f"{place}: found {row[0]!r}, expected the name of a model")
-        key = known.key(name)
+        key = _key(name, models)
         if key in table:
             raise InputError(
                 f"{place}: {name!r} is the same model as {table[key][0]!r} above. Leave one out."

@@ -1,10 +1,10 @@
-"""Several runs → leaderboard.html."""
+"""Several runs → leaderboard.html, and the blocks that all its sections are made of."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -28,18 +28,20 @@ from trueground.reports.blocks import (
     Text,
     code,
     quiet,
+    several,
     strong,
 )
-from trueground.reports.leaderboard.board import BoardCell, BoardColumn
-from trueground.reports.leaderboard.data import BoardRow, Leaderboard, leaderboard
-from trueground.reports.leaderboard.names import few
-from trueground.reports.leaderboard.provenance import RunFacts
-from trueground.reports.leaderboard.tables import (
+from trueground.reports.leaderboard.board import BoardColumn, BoardRow
+from trueground.reports.leaderboard.data import Leaderboard, RunFacts, leaderboard
+from trueground.reports.leaderboard.outside import Outside
+from trueground.reports.leaderboard.runs import BoardCell, few
+from trueground.reports.leaderboard.study_blocks import (
+    LEAST,
+    coefficients,
     estimate,
     estimates,
     model_cell,
     model_row,
-    outside_section,
     points,
     study_sections,
 )
@@ -112,99 +114,97 @@ def leaderboard_page(board: Leaderboard, prompts: Sequence[Mapping[str, Any]] = 
     sections += _paper_ranks(board)
     sections += [prompts_section(study, k) for k, study in enumerate(prompts, 1)]
     sections += _datasets(board)
-    sections += [outside_section(board.outside)] if board.outside else []
+    sections += [_outside(board.outside)] if board.outside else []
     sections += [_runs(board), _notes(board)]
     for section in sections[1:]:
         section.fold = True
+    warnings: list[Block] = []
+    if board.warnings:
+        words = "Not everything here can simply be compared."
+        warnings = [Text([strong(words)], "warning"), Bullets(list(board.warnings))]
     return Page(
         kind="leaderboard",
         mark=_GENERATOR,
         title="Leaderboard",
         lead=_lead(board),
         notices=[f"{notice} ({few(labels)})" for notice, labels in board.notices.items()],
-        blocks=[*_warnings(board), *sections],
+        blocks=[*warnings, *sections],
     )
 
 
 def _lead(board: Leaderboard) -> Rich:
-    benchmarks = sorted({c.benchmark for c in board.columns if c.benchmark})
-    tasks = {column.id for column in board.columns if column.benchmark}
+    tasks = {column.id: column.benchmark for column in board.columns if column.benchmark}
     # Scoring runs do not say whose answers they read.
-    models = {row.model for row in board.rows if not row.source and tasks & row.cells.keys()}
-    told: list[str | Span] = [_count(len(board.runs), "run")]
-    if benchmarks:
-        told += [f" of {_count(len(models), 'model')} on ", strong(", ".join(benchmarks))]
+    models = {row.model for row in board.rows if not row.source and tasks.keys() & row.cells.keys()}
+    told: list[str | Span] = [several(len(board.runs), "run")]
+    if tasks:
+        told += [f" of {several(len(models), 'model')} on "]
+        told += [strong(", ".join(sorted(set(tasks.values()))))]
     if sources := _sources(board):
         told.append(f", among the published numbers of {'; '.join(sources)}")
     return [*told, "."]
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun if n == 1 else f'{noun}s'}"
 
 
 def _sources(board: Leaderboard) -> list[str]:
     return sorted({row.source for row in board.rows if row.source})
 
 
-def _warnings(board: Leaderboard) -> list[Block]:
-    if not board.warnings:
-        return []
-    words = "Not everything here can simply be compared."
-    return [Text([strong(words)], "warning"), Bullets(list(board.warnings))]
+def _cells(board: Leaderboard, column: BoardColumn) -> list[BoardCell]:
+    return [row.cells[column.id] for row in board.rows if column.id in row.cells]
 
 
 # ---- the table of all ----
 
 
 def _scores(board: Leaderboard) -> Part:
-    columns = [Head("Model")]
+    columns, title = [Head("Model")], {column.id: column.title for column in board.columns}
+    reasons: list[Rich] = []
     for column in board.columns:
-        cells = [row.cells.get(column.id) for row in board.rows]
-        one = estimates(_column_label(board, column), cells, column.higher_is_better)
-        columns.append(one)
-    title = {column.id: column.title for column in board.columns}
+        cells = _cells(board, column)
+        columns.append(estimates(_column_label(column, cells), cells, column.higher_is_better))
     rows = []
     for row in board.rows:
-        cells_of: list[Cell] = [_score(board, row, column) for column in board.columns]
+        scores = [_score(row, column) for column in board.columns]
         apart = [f"{title[key]} is {why}" for key, why in row.apart.items()]
-        rows.append(model_row(row.name, row.source, cells_of, apart))
+        rows.append(model_row(row.name, row.source, scores, apart))
+        reasons += [
+            f"{row.name}, {column.title}: {', '.join(why)}"
+            for column in board.columns
+            if (cell := row.cells.get(column.id)) and (why := _why_not(cell, column))
+        ]
+    all_cells = [cell for row in board.rows for cell in row.cells.values()]
     told = ["Mean, interval, and how many answers were scored; the best of each column is bold."]
-    if any(cell.averaged_over for row in board.rows for cell in row.cells.values()):
+    if any(cell.averaged_over for cell in all_cells):
         told.append("Averages over datasets are unweighted.")
     if any(row.apart for row in board.rows):
         told.append("Grey rows are over other data or other items and are not ranked.")
     told += [board.fewer] * bool(board.fewer)
     blocks: list[Block] = [Text(" ".join(told), "quiet"), Table(columns, rows, sortable=True)]
-    reasons = [
-        f"{row.name}, {title[key]}: {', '.join(why)}"
-        for row in board.rows
-        for key, cell in row.cells.items()
-        if (why := _why_not(cell, board, key))
-    ]
     if reasons:
-        blocks.append(Fold("Answers without a score", [Bullets(list(reasons))]))
+        blocks.append(Fold("Answers without a score", [Bullets(reasons)]))
     if sources := _sources(board):
-        places = "; ".join(_places(board))
+        # One cell may go back to several tables.
+        places = {place for cell in all_cells for place in (cell.place or "").split("; ") if place}
         blocks.append(
-            Text(f"Rows marked “published” are printed numbers: {'; '.join(sources)} ({places}). "
-                 "They have no interval.", "quiet")
+            Text(f"Rows marked “published” are printed numbers: {'; '.join(sources)} "
+                 f"({'; '.join(sorted(places))}). They have no interval.", "quiet")
         )  # fmt: skip
     return Part("Scores", blocks, id="board")
 
 
-def _column_label(board: Leaderboard, column: BoardColumn) -> Rich:
+def _column_label(column: BoardColumn, cells: Sequence[BoardCell]) -> Rich:
     label: list[str | Span] = [column.title]
     if column.metric != column.title:
         label += [" ", code(column.metric)]
     if column.higher_is_better is False:
         label.append(quiet(" lower is better"))
-    if over := _averaged_over(board, column):
+    # Mostly one number of datasets.
+    if over := " or ".join(map(str, sorted({cell.averaged_over or 0 for cell in cells} - {0}))):
         label.append(quiet(f" average of {over} datasets"))
     return label
 
 
-def _score(board: Leaderboard, row: BoardRow, column: BoardColumn) -> Cell:
+def _score(row: BoardRow, column: BoardColumn) -> Cell:
     cell = row.cells.get(column.id)
     if cell is None:
         return [quiet("–" if row.source else "not run")]
@@ -215,24 +215,11 @@ def _score(board: Leaderboard, row: BoardRow, column: BoardColumn) -> Cell:
     return shown
 
 
-def _averaged_over(board: Leaderboard, column: BoardColumn) -> str:
-    """The numbers of datasets that the column's means are averages over; mostly one number."""
-    cells = [row.cells[column.id] for row in board.rows if column.id in row.cells]
-    return " or ".join(map(str, sorted({cell.averaged_over or 0 for cell in cells} - {0})))
-
-
-def _why_not(cell: BoardCell, board: Leaderboard, key: str) -> list[str]:
-    words = dict(STATUS_WORDS)
-    if next(column for column in board.columns if column.id == key).benchmark:
-        words[Status.TOO_LONG] = "too long for the model"
-    known = {status.value: text for status, text in words.items()}
-    return [f"{count:,}: {known.get(why, why)}" for why, count in cell.unscored.items()]
-
-
-def _places(board: Leaderboard) -> list[str]:
-    """Where the published numbers are printed; one cell may go back to several tables."""
-    told = {cell.place or "" for row in board.rows for cell in row.cells.values()}
-    return sorted({place for one in told for place in one.split("; ") if place})
+def _why_not(cell: BoardCell, column: BoardColumn) -> list[str]:
+    words = {status.value: text for status, text in STATUS_WORDS.items()}
+    if column.benchmark:
+        words[Status.TOO_LONG.value] = "too long for the model"
+    return [f"{count:,}: {words.get(why, why)}" for why, count in cell.unscored.items()]
 
 
 # ---- further sections ----
@@ -249,28 +236,25 @@ def _sizes(board: Leaderboard) -> list[Part]:
             if cell.mean is not None
         ]
         x = Axis("billions of parameters", log=True)
-        title: Rich = [f"{column.title} ", code(column.metric)]
-        charts += points(title, x, Axis(), dots)
+        charts += points([f"{column.title} ", code(column.metric)], x, Axis(), dots)
     if not any(row.facts for row in board.rows):
         return []
     head = [Head("Model"), Head("Size", "number", note="billions of parameters", digits=1)]
-    names = ("Family", "Organisation", "Base", "Training", "Weights")
-    head += [Head(name) for name in names]
+    head += map(Head, ("Family", "Organisation", "Base", "Training", "Weights"))
     order = sorted(
         board.rows, key=lambda row: ((row.facts.size or 1e9) if row.facts else 1e10, row.name)
     )
     rows = []
     for row in order:
         facts = row.facts
-        if facts is None:
-            cells: list[Cell] = [None, [quiet("not in the models table; --models FILE adds it")]]
-            cells += [""] * 4
-        else:
+        cells: list[Cell] = [None, [quiet("not in the models table; --models FILE adds it")]]
+        cells += [""] * 4
+        if facts is not None:
             weights = "–" if facts.open is None else "open" if facts.open else "closed"
             known = (facts.family, facts.organisation, facts.base, facts.training)
             cells = [facts.size, *(value or "–" for value in known), weights]
-        rows.append(Row([model_cell(row.name, row.source), *cells],
-                        "published" if row.source else None))  # fmt: skip
+        tone: Literal["published"] | None = "published" if row.source else None
+        rows.append(Row([model_cell(row.name, row.source), *cells], tone))
     table = Table(head, rows, "What the models table says about each model.", sortable=True)
     blocks: list[Block] = [Grid(charts)] if charts else []
     return [Part("Score and model size", [*blocks, Fold("Models by size", [table])], id="sizes")]
@@ -279,12 +263,9 @@ def _sizes(board: Leaderboard) -> list[Part]:
 def _paper_ranks(board: Leaderboard) -> list[Part]:
     blocks: list[Block] = []
     for ranks in board.paper_ranks:
-        head = [Head("Model"), Head("Rank, original", "number")]
-        head += [Head(f"Rank, {ranks.task}", "number"), Head("Rank difference", "number")]
-        rows = [
-            Row([row.name, row.original, row.new, row.difference], "published")
-            for row in ranks.rows
-        ]
+        names = ("Rank, original", f"Rank, {ranks.task}", "Rank difference")
+        head = [Head("Model"), *(Head(name, "number") for name in names)]
+        rows = [Row([r.name, r.original, r.new, r.difference], "published") for r in ranks.rows]
         caption = f"{ranks.source}, {ranks.place}"
         blocks.append(Fold(ranks.place, [Table(head, rows, caption, sortable=True)]))
     return [Part("Published ranks", blocks, id="ranks")] if blocks else []
@@ -293,8 +274,8 @@ def _paper_ranks(board: Leaderboard) -> list[Part]:
 def _datasets(board: Leaderboard) -> list[Part]:
     options: list[tuple[str, list[Block]]] = []
     for split in board.datasets:
-        head = [Head("Model"), *(Head(name, "number", digits=4) for name in split.datasets)]
-        head.append(Head("Average", "number", digits=4))
+        head = [Head("Model")]
+        head += [Head(name, "number", digits=4) for name in (*split.datasets, "Average")]
         rows = [model_row(row.name, row.source, [*row.means, row.average]) for row in split.rows]
         options.append((split.title, [Table(head, rows, split.title, sortable=True)]))
     if not options:
@@ -303,9 +284,46 @@ def _datasets(board: Leaderboard) -> list[Part]:
     return [Part("Dataset by dataset", list(blocks), id="datasets")]
 
 
+def _outside(outside: Outside) -> Part:
+    """Scores elsewhere against the runs' means."""
+    blocks: list[Block] = [
+        Text(
+            [
+                "Each score of ",
+                code(outside.file),
+                " (across) against the runs' means (up). Intervals resample the models, so that "
+                "few models give wide ones; a correlation over models says nothing about single "
+                "answers.",
+            ]
+        )
+    ]
+    for score in outside.scores:
+        pair = f"{score.score} → {score.title}"
+        dots = [(r.name, r.source, r.outside, BoardCell(r.mean)) for r in score.rows]
+        title: Rich = [f"{pair} ", code(score.metric)]
+        blocks += points(title, Axis(score.score), Axis(score.title), dots)
+        if len(score.rows) < LEAST:
+            models = several(len(score.rows), "model")
+            told = f"{pair}: no correlation over {models} of at least {LEAST}."
+            blocks.append(Text(told, "quiet"))
+        else:
+            blocks += coefficients(score.over_models)
+        rows = [model_row(r.name, r.source, [r.outside, r.mean]) for r in score.rows]
+        head = [Head("Model"), Head(score.score, "number"), Head(score.title, "number")]
+        blocks.append(Fold(f"{pair}: numbers", [Table(head, rows, sortable=True)]))
+    if not outside.scores:
+        blocks.append(Text("No model of the file stands in these runs."))
+    for words, names in (
+        ("In the file without a run here", outside.unmatched),
+        ("Run here without a line in the file", outside.missing),
+    ):
+        if names:
+            blocks.append(Text(f"{words}: {', '.join(names)}.", "quiet"))
+    return Part("Scores elsewhere", blocks, id="outside")
+
+
 def _runs(board: Leaderboard) -> Part:
-    names = ("Run", "Model", "Task and options", "Prompts", "Parameters", "Answers")
-    head = [Head(name) for name in names]
+    head = list(map(Head, ("Run", "Model", "Task and options", "Prompts", "Parameters", "Answers")))
     head += [Head(name, "number") for name in ("Tokens in", "out", "cached")]
     head += [Head("Cost, $", "number", digits=4), Head("Version")]
     rows = [Row(_run_cells(run)) for run in board.runs]
@@ -315,7 +333,7 @@ def _runs(board: Leaderboard) -> Part:
         rows.append(Row(cells, "total"))
     caption = "Settings, outcomes and cost of each run, as its manifest tells them."
     table = Table(head, rows, caption, sortable=True)
-    return Part("What each run was", [Fold(_count(len(board.runs), "run"), [table])], id="runs")
+    return Part("What each run was", [Fold(several(len(board.runs), "run"), [table])], id="runs")
 
 
 def _run_cells(run: RunFacts) -> list[Cell]:
@@ -373,9 +391,7 @@ def _notes(board: Leaderboard) -> Part:
     if any(table.declining for table in board.studies):
         items.append(f"{refusal_rules({'abstention_rules': MEASURED})}.")
     blocks: list[Block] = [Bullets(items)]
-    signed = [run for run in board.runs if run.signature]
-    if signed:
-        rows = [Row([run.run, run.signature]) for run in signed]
+    if rows := [Row([run.run, run.signature]) for run in board.runs if run.signature]:
         table = Table([Head("Run"), Head("Signature", "code")], rows)
         blocks.append(Fold("Signatures", [table]))
     return Part("Notes", blocks, id="notes")

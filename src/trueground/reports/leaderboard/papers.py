@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from trueground.benchmarks.published import PublishedScore, PublishedTable, published
@@ -14,15 +14,15 @@ from trueground.metrics.base import make_spec
 from trueground.metrics.registry import parse_spec
 from trueground.plugins import bare_name, split_key
 from trueground.reports.leaderboard.board import Board, BoardColumn, studies_of
-from trueground.reports.leaderboard.names import few
 from trueground.reports.leaderboard.runs import (
     DATASET,
     BenchmarkPart,
     Manifest,
     MetricEntry,
-    ModelPart,
+    Named,
     Run,
     RunSummary,
+    few,
 )
 
 
@@ -46,15 +46,15 @@ class PaperRanks:
     rows: list[PaperRank]
 
 
-def paper_runs(board: Board) -> list[Run]:
+def paper_runs(columns: Sequence[BoardColumn]) -> list[Run]:
     """The published models of every column with which the paper's numbers can be compared.
 
     What is comparable each benchmark says (`Studies.comparable`). Raises UsageError where there is
     nothing.
     """
-    found = [run for column in board.columns for run in _column_runs(column)]
+    found = [run for column in columns for run in _column_runs(column)]
     if not found:
-        titles = ", ".join(column.title for column in board.columns) or "none"
+        titles = ", ".join(column.title for column in columns) or "none"
         printed = [b.studies().printed for b in all_benchmarks().values()]
         raise UsageError(
             "--with-published: no published number belongs to these runs. "
@@ -64,92 +64,70 @@ def paper_runs(board: Board) -> list[Run]:
     return found
 
 
-def paper_ranks(board: Board) -> list[PaperRanks]:
+def paper_ranks(columns: Sequence[BoardColumn]) -> list[PaperRanks]:
     """The printed ranks of every task that stands on the board beside its original."""
-    pairs = {(c.benchmark, c.options.get("of")) for c in board.columns if c.options.get("of")}
-    tasks = {(c.benchmark, c.task): c for c in board.columns}
-    return [
-        PaperRanks(
-            table.source,
-            table.place,
-            str(task),
-            [
-                PaperRank(row.model, row.original, row.new, row.difference)
-                for row in sorted(rows, key=lambda row: row.original)
-            ],
-        )
-        for (benchmark, task), column in tasks.items()
-        if (benchmark, task) in pairs
-        for table in _tables(column)
-        if (rows := [row for row in table.ranks if row.task == task])
-    ]
+    tasks = {(c.benchmark, c.task) for c in columns}
+    asked = {(c.benchmark, c.options.get(studies_of(c.benchmark).original)) for c in columns}
+    found = []
+    for benchmark, task in dict.fromkeys((c.benchmark, c.task) for c in columns):
+        for table in _tables(benchmark) if (benchmark, task) in tasks & asked else ():
+            ranks = sorted((r for r in table.ranks if r.task == task), key=lambda r: r.original)
+            rows = [PaperRank(r.model, r.original, r.new, r.difference) for r in ranks]
+            if rows:
+                found.append(PaperRanks(table.source, table.place, str(task), rows))
+    return found
 
 
-def _tables(column: BoardColumn) -> Sequence[PublishedTable]:
-    return published(column.benchmark) if column.benchmark else ()
-
-
-def _as_published(column: BoardColumn, score: PublishedScore) -> bool:
-    comparable = studies_of(column.benchmark).comparable
-    return score.task == column.task and comparable(score.task, column.options, score.options)
+def _tables(benchmark: str | None) -> Sequence[PublishedTable]:
+    return published(benchmark) if benchmark else ()
 
 
 def _column_runs(column: BoardColumn) -> list[Run]:
     """One run for each model: of the first table that has it, with other metrics of later ones."""
-    found: dict[str, Run] = {}
-    for table in _tables(column):
-        for run in _runs(column, table):
-            found.setdefault(_model(run), run)
-    for table in _tables(column):
-        for model, run in found.items():
-            if table.place not in (run.place or ""):
-                found[model] = _with_others(run, column, model, table)
-    return list(found.values())
-
-
-def _with_others(run: Run, column: BoardColumn, model: str, table: PublishedTable) -> Run:
-    """The run with the metrics over all items that only this table has."""
-    others = {
-        score.metric: MetricEntry(mean=score.value, sd=score.sd)
-        for score in table.scores
-        if (score.model, score.dataset, score.by) == (model, None, {})
-        and _as_published(column, score)
-        and score.metric not in run.summary.metrics
-    }
-    if not others:
-        return run
-    run.summary.metrics.update(others)
-    return replace(run, place=f"{run.place}; {table.place}")
-
-
-def _model(run: Run) -> str:
-    return run.manifest.model.name if run.manifest.model else ""
-
-
-def _runs(column: BoardColumn, table: PublishedTable) -> list[Run]:
-    """One run for each model that has the column's metric, asked as the column was."""
-    by_model: dict[str, list[PublishedScore]] = {}
-    for score in table.scores:
-        if _as_published(column, score):
-            by_model.setdefault(score.model, []).append(score)
     studies, wanted = studies_of(column.benchmark), _key(column, column.metric)
-    return [
-        _run(column, table, model, scores)
-        for model, scores in by_model.items()
-        if studies.any_metric or any(_key(column, score.metric) == wanted for score in scores)
-    ]
+    found: dict[str, Run] = {}
+    tables = []
+    for table in _tables(column.benchmark):
+        by_model: dict[str, list[PublishedScore]] = defaultdict(list)
+        for score in table.scores:
+            if score.task == column.task and studies.comparable(
+                score.task, column.options, score.options
+            ):
+                by_model[score.model].append(score)
+        tables.append((table.place, by_model))
+        for model, scores in by_model.items():
+            if studies.any_metric or any(_key(column, s.metric) == wanted for s in scores):
+                found.setdefault(model, _run(column, table, model, scores))
+    for place, by_model in tables:
+        for model, run in found.items():
+            others = {
+                score.metric: MetricEntry(mean=score.value, sd=score.sd)
+                for score in by_model.get(model, ())
+                if (score.dataset, score.by) == (None, {})
+                and score.metric not in run.summary.metrics
+            }
+            if others and place not in (run.place or ""):
+                run.summary.metrics.update(others)
+                found[model] = replace(run, place=f"{run.place}; {place}")
+    return list(found.values())
 
 
 def _run(
     column: BoardColumn, table: PublishedTable, model: str, scores: Sequence[PublishedScore]
 ) -> Run:
+    """A paper's numbers of one model, of all items, of datasets, or of other parts."""
     summary = RunSummary(metrics={})
     datasets: dict[str, dict[str, MetricEntry]] = {}
     for score in scores:
-        place = _place(summary, datasets, score)
-        place[score.metric] = MetricEntry(mean=score.value, sd=score.sd)
+        where = summary.metrics
+        if score.dataset is not None:
+            where = datasets.setdefault(score.dataset, {})
+        elif score.by:
+            ((field, value),) = score.by.items()
+            where = summary.by.setdefault(field, {}).setdefault(value, {})
+        where[score.metric] = MetricEntry(mean=score.value, sd=score.sd)
         if _key(column, score.metric) == _key(column, column.metric):
-            place[column.metric] = place[score.metric]
+            where[column.metric] = where[score.metric]
     if datasets:
         summary.by[DATASET] = datasets
         summary.averages[DATASET] = {
@@ -161,20 +139,8 @@ def _run(
     part = BenchmarkPart(
         column.benchmark or "", column.task or "", column.metric, dict(column.options)
     )
-    manifest = Manifest(trueground="", kind="run", benchmark=part, model=ModelPart(model))
+    manifest = Manifest(trueground="", kind="run", benchmark=part, model=Named(model))
     return Run(f"published {model}", manifest, summary, source=table.source, place=table.place)
-
-
-def _place(
-    summary: RunSummary, datasets: dict[str, dict[str, MetricEntry]], score: PublishedScore
-) -> dict[str, MetricEntry]:
-    """The metrics of all items, of a dataset, or of another part of the items."""
-    if score.dataset is not None:
-        return datasets.setdefault(score.dataset, {})
-    if not score.by:
-        return summary.metrics
-    ((field, value),) = score.by.items()
-    return summary.by.setdefault(field, {}).setdefault(value, {})
 
 
 def _key(column: BoardColumn, metric: str) -> str:
@@ -197,7 +163,11 @@ def beside_published(board: Board) -> list[str]:
     judged: dict[PaperJudge, tuple[list[str], dict[str, list[str]]]] = {}
     coded: dict[str, list[str]] = defaultdict(list)
     titles, cut = [], []
-    for column, ours, papers in _columns(board):
+    for column in board.columns:
+        ours = [run for run in board.runs(column) if run.source is None]
+        papers = [run for run in board.runs(column) if run.source is not None]
+        if not ours or not papers:
+            continue
         if own := [run.label for run in ours if run.manifest.limit is not None]:
             titles.append(column.title)
             cut += own
@@ -205,12 +175,12 @@ def beside_published(board: Board) -> list[str]:
         for judge in studies.judges:
             strange = [run for run in ours if _has(judge, run) and not _by(judge, run)]
             if strange and any(_has(judge, run) for run in papers):
-                told = judged.setdefault(judge, ([], defaultdict(list)))
-                told[0].append(column.title)
+                named, others = judged.setdefault(judge, ([], defaultdict(list)))
+                named.append(column.title)
                 for run in strange:
                     part = getattr(run.manifest, judge.part)
                     who = part.name if part else f"no {judge.part} that the manifest names"
-                    told[1][who].append(run.label)
+                    others[who].append(run.label)
         code = studies.code
         if code and column.metric.startswith(code.metric) and code.lacking not in column.metric:
             coded[code.words].append(column.title)
@@ -223,15 +193,6 @@ def beside_published(board: Board) -> list[str]:
         found.append(f"{few(named)}: the published {judge.words} by {judge.model}, the runs "
                      f"otherwise: {told_by}. Two {judge.part}s are two scales.")  # fmt: skip
     return found + [f"{few(named)}: {words}" for words, named in coded.items()]
-
-
-def _columns(board: Board) -> Iterator[tuple[BoardColumn, list[Run], list[Run]]]:
-    """Each column that has published numbers, with the runs in it and those of the papers."""
-    for column in board.columns:
-        runs = [e.runs[column.id] for e in board.entrants if column.id in e.runs]
-        papers = [run for run in runs if run.source is not None]
-        if papers and len(papers) < len(runs):
-            yield column, [run for run in runs if run.source is None], papers
 
 
 def _has(judge: PaperJudge, run: Run) -> bool:

@@ -1,13 +1,16 @@
-"""What a study gives: tables of numbers, what they warn about, changes, ranks, correlations."""
+"""What a study gives: tables of numbers, their changes, ranks and correlations, and warnings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from trueground.reports.leaderboard.board import Board, BoardCell
-from trueground.reports.leaderboard.declining import Declining
-from trueground.reports.leaderboard.names import few
+import msgspec
+
+from trueground.errors import InputError
+from trueground.reports.leaderboard.board import BoardRow
+from trueground.reports.leaderboard.runs import BoardCell, Run, difference, few, same_files
+from trueground.runs.directory import ITEMS
 from trueground.stats.correlation import Correlation, correlation, rank_differences
 
 OTHERWISE = "scored otherwise:"
@@ -34,6 +37,24 @@ class Coefficients:
     source: str | None
     pearson: Correlation
     spearman: Correlation
+
+
+@dataclass(frozen=True)
+class Declining:
+    """Counts of two runs; to decline where nothing can be answered is the positive class.
+
+    `common`: over so many answers that the runs share, as their questions differ; None: over all.
+    Rates are None where there is nothing to divide by.
+    """
+
+    declined: int
+    missed: int
+    declined_wrongly: int
+    answered: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    common: int | None = None
 
 
 @dataclass(frozen=True)
@@ -96,16 +117,16 @@ def study_warnings(tables: Sequence[StudyTable]) -> list[str]:
     for table in tables:
         for row in table.rows if table.baseline is None else ():
             steps = [c.unlike for line in row.changes for c in line if c.unlike]
+            then = "No difference is told between them."
+            if table.kind == "sweep":
+                then = "They do not tell one from another."
+            elif row.declining and row.declining.common:
+                then = (f"Precision, recall and F1 of declining are over the "
+                        f"{row.declining.common:,} in common.")  # fmt: skip
+            elif table.kind == "scatter":
+                then = ("The two rates stand by themselves, without precision, recall and F1 "
+                        "of declining.")  # fmt: skip
             for why in dict.fromkeys([*([row.unlike] if row.unlike else []), *steps]):
-                then = "No difference is told between them."
-                if table.kind == "sweep":
-                    then = "They do not tell one from another."
-                elif row.declining and row.declining.common:
-                    then = (f"Precision, recall and F1 of declining are over the "
-                            f"{row.declining.common:,} in common.")  # fmt: skip
-                elif table.kind == "scatter":
-                    then = ("The two rates stand by themselves, without precision, recall and F1 "
-                            "of declining.")  # fmt: skip
                 place = table.group or table.title
                 told.setdefault((place, why, then), []).append(" with ".join(row.runs))
     found = []
@@ -114,31 +135,6 @@ def study_warnings(tables: Sequence[StudyTable]) -> list[str]:
         labels = few(list(dict.fromkeys(runs)))
         found.append(f"{place}: {labels}: not {alike} ({why}). {then}")
     return found
-
-
-def over_models(board: Board, rows: Sequence[StudyRow]) -> list[Coefficients]:
-    """Correlations of the first two cells over models, own ones and each paper's by themselves.
-
-    A model that was run twice counts once, and rows that stand apart do not.
-    """
-    models = {(e.name, e.source): e.model for e in board.entrants}
-    found = []
-    for source in sorted({row.source for row in rows}, key=lambda source: source or ""):
-        own: dict[str, tuple[float, float]] = {}
-        for row in sorted(rows, key=lambda row: (len(row.name), row.name)):
-            if row.source == source and not row.apart:
-                pair = (mean_of(row.cells[0][0]), mean_of(row.cells[1][0]))
-                own.setdefault(models[row.name, row.source], pair)
-        x, y = [a for a, _ in own.values()], [b for _, b in own.values()]
-        found.append(Coefficients(source, correlation(x, y), correlation(x, y, ranked=True)))
-    return found
-
-
-def share_lost(before: float | None, after: float | None) -> float | None:
-    """(before - after) / before; None where a number is missing or nothing was there to lose."""
-    if before is None or after is None or before <= 0:
-        return None
-    return (before - after) / before
 
 
 def mean_of(found: BoardCell | None) -> float:
@@ -152,16 +148,20 @@ def change_of(
     a: BoardCell | None,
     b: BoardCell | None,
     *,
-    lost: bool,
-    relative: bool,
+    lost: bool = False,
+    relative: bool = True,
     unlike: str | None = None,
 ) -> RankedChange:
-    """What one step changes; nothing where a number is missing or the runs are `unlike`."""
+    """What one step changes; nothing where a number is missing or the runs are `unlike`.
+
+    A relative change is (after - before) / before, or with `lost` its negative; there is none where
+    nothing was there before.
+    """
     if a is None or b is None or a.mean is None or b.mean is None or unlike:
         return RankedChange(before, after, None, None, unlike if a and b else None)
-    share = share_lost(a.mean, b.mean) if relative else None
-    if share is not None and not lost:
-        share = -share if share else 0.0
+    share = (a.mean - b.mean) / a.mean if relative and a.mean > 0 else None
+    if share and not lost:
+        share = -share
     return RankedChange(before, after, b.mean - a.mean, share)
 
 
@@ -173,41 +173,54 @@ def ranked(rows: Sequence[StudyRow]) -> list[StudyRow]:
     whole = [row for row in rows if all(row.cells[0])]
     known = {f"{row.name}\n{row.source or ''}": row for row in whole if not row.apart}
     before, after = (
-        {key: _place_value(row.cells[0][k]) for key, row in known.items()} for k in (0, 1)
+        {key: cell.place_value or 0.0 for key, row in known.items() if (cell := row.cells[0][k])}
+        for k in (0, 1)
     )
     found = []
-    for ranks in rank_differences(before, after):
-        assert ranks.rank_a and ranks.rank_b and ranks.difference is not None  # noqa: PT018 - there
-        numbers = (ranks.rank_a, ranks.rank_b, ranks.difference)
-        found.append(replace(known[ranks.name], ranks=numbers))
+    for one in rank_differences(before, after):
+        assert one.rank_a and one.rank_b and one.difference is not None  # noqa: PT018 - there
+        ranks = one.rank_a, one.rank_b, one.difference
+        found.append(replace(known[one.name], ranks=ranks))
     return found + [row for row in whole if row.apart]
 
 
-def _place_value(found: BoardCell | None) -> float:
-    return (found.place_value or 0.0) if found else 0.0
+def over_models(pairs: Iterable[tuple[BoardRow, str | None, float, float]]) -> list[Coefficients]:
+    """Correlations of two numbers of each row, own ones and each paper's by themselves.
+
+    A model that was run twice counts once, and rows that stand apart, for the reason given, do not.
+    """
+    by_length = sorted(pairs, key=lambda pair: (len(pair[0].name), pair[0].name))
+    found = []
+    for source in sorted({row.source for row, *_ in by_length}, key=lambda name: name or ""):
+        own: dict[str, tuple[float, float]] = {}
+        for row, apart, x, y in by_length:
+            if row.source == source and not apart:
+                own.setdefault(row.model, (x, y))
+        xs, ys = [x for x, _ in own.values()], [y for _, y in own.values()]
+        found.append(Coefficients(source, correlation(xs, ys), correlation(xs, ys, ranked=True)))
+    return found
 
 
-def against(table: StudyTable, board: Board, baseline: str) -> Iterator[StudyTable]:
+def against(table: StudyTable, rows: Sequence[BoardRow], baseline: str) -> Iterator[StudyTable]:
     """Every other model against the baseline, a paper's models against the paper's own.
 
     Rates are (baseline - model) / baseline, place by place, in the table's first measure.
     """
-    models = {(e.name, e.source): e.model for e in board.entrants}
+    models = {(row.name, row.source): row.model for row in rows}
     wanted = baseline.casefold()
     for base in table.rows:
         names = {base.name.casefold(), models[base.name, base.source].casefold()}
         if wanted not in names | {name.rpartition("/")[2] for name in names}:
             continue
-        rows = []
+        others = []
         for row in table.rows:
-            if row is base or row.source != base.source:
-                continue
-            changes = [
-                change_of(place, place, a, b, lost=True, relative=True)
-                for place, a, b in zip(table.places, base.cells[0], row.cells[0], strict=True)
-            ]
-            rows.append(replace(row, cells=[row.cells[0]], changes=[changes]))
-        if rows:
+            if row is not base and row.source == base.source:
+                changes = [
+                    change_of(place, place, a, b, lost=True)
+                    for place, a, b in zip(table.places, base.cells[0], row.cells[0], strict=True)
+                ]
+                others.append(replace(row, cells=row.cells[:1], changes=[changes]))
+        if others:
             yield replace(
                 table,
                 id="baseline",
@@ -216,6 +229,78 @@ def against(table: StudyTable, board: Board, baseline: str) -> Iterator[StudyTab
                 "model) / baseline; below 0, the model is better.",
                 measures=table.measures[:1],
                 metrics=table.metrics[:1],
-                rows=[replace(base, cells=[base.cells[0]], changes=[]), *rows],
+                rows=[replace(base, cells=base.cells[:1], changes=[]), *others],
                 baseline=base.name,
             )
+
+
+# ---- how many responses declined ----
+
+
+class _ScoredItem(msgspec.Struct):
+    """What is needed of a line of items.jsonl."""
+
+    id: str
+    scores: dict[str, float | None] = {}
+
+
+def count_declining(
+    runs: tuple[Run, Run], keys: tuple[str, str], rates: tuple[BoardCell, BoardCell], skips: str
+) -> tuple[Declining | None, str | None]:
+    """The counts, and how the questions differ where they do; no counts where none can be had.
+
+    The first run is the one in which nothing can be answered; `keys` are the metrics of the rates,
+    `skips` as in `difference`.
+    """
+    unlike = difference(*runs, skips)
+    if unlike is None:
+        a, b = rates  # means of zeros and ones, so that the counts follow
+        if a.mean is None or a.scored is None or b.mean is None or b.scored is None:
+            return None, None
+        return _declining(a.mean * a.scored, a.scored, b.mean * b.scored, b.scored), None
+    if not same_files(*runs):  # equal ids may be other questions
+        return None, unlike
+    try:
+        known = dict(_scores(runs[0], keys[0]))
+        shared = [(known[i], score) for i, score in _scores(runs[1], keys[1]) if i in known]
+    except InputError as error:
+        return None, f"{unlike}; {error}"
+    if not shared:
+        return None, f"{unlike}; no id is in both"
+    first, second = ([s for s in scores if s is not None] for scores in zip(*shared, strict=True))
+    # A limit that cut nothing off leaves the questions the same.
+    common = None if {len(shared)} == {run.summary.n for run in runs} else len(shared)
+    counts = _declining(sum(first), len(first), sum(second), len(second), common)
+    return counts, unlike if common else None
+
+
+def _declining(
+    right: float, nothing: int, wrong: float, gold: int, common: int | None = None
+) -> Declining:
+    right, wrong = round(right), round(wrong)
+    missed, answered = nothing - right, gold - wrong
+    return Declining(
+        right, missed, wrong, answered,
+        _share(right, right + wrong),
+        _share(right, right + missed),
+        _share(2 * right, 2 * right + wrong + missed),
+        common,
+    )  # fmt: skip
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _scores(run: Run, metric: str) -> Iterator[tuple[str, float | None]]:
+    """The id and the score of each item, read as a stream. InputError: items cannot be read."""
+    assert run.folder is not None
+    path = run.folder / ITEMS
+    decoder = msgspec.json.Decoder(_ScoredItem)
+    try:
+        with path.open("rb") as lines:
+            for item in map(decoder.decode, lines):
+                yield item.id, item.scores.get(metric)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        why = (error.strerror or error) if isinstance(error, OSError) else error
+        raise InputError(f"{path} cannot be read ({why}); run it again") from error

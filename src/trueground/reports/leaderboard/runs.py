@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from trueground.errors import InputError
+from trueground.models.prompts import PromptFile
 from trueground.runs.directory import MANIFEST, SUMMARY
+from trueground.types import Status
 
 DATASET = "meta.dataset"  # the field by which benchmarks of several sources are split
 REPEAT = "meta.repeat"  # the field that tells the answers to one question apart
+DEFAULT = "default"  # what prompts of ours are called
+# Statuses that the question has, whatever the answer.
+_NOT_ASKED = (Status.NOT_APPLICABLE, Status.MISSING_FIELD)
+_CHECKSUM = re.compile(r"[0-9a-f]{32,}")
+_SHOWN = 12  # characters of a checksum
 
 _T = TypeVar("_T")
 
@@ -23,13 +31,6 @@ class InputFile(msgspec.Struct):
 
     path: str = ""
     sha256: str | None = None
-
-
-class PromptEntry(msgspec.Struct):
-    """A prompt file of a run."""
-
-    id: str = ""
-    sha256: str = ""
 
 
 class BenchmarkPart(msgspec.Struct):
@@ -42,15 +43,8 @@ class BenchmarkPart(msgspec.Struct):
     notices: list[str] = []
 
 
-class ModelPart(msgspec.Struct):
-    """Who answered; `signature` tells two models of one name apart."""
-
-    name: str
-    signature: str = ""
-
-
-class JudgePart(msgspec.Struct):
-    """Which judge gave the verdicts."""
+class Named(msgspec.Struct):
+    """A model or a judge; `signature` tells two of one name apart."""
 
     name: str
     signature: str = ""
@@ -77,16 +71,16 @@ class Manifest(msgspec.Struct):
     kind: str = "score"
     status: str = "finished"
     benchmark: BenchmarkPart | None = None
-    model: ModelPart | None = None
+    model: Named | None = None
     params: dict[str, Any] = {}
     outcomes: dict[str, int] = {}
     cost: Cost | None = None
     tokens: TokenUsage | None = None
     input: list[InputFile] = []
-    prompts: list[PromptEntry] = []
+    prompts: list[PromptFile] = []
     metrics: dict[str, str] = {}
-    judge: JudgePart | None = None
-    rater: JudgePart | None = None
+    judge: Named | None = None
+    rater: Named | None = None
     limit: int | None = None
     repeats: int = 1
     seed: int | None = None
@@ -118,36 +112,105 @@ class RunSummary(msgspec.Struct):
 
 
 @dataclass(frozen=True)
+class BoardCell:
+    """A value; `averaged_over` is set where it is an unweighted mean over that many datasets.
+
+    `run` is the run's label, or `place` says where a paper has printed the number. `sd` is the
+    standard deviation over `repeats` answers to each question; a paper need not say over how many.
+
+    Where the mean is over fewer items than were asked of it, or of another run in the column,
+    `asked` is how many it should be over, and `placed_by` the mean with 0 for those that are
+    missing (1 where lower is better), by which it is ranked: what a model leaves out, or declines,
+    must not lift it above others.
+    """
+
+    mean: float | None
+    ci: tuple[float, float] | None = None
+    ci_level: float | None = None
+    n: int | None = None
+    scored: int | None = None
+    unscored: dict[str, int] = field(default_factory=dict)
+    averaged_over: int | None = None
+    run: str | None = None
+    place: str | None = None
+    sd: float | None = None
+    repeats: int | None = None
+    asked: int | None = None
+    placed_by: float | None = None
+
+    @property
+    def place_value(self) -> float | None:
+        """What the cell is ranked by."""
+        return self.mean if self.placed_by is None else self.placed_by
+
+    @property
+    def due(self) -> int:
+        """How many answers the mean should be over: all but those that the metric is not about."""
+        return (self.n or 0) - sum(self.unscored.get(status, 0) for status in _NOT_ASKED)
+
+
+@dataclass(frozen=True)
 class Run:
-    """One run. `source` and `place` name the publication where the numbers are a paper's."""
+    """One run in its folder. `source` and `place` name the publication where it is a paper's."""
 
     label: str
     manifest: Manifest
     summary: RunSummary
     source: str | None = None
     place: str | None = None
+    folder: Path | None = None
 
-    def entry(self, metric: str) -> MetricEntry | None:
-        """The metric over all items."""
-        return self.summary.metrics.get(metric)
+    @property
+    def options(self) -> dict[str, Any]:
+        """How the task was asked; none for a scoring run."""
+        return self.manifest.benchmark.options if self.manifest.benchmark else {}
+
+    @property
+    def checksums(self) -> set[str | None]:
+        """Of the files that it read; None among them for one that is not known."""
+        return {file.sha256 for file in self.manifest.input}
+
+    def short_checksums(self) -> str:
+        """The beginnings of the checksums."""
+        told = ((file.sha256 or "unknown")[:_SHOWN] for file in self.manifest.input)
+        return ", ".join(sorted(told))
 
     def average(self, metric: str) -> MetricEntry | None:
         """The metric averaged over a benchmark's datasets, where it has several sources."""
-        if self.manifest.benchmark is None:
+        averages = self.summary.averages if self.manifest.benchmark else {}
+        return averages.get(DATASET, {}).get(metric)
+
+    def cell(self, metric: str, part: tuple[str, str] | None = None) -> BoardCell | None:
+        """The average over datasets where there is one, else the mean over items; or none.
+
+        With `part`, a field and its value, the mean over these items.
+        """
+        label = None if self.source else self.label
+        if part is not None:
+            one = self.summary.by.get(part[0], {}).get(part[1], {}).get(metric)
+            if one is None:
+                return None
+            return BoardCell(one.mean, one.ci, n=one.n, scored=one.scored, run=label,
+                             place=self.place)  # fmt: skip
+        whole, average = self.summary.metrics.get(metric), self.average(metric)
+        shown = average or whole
+        if shown is None:
             return None
-        return self.summary.averages.get(DATASET, {}).get(metric)
-
-    def spread(self, metric: str) -> tuple[float | None, int | None]:
-        """Standard deviation of the means of repeated answers, and how many means."""
-        if self.source is not None:
-            entry = self.entry(metric)
-            return (entry.sd if entry else None), None
-        entry = self.summary.averages.get(REPEAT, {}).get(metric)
-        return (entry.sd, entry.values) if entry and entry.sd is not None else (None, None)
-
-    def datasets(self) -> dict[str, dict[str, MetricEntry]]:
-        """Dataset → metrics, empty where the run has no such split."""
-        return self.summary.by.get(DATASET, {}) if self.manifest.benchmark else {}
+        counts = whole or MetricEntry()
+        over = self.summary.averages.get(REPEAT, {}).get(metric) if label else None
+        return BoardCell(
+            mean=shown.mean,
+            ci=shown.ci,
+            ci_level=shown.ci_level or counts.ci_level,
+            n=counts.n,
+            scored=counts.scored,
+            unscored={reason: count for reason, count in counts.unscored.items() if count},
+            averaged_over=average.values if average else None,
+            run=label,
+            place=self.place,
+            sd=(over.sd if over else None) if label else counts.sd,
+            repeats=over.values if over and over.sd is not None else None,
+        )
 
 
 def read_runs(paths: Sequence[Path]) -> list[Run]:
@@ -224,7 +287,7 @@ def _read(folder: Path, label: str) -> Run:
             f"{folder / MANIFEST}: found a run without `benchmark` or `model`; expected both. Run "
             "it again, or leave the folder out."
         )
-    return Run(label, manifest, _decode(folder / SUMMARY, RunSummary))
+    return Run(label, manifest, _decode(folder / SUMMARY, RunSummary), folder=folder)
 
 
 def _decode(path: Path, kind: type[_T]) -> _T:
@@ -244,3 +307,68 @@ def _decode(path: Path, kind: type[_T]) -> _T:
         raise InputError(
             f"{path}: cannot be read ({error.strerror or error}). Fix its permissions."
         ) from error
+
+
+# ---- whether two runs asked the same ----
+
+
+def same_files(one: Run, other: Run) -> bool:
+    """Whether an id means the same question in both: one read the other's files, perhaps more."""
+    a, b = one.checksums, other.checksums
+    return None not in a | b and bool(a & b) and (a <= b or b <= a)
+
+
+def difference(one: Run, other: Run, skips: str = "") -> str | None:
+    """How the questions of two runs differ, in words; None where they are the same.
+
+    A file that one run alone has read makes no other questions; a paper's numbers are all over the
+    same. `skips` is the option under which "skip" leaves questions out before the limit.
+    """
+    if one is other or one.source is not None or other.source is not None:
+        return None
+    a, b = one.manifest, other.manifest
+    found = []
+    if not same_files(one, other):
+        named = (run.short_checksums() or "none" for run in (one, other))
+        found.append(f"data (sha256) {' and '.join(named)}")
+    if a.limit != b.limit:
+        found.append(limits(one, other))
+    if a.repeats != b.repeats:
+        found.append(f"answers to each question {a.repeats:,} and {b.repeats:,}")
+    if not found and one.summary.n != other.summary.n:
+        found.append(f"number of answers {one.summary.n:,} and {other.summary.n:,}")
+    if not found and a.limit is not None:
+        ways = {str(run.options.get(skips)) for run in (one, other)}
+        if "skip" in ways and len(ways) > 1:
+            found.append(
+                f"the first {a.limit:,} of all and the first {a.limit:,} with what it needs"
+            )
+    return "; ".join(found) or None
+
+
+def limits(one: Run, other: Run) -> str:
+    """The limits of two runs, in words."""
+    return f"limit {one.manifest.limit or 'none'} and {other.manifest.limit or 'none'}"
+
+
+# ---- names ----
+
+
+def prompt_of(prompts: Iterable[PromptFile]) -> str:
+    """The names of a run's own prompt files; `default` where it has none.
+
+    A packaged prompt's id has a slash, that of a user's file has none.
+    """
+    return ", ".join(prompt.id for prompt in prompts if "/" not in prompt.id) or DEFAULT
+
+
+def short_checksums(text: str) -> str:
+    """The text with the beginning of each checksum only."""
+    return _CHECKSUM.sub(lambda match: f"{match[0][:_SHOWN]}…", text)
+
+
+def few(labels: Sequence[str], most: int = 3) -> str:
+    """The labels, or the first ones and how many more."""
+    if len(labels) <= most:
+        return ", ".join(labels)
+    return f"{', '.join(labels[: most - 1])} and {len(labels) - most + 1} more"

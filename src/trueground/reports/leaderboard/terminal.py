@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from trueground.reports.leaderboard.board import BoardCell
+from trueground.reports.leaderboard.board import LONG
 from trueground.reports.leaderboard.data import Leaderboard
-from trueground.reports.leaderboard.names import LONG
 from trueground.reports.leaderboard.results import RankedChange, StudyRow, StudyTable
+from trueground.reports.leaderboard.runs import BoardCell
 from trueground.reports.terminal import number
 
 WIDEST = 160  # characters of a line
@@ -19,21 +19,19 @@ def render(board: Leaderboard, path: Path) -> str:
 
     What does not fit into lines of 160 characters goes on below.
     """
-    blocks = _scores(board)
+    titles = {column.id: column.title for column in board.columns}
     apart = dict.fromkeys(
-        f"apart  {shown(row.name, row.source)}: {title} {why}"
+        f"apart  {shown(row.name, row.source)}: {titles[key]} {why}"
         for row in board.rows
-        for title, why in ((_title(board, key), why) for key, why in row.apart.items())
+        for key, why in row.apart.items()
     )
-    shown_tables = [table for table in board.studies if table.short is not None]
-    blocks += ["\n".join(apart)] * bool(apart)
-    blocks += [_aligned(_mean(table)) for table in shown_tables if table.kind == "mean"]
+    blocks = [*_scores(board), *["\n".join(apart)] * bool(apart)]
+    tables = [table for table in board.studies if table.short is not None]
+    means = [table for table in tables if table.kind == "mean"]
+    blocks += [_aligned(_table(table)) for table in means]
     blocks += [board.fewer] * bool(board.fewer)
-    blocks += [
-        _aligned(_TABLES[table.kind](table)) for table in shown_tables if table.kind != "mean"
-    ]
-    blocks.append(f"page   {path}")
-    return "\n\n".join(blocks)
+    blocks += [_aligned(_table(table)) for table in tables if table not in means]
+    return "\n\n".join([*blocks, f"page   {path}"])
 
 
 def shown(name: str, source: str | None) -> str:
@@ -41,51 +39,31 @@ def shown(name: str, source: str | None) -> str:
     return f"{name} (published)" if source else name
 
 
-def _title(board: Leaderboard, key: str) -> str:
-    return next(column.title for column in board.columns if column.id == key)
-
-
-def _heading(*parts: str | None) -> str:
-    return ": ".join(filter(None, parts))
-
-
-def _mean(table: StudyTable) -> list[list[str]]:
-    rows = [
-        [shown(row.name, row.source), number(row.score) + _mark(row.placed_by)]
-        for row in table.rows
-    ]
-    return [[str(table.short), "combined"], *rows]
-
-
-def _scatter(table: StudyTable) -> list[list[str]]:
-    rows = [[_heading(table.short, table.group), *table.measures]]
-    rows[0] += ["F1", "over"] if table.declining else []
+def _table(table: StudyTable) -> list[list[str]]:
+    """A study's head and its rows; of a sweep a row for each place."""
+    head = [": ".join(filter(None, (table.short, table.group))), *table.measures]
+    if table.kind == "mean":
+        head = [str(table.short), "combined"]
+    elif table.declining:
+        head += ["F1", "over"]
+    rows = [head]
     for row in table.rows:
-        line = [shown(row.name, row.source), *(_number(line[0]) for line in row.cells)]
-        if table.declining:
-            counts = row.declining
-            common = counts.common if counts else None
-            line += [number(counts.f1 if counts else None),
-                     f"{common:,} in common" if common else ""]  # fmt: skip
-        rows.append(line)
-    return rows
-
-
-def _sweep(table: StudyTable) -> list[list[str]]:
-    rows = [[_heading(table.short, table.group), *table.measures]]
-    for row in table.rows:
-        for place, value in enumerate(table.places):
-            cells = [line[place] for line in row.cells]
-            if any(cells):
-                rows.append([f"{shown(row.name, row.source)}, {value}", *map(_number, cells)])
-    return rows
-
-
-def _delta(table: StudyTable) -> list[list[str]]:
-    rows = [[_heading(table.short, table.group), *table.measures]]
-    for row in table.rows:
-        changes = [_change(row, k, line[0]) for k, line in enumerate(row.changes)]
-        rows.append([shown(row.name, row.source), *changes])
+        name = shown(row.name, row.source)
+        if table.kind == "mean":
+            rows.append([name, number(row.score) + _mark(row.placed_by)])
+        elif table.kind == "delta":
+            rows.append([name, *(_change(row, k, line[0]) for k, line in enumerate(row.changes))])
+        elif table.kind == "sweep":
+            for place, cells in zip(table.places, zip(*row.cells, strict=True), strict=True):
+                if any(cells):
+                    rows.append([f"{name}, {place}", *map(_number, cells)])
+        else:
+            line = [name, *(_number(cells[0]) for cells in row.cells)]
+            if table.declining:
+                common = row.declining.common if row.declining else None
+                line += [number(row.declining.f1 if row.declining else None),
+                         f"{common:,} in common" if common else ""]  # fmt: skip
+            rows.append(line)
     return rows
 
 
@@ -104,9 +82,6 @@ def _change(row: StudyRow, measure: int, change: RankedChange) -> str:
 
 def _number(cell: BoardCell | None) -> str:
     return number(None if cell is None else cell.mean)
-
-
-_TABLES = {"scatter": _scatter, "sweep": _sweep, "delta": _delta}
 
 
 def _scores(board: Leaderboard) -> list[str]:
