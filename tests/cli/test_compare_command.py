@@ -37,15 +37,17 @@ def test_text(folder: Path) -> None:
     done = trueground("compare", "one", "two", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[:3] == [
+    assert lines[:5] == [
         "two against one, 4 items in both; differences are two − one",
-        "  no difference can be shown on exact_match (it would take about 92 items)",
+        "right?",
         "  no difference can be shown on f1 (it would take about 790 items)",
+        "other metrics",
+        "  no difference can be shown on exact_match (it would take about 92 items)",
     ]
-    assert "exact_match: 1 worse in two" in lines
+    assert "f1: 1 worse in two" in lines
     assert "    one  in 1931" in lines
     assert lines[-5:-3] == ["one  one (4 items)", "two  two (4 items)"]
-    assert lines[-2:] == ["all statistics: --all", "as a page: --out FILE.html"]
+    assert lines[-2:] == ["all statistics: --all", "as a page: --out FOLDER or FILE.html"]
     assert max(map(len, lines)) <= 80
 
 
@@ -84,11 +86,48 @@ def test_page(folder: Path) -> None:
     assert told.endswith("page   c.html\n")
 
 
+def test_a_page_in_a_folder(folder: Path) -> None:
+    for _ in range(2):  # the second time it is there
+        done = trueground("compare", "one", "two", "--out", "page", cwd=folder)
+        assert done.stdout.endswith("page   page/comparison.html\n")
+    assert [entry.name for entry in (folder / "page").iterdir()] == ["comparison.html"]
+    (folder / "page" / "comparison.html").write_text("mine")
+    done = trueground("compare", "one", "two", "--out", "page", cwd=folder)
+    assert (done.returncode, "is no comparison page of ours" in done.stderr) == (2, True)
+    done = trueground("compare", "one", "two", "--out", "one/items.jsonl/page", cwd=folder)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+
+
+def test_the_first_sentence_is_about_the_shares_of_answers(tmp_path: Path) -> None:
+    text = {True: "It is in Rome.", False: "It is in Paris."}
+    for name, good in (("old", 4), ("new", 18), ("same", 4)):
+        rows = [
+            {"id": i, "contexts": [text[True]], "response": text[i < good], "group": str(i // 2)}
+            for i in range(20)
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        metrics = "support,k_precision" if name != "same" else "k_precision,support"
+        trueground("score", f"{name}.jsonl", "--metrics", metrics, "--out", name, cwd=tmp_path)
+    said = trueground("compare", "old", "new", "--out", "c.html", cwd=tmp_path).stdout
+    first, _, second, *_ = said.splitlines()  # names of runs and numbers are long
+    assert first.startswith("new has more grounded answers: 90 % against 20 % in old; +70.0 points")
+    assert second == "  partly 0 % → 0 %, not 80 % → 10 %, declined 0 % → 0 %"
+    assert "grounded?\n  new is better on support" in said
+    assert "has more grounded answers" in (tmp_path / "c.html").read_text(encoding="utf-8")
+    done = trueground("compare", "old", "new", "--format", "json", cwd=tmp_path)
+    found = json.loads(done.stdout)["pairs"][0]["verdicts"]["grounded"]
+    assert (found["mean_a"], found["mean_b"], found["n"]) == (0.2, 0.9, 20)
+    assert found["difference"] == pytest.approx(0.7)
+    assert found["ci"][0] < 0.7 < found["ci"][1]
+    said = trueground("compare", "old", "same", cwd=tmp_path).stdout
+    assert said.startswith("The same answers are grounded in both: 20 %\n")
+
+
 def test_a_page_never_takes_the_place_of_another_file(folder: Path) -> None:
     before = (folder / "one" / "items.jsonl").read_bytes()
     done = trueground("compare", "one", "two", "--out", "one/items.jsonl", cwd=folder)
     assert done.returncode == 2
-    assert "name it FILE.html" in done.stderr
+    assert "write a folder, or FILE.html" in done.stderr
     assert (folder / "one" / "items.jsonl").read_bytes() == before
     for other in ("one/report.html", "mine.html"):
         path = folder / other

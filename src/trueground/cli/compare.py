@@ -28,7 +28,9 @@ def compare(
             "(default 0). Repeatable."
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Also write a page, FILE.html.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write a page: a folder, or FILE.html.")
+    ] = None,
     all_: Annotated[
         bool, typer.Option("--all", help="Print all statistics, and all items listed.")
     ] = False,
@@ -37,12 +39,12 @@ def compare(
     **options: Any,
 ) -> None:
     """Compare runs item by item: which is better on what, how sure that is, which items changed."""
-    from trueground.reports.comparison_page import check_writable, write_comparison
+    from trueground.reports.comparison_page import find_place, write_comparison
     from trueground.studies.comparison import parse_limits
 
     limits = parse_limits(fail_if_worse or ())
     if out is not None:
-        check_writable(out)
+        out = find_place(out)
     compared = compare_runs(runs, **options)
     worse = compared.find_worse(limits)
     comparison = compared.as_dict()
@@ -55,7 +57,7 @@ def compare(
 
         typer.echo(format_comparison(comparison, every=all_))
         more = [] if all_ else ["all statistics: --all"]
-        more.append("as a page: --out FILE.html" if out is None else f"page   {out}")
+        more.append("as a page: --out FOLDER or FILE.html" if out is None else f"page   {out}")
         typer.echo("\n" + "\n".join(more))
     for why in worse:
         echo_note(f"gate failed: {why}")

@@ -18,7 +18,8 @@ from trueground.reports.blocks import (
     quiet,
     strong,
 )
-from trueground.reports.terminal import table
+from trueground.reports.overview import by_question
+from trueground.reports.terminal import percent, table
 
 _TESTS = {
     "mcnemar": "exact McNemar",
@@ -86,6 +87,54 @@ def _find_difference(
     return Finding(
         name, "unsure", [better, " may be better", told, f"; or it is chance (Holm's p {p:.2g})"]
     )
+
+
+def group_findings(found: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
+    """The findings by the question that their metrics answer, in the order of a run's result.
+
+    One group without a name where no metric answers one of the questions.
+    """
+    questions = by_question(one.metric for one in found)
+    groups = [(name, [f for f in found if f.metric in keys]) for name, keys in questions.items()]
+    groups = [(name, own) for name, own in groups if own]
+    named = {f.metric for _, own in groups for f in own}
+    others = [f for f in found if f.metric not in named]
+    return [*groups, ("other metrics" if groups else "", others)] if others else groups
+
+
+def compare_shares(pair: Mapping[str, Any]) -> list[str | Span] | None:
+    """How many answers are grounded in each run, in a sentence; None where that is not known."""
+    if not pair["verdicts"]:
+        return None
+    one, a, b = pair["verdicts"]["grounded"], pair["a"], pair["b"]
+    in_a, in_b = percent(one["mean_a"]), percent(one["mean_b"])
+    if not one["higher"] and not one["lower"]:
+        return [f"The same answers are grounded in both: {in_a}"]
+    ends = "" if one["ci"] is None else f" [{', '.join(f'{100 * x:+.1f}' for x in one['ci'])}]"
+    told = f"{100 * one['difference']:+.1f} points{ends}"
+    if one["ci"] is None or one["ci"][0] <= 0 <= one["ci"][1]:
+        said = "No difference can be shown in how many answers are grounded: "
+        return [f"{said}{in_a} in {a}, {in_b} in {b}, {told}"]
+    more, less = (a, b) if one["difference"] < 0 else (b, a)
+    first, other = (in_a, in_b) if more == a else (in_b, in_a)
+    return [strong(more), f" has more grounded answers: {first} against {other} in {less}; {told}"]
+
+
+def tabulate_shares(pair: Mapping[str, Any], level: float) -> Table:
+    """The share of each verdict in both runs, and the difference in points of 100."""
+    found = {name: one for name, one in (pair["verdicts"] or {}).items() if one["n"]}
+    if not found.get("unscored", {}).get("mean_a") and not found["unscored"]["mean_b"]:
+        del found["unscored"]
+    ends = [abs(end) for one in found.values() for end in (one["difference"], *(one["ci"] or ()))]
+    most = max([0.01, *ends])
+    scale = Head(f"difference, {100 * level:.4g} % interval", "estimate", low=-most, high=most)
+    scale.digits, scale.percent = 1, True
+    shares = (Head(pair[side], "number", digits=1, percent=True) for side in "ab")
+    rows = [
+        Row([name, Estimate(one["difference"], *(one["ci"] or ())), one["mean_a"], one["mean_b"]])
+        for name, one in found.items()
+    ]
+    return Table([Head("answers"), scale, *shares], rows)
 
 
 def _would_take(metric: Mapping[str, Any]) -> str:
@@ -295,21 +344,37 @@ def format_comparison(comparison: Mapping[str, Any], every: bool = False) -> str
     blocks = [_wrap(f"note: {notice}") for notice in notices(comparison)]
     paths = {run["label"]: run["path"] for run in comparison["runs"]}
     for pair in comparison["pairs"]:
-        found = find_differences(pair, comparison["alpha"])
+        groups = group_findings(find_differences(pair, comparison["alpha"]))
         against = f"{pair['b']} against {pair['a']}, {count_items(pair)}"
         lines = [_wrap(f"{against}; differences are {pair['b']} − {pair['a']}")]
-        lines += [_wrap("  " + _plain(one.words)) for one in found]
+        if shares := compare_shares(pair):
+            lines[:0] = [_wrap(_plain(shares)), _format_shares(pair), ""]
+        for question, own in groups:
+            lines += [question] * bool(question)
+            lines += [_wrap("  " + _plain(one.words)) for one in own]
         lines += [_wrap(f"note: {note}") for note in (*notes(pair), *scored_once(pair))]
         blocks.append("\n".join(lines))
-        changed = [one.metric for one in found if _changes(pair, one.metric)]
+        changed = [f.metric for _, own in groups for f in own if _changes(pair, f.metric)]
         for name in changed[:1] + [name for name in changed[1:] if every and _binary(pair, name)]:
             blocks += _format_changes(name, pair, paths, every)
         if every:
+            if pair["verdicts"]:
+                blocks.append(format_table(tabulate_shares(pair, comparison["level"])))
             blocks.append(format_table(tabulate_differences(pair, comparison["level"])))
             found_tables = tabulate_statistics(pair, comparison)
             blocks += [f"{title}\n{format_table(table)}" for title, table in found_tables]
     blocks.append("\n".join(_run(run) for run in comparison["runs"]))
     return "\n\n".join(blocks)
+
+
+def _format_shares(pair: Mapping[str, Any]) -> str:
+    """The shares of the other verdicts in both runs, in a line."""
+    told = [
+        f"{name} {percent(one['mean_a'])} → {percent(one['mean_b'])}"
+        for name, one in pair["verdicts"].items()
+        if name != "grounded" and (name != "unscored" or one["mean_a"] or one["mean_b"])
+    ]
+    return _wrap(f"  {', '.join(told)}")
 
 
 def _wrap(text: str, indent: str = "    ", whole: bool = True) -> str:

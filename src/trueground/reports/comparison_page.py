@@ -32,34 +32,42 @@ from trueground.reports.blocks import (
     strong,
 )
 from trueground.reports.comparison import (
+    compare_shares,
     count_items,
     find_differences,
+    group_findings,
     notes,
     notices,
     scored_once,
     tabulate_differences,
+    tabulate_shares,
     tabulate_statistics,
 )
 from trueground.reports.item_links import way_to
 from trueground.reports.viewer import write_page
-from trueground.runs.directory import REPORT, check_page_file
+from trueground.runs.directory import REPORT, find_page, write_error
 
 MARK = "trueground-comparison-1"
 _MOST_PAIRS = 250_000  # of words that are set against each other; 500 in each answer
 _LEAST_ALIKE = 0.2  # answers with fewer words in common are other answers, not edited ones
 
 
-def check_writable(path: Path) -> None:
-    """See that the page may be written there, before any work is done.
+def find_place(path: Path) -> Path:
+    """The page in that folder, or of that name, seen to be writable before any work is done.
 
-    An earlier comparison is replaced, no other file. UsageError: the name does not end in .html.
-    OutputError: another file is there; the folder is missing or may not be written.
+    An earlier comparison is replaced, no other file. UsageError: a name that is neither a folder's
+    nor ends in .html. OutputError: another file is there; the folder is missing or may not be
+    written.
     """
-    check_page_file(path, MARK, overwrite=True)
+    return find_page(path, MARK)
 
 
 def write_comparison(path: Path, comparison: Mapping[str, Any]) -> None:
-    """Write the page of what `RunComparison.as_dict` gives. Raises WriteError."""
+    """Write the page of what `RunComparison.as_dict` gives, and its folder. Raises WriteError."""
+    try:
+        path.parent.mkdir(exist_ok=True)
+    except OSError as error:
+        raise write_error(path, error) from error
     write_page(path, comparison_page(comparison, path.parent))
 
 
@@ -118,13 +126,18 @@ def _page_of(run: Mapping[str, Any], starts: Mapping[str, str | None]) -> str | 
 def _pair(
     pair: Mapping[str, Any], comparison: Mapping[str, Any], starts: Mapping[str, str | None]
 ) -> list[Block]:
-    found = find_differences(pair, comparison["alpha"])
+    groups = group_findings(find_differences(pair, comparison["alpha"]))
     changed = [
         (name, _changes(pair, name, starts))
-        for name in (one.metric for one in found)
+        for name in (one.metric for _, own in groups for one in own)
         if pair["metrics"][name]["changes_lost"] or pair["metrics"][name]["changes_won"]
     ]
-    blocks: list[Block] = [Bullets([one.words for one in found])]
+    blocks: list[Block] = []
+    if shares := compare_shares(pair):
+        blocks += [Text(shares, "lead"), tabulate_shares(pair, comparison["level"])]
+    for question, own in groups:
+        blocks += [Text([strong(question)])] * bool(question)
+        blocks.append(Bullets([one.words for one in own]))
     blocks += [Text(note, "note") for note in notes(pair)]
     blocks.append(tabulate_differences(pair, comparison["level"]))
     if changed:

@@ -107,10 +107,7 @@ def headline_keys(metrics: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, s
     question, the first six of the run.
     """
     known = [key for key, entry in metrics.items() if entry["scored"] and not split_key(key).judge]
-    found = {
-        question: [key for name in names for key in known if bare_name(key) == name]
-        for question, names in QUESTIONS.items()
-    }
+    found = by_question(known)
     ranked = [
         (place, question, key) for question, keys in found.items() for place, key in enumerate(keys)
     ]
@@ -118,6 +115,15 @@ def headline_keys(metrics: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, s
     if not chosen:
         return [("", key) for key in list(metrics)[:_MOST_METRICS]]
     return [(question, key) for question, keys in found.items() for key in keys if key in chosen]
+
+
+def by_question(keys: Iterable[str]) -> dict[str, list[str]]:
+    """The metrics that answer each question, the best first."""
+    keys = list(keys)
+    return {
+        question: [key for name in names for key in keys if bare_name(key) == name]
+        for question, names in QUESTIONS.items()
+    }
 
 
 def _metrics_by_question(summary: Mapping[str, Any], keys: Sequence[tuple[str, str]]) -> str:

@@ -8,6 +8,7 @@ be written is checked before any work is done, and another's file is never repla
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -32,6 +33,7 @@ REPEATS = "repeats.jsonl"
 BATCHES = "batches.json"
 # What a run may have written: the only files that --overwrite removes.
 _OURS = (MANIFEST, SUMMARY, ITEMS, RECORDS, REPORT, RESPONSES, BATCHES, REPEATS)
+OTHER_FILE = re.compile(r"\.[a-z][a-z0-9]{1,6}")  # an ending; v1.2 and run.7 may be folders
 _BEGINNING = 4_096  # bytes in which a file of ours says what it is
 
 
@@ -337,6 +339,26 @@ def check_page_file(path: Path, mark: str, overwrite: bool, option: str = "--out
         raise OutputError(
             f"{path} exists; choose another {option}, or pass --overwrite to replace it"
         )
+
+
+def find_page(path: Path, mark: str) -> Path:
+    """The page that --out names: FILE.html, or KIND.html in a folder, which may be still to make.
+
+    Checked like a page of `check_page_file` that may be replaced; makes nothing. UsageError: a
+    file of another kind.
+    """
+    suffix = path.suffix.lower()
+    if path.is_dir() or not (path.exists() or OTHER_FILE.fullmatch(suffix)):
+        page = path / f"{mark.split('-')[1]}.html"
+        if path.is_dir():
+            check_page_file(page, mark, overwrite=True)
+        else:
+            check_out_file(path, page.name)  # that the folder can be made
+        return page
+    if suffix not in (".html", ".htm"):
+        raise UsageError(f"--out {path}: write a folder, or FILE.html for the page alone")
+    check_page_file(path, mark, overwrite=True)
+    return path
 
 
 def check_ours(path: Path, mark: str, what: str, option: str = "--out") -> None:

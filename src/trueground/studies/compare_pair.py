@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from trueground.errors import UsageError
 from trueground.evaluate.run_level import macro_key
+from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.metrics.registry import higher_is_better
 from trueground.options import check_whole_numbers
 from trueground.reports.item_links import item_links
@@ -95,13 +96,14 @@ def compare_pair(
     whole, reasons = compare_whole_runs(metrics, a.scores, b.scores, clusters, **options.draws)
     gaps = _check_scored(a, b, metrics, names, whole, reasons)
     items = _compare_items(aligned, metrics, options)
+    verdicts, left_out = _compare_verdicts(aligned, options)
     return PairComparison(
         a.label,
         b.label,
         len(a.rows),
         None if clusters is None else len(np.unique(clusters)),
         aligned.mismatch,
-        (*notes, *gaps),
+        (*notes, *gaps, *left_out),
         tuple(m for m in a.run.signatures if m not in b.run.signatures),
         tuple(m for m in b.run.signatures if m not in a.run.signatures),
         {
@@ -111,7 +113,22 @@ def compare_pair(
             for name in names
             if name not in reasons
         },
+        verdicts,
     )
+
+
+def _compare_verdicts(
+    aligned: Aligned, options: CompareOptions
+) -> tuple[dict[str, Paired] | None, list[str]]:
+    """The shares of each verdict over all items that both have, and a note where none are told."""
+    a, b = aligned.a, aligned.b
+    mine, other = a.run.verdict_signature, b.run.verdict_signature
+    if mine is None or other is None:
+        return None, []
+    if mine != other:
+        return None, ["verdicts of answers are not compared: other judges or claims made them"]
+    found = paired(a.scores.verdicts, b.scores.verdicts, aligned.clusters, **options.draws)
+    return dict(zip(ANSWER_VERDICTS, found, strict=True)), []
 
 
 def _compare_items(

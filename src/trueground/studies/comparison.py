@@ -125,7 +125,9 @@ class PairComparison:
 
     `clusters` is the number of groups, None where no two items are of one group. `notes` tells in
     sentences the mismatch that was allowed, and what else to know. `left_out_a` are metrics of a
-    that b lacks, `left_out_b` the other way round.
+    that b lacks, `left_out_b` the other way round. `verdicts` are the shares of answers that are
+    grounded, partly, not, declined, unscored, over all items that both have; None where a run has
+    none, or other ones. Their p values are not adjusted.
     """
 
     a: str
@@ -137,6 +139,7 @@ class PairComparison:
     left_out_a: tuple[str, ...]
     left_out_b: tuple[str, ...]
     metrics: dict[str, MetricComparison]
+    verdicts: dict[str, Paired] | None = None
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from trueground.errors import InputError, UsageError
 from trueground.evaluate.table import BY_ID, question_of
 from trueground.metrics.column import CODES
+from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.metrics.registry import parse_spec
 from trueground.plugins import keys_named, split_key
 from trueground.records.files import open_unpacked
@@ -126,6 +127,12 @@ class FinishedRun:
         if isinstance(rule, str):
             return rule
         return BY_ID if self.repeats > 1 else None
+
+    @property
+    def verdict_signature(self) -> str | None:
+        """What fixes the verdicts of its answers; None where they have none."""
+        signature = (self._summary.get("verdicts") or {}).get("signature")
+        return signature if isinstance(signature, str) else None
 
     @property
     def has_groups(self) -> bool:
@@ -282,6 +289,7 @@ class _EvidenceCounts(msgspec.Struct):
 class _ItemScores(msgspec.Struct):
     id: str
     scores: dict[str, float | None]
+    verdict: str | None = None
     status: dict[str, Status] = {}
     evidence: dict[str, _EvidenceCounts] = {}
 
@@ -312,22 +320,28 @@ class Scores:
     """The numbers of a run, rows in the order of items.jsonl.
 
     `ids` (n,) are hashes; `values` (n, metrics) holds NaN where `status` (n, metrics) is not
-    `scored`; `counts` (n, metrics, 2) holds hits and units, NaN where an item tells none.
+    `scored`; `counts` (n, metrics, 2) holds hits and units, NaN where an item tells none;
+    `verdicts` (n, 5) is 1 where the answer has a verdict (of ANSWER_VERDICTS) and 0 elsewhere.
     """
 
     ids: Hashes
     values: NDArray[np.float64]
     status: NDArray[np.uint8]
     counts: NDArray[np.float64]
+    verdicts: NDArray[np.float64]
 
     def at(self, rows: NDArray[np.int64]) -> Scores:
         """These items only."""
-        return Scores(self.ids[rows], self.values[rows], self.status[rows], self.counts[rows])
+        found = {name: getattr(self, name)[rows] for name in self.__dataclass_fields__}
+        return Scores(**found)
 
     def of(self, columns: Sequence[int]) -> Scores:
         """These metrics only."""
-        return Scores(
-            self.ids, self.values[:, columns], self.status[:, columns], self.counts[:, columns]
+        return dataclasses.replace(
+            self,
+            values=self.values[:, columns],
+            status=self.status[:, columns],
+            counts=self.counts[:, columns],
         )
 
 
@@ -344,7 +358,7 @@ class ByQuestion(NamedTuple):
 
 def read_scores(run: FinishedRun, metrics: Sequence[str]) -> Scores:
     """The scores of these metrics. InputError: a line that is no item, an id that comes twice."""
-    ids, values, status, counts = [], [], [], []
+    ids, values, status, counts, verdicts = [], [], [], [], []
     with (run.path / ITEMS).open("rb") as lines:
         for block in _blocks(decode_lines(lines, _ItemScores, run.path / ITEMS)):
             ids.append(hash_texts(item.id for item in block))
@@ -357,12 +371,15 @@ def read_scores(run: FinishedRun, metrics: Sequence[str]) -> Scores:
             status.append(np.array(codes, np.uint8))
             hits = [[item.counts(metric) for metric in metrics] for item in block]
             counts.append(np.array(hits, np.float64))
+            given = np.array([item.verdict for item in block], object)[:, None]
+            verdicts.append((given == np.array(ANSWER_VERDICTS, object)).astype(np.float64))
     width = len(metrics)
     scores = Scores(
         np.concatenate([np.empty(0, np.int64), *ids]),
         np.concatenate([np.empty((0, width)), *values]),
         np.concatenate([np.empty((0, width), np.uint8), *status]),
         np.concatenate([np.empty((0, width, 2)), *counts]),
+        np.concatenate([np.empty((0, len(ANSWER_VERDICTS))), *verdicts]),
     )
     if len(np.unique(scores.ids)) < len(scores.ids):
         raise InputError(f"{run.path / ITEMS}: an id comes twice; expected unique ids. Run again")
@@ -431,7 +448,8 @@ def _merge_answers(scores: Scores, questions: Hashes) -> Scores:
     flat = scores.counts.reshape(len(scores.counts), -1)
     sums = per_question(flat, codes, len(first), range(flat.shape[1]))
     counts = (sums.means * sums.scored).reshape(len(first), *scores.counts.shape[1:])
-    return Scores(questions[first], by_question.means, status, counts)
+    verdicts = per_question(scores.verdicts, codes, len(first), range(len(ANSWER_VERDICTS))).means
+    return Scores(questions[first], by_question.means, status, counts, verdicts)
 
 
 def _number_questions(questions: Hashes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

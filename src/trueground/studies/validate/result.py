@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +18,7 @@ from trueground.errors import OutputError, RunInterrupted, UsageError
 from trueground.net.files import made, missing, remove_empty
 from trueground.runs.directory import (
     MANIFEST,
+    OTHER_FILE,
     check_ours,
     check_ours_inside,
     check_out_file,
@@ -39,7 +39,6 @@ VALIDATION = "validation.json"
 PAGE = "validation.html"
 ITEMS = "items"
 _UNFINISHED = "items.unfinished"  # so that what fails half way leaves nothing behind
-_OTHER_FILE = re.compile(r"\.[a-z][a-z0-9]{1,6}")  # v1.2 and run.7 may be folders
 _KIND = "validation file of ours"
 
 
@@ -102,7 +101,7 @@ class ValidationOutput:
         self._folder = path.is_dir() or suffix not in (".json", ".html")
         self._created: list[Path] = []
         if self._folder:
-            if not path.is_dir() and _OTHER_FILE.fullmatch(suffix):
+            if not path.is_dir() and OTHER_FILE.fullmatch(suffix):
                 raise UsageError(
                     f"--out {path}: {suffix} is no kind of file that is written; name a "
                     "folder, FILE.json or FILE.html"
