@@ -15,18 +15,37 @@ Form = Literal["choice", "choices", "scale", "text", "texts"]
 Measure = Literal["nominal", "ordinal", "interval", "set"]
 
 
-class AnnotationTask(msgspec.Struct, frozen=True):
+class LabelDraw(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How an item came to be labelled: the probability, and the stratum that it was drawn from."""
+
+    probability: float
+    stratum: str = ""
+
+    @classmethod
+    def of(cls, value: Any) -> LabelDraw | None:
+        """What stands under `drawn` in a line; None where it tells no probability."""
+        try:
+            draw = msgspec.convert(value, cls, strict=False)
+        except msgspec.ValidationError:
+            return None
+        return draw if 0 < draw.probability <= 1 else None
+
+
+class AnnotationTask(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing to be labelled: `shown` is what annotators read, by name, as the kind says."""
 
     kind: str
     id: str
     shown: dict[str, Any]
+    drawn: LabelDraw | None = None
 
     @classmethod
-    def of(cls, kind: str, item: str, shown: dict[str, Any]) -> AnnotationTask:
+    def of(
+        cls, kind: str, item: str, shown: dict[str, Any], drawn: LabelDraw | None = None
+    ) -> AnnotationTask:
         """The task of an item. Its id changes with what is shown: no label meets another text."""
         digest = hashlib.sha256(_canonical(shown)).hexdigest()[:_DIGEST]
-        return cls(kind, f"{item}{_MARK}{digest}", shown)
+        return cls(kind, f"{item}{_MARK}{digest}", shown, drawn)
 
     @property
     def item(self) -> str:
@@ -90,7 +109,7 @@ class Label(msgspec.Struct, omit_defaults=True):
     `agreed`, only one answered (`single`), the `majority` or the `tie` rule decided, or it is
     `open`; of texts also `united` (all that anyone gave) and `first` (the first one's of several),
     of grades on a scale their `mean`.
-    `annotators` is how many answered.
+    `annotators` is how many answered, `drawn` how the item came to be asked about, if known.
     """
 
     kind: str
@@ -98,3 +117,4 @@ class Label(msgspec.Struct, omit_defaults=True):
     values: dict[str, Any] = {}
     how: dict[str, str] = {}
     annotators: int = 0
+    drawn: LabelDraw | None = None

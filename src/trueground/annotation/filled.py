@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trueground.annotation.base import AnnotationTask
+from trueground.annotation.base import AnnotationTask, LabelDraw
 from trueground.annotation.given import Given, give
 from trueground.annotation.kinds import KINDS
 from trueground.annotation.lines import TaskLine, read_lines
@@ -57,7 +57,8 @@ def _given(line: TaskLine, place: str) -> Given:
             f"{place}: unknown field {shorten(unknown[0])!r} in answer; tasks of kind {kind.name} "
             f"have {', '.join(names)}"
         )
-    return give(AnnotationTask(line.kind, str(line.id), line.shown), kind, place)
+    drawn = LabelDraw.of(line.drawn)
+    return give(AnnotationTask(line.kind, str(line.id), line.shown, drawn), kind, place)
 
 
 def _sheet(path: Path) -> Iterator[Filled]:

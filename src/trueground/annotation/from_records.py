@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from trueground.annotation.base import AnnotationTask
+from trueground.annotation.base import AnnotationTask, LabelDraw
 from trueground.text.citations import Sentence
 from trueground.types import Passage, Record
 
@@ -65,7 +65,8 @@ def parts_of(
 
 
 def _task(kind: str, record: Record, part: TaskPart) -> AnnotationTask:
-    return AnnotationTask.of(kind, f"{record.id}{part.suffix}", part.shown)
+    drawn = LabelDraw.of((record.meta or {}).get("drawn"))
+    return AnnotationTask.of(kind, f"{record.id}{part.suffix}", part.shown, drawn)
 
 
 def _part(record: Record, item: str, fields: Shown) -> Record:

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from trueground.annotation.base import AnnotationTask, Field, TaskKind
+from trueground.annotation.base import AnnotationTask, Field, LabelDraw, TaskKind
 from trueground.errors import InputError
 from trueground.records.problems import describe
 
@@ -34,6 +34,7 @@ class Given:
     cells: Mapping[str, str]
     parts: Mapping[str, int]
     shown: Mapping[str, Any] | None = None
+    drawn: LabelDraw | None = None
 
     def options(self, field: Field) -> tuple[str, ...]:
         """The values that may be given for a field; none where anything may."""
@@ -79,7 +80,7 @@ def give(task: AnnotationTask, kind: TaskKind, place: str) -> Given:
             f"{place}: what the task {task.id!r} shows is lists in lists without end; expected "
             "texts, and lists of texts"
         ) from None
-    return Given(kind, task.id, cells, parts, task.shown)
+    return Given(kind, task.id, cells, parts, task.shown, task.drawn)
 
 
 def render(value: Any) -> str:

@@ -29,6 +29,7 @@ class TaskLine(msgspec.Struct):
     seconds: Any = None
     comment: Any = None
     check: str = ""
+    drawn: Any = None
 
 
 def write_line(given: Given, annotator: str) -> bytes:
@@ -45,6 +46,7 @@ def write_line(given: Given, annotator: str) -> bytes:
             "seconds": None,
             "comment": "",
             "check": given.check,
+            **({} if given.drawn is None else {"drawn": given.drawn}),
         }
     )
 

@@ -40,7 +40,7 @@ def merge(answers: Sequence[Answer], tie: Tie = "open") -> Merged:
     grades on a scale the mean; none of these is ever disputed.
     """
     given = answers[0].given
-    label = Label(given.kind.name, given.id, {}, {}, len(answers))
+    label = Label(given.kind.name, given.id, {}, {}, len(answers), given.drawn)
     disputed = []
     for field in given.kind.fields:
         if field.when is not None and field.when[0] not in label.values:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 
-from trueground.annotation.base import item_of
+from trueground.annotation.base import LabelDraw, item_of
 from trueground.annotation.given import Given
 from trueground.errors import InputError
 
@@ -13,6 +14,7 @@ from trueground.errors import InputError
 def sampled(tasks: Sequence[Given], sample: int | None, seed: int) -> list[Given]:
     """The chosen tasks in their order; None: all. InputError: there are not so many.
 
+    Each tells with which probability it was drawn: with that of an earlier draw, if there was one.
     Answers of several models to the same questions give samples of the same questions.
     """
     if sample is None:
@@ -23,7 +25,12 @@ def sampled(tasks: Sequence[Given], sample: int | None, seed: int) -> list[Given
         )
     ranked = sorted(tasks, key=lambda task: _rank(task, seed, "sample"))
     chosen = {task.id for task in ranked[:sample]}
-    return [task for task in tasks if task.id in chosen]
+    return [_drawn(task, sample / len(tasks)) for task in tasks if task.id in chosen]
+
+
+def _drawn(task: Given, share: float) -> Given:
+    before = task.drawn or LabelDraw(1.0)
+    return replace(task, drawn=LabelDraw(share * before.probability, before.stratum))
 
 
 def shuffled(tasks: Sequence[Given], seed: int, annotator: str) -> list[Given]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from trueground.annotation.base import TaskKind
 from trueground.annotation.given import Given
 from trueground.annotation.kinds import KINDS
-from trueground.annotation.sheets import numbered_lists, parts_column, unguard
+from trueground.annotation.sheets import numbered_lists, parse_draw_cell, parts_column, unguard
 from trueground.annotation.values import NONE
 from trueground.errors import InputError
 from trueground.records.problems import shorten
@@ -132,9 +132,10 @@ def _row(path: Path, number: int, cells: list[str], columns: Mapping[str, int]) 
     _check_columns(path, kind, columns)
     shown = {name: unguard(cell(name)) for name in kind.shows}
     parts = {name: _parts(place, name, cell(parts_column(name))) for name in numbered_lists(kind)}
+    drawn = parse_draw_cell(cell("drawn")) if "drawn" in columns else None
     return SheetRow(
         number,
-        Given(kind, unguard(cell("id").strip()), shown, parts),
+        Given(kind, unguard(cell("id").strip()), shown, parts, drawn=drawn),
         unguard(cell("annotator").strip()),
         {field.name: unguard(cell(field.name)) for field in kind.fields},
         cell("seconds") if "seconds" in columns else "",

@@ -12,7 +12,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 
-from trueground.annotation.base import Field, TaskKind
+from trueground.annotation.base import Field, LabelDraw, TaskKind
 from trueground.annotation.given import Given
 from trueground.annotation.values import NONE
 
@@ -34,14 +34,33 @@ def sheet(rows: Sequence[tuple[Given, str]], kind: TaskKind) -> bytes:
     """The tasks of one kind, each with its annotator, as CSV in UTF-8 with a mark."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
-    writer.writerow(header(kind))
+    drawn = any(given.drawn is not None for given, _ in rows)
+    writer.writerow([*header(kind), *["drawn"] * drawn])
     for given, annotator in rows:
         shown = [guard(given.cells[name]) for name in kind.shows]
         parts = [_numbers(given.parts[name]) for name in numbered_lists(kind)]
         empty = [""] * (len(kind.fields) + 2)
         task = [kind.name, guard(given.id), guard(annotator)]
-        writer.writerow([*task, *shown, *parts, *empty, given.check])
+        draw = [_draw_cell(given.drawn)] * drawn
+        writer.writerow([*task, *shown, *parts, *empty, given.check, *draw])
     return text.getvalue().encode("utf-8-sig")
+
+
+def _draw_cell(draw: LabelDraw | None) -> str:
+    """How the item was drawn, in words: spreadsheets leave these alone."""
+    if draw is None:
+        return ""
+    return f"with probability {draw.probability!r}" + f" from {draw.stratum}" * bool(draw.stratum)
+
+
+def parse_draw_cell(text: str) -> LabelDraw | None:
+    """The other way round."""
+    found = re.fullmatch(r"with probability ([0-9.e-]+)(?: from (.+))?", text.strip())
+    return (
+        None
+        if found is None
+        else LabelDraw.of({"probability": found[1], "stratum": found[2] or ""})
+    )
 
 
 def header(kind: TaskKind) -> list[str]:

@@ -78,7 +78,9 @@ def find_tasks(
             if isinstance(found, Skipped):
                 skipped[found.reason] = skipped.get(found.reason, 0) + 1
                 continue
-            given = give(AnnotationTask(found.kind, mark + found.id, found.shown), kind, place)
+            given = give(
+                AnnotationTask(found.kind, mark + found.id, found.shown, found.drawn), kind, place
+            )
             if given.id in own:
                 raise InputError(f"{place}: the task id {given.id!r} stands there twice")
             if tasks.setdefault(given.id, given).check != given.check:

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from trueground.annotation.record_labels import TIED, LabelRule, RecordLabel
 from trueground.benchmarks.published import published
 from trueground.errors import InputError, OutputError, UsageError, unknown_name
 from trueground.judges.comparing import compare, make_comparer
@@ -35,7 +36,6 @@ from trueground.studies.finished import (
     read_records,
     read_scores,
 )
-from trueground.studies.labels import TIED, LabelRule, RecordLabel
 from trueground.types import ComparisonRequest, Record, Status, Turn
 
 NAME = "errors.jsonl"

@@ -15,11 +15,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.errors import InputError, UsageError, unknown_name
-from trueground.records import Check, RecordSource, open_records
-from trueground.runs.directory import RECORDS
-from trueground.studies.finished import FinishedRun, hash_texts, open_run
-from trueground.studies.labels import (
+from trueground.annotation.record_labels import (
     BY,
     DEFAULT_LABEL,
     NO_LABEL,
@@ -30,6 +26,10 @@ from trueground.studies.labels import (
     Votes,
     why_dropped,
 )
+from trueground.errors import InputError, UsageError, unknown_name
+from trueground.records import Check, RecordSource, open_records
+from trueground.runs.directory import RECORDS
+from trueground.studies.finished import FinishedRun, hash_texts, open_run
 from trueground.types import Record
 
 Floats = NDArray[np.float64]

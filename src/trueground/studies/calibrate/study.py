@@ -84,6 +84,7 @@ def calibrate(
     equal, a precision out of reach, too few records for a method. UnreachableError: the judge.
     RunInterrupted on Ctrl-C.
     """
+    from trueground.annotation.record_labels import LabelFiles
     from trueground.claims import get_decomposer
     from trueground.studies.calibrate.judging import (
         has_scores,
@@ -94,7 +95,6 @@ def calibrate(
     )
     from trueground.studies.calibrate.statistics import CalibrationSettings, compute_calibration
     from trueground.studies.labelled import LabelledSets
-    from trueground.studies.labels import LabelFiles
 
     settings = CalibrationSettings(objective, precision, method, seed, resamples, level)
     bare = make_uncalibrated(judge, cache)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground._version import __version__
+from trueground.annotation.record_labels import LabelRule
 from trueground.errors import InputError
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import score_batches
@@ -27,7 +28,6 @@ from trueground.stats.human.people import (
     preferences,
 )
 from trueground.studies.labelled import LabelledSet, LabelledSets
-from trueground.studies.labels import LabelRule
 from trueground.studies.validate.notes import RunMetrics, format_unscored, one_kind, shared_groups
 from trueground.studies.validate.result import FORMAT, ValidationOutput
 from trueground.studies.validate.scored import ScoredSet, score_sets, worst_items

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trueground.annotation.record_labels import LabelRule
 from trueground.benchmarks.published import PublishedTable, published
 from trueground.benchmarks.registry import all_benchmarks
 from trueground.errors import InputError, UsageError, unknown_name
@@ -16,7 +17,6 @@ from trueground.options import check_whole_numbers
 from trueground.plugins import keys_named, split_key
 from trueground.studies.finished import FinishedRun
 from trueground.studies.labelled import LabelledSet
-from trueground.studies.labels import LabelRule
 
 VERDICTS = ("above", "at-least")
 MetricNames = str | Sequence[str | Spec] | None

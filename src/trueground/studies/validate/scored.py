@@ -15,6 +15,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
+from trueground.annotation.record_labels import RecordLabel
 from trueground.errors import InputError
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.scoring import score_batches
@@ -23,7 +24,6 @@ from trueground.options import Progress
 from trueground.runs.directory import ITEMS, RECORDS
 from trueground.studies.finished import FinishedRun, read_scores
 from trueground.studies.labelled import LabelledSet, LabelledSets
-from trueground.studies.labels import RecordLabel
 from trueground.types import Record
 
 Floats = NDArray[np.float64]

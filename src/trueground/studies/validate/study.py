@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _parse_keep(texts: Sequence[str]) -> dict[str, float]:
-    from trueground.studies.labels import parse_keep
+    from trueground.annotation.record_labels import parse_keep
 
     return parse_keep(texts)
 
@@ -116,10 +116,10 @@ def validate(
     from contextlib import ExitStack, closing
     from datetime import UTC, datetime
 
+    from trueground.annotation.record_labels import DEFAULT_LABEL, LabelFiles
     from trueground.evaluate.parts import make_parts
     from trueground.evaluate.plan import make_plan
     from trueground.studies.labelled import LabelledSets
-    from trueground.studies.labels import DEFAULT_LABEL, LabelFiles
     from trueground.studies.validate import measures, notes
     from trueground.studies.validate.result import (
         Validation,

@@ -11,12 +11,13 @@ import msgspec
 from msgspec.structs import replace
 
 from trueground.annotation.answers import read_answers
-from trueground.annotation.base import item_of
+from trueground.annotation.base import LabelDraw, item_of
 from trueground.annotation.from_records import Pairing, parts_of
 from trueground.annotation.kinds import KINDS
 from trueground.annotation.labels import read_labels
 from trueground.annotation.lines import UNREADABLE, numbered
 from trueground.errors import InputError, UsageError
+from trueground.records.files import open_unpacked, packing_of
 from trueground.types import Record
 
 DEFAULT_LABEL = "faithful"
@@ -121,11 +122,26 @@ def why_dropped(record: Record, keep: Mapping[str, float]) -> str | None:
     return None
 
 
+class LabelLine(msgspec.Struct):
+    """A line with the labels of a record: by its id, and by its run where several have that id.
+
+    `drawn` is "random", or a probability with a stratum (LabelDraw); `probability` is short for it.
+    """
+
+    id: str | int
+    human: dict[str, float | bool | None] | None = None
+    run: str | int | None = None
+    drawn: Any = None
+    probability: float | None = None
+
+
 class LabelFiles:
     """Labels by task. A task's id tells what was shown: no label meets another text.
 
-    Files are what `annotate import` wrote (one label a task), or what annotators filled in (each
-    with a name, so that they can be held against each other).
+    Files are what `annotate import` wrote (one label a task), what annotators filled in (each with
+    a name, so that they can be held against each other), or lines with `id` and `human`. `draws`
+    says by record how those came to be labelled that tell it; `found` are the ids of the records
+    that got a label.
     """
 
     def __init__(self, paths: Sequence[Path], wanted: str | None, *, claims: bool = False) -> None:
@@ -141,22 +157,40 @@ class LabelFiles:
                 f"--labels gives the labels {known}, not {wanted!r}; leave --label out"
             )
         self._claims = claims
-        self._votes = {kind: votes for kind in _LABELS if (votes := _read_votes(kind, paths))}
-        kind = next(iter(self._votes), None) if wanted is None else _KINDS[wanted]
-        if kind not in self._votes:
+        self.draws: dict[str, Any] = {}
+        self.found: set[str] = set()
+        lines = [path for path in paths if _form(path) == "records"]
+        self._by_id = _read_lines(lines, self.draws)
+        paths = [path for path in paths if path not in lines]
+        self._votes = {
+            kind: votes for kind in _LABELS if (votes := _read_votes(kind, paths, self.draws))
+        }
+        names = {name.partition(BY)[0] for human in self._by_id.values() for name in human}
+        kinds = [*self._votes, *(kind for name, kind in _KINDS.items() if name in names)]
+        kind = next(iter(kinds), None) if wanted is None else _KINDS[wanted]
+        if kind not in kinds:
             kinds = ", ".join(_LABELS) if kind is None else kind
             raise InputError(
-                f"{', '.join(map(str, paths))}: no labels of the kind {kinds}; expected a file "
-                "that `trueground annotate import` wrote, or one that an annotator filled in"
+                f"{', '.join(map(str, [*paths, *lines]))}: no labels of the kind {kinds}; expected "
+                "a file that `trueground annotate import` wrote, one that an annotator filled in, "
+                'or lines such as {"id": "q1", "human": {"faithful": 1}}'
             )
         self._kind = kind
         self.label = _LABELS[kind]
         self.of_parts = kind not in _OF_RECORDS
-        tasks = self._votes[kind] if self.of_parts else ()
+        tasks = self._votes.get(kind, ()) if self.of_parts else ()
         self._labelled = {item_of(task).rpartition("#")[0] for task in tasks}
 
-    def labelled(self, record: Record, source: int) -> Iterator[Record]:
+    @property
+    def ids(self) -> set[str]:
+        """The ids of all records that the files have labels of, as they stand there."""
+        tasks = (task for votes in self._votes.values() for task in votes)
+        return {item_of(task) for task in tasks} | {id_ for id_, _ in self._by_id}
+
+    def labelled(self, record: Record, source: int, runs: Sequence[str] = ()) -> Iterator[Record]:
         """A record of the source of that number (from 1) with its labels in `human`.
+
+        Lines that name a run count where it is one of `runs`, the names of the source.
 
         Where labels are of parts of records, each part that anybody labelled, as a record. Of a
         whole record with a task for each passage the highest label counts.
@@ -167,6 +201,10 @@ class LabelFiles:
                 for votes, _ in self._labelled_parts(kind, record, source):
                     for name, value in votes.items():
                         human[name] = max(value, human.get(name, value))
+        for run in ("", *runs):
+            human |= self._by_id.get((record.id, run), {})
+        if human:
+            self.found.add(record.id)
         # Labels in the record give way to those of the same name in files.
         own = (record.human or {}).items()
         others = {name: v for name, v in own if name.partition(BY)[0] != self.label}
@@ -191,7 +229,7 @@ class LabelFiles:
                         yield votes, part
 
 
-def _read_votes(kind: str, paths: Sequence[Path]) -> dict[str, Votes]:
+def _read_votes(kind: str, paths: Sequence[Path], draws: dict[str, Any]) -> dict[str, Votes]:
     """The labels in files of a kind, by task: of all together, or of each annotator."""
     by_task: dict[str, Votes] = {}
     name, label = KINDS[kind].fields[0].name, _LABELS[kind]
@@ -199,12 +237,14 @@ def _read_votes(kind: str, paths: Sequence[Path]) -> dict[str, Votes]:
     last = len(options) - 1
     # 1 for the highest option, 0 for the lowest, which stands last; evenly between.
     numbers = {option: (last - place) / last for place, option in enumerate(options)}
-    filled = [path for path in paths if _is_filled(path)]
+    filled = [path for path in paths if _form(path) == "filled"]
     for path in paths:
         if path not in filled:
             for task, merged in read_labels(path, kind).items():
                 if (option := merged.values.get(name)) is not None:
                     by_task[task] = {label: numbers[option]}
+                    if merged.drawn is not None:
+                        draws[item_of(task)] = merged.drawn
     for (of_kind, task), answers in (read_answers(filled).tasks if filled else {}).items():
         if of_kind == kind:
             by_task[task] = {
@@ -212,17 +252,58 @@ def _read_votes(kind: str, paths: Sequence[Path]) -> dict[str, Votes]:
                 for one in answers
                 if name in one.values
             }
+            if (drawn := answers[0].given.drawn) is not None:
+                draws[item_of(task)] = drawn
     return by_task
 
 
-def _is_filled(path: Path) -> bool:
-    """Whether a file is one that an annotator fills in."""
+def _read_lines(paths: Sequence[Path], draws: dict[str, Any]) -> dict[tuple[str, str], Votes]:
+    """The labels of lines with `id` and `human`, by id and run ("" where a line names none).
+
+    InputError: a line that cannot be read, or a record that comes twice.
+    """
+    found: dict[tuple[str, str], Votes] = {}
+    decoder = msgspec.json.Decoder(LabelLine, strict=False)
+    for path in paths:
+        with open_unpacked(path) as lines:
+            for number, content in enumerate(lines, 1):
+                if not content.strip():
+                    continue
+                try:
+                    line = decoder.decode(content)
+                except UNREADABLE as error:
+                    raise InputError(
+                        f"{path}, line {number}: no label ({error}); expected a line such as "
+                        '{"id": "q1", "human": {"faithful": 1}}'
+                    ) from None
+                human = {k: float(v) for k, v in (line.human or {}).items() if v is not None}
+                if not human:
+                    continue
+                key = str(line.id), "" if line.run is None else str(line.run)
+                if key in found:
+                    raise InputError(
+                        f"{path}, line {number}: {key[0]!r} has a label already; several people's "
+                        'labels stand in one line, as "faithful:ANN": 1, "faithful:BEN": 0'
+                    )
+                found[key] = human
+                drawn = LabelDraw.of({"probability": line.probability}) or line.drawn
+                if drawn is not None:
+                    draws[key[0]] = LabelDraw.of(drawn) or drawn
+    return found
+
+
+def _form(path: Path) -> str:
+    """What a file holds: `filled` by an annotator, `labels` of annotate import, or `records`."""
     if path.suffix.lower() == ".csv":
-        return True
+        return "filled"
+    if packing_of(path):
+        return "records"
     for _, line in numbered(path):
         try:
             first = msgspec.json.decode(line)
         except UNREADABLE:
-            return False
-        return isinstance(first, dict) and "answer" in first
-    return False
+            break
+        if not isinstance(first, dict) or "kind" in first:
+            return "filled" if isinstance(first, dict) and "answer" in first else "labels"
+        return "records" if "id" in first else "labels"
+    return "labels"

@@ -1,0 +1,292 @@
+"""Rates that people would give, from their labels of some items and a judge's scores of all.
+
+The prediction-powered mean of Angelopoulos, Duchi & Zrnic 2023 ("PPI++"): with labels y of the
+slice S and scores f of all items, θ = mean_S(y) + λ (mean(f) − mean_S(f)). λ is the one of least
+variance, clipped so that λ (1 − n/N), their λ, lies in 0…1; a judge that knows nothing gets 0, and
+the labels alone are left. Where labels were drawn with unequal probabilities, means over S weigh
+each label by 1 / probability; within strata by judge score this is Fisch et al. 2024 with one λ.
+
+`ci` is about these very items: S is part of them, so the variance has the factor 1 − n/N. Its ends
+are those of Student's t on the logit scale; of the forms tried, this one kept its coverage with a
+hundred labels (docs/rates.md has the table). `ci_new` is about further items like these.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from trueground.errors import InputError
+from trueground.stats.bootstrap import Floats, Interval, Ints, Mask, variance_of_mean
+from trueground.stats.proportions import clopper_pearson, share_interval
+
+LEAST_LABELS = 30
+LEAST_OF_A_CLASS = 10
+_FAR = 3.0  # standard errors between the labelled slice and all items that are worth a warning
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Which items were labelled and how they were drawn: all arrays have the shape (items,).
+
+    `probability` is that with which an item came to be labelled; it is read where `labelled`.
+    `strata` are numbers of the strata that were drawn from one by one, `clusters` numbers equal
+    within a group; either may be None. Groups count only where there are no strata: those were
+    drawn item by item, whatever the groups.
+    """
+
+    labelled: Mask
+    probability: Floats
+    strata: Ints | None = None
+    clusters: Ints | None = None
+
+    @classmethod
+    def random(cls, labelled: Mask, clusters: Ints | None = None) -> Draw:
+        """All items had the same chance."""
+        return cls(labelled, np.full(len(labelled), labelled.mean()), None, clusters)
+
+    @property
+    def equal(self) -> bool:
+        """Whether all labels were drawn with the same probability, and not within strata."""
+        own = self.probability[self.labelled]
+        return self.strata is None and bool(np.ptp(own) <= 1e-9 * own.max(initial=0.0))
+
+    @property
+    def weights(self) -> Floats:
+        """Of the labelled items, summing to 1."""
+        w = 1 / self.probability[self.labelled]
+        return np.asarray(w / w.sum())
+
+    def units(self) -> tuple[Ints, Ints]:
+        """For each labelled item the number of its unit, and for each unit that of its stratum.
+
+        A stratum with a single label joins the one before it.
+        """
+        own = np.flatnonzero(self.labelled)
+        if self.strata is None:
+            clusters = own if self.clusters is None else self.clusters[own]
+            units = np.unique(clusters, return_inverse=True)[1]
+            return units, np.zeros(int(units.max(initial=-1)) + 1, np.int64)
+        strata = np.unique(self.strata[own], return_inverse=True)[1]
+        for k in range(int(strata.max(initial=0)), 0, -1):
+            if (strata == k).sum() == 1:
+                strata[strata == k] = k - 1
+        if (strata == 0).sum() == 1:
+            strata[strata == 0] = strata[strata > 0].min(initial=0)
+        return np.arange(len(own)), np.unique(strata, return_inverse=True)[1]
+
+    def covariance(self, a: Floats, b: Floats) -> float:
+        """Of the weighted means of two numbers of the labelled items, each of shape (labels,)."""
+        factor = self.weights * np.sqrt(1 - np.minimum(1.0, self.probability[self.labelled]))
+        units, strata = self.units()
+        sums = [np.bincount(units, factor * (x - self.weights @ x)) for x in (a, b)]
+        total = 0.0
+        for k in range(int(strata.max(initial=0)) + 1):
+            x, y = (part[strata == k] for part in sums)
+            if len(x) > 1:
+                total += float((x - x.mean()) @ (y - y.mean())) * len(x) / (len(x) - 1)
+        return total
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """A rate as people would give it.
+
+    `method` is `ppi`, or `exact` where fewer than LEAST_OF_A_CLASS labels are of one kind: then the
+    judge takes no part, and `weight` (λ) is 0. `labels_mean` and `labels_ci` are of the labels
+    alone. `ci_new` is None where the method is `exact`.
+    """
+
+    mean: float
+    ci: Interval
+    ci_new: Interval | None
+    level: float
+    labels: int
+    labels_mean: float
+    labels_ci: Interval
+    weight: float
+    method: Literal["ppi", "exact"]
+
+
+def correct_rate(scores: Floats, labels: Floats, draw: Draw, *, level: float = 0.95) -> Corrected:
+    """The share of items that people would label 1.
+
+    `scores` (items,) are the judge's, none missing; `labels` (items,) are 0, 1, or NaN where nobody
+    was asked. InputError: fewer than LEAST_LABELS labels.
+    """
+    y = labels[draw.labelled]
+    check_enough(len(y))
+    alone = float(draw.weights @ y)
+    positives = int(y.sum())
+    if len(y) == len(labels):  # all are labelled: nothing is left to estimate about these
+        new = _logit_ends(alone, _variance_new(scores, draw, 0.0, alone), len(y) - 1, level)
+        return Corrected(
+            *(alone, (alone, alone), new, level, len(y), alone, (alone, alone), 0.0, "ppi")
+        )
+    if min(positives, len(y) - positives) < LEAST_OF_A_CLASS:
+        ci = _exact(y, draw, level)
+        return Corrected(alone, ci, None, level, len(y), alone, ci, 0.0, "exact")
+    mean, variance, weight, freedom = _estimate(scores, y, draw)
+    own = draw.covariance(y, y)
+    mean = min(max(mean, 0.0), 1.0)
+    return Corrected(
+        mean,
+        _logit_ends(mean, variance, freedom, level),
+        _logit_ends(mean, _variance_new(scores, draw, variance, mean), freedom, level),
+        level,
+        len(y),
+        alone,
+        _logit_ends(alone, own, freedom + 1, level),
+        weight,
+        "ppi",
+    )
+
+
+def correct_difference(
+    scores: Floats, labels: Floats, draw: Draw, *, level: float = 0.95
+) -> Corrected:
+    """The same for differences of two systems, item by item: labels −1, 0 or 1.
+
+    The interval is about further items too, as that of any comparison (`ci` is `ci_new`).
+    InputError: too few items with labels of both, or on which these differ.
+    """
+    y = labels[draw.labelled]
+    check_enough(len(y), "items with labels of both")
+    if (other := int((y != 0).sum())) < LEAST_OF_A_CLASS:
+        raise InputError(
+            f"the labels differ on {other} of {len(y)} items; expected at least {LEAST_OF_A_CLASS}"
+        )
+    mean, variance, weight, freedom = _estimate(scores, y, draw)
+    spread = float(draw.weights @ (y - draw.weights @ y) ** 2)
+    alone, own = float(draw.weights @ y), draw.covariance(y, y)
+    more = _design_effect(scores, draw) * spread / len(scores)
+    cis = []
+    for value, var, df in ((mean, variance + more, freedom), (alone, own + more, freedom + 1)):
+        half = _quantile(df, level) * math.sqrt(var)
+        cis.append((max(value - half, -1.0), min(value + half, 1.0)))
+    mean = min(max(mean, -1.0), 1.0)
+    return Corrected(mean, cis[0], cis[0], level, len(y), alone, cis[1], weight, "ppi")
+
+
+def check_enough(labels: int, of: str = "labelled items") -> None:
+    """InputError where there are fewer than LEAST_LABELS."""
+    if labels < LEAST_LABELS:
+        raise InputError(
+            f"found {labels} {of}; expected at least {LEAST_LABELS}, as fewer say too little about "
+            "a rate. Label more: `trueground annotate plan RUN` draws them"
+        )
+
+
+def find_shift(scores: Floats, draw: Draw) -> bool:
+    """Whether the judge's scores of the labelled items are not those of all: in mean or in spread.
+
+    Further apart than chance explains (3 standard errors) where the draw is as it is said to be.
+    """
+    for values in (scores, np.abs(scores - np.median(scores))):
+        own = values[draw.labelled]
+        error = math.sqrt(draw.covariance(own, own))
+        if abs(float(draw.weights @ own) - values.mean()) > _FAR * error + 1e-9:
+            return True
+    return False
+
+
+def _estimate(scores: Floats, y: Floats, draw: Draw) -> tuple[float, float, float, int]:
+    """Mean, its variance about these items, λ, and degrees of freedom."""
+    f = scores[draw.labelled]
+    share = len(y) / len(scores)
+    if draw.equal:  # as ppi-python has it: cov over the labelled, variance over all
+        above, below = float(np.mean((y - y.mean()) * (f - f.mean()))), scores.var(ddof=1)
+    else:
+        above, below = draw.covariance(y, f), draw.covariance(f, f)
+    # What has no spread but in its last digits tells nothing.
+    weight = float(above / below) if below > 1e-18 else 0.0
+    weight = min(max(weight, 0.0), 1 / (1 - share))
+    strata = draw.units()[1]
+    count = len(strata)
+    freedom = count - int(strata.max(initial=0)) - 2  # one for each stratum, one for λ
+    if freedom < 1:
+        raise InputError(
+            f"the labels are of {count} groups; expected at least 3, as one group tells little of "
+            "others. Label answers of more groups"
+        )
+    rest = y - weight * f
+    variance = draw.covariance(rest, rest) * (freedom + 1) / freedom
+    mean = float(draw.weights @ rest) + weight * float(scores.mean())
+    return mean, variance, weight, freedom
+
+
+def _variance_new(scores: Floats, draw: Draw, variance: float, mean: float) -> float:
+    """Of the mean as an estimate for further items: these are a sample of them."""
+    return variance + _design_effect(scores, draw) * mean * (1 - mean) / len(scores)
+
+
+def _design_effect(scores: Floats, draw: Draw) -> float:
+    """How much groups widen the variance of a mean: of the judge's scores, as all have one."""
+    plain, grouped = variance_of_mean(scores, None), variance_of_mean(scores, draw.clusters)
+    return max(1.0, grouped / plain) if plain and grouped else 1.0
+
+
+def _quantile(freedom: int, level: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(max(freedom, 1), (1 + level) / 2))
+
+
+def _logit_ends(mean: float, variance: float, freedom: int, level: float) -> Interval:
+    """The interval of a share whose logit is taken to be t distributed."""
+    if not 0 < mean < 1:
+        return mean, mean
+    half = _quantile(freedom, level) * math.sqrt(variance) / (mean * (1 - mean))
+    middle = math.log(mean / (1 - mean))
+    low, high = (0.5 * (1 + math.tanh((middle + end) / 2)) for end in (-half, half))
+    return low, high
+
+
+def _exact(y: Floats, draw: Draw, level: float) -> Interval:
+    """Clopper and Pearson's of the labels alone; with weights for as many as tell as much."""
+    if draw.equal:
+        own = None if draw.clusters is None else draw.clusters[draw.labelled]
+        return share_interval(y > 0, own, level=level) or (0.0, 1.0)
+    size = 1 / float((draw.weights**2).sum())
+    return clopper_pearson(float(draw.weights @ y) * size, size, level)
+
+
+# ---- how many labels a rate needs ----
+
+
+def plan_labels(
+    shares: Floats, strata: Ints, half_width: float, *, level: float = 0.95
+) -> tuple[Ints, float]:
+    """Labels of each stratum (strata,) for an interval of ± `half_width`, and that expected.
+
+    `shares` (items,) is the probability that people label the item 1, as far as is known; `strata`
+    (items,) are numbers from 0. Each stratum gets labels by its size and its spread (Neyman 1934);
+    spreads are guesses, so none counts for less than that of a share of 0.1. At least two of each
+    stratum, LEAST_LABELS of all, and so many that LEAST_OF_A_CLASS of the rarer kind are likely.
+    """
+    sizes, n = np.bincount(strata), len(shares)
+    p = np.bincount(strata, shares) / sizes
+    spread = np.sqrt(np.maximum(p * (1 - p), 0.09))
+    rarer = max(min(float(shares.mean()), 1 - float(shares.mean())), 1e-3)
+
+    def counts_for(total: int) -> Ints:
+        wanted = np.ceil(total * sizes * spread / (sizes @ spread)).astype(np.int64)
+        return np.asarray(np.minimum(sizes, np.maximum(2, wanted)))
+
+    def width_of(counts: Ints) -> float:
+        variance = float(((sizes / n) ** 2 * spread**2 * (1 / counts - 1 / sizes)).sum())
+        freedom = int(counts.sum()) - len(sizes) - 1
+        return _quantile(freedom, level) * math.sqrt(max(variance, 0.0))
+
+    likely = LEAST_OF_A_CLASS + 2 * math.sqrt(LEAST_OF_A_CLASS)
+    low, high = min(n, max(LEAST_LABELS, math.ceil(likely / rarer))), n
+    while low < high:
+        middle = (low + high) // 2
+        if width_of(counts_for(middle)) <= half_width:
+            high = middle
+        else:
+            low = middle + 1
+    return counts_for(low), width_of(counts_for(low))
