@@ -110,4 +110,20 @@ LabelPaths = Annotated[
         type=list[Path] | None,
     ),
 ]
+RateLabels = Annotated[
+    Sequence[str | Path],
+    Option(
+        "People's labels of some answers: the rate that people would give all of them, with an "
+        "interval. JSON lines with id and human, or of `trueground annotate`. Repeatable.",
+        "--labels",
+        type=list[Path] | None,
+    ),
+]
+LabelsDrawn = Annotated[
+    Literal["random"] | None,
+    Option(
+        "random: the answers in --labels were drawn at random, where the file does not say so.",
+        "--labels-drawn",
+    ),
+]
 PositiveAbove = Annotated[float, Option("A label above this is positive.", "--positive-above")]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -169,9 +170,9 @@ class LabelFiles:
         kinds = [*self._votes, *(kind for name, kind in _KINDS.items() if name in names)]
         kind = next(iter(kinds), None) if wanted is None else _KINDS[wanted]
         if kind not in kinds:
-            kinds = ", ".join(_LABELS) if kind is None else kind
+            known = ", ".join(_LABELS) if kind is None else kind
             raise InputError(
-                f"{', '.join(map(str, [*paths, *lines]))}: no labels of the kind {kinds}; expected "
+                f"{', '.join(map(str, [*paths, *lines]))}: no labels of the kind {known}; expected "
                 "a file that `trueground annotate import` wrote, one that an annotator filled in, "
                 'or lines such as {"id": "q1", "human": {"faithful": 1}}'
             )
@@ -183,17 +184,16 @@ class LabelFiles:
 
     @property
     def ids(self) -> set[str]:
-        """The ids of all records that the files have labels of, as they stand there."""
-        tasks = (task for votes in self._votes.values() for task in votes)
+        """The ids of all whole records that the files have labels of, as they stand there."""
+        tasks = (t for kind in _OF_RECORDS[:2] for t in self._votes.get(kind, ()))
         return {item_of(task) for task in tasks} | {id_ for id_, _ in self._by_id}
 
     def labelled(self, record: Record, source: int, runs: Sequence[str] = ()) -> Iterator[Record]:
         """A record of the source of that number (from 1) with its labels in `human`.
 
-        Lines that name a run count where it is one of `runs`, the names of the source.
-
-        Where labels are of parts of records, each part that anybody labelled, as a record. Of a
-        whole record with a task for each passage the highest label counts.
+        Lines that name a run count where it is one of `runs`, the names of the source. Where labels
+        are of parts of records, each part that anybody labelled, as a record. Of a whole record
+        with a task for each passage the highest label counts.
         """
         human: dict[str, float] = {}
         for kind in self._votes:

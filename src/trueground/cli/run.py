@@ -42,8 +42,8 @@ _ORDER = """
     model base_url api_key_env api data prompt out judge judge_calibration decomposer rater also
     limit repeats temperature top_p top_k min_tokens max_tokens seed extra max_connections rpm tpm
     timeout deadline max_attempts time_limit dry_run batch poll_seconds prices cache retry_failed
-    by wrapper batch_size quantize device_map dtype trust_remote_code keep_records format_ quiet
-    no_progress
+    by labels labels_drawn wrapper batch_size quantize device_map dtype trust_remote_code
+    keep_records format_ quiet no_progress
 """
 
 
@@ -275,6 +275,13 @@ def _sweep(
             cache=settings.cache,
         )
         pairs = pairs_of(variants(benchmark, tasks, options, sources, prompt or ()), models)
+    if settings.labels and len(pairs) > 1:
+        from trueground.errors import UsageError
+
+        raise UsageError(
+            f"--labels is for the answers of one run, and these are {len(pairs)}; run each by "
+            "itself, with the labels of its own answers"
+        )
     _tell_unused(pairs, settings)
     name = "-".join([benchmark.name, *(tasks if len(tasks) == 1 else ())])
     folder, resumed = (out, False) if out else place(name, pairs, settings)

@@ -65,6 +65,12 @@ class Summary(Mapping[str, MetricSummary]):
         told = self.raw.get("verdicts")
         return told and {name: VerdictShare(**told[name]) for name in ANSWER_VERDICTS}
 
+    @property
+    def corrected(self) -> Mapping[str, Mapping[str, Any]]:
+        """Metric → the rate that people would give, by their labels (docs/rates.md)."""
+        found: Mapping[str, Mapping[str, Any]] = self.raw.get("corrected") or {}
+        return found
+
     def __getitem__(self, name: str) -> MetricSummary:
         near = keys_named(name, self._metrics) or keys_named(_our_name(name), self._metrics)
         if len(near) != 1:

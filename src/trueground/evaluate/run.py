@@ -23,7 +23,16 @@ from trueground.evaluate.run_settings import (
 )
 from trueground.models.base import Params
 from trueground.models.pricing import PriceTable
-from trueground.options import By, Cache, KeepRecords, Option, Progress, no_progress
+from trueground.options import (
+    By,
+    Cache,
+    KeepRecords,
+    LabelsDrawn,
+    Option,
+    Progress,
+    RateLabels,
+    no_progress,
+)
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -70,6 +79,8 @@ def run(
     prices: PriceTable = RunSettings.prices,
     time_limit: TimeLimit = RunSettings.time_limit,
     keep_records: KeepRecords = RunSettings.keep_records,
+    labels: RateLabels = RunSettings.labels,
+    labels_drawn: LabelsDrawn = RunSettings.labels_drawn,
     progress: Progress = no_progress,
     command: Sequence[str] = RunSettings.command,
 ) -> Result:

@@ -12,8 +12,10 @@ from trueground.options import (
     By,
     Cache,
     KeepRecords,
+    LabelsDrawn,
     Option,
     Progress,
+    RateLabels,
     check_whole_numbers,
     no_progress,
 )
@@ -69,6 +71,8 @@ class RunSettings:
     prices: PriceTable = None
     time_limit: TimeLimit = None
     keep_records: KeepRecords = True
+    labels: RateLabels = ()
+    labels_drawn: LabelsDrawn = None
     progress: Progress = no_progress
     command: Sequence[str] = ()
 

@@ -17,10 +17,12 @@ from trueground.options import (
     By,
     Cache,
     KeepRecords,
+    LabelsDrawn,
     OnBadRow,
     Option,
     Overwrite,
     Progress,
+    RateLabels,
     Seed,
     Workers,
     check_whole_numbers,
@@ -64,6 +66,8 @@ def score(
             "group, question, meta.… Default: ids such as q7#2, with meta.repeat."
         ),
     ] = None,
+    labels: RateLabels = (),
+    labels_drawn: LabelsDrawn = None,
     mapping: Columns = None,
     split_contexts: SplitContexts = None,
     on_bad_row: OnBadRow = "stop",
@@ -86,6 +90,11 @@ def score(
     nothing is written. With `unique` a number is put behind `out` where it exists. `workers` of
     None are as many processes as the number of records is worth; more than one needs a script
     guarded by `__name__`. `require` are metrics that must be in the run.
+
+    `labels` are files with people's labels of some of the answers, by id or of `trueground
+    annotate`: `corrected` in the summary has the rates that people would give all of them
+    (docs/rates.md). `labels_drawn` says that these answers were drawn at random, where the files do
+    not tell how they were drawn.
 
     `mapping` names your columns; without it those of other tools are known
     too (docs/records.md). `split_contexts` cuts contexts that are one text.
@@ -134,7 +143,14 @@ def score(
             check_names(plan, check, require)
             if missing:
                 tell(f"WARNING: {missing}")
-            scoring = Scoring(plan, source, check, workers, progress)
+            labelled = None
+            if labels:
+                from trueground.evaluate.corrected import check_predicted, read_slice
+
+                runs = [] if out is None else [Path(out).name]
+                labelled = read_slice(labels, labels_drawn, source.batches(), runs=runs)
+                check_predicted(plan, labelled)
+            scoring = Scoring(plan, source, check, workers, progress, labelled)
             if out is None:
                 return scoring.in_memory()
             return scoring.to_folder(Path(out), command, overwrite=overwrite, unique=unique)

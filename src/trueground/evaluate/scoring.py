@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from trueground.errors import RunInterrupted
 from trueground.evaluate.manifest import end_manifest, judging, make_manifest
@@ -28,6 +28,9 @@ from trueground.runs.directory import (
     write_json,
 )
 from trueground.types import Record
+
+if TYPE_CHECKING:
+    from trueground.evaluate.corrected import LabelledSlice
 
 _ASKED_AT_ONCE = 64  # records of a batch that a language model judges within a minute or so
 
@@ -70,7 +73,8 @@ def _noting(
 class Scoring:
     """One evaluation under way: what is computed, and from what.
 
-    `check` tells how many records there are, and which rows were left out.
+    `check` tells how many records there are, and which rows were left out. `labelled` are people's
+    labels of some of them, by which rates are corrected.
     """
 
     plan: Plan
@@ -78,6 +82,7 @@ class Scoring:
     check: Check
     workers: int | None = 1
     progress: Progress = no_progress
+    labelled: LabelledSlice | None = None
 
     def in_memory(self) -> Result:
         """Summary and items; nothing is written."""
@@ -121,6 +126,8 @@ class Scoring:
         Raises WriteError.
         """
         manifest["status"] = "running"
+        if self.labelled is not None:
+            manifest["labels"] = self.labelled.files
         write_json(run.path / MANIFEST, manifest)
         with self._table() as table:
             try:
@@ -172,6 +179,10 @@ class Scoring:
         """The summary, and the lines of repeats.jsonl where questions have several answers."""
         skipped = [str(row) for row in self.check.bad]
         summary = summarise(self.plan, table, skipped, self.check.bad_total)
+        if self.labelled is not None:
+            from trueground.evaluate.corrected import correct_rates
+
+            summary["corrected"] = correct_rates(self.plan, table, self.labelled)
         if self.plan.repeats_of is None or not (found := summarise_repeats(self.plan, table)):
             return summary, None
         summary["repeats"], lines = found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import orjson
@@ -39,6 +39,9 @@ from trueground.runs.directory import (
     write_json,
 )
 from trueground.runs.responses import ResponseIndex, ResponseLog
+
+if TYPE_CHECKING:
+    from trueground.evaluate.corrected import LabelledSlice
 
 # Where no limit is set, an answer is taken to be this long. FaithEval asks for a few words.
 _USUAL_TOKENS_OUT = 64
@@ -217,12 +220,33 @@ class Session(AbstractContextManager["Session"]):
         plan = self._plan
         outcome = Outcome()
         source = AnsweredQuestions(self._questionnaire, self._log, self._model.name, outcome)
-        scoring = Scoring(plan, source, self._check, progress=self._settings.progress)
+        labelled = self._read_labels()
+        scoring = Scoring(
+            plan, source, self._check, progress=self._settings.progress, labelled=labelled
+        )
         return scoring.to_run(
             self._directory,
             self._manifest,
             lambda error: self._latest(None if error else outcome),
         )
+
+    def _read_labels(self) -> LabelledSlice | None:
+        """The labels of these answers, where any are given. InputError, before they are judged."""
+        settings = self._settings
+        if not settings.labels:
+            return None
+        from trueground.evaluate.corrected import check_predicted, read_slice
+
+        model = self._model.name
+        source = AnsweredQuestions(self._questionnaire, self._log, model, Outcome())
+        labelled = read_slice(
+            settings.labels,
+            settings.labels_drawn,
+            source.batches(),
+            runs=[self._directory.path.name, model],
+        )
+        check_predicted(self._plan, labelled)
+        return labelled
 
     def __exit__(self, *error: Any) -> None:
         """Let go of the folder."""

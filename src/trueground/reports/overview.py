@@ -153,15 +153,17 @@ def people_sentence(verdicts: Mapping[str, Any]) -> str:
 
 def verdict_box(summary: Mapping[str, Any]) -> str:
     """The verdicts in a frame: the sentence, a line each with its interval, and what people say."""
-    first = opening(summary)
-    if not first:
+    first, corrected = opening(summary), _people_say(summary)
+    if not first and not corrected:
         return ""
-    lines = _wrapped(first)
+    lines = [*_wrapped(first), ""] if first else []
     if has_verdicts(summary):
         verdicts = summary["verdicts"]
-        lines += ["", *_verdict_lines(verdicts), ""]
+        lines += [*_verdict_lines(verdicts), "", *corrected]
         level = f"{verdicts['ci_level']:.0%} intervals; verdicts by the judge {verdicts['judge']}."
         lines += [*_wrapped(level), *_wrapped(people_sentence(verdicts))]
+    else:
+        lines = [*lines, *corrected] if corrected else lines[:-1]
     width = COLUMNS - 4
     body = [f"│ {line}{' ' * (width - width_of(line))} │" for line in lines]
     rule = "─" * (COLUMNS - 2)
@@ -180,6 +182,11 @@ def _verdict_lines(verdicts: Mapping[str, Any]) -> list[str]:
         line = f"{name:9} {terminal.percent(one['share']):>6}  {low_high:>9}  {one['n']:>9,}  {bar}"
         lines.append(line.rstrip())
     return lines
+
+
+def _people_say(summary: Mapping[str, Any]) -> list[str]:
+    """The rates that people would give, by their labels of some answers, in lines."""
+    return [line for one in terminal.corrected_rates(summary) for line in _wrapped(one)]
 
 
 def _wrapped(text: str) -> list[str]:
@@ -273,6 +280,7 @@ def render_short(summary: Mapping[str, Any]) -> str:
     first = opening(summary)
     lines = [terminal.count_items(summary)]
     lines += [*_wrapped(first), ""] if first else []
+    lines += _people_say(summary)
     rows, left = _rows_of(summary)
     lines += terminal.table(
         [("metric", "mean", "interval", "scored", ""), *((*r, "") for r in rows)]

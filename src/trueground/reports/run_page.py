@@ -46,6 +46,7 @@ from trueground.reports.leaderboard.runs import REPEAT
 from trueground.reports.manifest import asked, input_names, notices, refusal_rules, signatures
 from trueground.reports.overview import has_verdicts, opening
 from trueground.reports.selection import Numbers, choose_items, headline_metric, read_numbers
+from trueground.reports.terminal import corrected_rates
 from trueground.reports.verdicts import first_judge, judges
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY
@@ -186,7 +187,9 @@ def _first_screen(
                 ]
             )
         )
-        blocks += _agreement_with_people(verdicts)
+    blocks += [Text(sentence, "lead") for sentence in corrected_rates(summary)]
+    if has_verdicts(summary):
+        blocks += _agreement_with_people(summary["verdicts"])
     side: list[Block] = [chart for name, chart in charts if name == headline]
     reasons = summary.get("reasons") or {}
     # What declines has a verdict of its own.

@@ -88,6 +88,7 @@ def render_run(summary: Mapping[str, Any], manifest: Mapping[str, Any], path: Pa
     lines = [head, *(f"note: {notice}" for notice in notices(manifest)), _calls(manifest)]
     if verdicts := summary.get("verdicts"):
         lines.append(verdict_sentence(verdicts))
+    lines += corrected_rates(summary)
     return "\n".join(lines) + f"\n\n{render(summary, path, manifest)}"
 
 
@@ -188,6 +189,34 @@ def percent(share: float | None) -> str:
     if share is None:
         return "–"
     return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+
+
+_PEOPLE_SAY = {"faithful": "grounded", "correct": "correct"}
+# Of which metric the corrected rate is told, by the label; else of the first.
+_FIRST_OF = {"faithful": ("support", "grounding_precision"), "correct": ("correct_support",)}
+
+
+def corrected_rates(summary: Mapping[str, Any]) -> list[str]:
+    """What people would call these answers, by their labels of some: a sentence for each label."""
+    found: Mapping[str, Mapping[str, Any]] = summary.get("corrected") or {}
+    sentences = []
+    for label, word in _PEOPLE_SAY.items():
+        keys = [key for key, one in found.items() if one["label"] == label]
+        if not keys:
+            continue
+        key = next((key for key in (*_FIRST_OF[label], *keys) if key in keys), keys[0])
+        one = found[key]
+        low, high = (f"{100 * end:.0f}" for end in one["ci"])
+        labels = f"{one['labels']:,} labels"
+        if one["method"] == "exact":
+            labels += " alone, fewer than 10 of one kind"
+        sentence = (
+            f"People would call {percent(one['mean'])} [{low}, {high}] of these answers {word} "
+            f"({labels}; the judge alone says {percent(one['judge_mean'])}, {key})."
+        )
+        notes = "".join(f" Note: {note}." for note in one["notes"])
+        sentences.append(sentence + notes)
+    return sentences
 
 
 def shown_name(name: str, most: int = 60) -> str:

@@ -1,0 +1,257 @@
+"""Labels of some of the answers → the rate that people would give all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from trueground.annotation.base import LabelDraw
+from trueground.annotation.record_labels import TIED, LabelFiles, LabelRule, RecordLabel
+from trueground.errors import InputError, tell
+from trueground.evaluate.plan import Plan
+from trueground.evaluate.table import ItemTable
+from trueground.metrics.base import Spec
+from trueground.net.digests import file_digest
+from trueground.stats.bootstrap import Floats, Ints, Mask
+from trueground.stats.corrected import Draw, check_enough, correct_rate, find_shift
+from trueground.types import Record
+
+# The label that metrics of a family predict.
+LABEL_OF = {"faithfulness": "faithful", "grounding": "faithful", "correctness": "correct"}
+LABELS = tuple(dict.fromkeys(LABEL_OF.values()))
+_SHOWN = 3
+_ROWS = 65_536
+_FAR = 0.2  # by how much the weights' sum may miss the number of items before it is told
+Drawn = Literal["random"]
+RANDOM: Drawn = "random"
+
+
+@dataclass
+class LabelledSlice:
+    """The labels of a source's records, in their order.
+
+    `files` are where they stand, for the manifest. `labels` maps a label to values (records,), 1, 0
+    or NaN. `probability` (records,) is that of being labelled, NaN where none is told, `strata`
+    (records,) numbers, None where none are told. `random` (records,) says whose labels were
+    drawn at random. `notes` are what the user should know.
+    """
+
+    files: list[dict[str, str]]
+    labels: dict[str, Floats]
+    probability: Floats
+    strata: Ints | None
+    random: Mask
+    notes: list[str] = field(default_factory=list)
+
+    def draw(self, label: str, rows: Ints, clusters: Ints | None) -> tuple[Draw, list[str]]:
+        """How the labels of these rows were drawn, and what is to know of it. InputError."""
+        labelled = ~np.isnan(self.labels[label][rows])
+        check_enough(int(labelled.sum()), f"labelled answers with {label!r}")
+        probability = self.probability[rows]
+        notes: list[str] = []
+        if labelled.all() or self.random[rows][labelled].all():
+            return Draw.random(labelled, clusters), notes
+        if unknown := int(np.isnan(probability[labelled]).sum()):
+            raise _undrawn(unknown, int(labelled.sum()))
+        stands_for = float((1 / probability[labelled]).sum())
+        if not len(rows) / 2 <= stands_for <= len(rows) * 2:
+            raise InputError(
+                f"by their probabilities the labels stand for about {stands_for:,.0f} answers, and "
+                f"{len(rows):,} are scored; they were drawn from others. Draw from this run: "
+                "`trueground annotate plan RUN`"
+            )
+        if abs(stands_for - len(rows)) > _FAR * len(rows):
+            notes.append(
+                f"by their probabilities the labels stand for about {stands_for:,.0f} of "
+                f"{len(rows):,} answers: were some that were drawn not labelled?"
+            )
+        strata = None if self.strata is None else self.strata[rows]
+        draw = Draw(labelled, probability, strata, clusters)
+        if draw.equal:
+            return Draw.random(labelled, clusters), notes
+        return draw, notes
+
+
+def read_slice(
+    paths: Sequence[str | Path],
+    drawn: Drawn | None,
+    batches: Iterable[Sequence[Record]],
+    *,
+    source: int = 1,
+    runs: Sequence[str] = (),
+) -> LabelledSlice:
+    """The labels in these files of these records. `source` and `runs` as in `LabelFiles.labelled`.
+
+    InputError: files without such labels, ids that are all unknown, too few labels, or a draw that
+    is neither random nor weighted.
+    """
+    files = LabelFiles([Path(path) for path in paths], None)
+    where = ", ".join(map(str, paths))
+    if files.of_parts:
+        raise InputError(
+            f"{where}: labels of parts of answers ({files.label}); expected labels of whole "
+            "answers: `trueground annotate export support` or `correctness`"
+        )
+    values: dict[str, list[float]] = {label: [] for label in LABELS}
+    probability: list[float] = []
+    random: list[bool] = []
+    strata: list[str] = []
+    tied = 0
+    for batch in batches:
+        for record in batch:
+            (own,) = files.labelled(_without_labels(record), source, runs)
+            for label in LABELS:
+                found = LabelRule(label).read(own)
+                tied += found == TIED
+                values[label].append(found.value if isinstance(found, RecordLabel) else np.nan)
+            how = _draw_of(files, record.id, source, where)
+            weighted = how if isinstance(how, LabelDraw) else None
+            probability.append(weighted.probability if weighted else np.nan)
+            strata.append(weighted.stratum if weighted else "")
+            random.append(how == RANDOM or (drawn == RANDOM and weighted is None))
+    labels = {k: np.array(v) for k, v in values.items() if not np.isnan(v).all()}
+    unknown = sorted(files.ids - files.found - {f"{source}:{id_}" for id_ in files.found})
+    if not labels:
+        raise InputError(
+            f"{where}: no label {' or '.join(map(repr, LABELS))} of an answer that is scored "
+            f"here{_few(unknown)}; expected lines such as "
+            '{"id": "q1", "human": {"faithful": 1}}, or what `trueground annotate import` wrote of '
+            "these very answers"
+        )
+    notes = []
+    if unknown:
+        notes.append(
+            f"{where}: {len(unknown):,} labelled {'id is' if len(unknown) == 1 else 'ids are'} not "
+            f"among the answers, or {'was' if len(unknown) == 1 else 'were'} shown another text"
+            f"{_few(unknown)}"
+        )
+    if tied:
+        notes.append(f"{where}: {tied:,} labels are tied between people, and left out")
+    names = np.unique(strata, return_inverse=True)[1] if any(strata) else None
+    told = [{"path": str(path), "sha256": file_digest(Path(path))} for path in paths]
+    slice_ = LabelledSlice(told, labels, np.array(probability), names, np.array(random), notes)
+    everything = np.arange(len(probability))
+    for label in labels:  # refused before anything is judged
+        slice_.draw(label, everything, None)
+    return slice_
+
+
+def _without_labels(record: Record) -> Record:
+    """Labels of the record itself were drawn who knows how."""
+    from msgspec.structs import replace
+
+    return replace(record, human=None) if record.human else record
+
+
+def _draw_of(files: LabelFiles, id_: str, source: int, where: str) -> LabelDraw | Drawn | None:
+    how: Any = files.draws.get(id_, files.draws.get(f"{source}:{id_}"))
+    if how is None or isinstance(how, LabelDraw):
+        return how
+    if how == RANDOM:
+        return RANDOM
+    raise InputError(
+        f'{where}: {id_!r} was drawn {how!r}; expected "random", or a probability above 0 and '
+        "at most 1. Labels of answers that were picked say nothing about the others"
+    )
+
+
+def _undrawn(unknown: int, labels: int) -> InputError:
+    told = "the labels do not say how they were drawn"
+    if unknown < labels:
+        told = f"{unknown:,} of {labels:,} labels do not say with which probability they were drawn"
+    return InputError(
+        f"{told}; a rate can be corrected by a random or a weighted draw only. If it was random, "
+        "pass --labels-drawn random; else draw with `trueground annotate plan RUN`, or give each "
+        'line its "probability"'
+    )
+
+
+def _few(ids: Sequence[str]) -> str:
+    if not ids:
+        return ""
+    return f" ({', '.join(ids[:_SHOWN])}{', …' if len(ids) > _SHOWN else ''})"
+
+
+def correct_rates(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[str, dict[str, Any]]:
+    """Metric → its entry in `corrected` of the summary, of those that predict a label.
+
+    Only what lies within 0…1 does. What is refused now, after the work, is told: some labelled
+    answers have no score.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    refused: InputError | None = None
+    clusters = table.clusters if len(np.unique(table.clusters)) < table.n else None
+    for key, label in predicted_labels(plan.specs).items():
+        values = _column(table, plan.keys.index(key))
+        rows = np.flatnonzero(~np.isnan(values))
+        own = values[rows]
+        if label not in slice_.labels or not len(rows) or own.min() < 0 or own.max() > 1:
+            continue
+        groups = None if clusters is None else clusters[rows]
+        try:
+            draw, notes = slice_.draw(label, rows, groups)
+            corrected = correct_rate(own, slice_.labels[label][rows], draw, level=plan.level)
+        except InputError as error:
+            refused = error
+            continue
+        if find_shift(own, draw):
+            notes = [
+                *notes,
+                "the judge's scores of the labelled answers differ from those of all: were the "
+                "labels drawn as they say?",
+            ]
+        found[key] = {
+            "label": label,
+            "mean": corrected.mean,
+            "ci": corrected.ci,
+            "ci_new": corrected.ci_new,
+            "ci_level": corrected.level,
+            "n": len(rows),
+            "labels": corrected.labels,
+            "labels_mean": corrected.labels_mean,
+            "labels_ci": corrected.labels_ci,
+            "judge_mean": float(own.mean()),
+            "method": corrected.method,
+            "lambda": corrected.weight,
+            "drawn": "all" if draw.labelled.all() else "random" if draw.equal else "weighted",
+            "clusters": None if groups is None else len(np.unique(groups)),
+            "notes": [*slice_.notes, *notes],
+        }
+    if refused is not None and not found:
+        tell(f"WARNING: no rate is corrected: {refused}")
+    return found
+
+
+def _column(table: ItemTable, at: int) -> Floats:
+    """One metric of all items, read in blocks."""
+    scores = table.scores
+    blocks = (scores[low : low + _ROWS][:, at] for low in range(0, table.n, _ROWS))
+    return np.concatenate([np.empty(0), *blocks])
+
+
+def check_predicted(plan: Plan, slice_: LabelledSlice) -> None:
+    """InputError where no metric predicts any of the labels."""
+    if slice_.labels.keys().isdisjoint(predicted_labels(plan.specs).values()):
+        raise InputError(
+            f"no metric of this run predicts the label {' or '.join(map(repr, slice_.labels))}; "
+            "faithful goes with support and other metrics of faithfulness, correct with "
+            "correct_support and other metrics of correctness: name one with --metrics"
+        )
+
+
+def predicted_labels(specs: Iterable[Spec]) -> dict[str, str]:
+    """Metric → the label that it predicts, of those metrics that predict one.
+
+    How much of the contexts an answer uses does not say whether it is faithful to them.
+    """
+    return {
+        spec.key: LABEL_OF[spec.metric.family]
+        for spec in specs
+        if spec.metric.family in LABEL_OF
+        and spec.metric.higher_is_better
+        and (spec.metric.family == "correctness" or "recall" not in spec.metric.name)
+    }

@@ -1,0 +1,176 @@
+"""Labels of some answers correct the rate of all: `score` and `run` with `labels`."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.annotation.filling import fill
+from tests.evaluate.questions_file import write_questions
+
+import trueground as tg
+from trueground.annotation import export_tasks, import_answers
+from trueground.errors import InputError
+from trueground.runs.directory import MANIFEST, REPORT, SUMMARY
+
+N = 200
+
+
+def answers(n: int = N) -> list[dict[str, Any]]:
+    """Answers, of which two thirds stand in their context; people take some of these back."""
+    rows = []
+    for i in range(n):
+        said = f"The bridge number {i} has {i % 7 + 2} arches."
+        context = said if i % 3 else f"The bridge number {i} is made of slate."
+        rows.append({"id": f"q{i}", "question": "?", "contexts": [context], "response": said})
+    return rows
+
+
+def people(i: int) -> int:
+    return int(i % 3 > 0 and i % 10 > 0)
+
+
+def label_lines(ids: Sequence[int], **more: Any) -> list[dict[str, Any]]:
+    return [{"id": f"q{i}", "human": {"faithful": people(i)}, **more} for i in ids]
+
+
+def write(path: Path, lines: Sequence[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    return path
+
+
+@pytest.fixture
+def drawn() -> list[int]:
+    return random.Random(4).sample(range(N), 80)
+
+
+def test_a_random_slice_corrects_the_rate(tmp_path: Path, drawn: list[int]) -> None:
+    labels = write(tmp_path / "labels.jsonl", label_lines(drawn))
+    result = tg.score(
+        answers(),
+        metrics="support,k_precision",
+        labels=[labels],
+        labels_drawn="random",
+        out=tmp_path / "run",
+    )
+    found = result.summary.corrected
+    assert list(found) == ["support", "k_precision"]
+    one = found["support"]
+    truth = sum(map(people, range(N))) / N
+    assert one["ci"][0] <= truth <= one["ci"][1]
+    assert (one["label"], one["labels"], one["n"]) == ("faithful", 80, N)
+    assert (one["method"], one["drawn"], one["notes"]) == ("ppi", "random", [])
+    assert one["judge_mean"] == pytest.approx(result.summary["support"].mean)
+    assert one["ci"][1] - one["ci"][0] < one["labels_ci"][1] - one["labels_ci"][0]
+    assert json.loads((tmp_path / "run" / SUMMARY).read_text())["corrected"]["support"] == {
+        **one, "ci": list(one["ci"]), "ci_new": list(one["ci_new"]),
+        "labels_ci": list(one["labels_ci"]),
+    }  # fmt: skip
+    assert json.loads((tmp_path / "run" / MANIFEST).read_text())["labels"][0]["path"] == str(labels)
+    told = f"People would call {100 * one['mean']:.0f} % ["
+    assert told in (tmp_path / "run" / REPORT).read_text("utf-8")
+    assert told in repr(result)
+
+
+def test_without_labels_nothing_is_corrected() -> None:
+    result = tg.score(answers(3), metrics="support")
+    assert not result.summary.corrected
+    assert "corrected" not in result.summary.raw
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"drawn": None}, "do not say how they were drawn.*--labels-drawn random"),
+        ({"drawn": "the worst"}, "was drawn 'the worst'.*picked say nothing"),
+        ({"probability": 0.05}, "stand for about 1,600 answers, and 200 are scored"),
+        ({"run": "another"}, "no label .* of an answer that is scored here"),
+    ],
+)
+def test_what_is_no_draw_is_refused(
+    tmp_path: Path, drawn: list[int], change: dict[str, Any], message: str
+) -> None:
+    labels = write(tmp_path / "labels.jsonl", label_lines(drawn, **change))
+    with pytest.raises(InputError, match=message):
+        tg.score(answers(), metrics="support", labels=[labels])
+
+
+def test_few_labels_are_refused_before_anything_is_judged(tmp_path: Path) -> None:
+    labels = write(tmp_path / "labels.jsonl", label_lines(range(29), drawn="random"))
+
+    class Judge:
+        name, threshold, signature = "none", 0.5, "none-1"
+
+        def judge(self, requests: Sequence[Any]) -> list[Any]:
+            raise AssertionError("asked")
+
+    with pytest.raises(InputError, match=r"found 29 labelled answers.*at least 30"):
+        tg.score(answers(), metrics="support", judge=Judge(), labels=[labels])
+    more = write(tmp_path / "more.jsonl", label_lines(range(40), drawn="random"))
+    with pytest.raises(InputError, match="no metric of this run predicts the label 'faithful'"):
+        tg.score(answers(), metrics="f1", labels=[more])
+
+
+def test_unknown_ids_ties_and_several_people(tmp_path: Path, drawn: list[int]) -> None:
+    lines = label_lines(drawn, drawn="random")
+    lines += [{"id": f"x{i}", "human": {"faithful": 1}} for i in range(5)]
+    lines[0]["human"] = {"faithful:ann": 1, "faithful:ben": 0}
+    lines[1]["human"] = {"faithful:ann": 1, "faithful:ben": 0, "faithful:eve": 1}
+    labels = write(tmp_path / "labels.jsonl", lines)
+    one = tg.score(
+        answers(), metrics="support", labels=[labels], labels_drawn="random"
+    ).summary.corrected["support"]
+    assert one["labels"] == len(drawn) - 1
+    assert "5 labelled ids are not among the answers" in one["notes"][0]
+    assert "(x0, x1, x2, …)" in one["notes"][0]
+    assert "1 labels are tied" in one["notes"][1]
+    write(labels, [*lines, lines[3]])
+    with pytest.raises(InputError, match=r"line 86: 'q\d+' has a label already"):
+        tg.score(answers(), metrics="support", labels=[labels])
+
+
+def test_a_slice_that_was_picked_is_a_warning(tmp_path: Path) -> None:
+    worst = [i for i in range(N) if i % 3 == 0 or i < 40]
+    labels = write(tmp_path / "labels.jsonl", label_lines(worst))
+    one = tg.score(
+        answers(), metrics="support", labels=[labels], labels_drawn="random"
+    ).summary.corrected["support"]
+    assert "differ from those of all" in one["notes"][0]
+
+
+def test_labels_of_annotate_tell_how_they_were_drawn(tmp_path: Path) -> None:
+    source = write(tmp_path / "answers.jsonl", answers())
+    export_tasks("support", [str(source)], tmp_path / "t.jsonl", csv=True, annotators=1, sample=70)
+    fill(
+        tmp_path / "t-1.jsonl",
+        lambda line: {"support": "fully" if people(int(line["id"][1:].split("~")[0])) else "not"},
+    )
+    import_answers([tmp_path / "t-1.jsonl"], tmp_path / "labels.jsonl")
+    one = tg.score(str(source), metrics="support", labels=[tmp_path / "labels.jsonl"])
+    entry = one.summary.corrected["support"]
+    assert (entry["labels"], entry["drawn"], entry["notes"]) == (70, "random", [])
+    changed = [{**row, "response": f"{row['response']} Indeed."} for row in answers()]
+    with pytest.raises(InputError, match="of an answer that is scored here"):
+        tg.score(changed, metrics="support", labels=[tmp_path / "labels.jsonl"])
+
+
+def test_a_model_is_asked_then_labelled_then_corrected(tmp_path: Path) -> None:
+    data = write_questions(tmp_path / "data.jsonl", 60)
+
+    def run(**labelled: Any) -> tg.Result:
+        return tg.run(
+            "faitheval/unanswerable", "fake:unknown", data=data, out=tmp_path / "run",
+            also=["k_precision"], **labelled,
+        )  # fmt: skip
+
+    ids = [line["id"] for line in run().evidence]
+    lines = [{"id": id_, "human": {"faithful": int(i % 2)}} for i, id_ in enumerate(ids[:40])]
+    labels = write(tmp_path / "labels.jsonl", lines)
+    found = run(labels=[labels], labels_drawn="random").summary.corrected
+    assert {one["label"] for one in found.values()} == {"faithful"}
+    assert all(one["labels"] == 40 for one in found.values())
+    assert all(one["labels_mean"] == pytest.approx(0.5) for one in found.values())
