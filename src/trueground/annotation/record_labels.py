@@ -188,6 +188,11 @@ class LabelFiles:
         tasks = (t for kind in _OF_RECORDS[:2] for t in self._votes.get(kind, ()))
         return {item_of(task) for task in tasks} | {id_ for id_, _ in self._by_id}
 
+    @property
+    def anonymous(self) -> str | None:
+        """The first id whose label tells neither what was shown nor of which run the answer is."""
+        return next((id_ for id_, run in self._by_id if not run), None)
+
     def labelled(self, record: Record, source: int, runs: Sequence[str] = ()) -> Iterator[Record]:
         """A record of the source of that number (from 1) with its labels in `human`.
 

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from msgspec.structs import replace
 
 from trueground.annotation.base import LabelDraw
 from trueground.annotation.record_labels import TIED, LabelFiles, LabelRule, RecordLabel
 from trueground.errors import InputError, tell
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import ItemTable
-from trueground.metrics.base import Spec
+from trueground.metrics.base import Metric, Spec
 from trueground.net.digests import file_digest
 from trueground.stats.bootstrap import Floats, Ints, Mask
 from trueground.stats.corrected import Draw, check_enough, correct_rate, find_shift
@@ -37,7 +38,8 @@ class LabelledSlice:
     `files` are where they stand, for the manifest. `labels` maps a label to values (records,), 1, 0
     or NaN. `probability` (records,) is that of being labelled, NaN where none is told, `strata`
     (records,) numbers, None where none are told. `random` (records,) says whose labels were
-    drawn at random. `notes` are what the user should know.
+    drawn at random. `unknown` are labelled ids that are not there, `notes` what the user should
+    know.
     """
 
     files: list[dict[str, str]]
@@ -45,6 +47,7 @@ class LabelledSlice:
     probability: Floats
     strata: Ints | None
     random: Mask
+    unknown: list[str]
     notes: list[str] = field(default_factory=list)
 
     def draw(self, label: str, rows: Ints, clusters: Ints | None) -> tuple[Draw, list[str]]:
@@ -83,9 +86,11 @@ def read_slice(
     *,
     source: int = 1,
     runs: Sequence[str] = (),
+    by_run: bool = False,
 ) -> LabelledSlice:
     """The labels in these files of these records. `source` and `runs` as in `LabelFiles.labelled`.
 
+    `by_run`: the files have labels of several runs, so that each line must tell of which it is.
     InputError: files without such labels, ids that are all unknown, too few labels, or a draw that
     is neither random nor weighted.
     """
@@ -96,6 +101,12 @@ def read_slice(
             f"{where}: labels of parts of answers ({files.label}); expected labels of whole "
             "answers: `trueground annotate export support` or `correctness`"
         )
+    if by_run and files.anonymous:
+        raise InputError(
+            f"{where}: {files.anonymous!r} has a label that does not tell of which run's answer it "
+            'is; give each line its "run", or a --labels file for each run, in their order'
+        )
+    known = files.ids
     values: dict[str, list[float]] = {label: [] for label in LABELS}
     probability: list[float] = []
     random: list[bool] = []
@@ -103,7 +114,9 @@ def read_slice(
     tied = 0
     for batch in batches:
         for record in batch:
-            (own,) = files.labelled(_without_labels(record), source, runs)
+            own = replace(record, human=None)  # its own were drawn who knows how
+            if record.id in known or f"{source}:{record.id}" in known:
+                (own,) = files.labelled(own, source, runs)
             for label in LABELS:
                 found = LabelRule(label).read(own)
                 tied += found == TIED
@@ -122,29 +135,26 @@ def read_slice(
             '{"id": "q1", "human": {"faithful": 1}}, or what `trueground annotate import` wrote of '
             "these very answers"
         )
-    notes = []
-    if unknown:
-        notes.append(
-            f"{where}: {len(unknown):,} labelled {'id is' if len(unknown) == 1 else 'ids are'} not "
-            f"among the answers, or {'was' if len(unknown) == 1 else 'were'} shown another text"
-            f"{_few(unknown)}"
-        )
-    if tied:
-        notes.append(f"{where}: {tied:,} labels are tied between people, and left out")
+    notes = [f"{tied:,} labels are tied between people, and left out"] if tied else []
     names = np.unique(strata, return_inverse=True)[1] if any(strata) else None
     told = [{"path": str(path), "sha256": file_digest(Path(path))} for path in paths]
-    slice_ = LabelledSlice(told, labels, np.array(probability), names, np.array(random), notes)
+    slice_ = LabelledSlice(
+        told, labels, np.array(probability), names, np.array(random), unknown, notes
+    )
     everything = np.arange(len(probability))
     for label in labels:  # refused before anything is judged
         slice_.draw(label, everything, None)
     return slice_
 
 
-def _without_labels(record: Record) -> Record:
-    """Labels of the record itself were drawn who knows how."""
-    from msgspec.structs import replace
-
-    return replace(record, human=None) if record.human else record
+def note_unknown(ids: Sequence[str]) -> list[str]:
+    """What is told of labels of answers that are not there, if there are any."""
+    if not ids:
+        return []
+    is_, was = ("id is", "was") if len(ids) == 1 else ("ids are", "were")
+    return [
+        f"{len(ids):,} labelled {is_} not among the answers, or {was} shown another text{_few(ids)}"
+    ]
 
 
 def _draw_of(files: LabelFiles, id_: str, source: int, where: str) -> LabelDraw | Drawn | None:
@@ -219,7 +229,7 @@ def correct_rates(plan: Plan, table: ItemTable, slice_: LabelledSlice) -> dict[s
             "lambda": corrected.weight,
             "drawn": "all" if draw.labelled.all() else "random" if draw.equal else "weighted",
             "clusters": None if groups is None else len(np.unique(groups)),
-            "notes": [*slice_.notes, *notes],
+            "notes": [*note_unknown(slice_.unknown), *slice_.notes, *notes],
         }
     if refused is not None and not found:
         tell(f"WARNING: no rate is corrected: {refused}")
@@ -244,14 +254,16 @@ def check_predicted(plan: Plan, slice_: LabelledSlice) -> None:
 
 
 def predicted_labels(specs: Iterable[Spec]) -> dict[str, str]:
-    """Metric → the label that it predicts, of those metrics that predict one.
+    """Metric → the label that it predicts, of those metrics that predict one."""
+    labels = {spec.key: predicted_label(spec.metric) for spec in specs}
+    return {key: label for key, label in labels.items() if label is not None}
+
+
+def predicted_label(metric: Metric) -> str | None:
+    """The label that a metric predicts, if it does.
 
     How much of the contexts an answer uses does not say whether it is faithful to them.
     """
-    return {
-        spec.key: LABEL_OF[spec.metric.family]
-        for spec in specs
-        if spec.metric.family in LABEL_OF
-        and spec.metric.higher_is_better
-        and (spec.metric.family == "correctness" or "recall" not in spec.metric.name)
-    }
+    if not metric.higher_is_better or (metric.family != "correctness" and "recall" in metric.name):
+        return None
+    return LABEL_OF.get(metric.family)

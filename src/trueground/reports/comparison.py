@@ -19,7 +19,7 @@ from trueground.reports.blocks import (
     strong,
 )
 from trueground.reports.overview import by_question
-from trueground.reports.terminal import percent, table
+from trueground.reports.terminal import PEOPLE_SAY, first_of_labels, percent, table
 
 _TESTS = {
     "mcnemar": "exact McNemar",
@@ -118,6 +118,23 @@ def compare_shares(pair: Mapping[str, Any]) -> list[str | Span] | None:
     more, less = (a, b) if one["difference"] < 0 else (b, a)
     first, other = (in_a, in_b) if more == a else (in_b, in_a)
     return [strong(more), f" has more grounded answers: {first} against {other} in {less}; {told}"]
+
+
+def corrected_differences(pair: Mapping[str, Any]) -> list[str]:
+    """What people would see between the runs, by their labels of some answers, label by label."""
+    found: Mapping[str, Mapping[str, Any]] = pair.get("corrected") or {}
+    sentences = []
+    for key in first_of_labels(found):
+        one = found[key]
+        low, high = (f"{100 * end:+.1f}" for end in one["ci"])
+        sentences.append(
+            f"People would call {100 * one['difference']:+.1f} points [{low}, {high}] of "
+            f"{pair['b']}'s answers {PEOPLE_SAY[one['label']]}, against {pair['a']}'s "
+            f"({one['labels']:,} items with labels of both; the judge alone says "
+            f"{100 * one['judge_difference']:+.1f}, {key})"
+            + "".join(f"; {note}" for note in one["notes"])
+        )
+    return sentences
 
 
 def tabulate_shares(pair: Mapping[str, Any], level: float) -> Table:
@@ -349,6 +366,7 @@ def format_comparison(comparison: Mapping[str, Any], every: bool = False) -> str
         lines = [_wrap(f"{against}; differences are {pair['b']} − {pair['a']}")]
         if shares := compare_shares(pair):
             lines[:0] = [_wrap(_plain(shares)), _format_shares(pair), ""]
+        lines += [_wrap(sentence) for sentence in corrected_differences(pair)]
         for question, own in groups:
             lines += [question] * bool(question)
             lines += [_wrap("  " + _plain(one.words)) for one in own]

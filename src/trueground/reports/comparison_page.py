@@ -33,6 +33,7 @@ from trueground.reports.blocks import (
 )
 from trueground.reports.comparison import (
     compare_shares,
+    corrected_differences,
     count_items,
     find_differences,
     group_findings,
@@ -135,6 +136,7 @@ def _pair(
     blocks: list[Block] = []
     if shares := compare_shares(pair):
         blocks += [Text(shares, "lead"), tabulate_shares(pair, comparison["level"])]
+    blocks += [Text(sentence, "lead") for sentence in corrected_differences(pair)]
     for question, own in groups:
         blocks += [Text([strong(question)])] * bool(question)
         blocks.append(Bullets([one.words for one in own]))

@@ -191,21 +191,26 @@ def percent(share: float | None) -> str:
     return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
 
 
-_PEOPLE_SAY = {"faithful": "grounded", "correct": "correct"}
+PEOPLE_SAY = {"faithful": "grounded", "correct": "correct"}
 # Of which metric the corrected rate is told, by the label; else of the first.
 _FIRST_OF = {"faithful": ("support", "grounding_precision"), "correct": ("correct_support",)}
+
+
+def first_of_labels(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Of the corrected metrics the one that is told, for each label."""
+    keys = []
+    for label in PEOPLE_SAY:
+        own = [key for key, one in found.items() if one["label"] == label]
+        keys += [next(key for key in (*_FIRST_OF[label], *own) if key in own)] if own else []
+    return keys
 
 
 def corrected_rates(summary: Mapping[str, Any]) -> list[str]:
     """What people would call these answers, by their labels of some: a sentence for each label."""
     found: Mapping[str, Mapping[str, Any]] = summary.get("corrected") or {}
     sentences = []
-    for label, word in _PEOPLE_SAY.items():
-        keys = [key for key, one in found.items() if one["label"] == label]
-        if not keys:
-            continue
-        key = next((key for key in (*_FIRST_OF[label], *keys) if key in keys), keys[0])
-        one = found[key]
+    for key in first_of_labels(found):
+        one, word = found[key], PEOPLE_SAY[found[key]["label"]]
         low, high = (f"{100 * end:.0f}" for end in one["ci"])
         labels = f"{one['labels']:,} labels"
         if one["method"] == "exact":

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from trueground.options import Level, Option, Resamples, Seed
+from trueground.options import LabelsDrawn, Level, Option, RateLabels, Resamples, Seed
 
 if TYPE_CHECKING:
     from trueground.studies.comparison import ComparedRun, RunComparison
@@ -50,13 +50,17 @@ def compare(
             type=list[float] | None,
         ),
     ] = (0.02,),
+    labels: RateLabels = (),
+    labels_drawn: LabelsDrawn = None,
 ) -> "RunComparison":
     """Compare run directories: every later one with the first, item by item.
 
     `metrics` are names or one comma-separated text; without them, all that both runs have. `flips`
     is the most changed items to name per metric and direction. For the differences `detect`, and
     the one found, it is told how many items a test at 1 − `level` needs to find them with
-    probability `power`. Raises UsageError for options, for
+    probability `power`. `labels` are files with people's labels of the runs' answers: one for each
+    run, or each line tells of which run it is; `corrected` of a pair has the differences that
+    people would see. Raises UsageError for options, for
     the same run twice and, unless `allow_mismatch`, where items, questions, signatures or tasks
     differ; InputError for a run that is not finished or cannot be read.
     """
@@ -75,7 +79,7 @@ def compare(
     options = CompareOptions(resamples, seed, level, allow_mismatch, flips, power, detect)
     runs = with_questions([open_run(Path(path)) for path in paths])
     _check_different(runs)
-    labels = _name_runs([run.path for run in runs])
+    called = _name_runs([run.path for run in runs])
     first, others = runs[0], runs[1:]
     wanted = _split([metrics]) if isinstance(metrics, str) else metrics
     names = [common_metrics(first, run, wanted) for run in others]
@@ -85,14 +89,21 @@ def compare(
     ]
     options = replace(options, tests=sum(map(len, names)))
     every = tuple(dict.fromkeys(chain.from_iterable(needed)))
+    of_people = None
+    if labels:
+        from trueground.studies.compare_labels import RunLabels
+
+        of_people = RunLabels(labels, labels_drawn, runs, called)
     first_scores = read_scores(first, every)
-    compared, pairs = [_compared_run(labels[0], first, len(first_scores.ids))], []
-    for label, run, chosen, columns in zip(labels[1:], others, names, needed, strict=True):
+    compared, pairs = [_compared_run(called[0], first, len(first_scores.ids))], []
+    for label, run, chosen, columns in zip(called[1:], others, names, needed, strict=True):
         scores = read_scores(run, columns)
         mine = first_scores.of([every.index(metric) for metric in columns])
-        a = Side(labels[0], first, np.arange(len(mine.ids)), mine)
+        a = Side(called[0], first, np.arange(len(mine.ids)), mine)
         b = Side(label, run, np.arange(len(scores.ids)), scores)
-        pairs.append(compare_pair(align(a, b, columns), columns, chosen, options))
+        aligned = align(a, b, columns)
+        pair = compare_pair(aligned, columns, chosen, options)
+        pairs.append(of_people.add_to(pair, aligned, columns, level) if of_people else pair)
         compared.append(_compared_run(label, run, len(scores.ids)))
     adjusted = adjust(pairs, options.alpha)
     return RunComparison(tuple(compared), adjusted, level, resamples, seed, options.alpha, power)

@@ -127,7 +127,8 @@ class PairComparison:
     sentences the mismatch that was allowed, and what else to know. `left_out_a` are metrics of a
     that b lacks, `left_out_b` the other way round. `verdicts` are the shares of answers that are
     grounded, partly, not, declined, unscored, over all items that both have; None where a run has
-    none, or other ones. Their p values are not adjusted.
+    none, or other ones. Their p values are not adjusted. `corrected` are the differences that
+    people would see, by metric, where labels were given.
     """
 
     a: str
@@ -140,6 +141,7 @@ class PairComparison:
     left_out_b: tuple[str, ...]
     metrics: dict[str, MetricComparison]
     verdicts: dict[str, Paired] | None = None
+    corrected: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -158,8 +160,12 @@ class RunComparison:
     power: float
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain dicts, lists, strings and numbers."""
-        return dataclasses.asdict(self)
+        """Plain dicts, lists, strings and numbers; `corrected` only where labels were given."""
+        raw = dataclasses.asdict(self)
+        for pair in raw["pairs"]:
+            if not pair["corrected"]:
+                del pair["corrected"]
+        return raw
 
     def find_worse(self, limits: Mapping[str, float]) -> list[str]:
         """A sentence for each metric on which a later run is surely worse by more than its limit.

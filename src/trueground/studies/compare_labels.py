@@ -1,0 +1,152 @@
+"""Labels of two runs' answers → how often people would prefer which: the difference corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueground.errors import InputError, UsageError
+from trueground.evaluate.corrected import (
+    Drawn,
+    LabelledSlice,
+    note_unknown,
+    predicted_label,
+    read_slice,
+)
+from trueground.metrics.registry import metric_of_key
+from trueground.stats.bootstrap import Floats, Ints
+from trueground.stats.corrected import Draw, correct_difference, find_shift
+from trueground.studies.comparison import PairComparison
+from trueground.studies.finished import FinishedRun, read_records
+from trueground.studies.pairing import Aligned
+from trueground.types import Answered
+
+
+class RunLabels:
+    """The labels of several runs' answers.
+
+    As many files as runs are each of one run, in their order; else every line tells of which run it
+    is: by what was shown (`trueground annotate`), or by `run`, its name here, folder, or model.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str | Path],
+        drawn: Drawn | None,
+        runs: Sequence[FinishedRun],
+        names: Sequence[str],
+    ) -> None:
+        """InputError where no two runs have labels that can be used; UsageError."""
+        if any(run.questions is not None for run in runs):
+            raise UsageError(
+                "--labels is for runs with one answer to each question, and some have several; "
+                "leave it out"
+            )
+        self.slices: dict[str, LabelledSlice] = {}
+        self.missing: dict[str, str] = {}
+        each = len(paths) == len(runs)
+        for number, (run, name) in enumerate(zip(runs, names, strict=True)):
+            if not run.has_records:
+                raise InputError(
+                    f"{run.path}: this run kept no records, by which labels find their answers; "
+                    "run again without --no-records"
+                )
+            try:
+                self.slices[name] = read_slice(
+                    [paths[number]] if each else paths,
+                    drawn,
+                    ([record] for record in read_records(run, Answered)),
+                    source=1 if each else number + 1,
+                    runs=[*filter(None, (name, run.path.name, str(run.path), run.model))],
+                    by_run=not each,
+                )
+            except InputError as error:
+                self.missing[name] = str(error)
+        if len(self.slices) < 2:
+            raise InputError("; ".join(dict.fromkeys(self.missing.values())))
+
+    def add_to(
+        self, pair: PairComparison, aligned: Aligned, metrics: Sequence[str], level: float
+    ) -> PairComparison:
+        """The pair with the differences that people would see, or a note why there is none.
+
+        `metrics` are those of the columns of `aligned`.
+        """
+        if why := [f"{n}: {self.missing[n]}" for n in (pair.a, pair.b) if n in self.missing]:
+            return replace(pair, notes=(*pair.notes, *why))
+        a, b = self.slices[pair.a], self.slices[pair.b]
+        unknown = sorted({*a.unknown} & {*b.unknown})
+        notes = [*note_unknown(unknown), *dict.fromkeys([*a.notes, *b.notes])]
+        found: dict[str, dict[str, Any]] = {}
+        for place, key in enumerate(metrics):
+            if key not in pair.metrics:
+                continue
+            metric = metric_of_key(key)
+            label = None if metric is None else predicted_label(metric)
+            if label is None or label not in a.labels or label not in b.labels:
+                continue
+            try:
+                found[key] = _correct(aligned, place, label, a, b, level)
+            except InputError as error:
+                notes.append(f"{key} is not corrected: {error}")
+        return replace(
+            pair, corrected=found, notes=(*pair.notes, *(f"labels: {note}" for note in notes))
+        )
+
+
+def _correct(
+    aligned: Aligned, place: int, label: str, a: LabelledSlice, b: LabelledSlice, level: float
+) -> dict[str, Any]:
+    """The entry of one metric. InputError where the labels are refused."""
+    scores: Floats = aligned.b.scores.values[:, place] - aligned.a.scores.values[:, place]
+    rows = np.flatnonzero(~np.isnan(scores))
+    scores = scores[rows]
+    sides = ((a, aligned.a.rows[rows]), (b, aligned.b.rows[rows]))
+    y_a, y_b = (slice_.labels[label][own] for slice_, own in sides)
+    clusters = None if aligned.clusters is None else aligned.clusters[rows]
+    draw = _draw_of_both(~np.isnan(y_b - y_a), sides, clusters)
+    found = correct_difference(scores, y_b - y_a, draw, level=level)
+    notes = []
+    if find_shift(scores, draw):
+        notes.append("the judge sees another difference on the labelled items than on all")
+    return {
+        "label": label,
+        "difference": found.mean,
+        "ci": found.ci,
+        "ci_level": level,
+        "n": len(rows),
+        "labels": found.labels,
+        "labels_difference": found.labels_mean,
+        "labels_ci": found.labels_ci,
+        "judge_difference": float(scores.mean()),
+        "lambda": found.weight,
+        "drawn": "random" if draw.equal else "weighted",
+        "notes": notes,
+    }
+
+
+def _draw_of_both(
+    labelled: Any, sides: Sequence[tuple[LabelledSlice, Ints]], clusters: Ints | None
+) -> Draw:
+    """How items came to have a label of both: in one draw where the probabilities are the same."""
+    if all(slice_.random[rows][labelled].all() for slice_, rows in sides):
+        return Draw.random(labelled, clusters)
+    one, other = (
+        np.where(slice_.random[rows], labelled.mean(), slice_.probability[rows])
+        for slice_, rows in sides
+    )
+    if np.isnan((one + other)[labelled]).any():
+        raise InputError(
+            "some labels do not say with which probability they were drawn; if all were drawn at "
+            "random, pass --labels-drawn random"
+        )
+    same = bool(np.allclose(one[labelled], other[labelled]))
+    strata = sides[0][0].strata if same else None
+    probability = one if same else one * other
+    if same and strata is None and np.ptp(one[labelled]) < 1e-9:
+        return Draw.random(labelled, clusters)
+    return Draw(labelled, probability, None if strata is None else strata[sides[0][1]], clusters)

@@ -1,0 +1,93 @@
+"""Labels of two runs' answers correct the difference between them."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import trueground as tg
+from trueground.errors import InputError
+from trueground.reports.comparison import format_comparison
+from trueground.reports.comparison_page import comparison_page
+from trueground.reports.viewer import render_page
+from trueground.studies.compare import compare
+
+N = 150
+
+
+def people(run: str, i: int) -> int:
+    """System b is right more often, and the judge does not see all of it."""
+    return int(i % 3 > 0) if run == "a" else int(i % 4 > 0 or i % 10 == 8)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[Path]:
+    for run in "ab":
+        rows = []
+        for i in range(N):
+            said = f"The bridge number {i} has {i % 7 + 2} arches."
+            context = said if people(run, i) and i % 10 else f"The bridge {i} is made of slate."
+            rows.append({"id": f"q{i}", "contexts": [context], "response": said})
+        tg.score(rows, metrics="support", out=tmp_path / run, resamples=10)
+    return [tmp_path / run for run in "ab"]
+
+
+def lines(of: str, ids: Sequence[int], **more: Any) -> list[dict[str, Any]]:
+    return [{"id": f"q{i}", "human": {"faithful": people(of, i)}, **more} for i in ids]
+
+
+def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def test_a_file_for_all_runs_or_one_each(tmp_path: Path, runs: list[Path]) -> None:
+    ids = random.Random(2).sample(range(N), 90)
+    both = write(
+        tmp_path / "l.jsonl",
+        lines("a", ids, run="a", drawn="random") + lines("b", ids[5:], run="b", drawn="random"),
+    )
+    compared = compare(runs, labels=[both], allow_mismatch=True)
+    (pair,) = compared.pairs
+    one = pair.corrected["support"]
+    truth = sum(people("b", i) - people("a", i) for i in range(N)) / N
+    assert one["ci"][0] <= truth <= one["ci"][1]
+    assert one["labels"] == 85
+    assert one["judge_difference"] == pytest.approx(pair.metrics["support"].result.difference)
+    assert one["ci"][1] - one["ci"][0] < one["labels_ci"][1] - one["labels_ci"][0]
+    each = [write(tmp_path / f"{run}.jsonl", lines(run, ids)) for run in "ab"]
+    (other,) = compare(runs, labels=each, labels_drawn="random", allow_mismatch=True).pairs
+    assert other.corrected["support"]["labels"] == 90
+    told = f"People would call {100 * one['difference']:+.1f} points ["
+    assert told in " ".join(format_comparison(compared.as_dict()).split())
+    assert told in render_page(comparison_page(compared.as_dict()))
+
+
+def test_without_labels_a_pair_says_nothing_of_them(runs: list[Path]) -> None:
+    (pair,) = compare(runs, allow_mismatch=True).as_dict()["pairs"]
+    assert "corrected" not in pair
+
+
+def test_labels_that_name_no_run_are_refused(tmp_path: Path, runs: list[Path]) -> None:
+    labels = write(tmp_path / "l.jsonl", lines("a", range(60), drawn="random"))
+    with pytest.raises(InputError, match="'q0' has a label that does not tell of which run"):
+        compare(runs, labels=[labels], allow_mismatch=True)
+    write(labels, lines("a", range(60), drawn="random", run="a"))
+    with pytest.raises(InputError, match="no label 'faithful' or 'correct'"):
+        compare(runs, labels=[labels], allow_mismatch=True)
+
+
+def test_too_few_items_with_both_are_told(tmp_path: Path, runs: list[Path]) -> None:
+    labels = write(
+        tmp_path / "l.jsonl",
+        lines("a", range(60), run="a", drawn="random")
+        + lines("b", range(40, 100), run="b", drawn="random"),
+    )
+    (pair,) = compare(runs, labels=[labels], allow_mismatch=True).pairs
+    assert pair.corrected == {}
+    assert any("found 20 items with labels of both" in note for note in pair.notes)
