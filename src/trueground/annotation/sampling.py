@@ -1,4 +1,7 @@
-"""Which tasks are done, and in which order: by seed and item, whatever the order of the source."""
+"""Which tasks are done, and in which order: by seed and item, whatever the order of the source.
+
+What `annotate plan` draws from a run is told here too; `studies/label_plan.py` draws it.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,44 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
+import msgspec
+
 from trueground.annotation.base import LabelDraw, item_of
 from trueground.annotation.given import Given
 from trueground.errors import InputError
+
+
+class LabelStratum(msgspec.Struct):
+    """Answers with scores from `low` to `high`: how many, how many of them to label."""
+
+    low: float
+    high: float
+    answers: int
+    labels: int
+
+
+class PlannedLabels(msgspec.Struct):
+    """What was drawn. `alone` is how many labels it would take without the judge.
+
+    `basis` says how it is known what the judge is worth: "pilot", "labelled sets", or "nothing"
+    where it is taken to know nothing. `expected` is the half-width that these labels should give.
+    """
+
+    file: str
+    run: str
+    metric: str
+    label: str
+    half_width: float
+    level: float
+    expected: float
+    labels: int
+    alone: int
+    answers: int
+    unscored: int
+    basis: str
+    pilot: int
+    seed: int
+    strata: list[LabelStratum]
 
 
 def sampled(tasks: Sequence[Given], sample: int | None, seed: int) -> list[Given]:

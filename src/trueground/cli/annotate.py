@@ -11,6 +11,7 @@ import typer
 from trueground.annotation import export_tasks, import_answers, measure_agreement
 from trueground.cli._options import Format, FormatOption, Quiet, takes
 from trueground.cli._output import echo_result
+from trueground.studies.label_plan import plan_labels
 
 annotate = typer.Typer(name="annotate", help="Tasks for annotators, and labels of their answers.")
 
@@ -47,6 +48,21 @@ def export(
     from trueground.reports.annotation import render_export
 
     echo_result(export_tasks(kind, sources, **options), render_export, format_, quiet)
+
+
+@annotate.command("plan")
+@takes(plan_labels)
+def plan(
+    run: Annotated[Path, typer.Argument(help="A finished run that kept its records.")],
+    *,
+    format_: FormatOption = Format.TEXT,
+    quiet: Quiet = False,
+    **options: Any,
+) -> None:
+    """How many answers to label for a rate that people would confirm, and which: they are drawn."""
+    from trueground.reports.annotation import render_plan
+
+    echo_result(plan_labels(run, **options), render_plan, format_, quiet)
 
 
 @annotate.command("import")

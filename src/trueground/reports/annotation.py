@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from trueground.annotation.export import Exported
     from trueground.annotation.hardest import Hard
     from trueground.annotation.importing import Imported, Person
+    from trueground.annotation.sampling import PlannedLabels
 
 _TIES = {
     "open": "left open",
@@ -38,6 +39,42 @@ def render_export(done: Exported) -> str:
     files = [("annotator", "file", "")]
     files += [(who, file, "") for who, paths in done.files.items() for file in paths]
     return "\n".join([*lines, "", table(files), "", f"instructions   {done.instructions}"])
+
+
+def render_plan(done: PlannedLabels) -> str:
+    """How many labels, which answers they are of, and what to do next."""
+    known = {
+        "pilot": f"its scores of the {done.pilot:,} answers of the pilot",
+        "labelled sets": "what it was worth on labelled sets (docs/trust.md)",
+        "nothing": "nothing: it was not measured, so it is taken to know nothing. Label a pilot of "
+        "50 (`annotate export --sample 50`), and name it with --labels",
+    }[done.basis]
+    rate = f"the share of {done.label} answers ± {100 * done.half_width:.3g} points"
+    lines = [
+        f"{done.labels:,} of {done.answers:,} answers to label, for {rate} ({done.level:.0%})",
+        f"{done.alone:,} without the judge; expected: ± {100 * done.expected:.2g} points",
+        f"known of the judge: {known}",
+    ]
+    if done.unscored:
+        lines.append(f"{_count(done.unscored, 'answer')} without {done.metric} left out")
+    rows = [(done.metric, "answers", "to label", "probability", "")]
+    rows += [
+        (
+            f"{one.low:.2f} to {one.high:.2f}",
+            f"{one.answers:,}",
+            f"{one.labels:,}",
+            f"{one.labels / one.answers:.3f}",
+            "",
+        )
+        for one in done.strata
+    ]
+    kind = "support" if done.label == "faithful" else "correctness"
+    steps = [
+        f"file   {done.file}",
+        f"next   trueground annotate export {kind} {done.file} --out tasks.jsonl",
+        "       then label all of them: the number is fixed before anybody looks",
+    ]
+    return "\n".join([*lines, "", table(rows), "", *steps])
 
 
 def render_import(done: Imported) -> str:

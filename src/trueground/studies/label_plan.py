@@ -1,0 +1,209 @@
+"""Which answers of a run to label: how many a rate needs with this judge, drawn by its scores."""
+
+# No `from __future__ import annotations`: the command line reads the options here as values.
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from trueground.options import LabelsDrawn, Level, Option, Overwrite, Seed
+
+if TYPE_CHECKING:
+    from trueground.annotation.sampling import PlannedLabels
+    from trueground.stats.bootstrap import Floats, Ints
+    from trueground.studies.finished import FinishedRun
+
+STRATA = 5
+_METRICS = ("support", "correct_support")
+
+
+def plan_labels(
+    run: str | Path,
+    out: Annotated[Path, Option("The answers to label, JSONL, for `annotate export`.")],
+    *,
+    half_width: Annotated[
+        float, Option("Wanted: the rate ± this; 0.03 is 3 points of 100.", metavar="X")
+    ] = 0.05,
+    metric: Annotated[
+        str | None, Option("Whose scores to draw by. Default: support, else correct_support.")
+    ] = None,
+    labels: Annotated[
+        Sequence[str | Path],
+        Option(
+            "A pilot: labels of some of these answers, from which is known what the judge is "
+            "worth. Default: labelled sets. Repeatable.",
+            "--labels",
+            type=list[Path] | None,
+        ),
+    ] = (),
+    labels_drawn: LabelsDrawn = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    overwrite: Overwrite = False,
+) -> "PlannedLabels":
+    """How many answers of a run to label for an interval of ± `half_width`, and draw these.
+
+    The answers are drawn within five strata of the judge's scores, more where it is less sure, and
+    written to `out` with the probability of each (`meta.drawn`); `annotate export` and `import`
+    keep it, and `score --labels` weighs by it. What the judge is worth is known from `labels` of
+    some of the answers, or else from labelled sets. Fix the number before you look at any label.
+
+    Raises InputError for the run and the labels, UsageError for options, OutputError, WriteError.
+    """
+    import numpy as np
+
+    from trueground.annotation.export import check_free
+    from trueground.annotation.sampling import LabelStratum, PlannedLabels
+    from trueground.errors import UsageError
+    from trueground.evaluate.corrected import LABEL_OF
+    from trueground.metrics.registry import metric_of_key
+    from trueground.stats import corrected
+    from trueground.studies.finished import open_run, read_scores
+
+    if not 0 < half_width < 0.5 or not 0 < level < 1:
+        raise UsageError(
+            f"half_width={half_width}, level={level}; expected a half-width above 0 and below 0.5 "
+            "(0.03 for 3 points of 100), and a level between 0 and 1"
+        )
+    check_free([out], overwrite)
+    finished = open_run(Path(run))
+    key = _choose_metric(finished, metric)
+    values = read_scores(finished, [key]).values[:, 0]
+    rows = np.flatnonzero(~np.isnan(values))
+    scores = values[rows]
+    edges = np.quantile(scores, np.arange(1, STRATA) / STRATA) if len(rows) else scores
+    strata = np.unique(np.searchsorted(edges, scores), return_inverse=True)[1]
+    declared = metric_of_key(key)
+    label = LABEL_OF.get(declared.family if declared else "", "faithful")
+    shares, basis, pilot = _guess_shares(finished, key, label, rows, strata, labels, labels_drawn)
+    counts, expected = corrected.plan_labels(shares, strata, half_width, level=level)
+    plain = np.full(len(rows), shares.mean())
+    alone, _ = corrected.plan_labels(plain, np.zeros_like(strata), half_width, level=level)
+    _write_drawn(finished, out, rows, strata, counts, seed)
+    return PlannedLabels(
+        str(out),
+        str(run),
+        key,
+        label,
+        half_width,
+        level,
+        expected,
+        int(counts.sum()),
+        int(alone.sum()),
+        len(rows),
+        len(values) - len(rows),
+        basis,
+        pilot,
+        seed,
+        [
+            LabelStratum(float(own.min()), float(own.max()), len(own), int(counts[k]))
+            for k in range(len(counts))
+            for own in (scores[strata == k],)
+        ],
+    )
+
+
+def _choose_metric(run: "FinishedRun", wanted: str | None) -> str:
+    """The metric by whose scores is drawn. InputError, UsageError."""
+    from trueground.errors import InputError, UsageError
+    from trueground.evaluate.corrected import predicted_label
+    from trueground.metrics.registry import metric_of_key
+    from trueground.stats.corrected import LEAST_LABELS
+
+    if not run.has_records:
+        raise InputError(
+            f"{run.path}: this run kept no records, so there is nothing to label; run again "
+            "without --no-records"
+        )
+    if (run.manifest.get("n") or 0) < LEAST_LABELS:
+        raise InputError(
+            f"{run.path}: {run.manifest.get('n')} answers; a rate is corrected from "
+            f"{LEAST_LABELS} labels on. Label all, or score more answers"
+        )
+    predicting = [
+        key
+        for key in run.signatures
+        if (metric := metric_of_key(key)) is not None and predicted_label(metric)
+    ]
+    named = [*run.metrics_named(wanted)] if wanted is not None else [*_METRICS, *predicting]
+    found = next((key for key in named if key in predicting), None)
+    if found is None:
+        raise UsageError(
+            f"{run.path}: {wanted or 'no metric of this run'} predicts no label of people; "
+            f"expected {', '.join(predicting) or 'a run with support or correct_support'}"
+        )
+    return found
+
+
+def _guess_shares(
+    run: "FinishedRun",
+    key: str,
+    label: str,
+    rows: "Ints",
+    strata: "Ints",
+    labels: Sequence[str | Path],
+    labels_drawn: Any,
+) -> "tuple[Floats, str, int]":
+    """How likely people label each scored answer 1, (rows,), where that is from, pilot labels.
+
+    InputError: labels that cannot be used.
+    """
+    import numpy as np
+
+    from trueground.errors import InputError
+    from trueground.evaluate.corrected import read_slice
+    from trueground.judges.people import labelled_verdicts
+    from trueground.studies.finished import read_records, read_scores
+    from trueground.types import Answered
+
+    if labels:
+        records = ([record] for record in read_records(run, Answered))
+        names = [run.path.name, *filter(None, [run.model])]
+        slice_ = read_slice(labels, labels_drawn, records, runs=names)
+        if label not in slice_.labels:
+            raise InputError(
+                f"{', '.join(map(str, labels))}: no label {label!r}, which {key} predicts; found "
+                f"{', '.join(slice_.labels)}. Name another --metric"
+            )
+        draw, _ = slice_.draw(label, rows, None)
+        own, at = slice_.labels[label][rows][draw.labelled], strata[draw.labelled]
+        weights, width = draw.weights * len(own), int(strata.max()) + 1
+        hits, sizes = np.bincount(at, weights * own, width), np.bincount(at, weights, width)
+        # Few labels of a stratum are drawn to the share of all, by two more labels.
+        return ((hits + 2 * hits.sum() / len(own)) / (sizes + 2))[strata], "pilot", len(own)
+    verdicts = read_scores(run, [key]).verdicts
+    measured = labelled_verdicts(str(run.verdict_signature))
+    if label == "faithful" and measured is not None and verdicts is not None:
+        shares = [measured.pooled(name).share for name in ("grounded", "partly", "not")]
+        supported = 1 - np.array([0.5 if share is None else share for share in shares])
+        return verdicts[rows][:, :3] @ supported, "labelled sets", 0
+    return np.full(len(rows), 0.5), "nothing", 0
+
+
+def _write_drawn(
+    run: "FinishedRun", out: Path, rows: "Ints", strata: "Ints", counts: "Ints", seed: int
+) -> None:
+    """Write the drawn records, in their order. In a stratum the ids of the lowest hashes are drawn.
+
+    Raises WriteError.
+    """
+    import msgspec
+    import numpy as np
+
+    from trueground.annotation.base import LabelDraw
+    from trueground.runs.directory import replacing
+    from trueground.studies.finished import hash_texts, read_records
+    from trueground.types import Answered, Record
+
+    ranks = hash_texts(f"{seed}/label/{record.id}" for record in read_records(run, Answered))
+    drawn: dict[int, LabelDraw] = {}
+    sizes = np.bincount(strata)
+    for k, count in enumerate(counts.tolist()):
+        own = rows[strata == k]
+        draw = LabelDraw(count / int(sizes[k]), str(k + 1))
+        drawn |= dict.fromkeys(own[np.argsort(ranks[own], kind="stable")][:count].tolist(), draw)
+    with replacing(out) as file:
+        for row, record in enumerate(read_records(run, Record)):
+            if (how := drawn.get(row)) is not None:
+                meta = {**(record.meta or {}), "drawn": msgspec.to_builtins(how)}
+                line = msgspec.structs.replace(record, human=None, meta=meta)
+                file.write(msgspec.json.encode(line) + b"\n")
