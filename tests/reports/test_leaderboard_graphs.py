@@ -228,7 +228,7 @@ def test_labels_that_are_numbers_are_told_with_their_folder(tmp_path: Path) -> N
     folder = tmp_path / "temperature-sweep"
     for at in ("0", "0.5", "1"):
         kalma_run(folder / at, "m", "specific", measures(0.3, 0.4), {"at-temperature": at})
-    found = [run.run for run in leaderboard([folder]).runs]
+    found = [run["run"] for run in leaderboard([folder]).runs]
     assert sorted(found) == [f"temperature-sweep/{at}" for at in ("0", "0.5", "1")]
 
 

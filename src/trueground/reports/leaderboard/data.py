@@ -18,13 +18,8 @@ from trueground.reports.leaderboard.board import (
     lay_out,
     studies_of,
 )
-from trueground.reports.leaderboard.outside import Outside, no_match, outside_scores
-from trueground.reports.leaderboard.papers import (
-    PaperRanks,
-    beside_published,
-    paper_ranks,
-    paper_runs,
-)
+from trueground.reports.leaderboard.outside import no_match, outside_scores
+from trueground.reports.leaderboard.papers import beside_published, paper_ranks, paper_runs
 from trueground.reports.leaderboard.results import StudyTable, study_warnings
 from trueground.reports.leaderboard.runs import DATASET, MetricEntry, Run, few, read_runs
 from trueground.reports.leaderboard.studies import study_tables
@@ -35,65 +30,24 @@ _FEWER = (
 )
 
 
-@dataclass(frozen=True)
-class DatasetRow:
-    """One model's mean in each dataset, None where it has none, and its average over them."""
-
-    name: str
-    source: str | None
-    means: list[float | None]
-    counts: list[int | None]
-    average: float | None
-
-
-@dataclass(frozen=True)
-class Datasets:
-    """One column, split by dataset."""
-
-    column: str
-    title: str
-    datasets: list[str]
-    rows: list[DatasetRow]
-
-
-@dataclass(frozen=True)
-class RunFacts:
-    """One run as its manifest tells it. `usd` and the tokens are None where they are not known."""
-
-    run: str
-    name: str
-    task: str | None
-    n: int
-    options: dict[str, Any]
-    params: dict[str, Any]
-    prompts: list[tuple[str, str]]
-    outcomes: dict[str, int]
-    usd: float | None
-    tokens_in: int | None
-    tokens_out: int | None
-    tokens_cached: int | None
-    limit: int | None
-    repeats: int
-    seed: int | None
-    version: str
-    metric: str | None
-    signature: str | None
+Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Leaderboard:
     """Every table of the page, full precision. Columns are named by their ids.
 
-    `notices` are what every page of a run must say → the labels of the runs.
+    `paper_ranks`, `datasets`, `outside` and `runs` are plain values, as in the JSON. `notices` are
+    what every page of a run must say → the labels of the runs.
     """
 
     columns: list[BoardColumn]
     rows: list[BoardRow]
     studies: list[StudyTable]
-    paper_ranks: list[PaperRanks]
-    datasets: list[Datasets]
-    outside: Outside | None
-    runs: list[RunFacts]
+    paper_ranks: list[Json]
+    datasets: list[Json]
+    outside: Json | None
+    runs: list[Json]
     notices: dict[str, list[str]]
     warnings: list[str]
 
@@ -126,7 +80,7 @@ def leaderboard(
     if with_published:
         board = lay_out([*found, *paper_runs(board.columns)], known)
     elsewhere = None if outside is None else outside_scores(board, outside, known)
-    unmatched = [] if elsewhere is None or elsewhere.scores else [no_match(elsewhere)]
+    unmatched = [] if elsewhere is None or elsewhere["scores"] else [no_match(elsewhere)]
     studies = study_tables(board, baseline)
     notices: dict[str, list[str]] = {}
     for run in found:
@@ -152,7 +106,7 @@ def leaderboard_data(
     models: Path | None = None,
     baseline: str | None = None,
     outside: Path | None = None,
-) -> dict[str, Any]:
+) -> Json:
     """`leaderboard` as plain dictionaries and lists, ready for JSON."""
     return as_json(
         leaderboard(
@@ -161,8 +115,8 @@ def leaderboard_data(
     )
 
 
-def as_json(board: Leaderboard) -> dict[str, Any]:
-    """Plain dictionaries and lists; of the runs only what `runs` tells."""
+def as_json(board: Leaderboard) -> Json:
+    """Plain dictionaries and lists."""
     rows = [replace(row, runs={}) for row in board.rows]
     found = msgspec.json.decode(msgspec.json.encode(replace(board, rows=rows)))
     for row in found["rows"]:
@@ -170,8 +124,8 @@ def as_json(board: Leaderboard) -> dict[str, Any]:
     return dict(found)
 
 
-def _by_dataset(board: Board, column: BoardColumn) -> Datasets | None:
-    """A column split by dataset, where its runs have such a split."""
+def _by_dataset(board: Board, column: BoardColumn) -> Json | None:
+    """A column's means and counts in each dataset, and its average, where its runs have them."""
     splits: list[tuple[BoardRow, dict[str, MetricEntry]]] = []
     for row in board.rows:
         run = row.runs.get(column.id)
@@ -179,25 +133,24 @@ def _by_dataset(board: Board, column: BoardColumn) -> Datasets | None:
         split = {name: ms[column.metric] for name, ms in by.items() if column.metric in ms}
         splits += [(row, split)] if split else []
     names = sorted({name for _, split in splits for name in split}, key=str.casefold)
-    rows = []
+    rows: list[Json] = []
     for row, split in splits:
         entries = [split.get(name, MetricEntry()) for name in names]
         shown = row.cells.get(column.id)
-        rows.append(
-            DatasetRow(
-                row.name,
-                row.source,
-                [entry.mean for entry in entries],
-                [entry.scored for entry in entries],
-                shown.mean if shown else None,
-            )
-        )
-    return Datasets(column.id, column.title, names, rows) if rows else None
+        rows.append({
+            "name": row.name,
+            "source": row.source,
+            "means": [entry.mean for entry in entries],
+            "counts": [entry.scored for entry in entries],
+            "average": shown.mean if shown else None,
+        })  # fmt: skip
+    known = {"column": column.id, "title": column.title, "datasets": names, "rows": rows}
+    return known if rows else None
 
 
-def _run_facts(board: Board) -> list[RunFacts]:
-    """Every run of the board once, in the order of the rows."""
-    found = {}
+def _run_facts(board: Board) -> list[Json]:
+    """Every run of the board once, in the order of the rows, as its manifest tells it."""
+    found: dict[str, Json] = {}
     for row in board.rows:
         for column in board.columns:
             run = row.runs.get(column.id)
@@ -206,30 +159,30 @@ def _run_facts(board: Board) -> list[RunFacts]:
     return list(found.values())
 
 
-def _facts(run: Run, name: str, task: str) -> RunFacts:
+def _facts(run: Run, name: str, task: str) -> Json:
     manifest, benchmark = run.manifest, run.manifest.benchmark
     tokens = manifest.tokens if benchmark else None
     metric = benchmark.headline if benchmark else None
-    return RunFacts(
-        run=run.label,
-        name=name,
-        task=task if benchmark else None,
-        n=run.summary.n,
-        options=run.options,
-        params=manifest.params,
-        prompts=[(prompt.id, prompt.sha256) for prompt in manifest.prompts],
-        outcomes=manifest.outcomes,
-        usd=manifest.cost.usd if manifest.cost else None,
-        tokens_in=tokens.input if tokens else None,
-        tokens_out=tokens.output if tokens else None,
-        tokens_cached=tokens.cached if tokens else None,
-        limit=manifest.limit,
-        repeats=manifest.repeats,
-        seed=manifest.seed,
-        version=manifest.trueground,
-        metric=metric,
-        signature=manifest.metrics.get(metric) if metric else None,
-    )
+    return {
+        "run": run.label,
+        "name": name,
+        "task": task if benchmark else None,
+        "n": run.summary.n,
+        "options": run.options,
+        "params": manifest.params,
+        "prompts": [(prompt.id, prompt.sha256) for prompt in manifest.prompts],
+        "outcomes": manifest.outcomes,
+        "usd": manifest.cost.usd if manifest.cost else None,
+        "tokens_in": tokens.input if tokens else None,
+        "tokens_out": tokens.output if tokens else None,
+        "tokens_cached": tokens.cached if tokens else None,
+        "limit": manifest.limit,
+        "repeats": manifest.repeats,
+        "seed": manifest.seed,
+        "version": manifest.trueground,
+        "metric": metric,
+        "signature": manifest.metrics.get(metric) if metric else None,
+    }
 
 
 # ---- where runs that share a column differ in how they were made ----

@@ -4,59 +4,28 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from trueground.benchmarks.model_table import Models, find_model
 from trueground.errors import InputError
 from trueground.reports.leaderboard.board import Board
-from trueground.reports.leaderboard.results import Coefficients, over_models
+from trueground.reports.leaderboard.results import over_models
 
 _EXAMPLE = "a head line such as `model,MMLU,RULES` and a line such as `my-model,63.1,41.5`"
 _MISSING = {"", "-", "–", "na", "n/a", "null", "none"}
 
 
-@dataclass(frozen=True)
-class OutsideRow:
-    """One model: its score in the file and its mean in the column."""
-
-    name: str
-    source: str | None
-    outside: float
-    mean: float
-
-
-@dataclass(frozen=True)
-class OutsideScore:
-    """One score of the file against one column of the board."""
-
-    score: str
-    column: str
-    title: str
-    metric: str
-    rows: list[OutsideRow]
-    over_models: list[Coefficients]
-
-
-@dataclass(frozen=True)
-class Outside:
-    """What the file says; `unmatched` are its models without a run, `missing` those without it."""
-
-    file: str
-    scores: list[OutsideScore]
-    unmatched: list[str]
-    missing: list[str]
-
-
 Table = dict[str, tuple[str, dict[str, float]]]  # key of a model → its name and scores
 
 
-def outside_scores(board: Board, file: Path, models: Models) -> Outside:
-    """Every score of the file against every column that has one of its models.
+def outside_scores(board: Board, file: Path, models: Models) -> dict[str, Any]:
+    """Every score of the file against every column that has one of its models, as plain values.
 
-    Models are matched by name in any case, and by the names that the models table knows. Raises
-    InputError where the file is no such table.
+    `unmatched` are its models without a run, `missing` the runs' models that it lacks. Models are
+    matched by name in any case, and by the names that the models table knows. Raises InputError
+    where the file is no such table.
     """
     scores, table = _read(file, models)
     keys = [(_key(row.model, models), row) for row in board.rows]
@@ -71,24 +40,33 @@ def outside_scores(board: Board, file: Path, models: Models) -> Outside:
                 if (cell := row.cells.get(column.id)) is not None and cell.mean is not None
             ]
             if known:
-                rows = [OutsideRow(row.name, row.source, x, y) for row, x, y in known]
-                over = over_models((row, row.apart.get(column.id), x, y) for row, x, y in known)
-                found.append(
-                    OutsideScore(score, column.id, column.title, column.metric, rows, over)
-                )
-    return Outside(
-        file=file.name,
-        scores=found,
-        unmatched=[shown for key, (shown, _) in table.items() if key not in present],
-        missing=[row.name for key, row in keys if row.source is None and key not in table],
-    )
+                found.append({
+                    "score": score,
+                    "column": column.id,
+                    "title": column.title,
+                    "metric": column.metric,
+                    "rows": [
+                        {"name": row.name, "source": row.source, "outside": x, "mean": y}
+                        for row, x, y in known
+                    ],
+                    "over_models": over_models(
+                        (row, row.apart.get(column.id), x, y) for row, x, y in known
+                    ),
+                })  # fmt: skip
+    return {
+        "file": file.name,
+        "scores": found,
+        "unmatched": [shown for key, (shown, _) in table.items() if key not in present],
+        "missing": [row.name for key, row in keys if row.source is None and key not in table],
+    }
 
 
-def no_match(outside: Outside) -> str:
+def no_match(outside: Mapping[str, Any]) -> str:
     """The warning for a file that says nothing of these runs."""
-    named = ", ".join(outside.unmatched[:3]) or "no model with a score"
-    here = ", ".join(outside.missing[:3]) or "none"
-    return f"{outside.file}: none of its models ({named}) has a run here; the runs are of {here}."
+    named = ", ".join(outside["unmatched"][:3]) or "no model with a score"
+    here = ", ".join(outside["missing"][:3]) or "none"
+    file = outside["file"]
+    return f"{file}: none of its models ({named}) has a run here; the runs are of {here}."
 
 
 def _key(name: str, models: Models) -> str:

@@ -32,8 +32,7 @@ from trueground.reports.blocks import (
     strong,
 )
 from trueground.reports.leaderboard.board import BoardColumn, BoardRow
-from trueground.reports.leaderboard.data import Leaderboard, RunFacts, leaderboard
-from trueground.reports.leaderboard.outside import Outside
+from trueground.reports.leaderboard.data import Leaderboard, leaderboard
 from trueground.reports.leaderboard.runs import BoardCell, few
 from trueground.reports.leaderboard.study_blocks import (
     LEAST,
@@ -263,11 +262,12 @@ def _sizes(board: Leaderboard) -> list[Part]:
 def _paper_ranks(board: Leaderboard) -> list[Part]:
     blocks: list[Block] = []
     for ranks in board.paper_ranks:
-        names = ("Rank, original", f"Rank, {ranks.task}", "Rank difference")
+        names = ("Rank, original", f"Rank, {ranks['task']}", "Rank difference")
         head = [Head("Model"), *(Head(name, "number") for name in names)]
-        rows = [Row([r.name, r.original, r.new, r.difference], "published") for r in ranks.rows]
-        caption = f"{ranks.source}, {ranks.place}"
-        blocks.append(Fold(ranks.place, [Table(head, rows, caption, sortable=True)]))
+        rows = [Row(list(row.values()), "published") for row in ranks["rows"]]
+        place = ranks["place"]
+        caption = f"{ranks['source']}, {place}"
+        blocks.append(Fold(place, [Table(head, rows, caption, sortable=True)]))
     return [Part("Published ranks", blocks, id="ranks")] if blocks else []
 
 
@@ -275,47 +275,50 @@ def _datasets(board: Leaderboard) -> list[Part]:
     options: list[tuple[str, list[Block]]] = []
     for split in board.datasets:
         head = [Head("Model")]
-        head += [Head(name, "number", digits=4) for name in (*split.datasets, "Average")]
-        rows = [model_row(row.name, row.source, [*row.means, row.average]) for row in split.rows]
-        options.append((split.title, [Table(head, rows, split.title, sortable=True)]))
+        head += [Head(name, "number", digits=4) for name in (*split["datasets"], "Average")]
+        rows = [
+            model_row(row["name"], row["source"], [*row["means"], row["average"]])
+            for row in split["rows"]
+        ]
+        options.append((split["title"], [Table(head, rows, split["title"], sortable=True)]))
     if not options:
         return []
     blocks = options[0][1] if len(options) == 1 else [Menu("Task", options)]
     return [Part("Dataset by dataset", list(blocks), id="datasets")]
 
 
-def _outside(outside: Outside) -> Part:
+def _outside(outside: Mapping[str, Any]) -> Part:
     """Scores elsewhere against the runs' means."""
     blocks: list[Block] = [
         Text(
             [
                 "Each score of ",
-                code(outside.file),
+                code(outside["file"]),
                 " (across) against the runs' means (up). Intervals resample the models, so that "
                 "few models give wide ones; a correlation over models says nothing about single "
                 "answers.",
             ]
         )
     ]
-    for score in outside.scores:
-        pair = f"{score.score} → {score.title}"
-        dots = [(r.name, r.source, r.outside, BoardCell(r.mean)) for r in score.rows]
-        title: Rich = [f"{pair} ", code(score.metric)]
-        blocks += points(title, Axis(score.score), Axis(score.title), dots)
-        if len(score.rows) < LEAST:
-            models = several(len(score.rows), "model")
+    for one in outside["scores"]:
+        score, title = one["score"], one["title"]
+        pair, known = f"{score} → {title}", one["rows"]
+        dots = [(r["name"], r["source"], r["outside"], BoardCell(r["mean"])) for r in known]
+        blocks += points([f"{pair} ", code(one["metric"])], Axis(score), Axis(title), dots)
+        if len(known) < LEAST:
+            models = several(len(known), "model")
             told = f"{pair}: no correlation over {models} of at least {LEAST}."
             blocks.append(Text(told, "quiet"))
         else:
-            blocks += coefficients(score.over_models)
-        rows = [model_row(r.name, r.source, [r.outside, r.mean]) for r in score.rows]
-        head = [Head("Model"), Head(score.score, "number"), Head(score.title, "number")]
+            blocks += coefficients(one["over_models"])
+        rows = [model_row(r["name"], r["source"], [r["outside"], r["mean"]]) for r in known]
+        head = [Head("Model"), Head(score, "number"), Head(title, "number")]
         blocks.append(Fold(f"{pair}: numbers", [Table(head, rows, sortable=True)]))
-    if not outside.scores:
+    if not outside["scores"]:
         blocks.append(Text("No model of the file stands in these runs."))
     for words, names in (
-        ("In the file without a run here", outside.unmatched),
-        ("Run here without a line in the file", outside.missing),
+        ("In the file without a run here", outside["unmatched"]),
+        ("Run here without a line in the file", outside["missing"]),
     ):
         if names:
             blocks.append(Text(f"{words}: {', '.join(names)}.", "quiet"))
@@ -327,7 +330,7 @@ def _runs(board: Leaderboard) -> Part:
     head += [Head(name, "number") for name in ("Tokens in", "out", "cached")]
     head += [Head("Cost, $", "number", digits=4), Head("Version")]
     rows = [Row(_run_cells(run)) for run in board.runs]
-    known = [run.usd for run in board.runs if run.usd is not None]
+    known = [run["usd"] for run in board.runs if run["usd"] is not None]
     if known and len(board.runs) > 1:
         cells: list[Cell] = ["Cost of the runs that know theirs", *[""] * 8, sum(known), ""]
         rows.append(Row(cells, "total"))
@@ -336,33 +339,27 @@ def _runs(board: Leaderboard) -> Part:
     return Part("What each run was", [Fold(several(len(board.runs), "run"), [table])], id="runs")
 
 
-def _run_cells(run: RunFacts) -> list[Cell]:
-    options = _settings(run.options)
-    options += [f"limit={run.limit}"] if run.limit is not None else []
-    options += [f"repeats={run.repeats}"] if run.repeats > 1 else []
-    outcomes = [
-        f"{count:,} {name.replace('_', ' ')}" for name, count in run.outcomes.items() if count
-    ]
+def _run_cells(run: Mapping[str, Any]) -> list[Cell]:
+    options = _settings(run["options"])
+    options += [f"limit={run['limit']}"] if run["limit"] is not None else []
+    options += [f"repeats={run['repeats']}"] if run["repeats"] > 1 else []
+    outcomes = [f"{n:,} {name.replace('_', ' ')}" for name, n in run["outcomes"].items() if n]
     prompts: list[str | Span] = []
-    for name, digest in run.prompts:
+    for name, digest in run["prompts"]:
         prompts += [", "] * bool(prompts) + [name]
         prompts += [" ", code(digest[:12])] if digest else []
     return [
-        run.run,
-        run.name,
-        [run.task or "answers scored", quiet(f" {', '.join(options)}" if options else "")],
+        run["run"],
+        run["name"],
+        [run["task"] or "answers scored", quiet(f" {', '.join(options)}" if options else "")],
         prompts or "–",
-        ", ".join(_settings(run.params)) or "–",
-        [f"{run.n:,}", quiet(f" {', '.join(outcomes)}" if outcomes else "")],
-        run.tokens_in,
-        run.tokens_out,
-        run.tokens_cached,
-        run.usd,
-        run.version,
+        ", ".join(_settings(run["params"])) or "–",
+        [f"{run['n']:,}", quiet(f" {', '.join(outcomes)}" if outcomes else "")],
+        *(run[name] for name in ("tokens_in", "tokens_out", "tokens_cached", "usd", "version")),
     ]
 
 
-def _settings(values: dict[str, Any]) -> list[str]:
+def _settings(values: Mapping[str, Any]) -> list[str]:
     """`name=value` of each setting that is set."""
     return [
         f"{name}={value if isinstance(value, str) else msgspec.json.encode(value).decode()}"
@@ -391,7 +388,7 @@ def _notes(board: Leaderboard) -> Part:
     if any(table.declining for table in board.studies):
         items.append(f"{refusal_rules({'abstention_rules': MEASURED})}.")
     blocks: list[Block] = [Bullets(items)]
-    if rows := [Row([run.run, run.signature]) for run in board.runs if run.signature]:
+    if rows := [Row([r["run"], r["signature"]]) for r in board.runs if r["signature"]]:
         table = Table([Head("Run"), Head("Signature", "code")], rows)
         blocks.append(Fold("Signatures", [table]))
     return Part("Notes", blocks, id="notes")

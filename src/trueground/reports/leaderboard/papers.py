@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 from trueground.benchmarks.published import PublishedScore, PublishedTable, published
 from trueground.benchmarks.registry import all_benchmarks
@@ -26,26 +27,6 @@ from trueground.reports.leaderboard.runs import (
 )
 
 
-@dataclass(frozen=True)
-class PaperRank:
-    """A printed row of ranks: original, new, and the printed difference."""
-
-    name: str
-    original: int
-    new: int
-    difference: int
-
-
-@dataclass(frozen=True)
-class PaperRanks:
-    """One printed table of ranks; `place` says where it stands."""
-
-    source: str
-    place: str
-    task: str
-    rows: list[PaperRank]
-
-
 def paper_runs(columns: Sequence[BoardColumn]) -> list[Run]:
     """The published models of every column with which the paper's numbers can be compared.
 
@@ -64,7 +45,7 @@ def paper_runs(columns: Sequence[BoardColumn]) -> list[Run]:
     return found
 
 
-def paper_ranks(columns: Sequence[BoardColumn]) -> list[PaperRanks]:
+def paper_ranks(columns: Sequence[BoardColumn]) -> list[dict[str, Any]]:
     """The printed ranks of every task that stands on the board beside its original."""
     tasks = {(c.benchmark, c.task) for c in columns}
     asked = {(c.benchmark, c.options.get(studies_of(c.benchmark).original)) for c in columns}
@@ -72,9 +53,13 @@ def paper_ranks(columns: Sequence[BoardColumn]) -> list[PaperRanks]:
     for benchmark, task in dict.fromkeys((c.benchmark, c.task) for c in columns):
         for table in _tables(benchmark) if (benchmark, task) in tasks & asked else ():
             ranks = sorted((r for r in table.ranks if r.task == task), key=lambda r: r.original)
-            rows = [PaperRank(r.model, r.original, r.new, r.difference) for r in ranks]
+            rows = [
+                {"name": r.model, "original": r.original, "new": r.new, "difference": r.difference}
+                for r in ranks
+            ]
             if rows:
-                found.append(PaperRanks(table.source, table.place, str(task), rows))
+                where = {"source": table.source, "place": table.place, "task": task}
+                found.append({**where, "rows": rows})
     return found
 
 

@@ -81,6 +81,13 @@ class StudyRow:
     apart: str | None = None
     runs: list[str] = field(default_factory=list)
 
+    def of_measures(self, kept: Sequence[int]) -> StudyRow:
+        """The row with these measures only; changes between measures are one line of their own."""
+        changes = self.changes
+        if len(changes) > 1:
+            changes = [changes[k] for k in kept]
+        return replace(self, cells=[self.cells[k] for k in kept], changes=changes)
+
 
 @dataclass(frozen=True)
 class StudyTable:

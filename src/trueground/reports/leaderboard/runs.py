@@ -26,10 +26,7 @@ _SHOWN = 12  # characters of a checksum
 _T = TypeVar("_T")
 
 
-class InputFile(msgspec.Struct):
-    """One file that a run read."""
-
-    path: str = ""
+class _File(msgspec.Struct):
     sha256: str | None = None
 
 
@@ -50,17 +47,13 @@ class Named(msgspec.Struct):
     signature: str = ""
 
 
-class TokenUsage(msgspec.Struct):
-    """Tokens of all calls of a run."""
-
+class _Tokens(msgspec.Struct):
     input: int = msgspec.field(name="in", default=0)
     output: int = msgspec.field(name="out", default=0)
     cached: int = 0
 
 
-class Cost(msgspec.Struct):
-    """What a run cost, in US dollars."""
-
+class _Cost(msgspec.Struct):
     usd: float | None = None
 
 
@@ -74,9 +67,9 @@ class Manifest(msgspec.Struct):
     model: Named | None = None
     params: dict[str, Any] = {}
     outcomes: dict[str, int] = {}
-    cost: Cost | None = None
-    tokens: TokenUsage | None = None
-    input: list[InputFile] = []
+    cost: _Cost | None = None
+    tokens: _Tokens | None = None
+    input: list[_File] = []
     prompts: list[PromptFile] = []
     metrics: dict[str, str] = {}
     judge: Named | None = None

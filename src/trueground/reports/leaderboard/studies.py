@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -35,6 +35,7 @@ from trueground.reports.leaderboard.board import (
 )
 from trueground.reports.leaderboard.results import (
     OTHERWISE,
+    Coefficients,
     StudyRow,
     StudyTable,
     against,
@@ -65,14 +66,14 @@ def study_tables(board: Board, baseline: str | None = None) -> list[StudyTable]:
     found = []
     for benchmark in dict.fromkeys(c.benchmark for c in board.columns if c.benchmark):
         columns = [column for column in board.columns if column.benchmark == benchmark]
-        declared, keys = studies_of(benchmark), _Keys(board)
-        for study in declared.studies:
-            groups = group_columns(study, columns, declared.bound)
-            tables = [_Evaluation(board, benchmark, study, group, keys).table() for group in groups]
-            own = [table for table in tables if table is not None and table.rows]
-            found += own
+        evaluation = _Evaluation(board, benchmark)
+        for study in studies_of(benchmark).studies:
+            groups = group_columns(study, columns, studies_of(benchmark).bound)
+            made = [evaluation.table(study, group) for group in groups]
+            tables = [table for table in made if table.rows]
+            found += tables
             if baseline is not None and isinstance(study, Delta) and study.baseline:
-                found += [one for table in own for one in against(table, board.rows, baseline)]
+                found += [one for table in tables for one in against(table, board.rows, baseline)]
     if baseline is not None and not any(table.baseline for table in found):
         named = sorted({row.name for row in board.rows if row.runs})
         raise UsageError(
@@ -139,7 +140,8 @@ def group_columns(
             if column is seed or (places and _alike(rests[column.id], own))
         ]
         taken |= {column.id for _, column in members}
-        if not places or len({place for place, _ in members}) > 1:
+        here = {place for place, _ in members}
+        if not places or (here == set(places) if isinstance(study, Mean) else len(here) > 1):
             order = list(places)
             found[seed.id] = sorted(members, key=lambda one: order.index(one[0]) if order else 0)
     seeds = [column for column in columns if column.id in found]
@@ -195,133 +197,113 @@ def _titles(seeds: Sequence[BoardColumn], rests: Mapping[str, Rest], study: Stud
 # ---- tables ----
 
 
-class _Keys:
-    """How the runs of a column, or the paper's rows there, spell a metric."""
-
-    def __init__(self, board: Board) -> None:
-        self._board = board
-        self._found: dict[tuple[str, Measure, bool], str | None] = {}
-
-    def find(self, column: BoardColumn, measure: Measure, paper: bool) -> str | None:
-        """The spelling closest to that of the headline; None where none has the metric."""
-        if not measure.metric:
-            return column.metric
-        place = (column.id, measure, paper)
-        if place not in self._found:
-            known = {
-                key
-                for run in self._board.runs(column)
-                if (run.source is not None) == paper
-                for key in run.summary.metrics
-                if bare_name(key) == measure.metric
-            }
-            head = split_key(column.metric)
-            options = head.spec.removeprefix(bare_name(column.metric))
-
-            def order(key: str) -> tuple[bool, bool, bool, bool, int, str]:
-                own = split_key(key)
-                return (
-                    key != column.metric,
-                    own.judge not in ("", head.judge),
-                    measure.prefer not in key,
-                    own.spec.removeprefix(bare_name(key)) != options,
-                    len(key),
-                    key,
-                )
-
-            self._found[place] = min(known, key=order, default=None)
-        return self._found[place]
-
-
 class _Evaluation:
-    """One study over columns that were asked alike."""
+    """Makes the tables of one benchmark."""
 
-    def __init__(
-        self, board: Board, benchmark: str, study: Study, group: Group, keys: _Keys
-    ) -> None:
-        self._board, self._benchmark, self._keys = board, benchmark, keys
-        self._study, self._group, self._places = study, group, group.places
+    def __init__(self, board: Board, benchmark: str) -> None:
+        self._board, self._benchmark = board, benchmark
         self._skips = studies_of(benchmark).skips
-        self._missing: list[str] = []  # models that lack something
-        self._steps, self._full = [], set[str]()
-        if isinstance(study, Delta):
-            self._steps = [step for step in study.steps if set(step) <= set(self._places)]
-            most = max(len(column.options) for _, column in group.columns)
-            # Models that did not see what makes the group are in a group of their own.
-            self._full = {at for at, column in group.columns if len(column.options) == most}
+        self._keys: dict[tuple[str, Measure, bool], str | None] = {}
 
-    def table(self) -> StudyTable | None:
-        """The table, without measures that no row has; None where a place of a mean is missing."""
-        study, places = self._study, self._places
-        if isinstance(study, Mean) and len(places) < len(study.places):
-            return None
-        made = []
+    def table(self, study: Study, group: Group) -> StudyTable:
+        """The table, without measures that no row has."""
+        made: list[tuple[BoardRow, StudyRow]] = []
+        missing: list[str] = []
         for row in self._board.rows:
             if row.source is None or study.papers:
-                picks = self._picks(row)
-                cells = [[self._cell(row, pick, m) for pick in picks] for m in study.measures]
-                if (found := self._row(row, picks, cells)) is not None:
-                    made.append((row, found))
-        rows, more = self._finished(made)
+                found = self._row(study, group, row, missing)
+                made += [(row, found)] if found else []
+        rows, title, places = [found for _, found in made], group.title, group.places
+        over: list[Coefficients] = []
+        if isinstance(study, Sweep):
+            short = short_names(places)
+            places = [short[place] for place in places]
+        elif isinstance(study, Delta):
+            rows.sort(key=lambda row: (bool(row.apart), -mean_of(row.cells[0][0])))
+            rows = ranked(rows) if study.ranks else rows
+        elif isinstance(study, Mean):
+            rows = _best_of_each(rows)
+        elif isinstance(study, Pivot):
+            title = group.columns[0][1].title
+        elif isinstance(study, Scatter):
+            places = [""]
+            rows, over = _scattered(study, made)
         kept = [
             k
             for k in range(len(study.measures))
             if isinstance(study, Scatter) or any(any(row.cells[k]) for row in rows)
         ]
-        if isinstance(study, Sweep):
-            short = short_names(places)
-            places = [short[place] for place in places]
-            kept = kept[:1] if study.first else kept
-        elif isinstance(study, Pivot | Scatter):
-            places = [""]
-        measures = [study.measures[k] for k in kept]
+        kept = kept[:1] if isinstance(study, Sweep) and study.first else kept
+        shared = ("id", "title", "note", "short", "across", "declining", "lost", "sizes")
         return StudyTable(
-            id=study.id,
+            **{name: getattr(study, name) for name in shared if hasattr(study, name)},
             kind=type(study).__name__.lower(),
             benchmark=self._benchmark,
-            title=study.title,
-            note=study.note,
-            group=self._group.columns[0][1].title
-            if isinstance(study, Pivot)
-            else self._group.title,
+            group=title,
             places=places,
-            measures=[study_label(measure) for measure in measures],
-            metrics=[self._spellings(measure) for measure in measures],
-            rows=[
-                replace(
-                    row,
-                    cells=[row.cells[k] for k in kept],
-                    changes=[row.changes[k] for k in kept] if len(row.changes) > 1 else row.changes,
-                )
-                for row in rows
-            ],
-            short=study.short,
-            missing=self._missing,
-            **more,
+            measures=[study_label(study.measures[k]) for k in kept],
+            metrics=[self._spellings(group, study.measures[k]) for k in kept],
+            rows=[row.of_measures(kept) for row in rows],
+            missing=missing,
+            over_models=over,
         )
-
-    def _spellings(self, measure: Measure | Share) -> list[str]:
-        """Of a measure's metric: those of own runs, else those of papers, else its label."""
-        for paper in (False, True) if isinstance(measure, Measure) else ():
-            found = (self._keys.find(c, measure, paper) for _, c in self._group.columns)  # type: ignore[arg-type]
-            if keys := list(dict.fromkeys(filter(None, found))):
-                return keys
-        return [study_label(measure)]
 
     # ---- what one model has ----
 
-    def _picks(self, row: BoardRow) -> list[Pick | None]:
+    def _row(
+        self, study: Study, group: Group, row: BoardRow, missing: list[str]
+    ) -> StudyRow | None:
+        """The model's row, None where it has too little for this study.
+
+        Names of models that lack one thing only are added to `missing`.
+        """
+        picks = self._picks(group, row)
+        known = [pick for pick in picks.values() if pick]
+        cells = [
+            [self._cell(row, pick, measure) for pick in picks.values()]
+            for measure in study.measures
+        ]
+        more: dict[str, Any] | None = None
+        if isinstance(study, Pivot):
+            more = _gains(study, [line[0] for line in cells])
+        elif isinstance(study, Mean):
+            more = _combined(row, cells[0]) if all(cells[0]) else None
+            missing += [row.name] * bool(more is None and known and row.source is None)
+        elif isinstance(study, Scatter):
+            # The first two measures are of the two places, if there are two.
+            cells = [[line[k if k < len(line) else 0]] for k, line in enumerate(cells)]
+            if len(known) == len(picks) and any(line[0] for line in cells):
+                more = self._point(study, row, known, [line[0] for line in cells], missing)
+        elif any(sum(map(bool, line)) > 1 for line in cells):
+            more = {"unlike": self._unlike(known)}
+            if isinstance(study, Delta):
+                more = self._changes(study, group, picks, cells)
+                if more and study.sizes:
+                    more["size"] = size_of(row.model, row.facts)
+        if more is None:
+            return None
+        why = [row.apart[c.id] for c, _ in known if c.id in row.apart]
+        labels = [run.label for _, run in known if run.source is None]
+        return StudyRow(
+            row.name, row.source, cells, apart=why[0] if why else None,
+            runs=list(dict.fromkeys(labels)), **more,
+        )  # fmt: skip
+
+    def _picks(self, group: Group, row: BoardRow) -> dict[str, Pick | None]:
         """Its run at each place; of several one over the same questions as the first place's."""
-        picks: list[Pick | None] = []
-        for place in self._places:
+        picks: dict[str, Pick | None] = {}
+        first: Pick | None = None
+        for place in group.places:
             found = [
                 (column, run)
-                for at, column in self._group.columns
+                for at, column in group.columns
                 if at == place and (run := row.runs.get(column.id)) is not None
             ]
-            if picks and (first := picks[0]) and len(found) > 1:
-                found.sort(key=lambda pick: difference(first[1], pick[1], self._skips) is not None)
-            picks.append(found[0] if found else None)
+            if first is not None and len(found) > 1:
+                one = first[1]
+                found.sort(key=lambda pick: difference(one, pick[1], self._skips) is not None)
+            picks[place] = found[0] if found else None
+            first = picks[group.places[0]]
         return picks
 
     def _cell(self, row: BoardRow, pick: Pick | None, measure: Measure | Share) -> BoardCell | None:
@@ -329,13 +311,13 @@ class _Evaluation:
         if pick is None:
             return None
         column, run = pick
+        found: BoardCell | None = None
         if isinstance(measure, Share):
             found = self._share(run, column, measure)
         elif measure.metric in ("", column.metric) and measure.part is None:
             found = row.cells.get(column.id)
-        else:
-            key = self._keys.find(column, measure, run.source is not None)
-            found = None if key is None else run.cell(key, measure.part)
+        elif key := self._key(column, measure, run.source is not None):
+            found = run.cell(key, measure.part)
         return found if found is not None and found.mean is not None else None
 
     def _share(self, run: Run, column: BoardColumn, share: Share) -> BoardCell | None:
@@ -343,11 +325,13 @@ class _Evaluation:
             n = run.summary.n
             return BoardCell(1.0, n=n, scored=n, run=run.label) if n else None
         if run.source is not None:
-            for table in published(self._benchmark):
-                for number in table.numbers:
-                    if (number.name, number.task) == (share.number, column.task):
-                        return BoardCell(number.value, place=table.place)
-            return None
+            printed = (
+                BoardCell(number.value, place=table.place)
+                for table in published(self._benchmark)
+                for number in table.numbers
+                if (number.name, number.task) == (share.number, column.task)
+            )
+            return next(printed, None)
         parts = run.summary.by.get(share.by, {})
         yes, no = (
             max((entry.n or 0 for entry in parts.get(name, {}).values()), default=0)
@@ -356,147 +340,142 @@ class _Evaluation:
         n = yes + no
         return BoardCell(yes / n, n=n, scored=n, run=run.label) if n else None
 
-    def _row(self, row: BoardRow, picks: list[Pick | None], cells: Cells) -> StudyRow | None:
-        """The model's row, None where it has too little for this study."""
-        study, known = self._study, [pick for pick in picks if pick is not None]
-        more: dict[str, Any] = {}
-        if isinstance(study, Pivot):
-            labels = [study_label(measure) for measure in study.measures]
-            line = [one[0] for one in cells]
-            if sum(map(bool, line)) < study.least:
-                return None
-            more["changes"] = [
-                [
-                    change_of(a, b, line[labels.index(a)], line[labels.index(b)], relative=False)
-                    for a, b in study.gains
-                ]
-            ]
-        elif isinstance(study, Mean):
-            if not all(cells[0]):
-                self._missing += [row.name] * bool(known and row.source is None)
-                return None
-            more = self._combined(row, [cell for cell in cells[0] if cell])
-        elif isinstance(study, Scatter):
-            cells = [[line[k if k < len(line) else 0]] for k, line in enumerate(cells)]
-            if len(known) < len(picks):
-                return None
-            found = self._scattered(study, row, known, [line[0] for line in cells])
-            if found is None:
-                return None
-            more = found
-        elif not any(sum(map(bool, line)) > 1 for line in cells):
-            return None
-        elif isinstance(study, Delta):
-            columns = {place: pick for place, pick in zip(self._places, picks, strict=True) if pick}
-            if not self._steps or not self._full & columns.keys():
-                return None
-            more["changes"] = self._changes(study, columns, cells)
-            more["size"] = size_of(row.model, row.facts) if study.sizes else None
-        else:
-            first = known[0][1]
-            unlike = (difference(first, run, self._skips) for _, run in known[1:])
-            more["unlike"] = next(filter(None, unlike), None)
-        why = [row.apart[c.id] for c, _ in known if c.id in row.apart]
-        labels = [run.label for _, run in known if run.source is None]
-        return StudyRow(
-            row.name, row.source, cells, apart=why[0] if why else None,
-            runs=list(dict.fromkeys(labels)), **more,
-        )  # fmt: skip
+    def _key(self, column: BoardColumn, measure: Measure, paper: bool) -> str | None:
+        """How own runs of a column, or a paper's, spell a metric: as closely as can be to the
+        headline; None where none has the metric.
+        """
+        if not measure.metric:
+            return column.metric
+        place = (column.id, measure, paper)
+        if place in self._keys:
+            return self._keys[place]
+        head = split_key(column.metric)
+        options = head.spec.removeprefix(bare_name(column.metric))
 
-    def _combined(self, row: BoardRow, cells: Sequence[BoardCell]) -> dict[str, Any]:
-        """The mean over the tasks, and what it is ranked by where one is over fewer items."""
-        fewer = any(cell.placed_by is not None for cell in cells)
-        return {
-            "organisation": row.facts.organisation if row.facts else None,
-            "score": sum(map(mean_of, cells)) / len(cells),
-            "placed_by": sum(c.place_value or 0.0 for c in cells) / len(cells) if fewer else None,
-        }
+        def order(key: str) -> tuple[bool, bool, bool, bool, int, str]:
+            own = split_key(key)
+            return (
+                key != column.metric,
+                own.judge not in ("", head.judge),
+                measure.prefer not in key,
+                own.spec.removeprefix(bare_name(key)) != options,
+                len(key),
+                key,
+            )
 
-    def _scattered(
-        self, study: Scatter, row: BoardRow, picks: Sequence[Pick], cells: list[BoardCell | None]
+        runs = [run for run in self._board.runs(column) if (run.source is not None) == paper]
+        known = {key for r in runs for key in r.summary.metrics if bare_name(key) == measure.metric}
+        self._keys[place] = min(known, key=order, default=None)
+        return self._keys[place]
+
+    def _spellings(self, group: Group, measure: Measure | Share) -> list[str]:
+        """Of a measure's metric: those of own runs, else those of papers, else its label."""
+        if isinstance(measure, Measure):
+            for paper in (False, True):
+                found = [self._key(column, measure, paper) for _, column in group.columns]
+                if any(found):
+                    return list(dict.fromkeys(filter(None, found)))
+        return [study_label(measure)]
+
+    # ---- what its runs tell together ----
+
+    def _unlike(self, picks: Sequence[Pick]) -> str | None:
+        """How the first run's questions differ from those of another, if they do."""
+        found = (difference(picks[0][1], run, self._skips) for _, run in picks[1:])
+        return next(filter(None, found), None)
+
+    def _point(
+        self,
+        study: Scatter,
+        row: BoardRow,
+        picks: Sequence[Pick],
+        cells: Sequence[BoardCell | None],
+        missing: list[str],
     ) -> dict[str, Any] | None:
         """The model's size, or how often it declined; None where what it takes is not there."""
         if study.sizes:
             size = size_of(row.model, row.facts)
-            self._missing += [row.name] * bool(cells[0] and not size)
+            missing += [row.name] * bool(cells[0] and not size)
             return {"size": size} if cells[0] and size else None
         if not study.declining:
-            return {} if any(cells) else None
+            return {}
         a, b = cells[:2]
         if a is None or b is None:
             return None
-        (_, one), (_, other) = pair = picks[0], picks[-1]
-        x, y = (
-            self._keys.find(column, measure, run.source is not None) or ""
-            for (column, run), measure in zip(pair, study.measures, strict=True)
+        (first, one), (second, other) = picks[0], picks[-1]
+        keys = (
+            self._key(column, measure, one.source is not None) or ""
+            for column, measure in zip((first, second), study.measures, strict=True)
             if isinstance(measure, Measure)
         )
+        x, y = keys
         counts, unlike = count_declining((one, other), (x, y), (a, b), self._skips)
         return {"declining": counts, "unlike": unlike}
 
-    def _changes(self, study: Delta, picks: Mapping[str, Pick], cells: Cells) -> list[list[Any]]:
-        """By measure and step."""
-        found = []
-        for measure, line in zip(study.measures, cells, strict=True):
-            at = dict(zip(self._places, line, strict=True))
-            found.append([
-                change_of(a, b, at[a], at[b], lost=study.lost, relative=measure.relative,
-                          unlike=self._unlike(picks, a, b, measure))
-                for a, b in self._steps
-            ])  # fmt: skip
-        return found
+    def _changes(
+        self, study: Delta, group: Group, picks: Mapping[str, Pick | None], cells: Cells
+    ) -> dict[str, Any] | None:
+        """The changes by measure and step; None for a model that stands in another group too.
 
-    def _unlike(
-        self, picks: Mapping[str, Pick], before: str, after: str, measure: Measure | Share
+        Models that did not see what makes the group are in a group of their own.
+        """
+        steps = [(a, b) for a, b in study.steps if a in picks and b in picks]
+        most = max(len(column.options) for _, column in group.columns)
+        full = {at for at, column in group.columns if len(column.options) == most}
+        if not steps or not any(picks[place] for place in full):
+            return None
+        changes = []
+        for measure, line in zip(study.measures, cells, strict=True):
+            at = dict(zip(picks, line, strict=True))
+            changes.append([
+                change_of(a, b, at[a], at[b], lost=study.lost, relative=measure.relative,
+                          unlike=self._unlike_step(picks[a], picks[b], measure))
+                for a, b in steps
+            ])  # fmt: skip
+        return {"changes": changes}
+
+    def _unlike_step(
+        self, before: Pick | None, after: Pick | None, measure: Measure | Share
     ) -> str | None:
         """How two runs differ so that a change between them means nothing.
 
         Another task has other questions; then metric and limit must be the same.
         """
-        if before not in picks or after not in picks:
+        if before is None or after is None or before[1].source is not None:
             return None
-        (a, one), (b, other) = picks[before], picks[after]
-        if one.source is not None:
-            return None
+        (a, one), (b, other) = before, after
         if a.task == b.task:
             return difference(one, other, self._skips)
         if one.manifest.limit != other.manifest.limit:
             return limits(one, other)
         if isinstance(measure, Measure) and measure.metric:
-            key, same = (self._keys.find(c, measure, paper=False) for c in (a, b))
+            key, same = (self._key(column, measure, paper=False) for column in (a, b))
             signatures = {run.manifest.metrics.get(str(key)) for run in (one, other)}
             if key == same and len(signatures) > 1:
                 return f"{OTHERWISE} judge, claims or version of the metric"
         return None
 
-    # ---- all models together ----
 
-    def _finished(
-        self, made: Sequence[tuple[BoardRow, StudyRow]]
-    ) -> tuple[list[StudyRow], dict[str, Any]]:
-        """The rows in their order, and what the table says over models."""
-        study, rows = self._study, [found for _, found in made]
-        if isinstance(study, Delta):
-            rows.sort(key=lambda row: (bool(row.apart), -mean_of(row.cells[0][0])))
-            rows = ranked(rows) if study.ranks else rows
-            return rows, {"lost": study.lost, "sizes": study.sizes}
-        if isinstance(study, Mean):
-            return _best_of_each(rows), {}
-        if not isinstance(study, Scatter):
-            return rows, {}
-        whole = [
-            (row, found.apart, mean_of(found.cells[0][0]), mean_of(found.cells[1][0]))
-            for row, found in made
-            if all(line[0] for line in found.cells[:2])
-        ]
-        if not whole and not study.sizes:
-            return [], {}
-        rows.sort(key=lambda row: _scatter_order(study, row))
-        over = [] if study.sizes or study.declining else over_models(whole)
-        return rows, {
-            "across": study.across, "declining": study.declining, "sizes": study.sizes,
-            "over_models": over,
-        }  # fmt: skip
+def _gains(study: Pivot, line: Sequence[BoardCell | None]) -> dict[str, Any] | None:
+    """The second measure minus the first; None for too few measures."""
+    if sum(map(bool, line)) < study.least:
+        return None
+    at = dict(zip(map(study_label, study.measures), line, strict=True))
+    return {"changes": [[change_of(a, b, at[a], at[b], relative=False) for a, b in study.gains]]}
+
+
+def _combined(row: BoardRow, line: Sequence[BoardCell | None]) -> dict[str, Any]:
+    """The mean over the tasks, and what it is ranked by where one is over fewer items."""
+    cells = [cell for cell in line if cell]
+    placed = sum(cell.place_value or 0.0 for cell in cells) / len(cells)
+    return {
+        "organisation": row.facts.organisation if row.facts else None,
+        "score": sum(map(mean_of, cells)) / len(cells),
+        "placed_by": placed if any(cell.placed_by is not None for cell in cells) else None,
+    }
+
+
+# ---- all models together ----
 
 
 def _best_of_each(rows: Sequence[StudyRow]) -> list[StudyRow]:
@@ -504,23 +483,35 @@ def _best_of_each(rows: Sequence[StudyRow]) -> list[StudyRow]:
 
     One of unknown origin competes with nobody, and none with a row that stands apart.
     """
+
+    def score(row: StudyRow) -> float:
+        return (row.score or 0.0) if row.placed_by is None else row.placed_by
+
     best: dict[tuple[str, str], StudyRow] = {}
     for row in rows:
         key = ("", row.organisation) if row.organisation and not row.apart else (row.name, "")
-        if key not in best or _placed_score(row) > _placed_score(best[key]):
+        if key not in best or score(row) > score(best[key]):
             best[key] = row
-    return sorted(best.values(), key=lambda r: (bool(r.apart), -_placed_score(r), r.name))
+    return sorted(best.values(), key=lambda row: (bool(row.apart), -score(row), row.name))
 
 
-def _placed_score(row: StudyRow) -> float:
-    return (row.score or 0.0) if row.placed_by is None else row.placed_by
+def _scattered(
+    study: Scatter, made: Sequence[tuple[BoardRow, StudyRow]]
+) -> tuple[list[StudyRow], list[Coefficients]]:
+    """The rows in order, with correlations over models; none where no model has both measures."""
+    whole = [
+        (row, found.apart, mean_of(found.cells[0][0]), mean_of(found.cells[1][0]))
+        for row, found in made
+        if all(line[0] for line in found.cells[:2])
+    ]
 
+    def order(row: StudyRow) -> tuple[Any, ...]:
+        if study.sizes and row.size:
+            return row.size[0], row.name.casefold(), row.source or ""
+        x, y = (mean_of(line[0]) for line in row.cells[:2])
+        if study.declining:
+            return bool(row.apart), y - x
+        return bool(row.apart), not all(line[0] for line in row.cells[:2]), -x, -y
 
-def _scatter_order(study: Scatter, row: StudyRow) -> tuple[Any, ...]:
-    if study.sizes and row.size:
-        return row.size[0], row.name.casefold(), row.source or ""
-    x, y = (mean_of(line[0]) for line in row.cells[:2])
-    if study.declining:
-        return bool(row.apart), y - x
-    whole = bool(row.cells[0][0] and row.cells[1][0])
-    return bool(row.apart), not whole, -x, -y
+    rows = sorted((found for _, found in made), key=order) if whole or study.sizes else []
+    return rows, [] if study.sizes or study.declining else over_models(whole)
