@@ -21,10 +21,10 @@ from tests.reports.truly_ground_fixture import (
 )
 from typer.testing import CliRunner
 
+from trueground.benchmarks.model_table import size_of
 from trueground.errors import InputError, UsageError
 from trueground.reports.leaderboard.data import leaderboard, leaderboard_data
 from trueground.reports.leaderboard.page import write_leaderboard
-from trueground.reports.leaderboard.studies import size_of
 from trueground.stats.correlation import pearson, spearman
 
 

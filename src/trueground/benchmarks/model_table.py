@@ -19,6 +19,8 @@ from trueground.errors import InputError
 from trueground.net.home import home
 
 OWN_FILE = "models.json"
+# "7b", "0.5B", "llama2:70b-chat"; not "8x7b", whose size is no product, and not "fp16b1".
+_SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
 _SPACES = re.compile(r"[\s_]+")
 
 
@@ -60,6 +62,14 @@ def find_model(name: str, models: Models | None = None) -> ModelInfo | None:
     models = load_models() if models is None else models
     key = _key(name.removeprefix("hf:"))
     return models.get(key) or models.get(key.rpartition("/")[2])
+
+
+def size_of(name: str, facts: ModelInfo | None) -> tuple[float, str] | None:
+    """Billions of parameters and who says so: the models table, else the name ("…-7b-…")."""
+    if facts is not None and facts.size:
+        return facts.size, "models table"
+    sizes = [float(size) for size in _SIZE.findall(name.rpartition("/")[2])]
+    return (sizes[0], "name") if len(sizes) == 1 and sizes[0] > 0 else None
 
 
 @cache

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import orjson
 
-from trueground.benchmarks.model_table import Models, find_model
+from trueground.benchmarks.model_table import ModelInfo, Models, find_model
 from trueground.benchmarks.registry import all_benchmarks
 from trueground.benchmarks.studies import Studies
 from trueground.metrics.registry import higher_is_better
@@ -53,24 +53,13 @@ class BoardColumn:
 
 
 @dataclass(frozen=True)
-class ModelFacts:
-    """One model's line of the models table. `size` is in billions of parameters."""
-
-    family: str
-    base: str
-    size: float | None
-    training: str
-    organisation: str
-    open: bool | None
-
-
-@dataclass(frozen=True)
 class BoardRow:
     """A model (or the folder of a scoring run) with its number and its run in each column.
 
     `source` names the publication where the numbers are a paper's. `best` lists the columns where
     it ranks first. `apart` is column → why its number there cannot be ranked with the others: it is
-    over other data, or over other items. `runs` are no part of the JSON.
+    over other data, or over other items. `facts` are the line of the models table, `runs` no part
+    of the JSON.
     """
 
     name: str
@@ -78,7 +67,7 @@ class BoardRow:
     source: str | None
     cells: dict[str, BoardCell]
     best: list[str]
-    facts: ModelFacts | None
+    facts: ModelInfo | None
     apart: dict[str, str]
     runs: dict[str, Run]
 
@@ -113,11 +102,7 @@ def lay_out(runs: Sequence[Run], models: Models) -> Board:
             for column in columns
             if column.id in own and (cell := _cell(column, own[column.id], column.id in why))
         }
-        info, facts = find_model(model, models), None
-        if info is not None:
-            facts = ModelFacts(
-                info.family, info.base, info.size, info.training, info.organisation, info.open
-            )
+        facts = find_model(model, models)
         rows.append(BoardRow(name, model, source or None, cells, [], facts, why, own))
     if columns:
         rows.sort(key=lambda row: (bool(row.apart), *_rank(row, columns[0])))
@@ -183,20 +168,9 @@ def _title(key: _Key, keys: Iterable[_Key]) -> str:
     alone = len({k.benchmark for k in keys}) == 1
     title = key.task or "" if alone else f"{key.benchmark}/{key.task}"
     same = [k for k in keys if k[:2] == key[:2]]
-    studies, settings = studies_of(key.benchmark), [k.settings for k in same]
-
-    def differs(name: str, value: object) -> bool:
-        # Only a random position has a seed, only retrieved passages a retriever: no more is said.
-        known = [one.get(name) for one in settings]
-        return any(o != value for o in known if name not in studies.bound or o is not None)
-
-    named = []
-    for name, value in sorted(key.settings.items()):
-        if value in (None, False, "", "off"):
-            continue
-        if name == studies.original or differs(name, value):
-            short = short_names(str(one[name]) for one in settings if name in one)[str(value)]
-            named.append(f"{name}={'on' if value is True else short}")
+    studies = studies_of(key.benchmark)
+    shown = {studies.original}
+    named = tell_apart(key.settings, [k.settings for k in same], studies.bound, shown)
     if any(k.metric != key.metric and k.options == key.options for k in same):
         named.append(key.metric)
     return title + (f" ({', '.join(named)})" if named else "")
@@ -345,6 +319,27 @@ def _with_shown_names(rows: Sequence[BoardRow]) -> list[BoardRow]:
 
 
 # ---- names of options ----
+
+
+def tell_apart(
+    own: Mapping[str, Any],
+    like: Sequence[Mapping[str, Any]],
+    bound: Set[str],
+    shown: Set[str] = frozenset(),
+) -> list[str]:
+    """`name=value` of the options that are set and in which something differs from its like.
+
+    Those in `shown` are told anyway. One in `bound` that is not set says nothing: only a random
+    position has a seed, only retrieved passages a retriever.
+    """
+    told = []
+    for name, value in sorted(own.items()):
+        others = [one.get(name) for one in like]
+        differs = any(o != value for o in others if o is not None or name not in bound)
+        if value not in (None, False, "", "off") and (differs or name in shown):
+            short = "on" if value is True else short_names(map(str, others))[str(value)]
+            told.append(f"{name}={short}")
+    return told
 
 
 def short_names(values: Iterable[str]) -> dict[str, str]:

@@ -31,6 +31,7 @@ _FEWER = (
 
 
 Json = dict[str, Any]
+FACTS = ("family", "base", "size", "training", "organisation", "open")
 
 
 @dataclass(frozen=True)
@@ -116,11 +117,12 @@ def leaderboard_data(
 
 
 def as_json(board: Leaderboard) -> Json:
-    """Plain dictionaries and lists."""
+    """Plain dictionaries and lists, of a model's line in the models table what is told of it."""
     rows = [replace(row, runs={}) for row in board.rows]
     found = msgspec.json.decode(msgspec.json.encode(replace(board, rows=rows)))
     for row in found["rows"]:
         del row["runs"]
+        row["facts"] = row["facts"] and {name: row["facts"][name] for name in FACTS}
     return dict(found)
 
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
+from trueground.benchmarks.model_table import size_of
 from trueground.benchmarks.published import published
 from trueground.benchmarks.studies import (
     Delta,
@@ -29,9 +28,9 @@ from trueground.reports.leaderboard.board import (
     Board,
     BoardColumn,
     BoardRow,
-    ModelFacts,
     short_names,
     studies_of,
+    tell_apart,
 )
 from trueground.reports.leaderboard.results import (
     OTHERWISE,
@@ -54,8 +53,6 @@ from trueground.reports.leaderboard.runs import (
 )
 
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
-# "7b", "0.5B", "llama2:70b-chat"; not "8x7b", whose size is no product, and not "fp16b1".
-_SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
 Rest = Mapping[str, Any]
 Pick = tuple[BoardColumn, Run]
 Cells = list[list[BoardCell | None]]
@@ -86,14 +83,6 @@ def study_tables(board: Board, baseline: str | None = None) -> list[StudyTable]:
 def study_label(measure: Measure | Share) -> str:
     """What a measure is called on the page."""
     return measure.label or (measure.metric if isinstance(measure, Measure) else measure.by)
-
-
-def size_of(name: str, facts: ModelFacts | None) -> tuple[float, str] | None:
-    """Billions of parameters and who says so: the models table, else the name ("…-7b-…")."""
-    if facts is not None and facts.size:
-        return facts.size, "models table"
-    sizes = [float(size) for size in _SIZE.findall(name.rpartition("/")[2])]
-    return (sizes[0], "name") if len(sizes) == 1 and sizes[0] > 0 else None
 
 
 # ---- which columns stand in one table: those that were asked alike ----
@@ -145,7 +134,7 @@ def group_columns(
             order = list(places)
             found[seed.id] = sorted(members, key=lambda one: order.index(one[0]) if order else 0)
     seeds = [column for column in columns if column.id in found]
-    titles = _titles(seeds, rests, study)
+    titles = _titles(seeds, rests, study, bound)
     return [Group(title, found[seed.id]) for title, seed in zip(titles, seeds, strict=True)]
 
 
@@ -178,18 +167,16 @@ def _alike(one: Rest, other: Rest) -> bool:
     return all(one[name] == other[name] for name in one.keys() & other.keys())
 
 
-def _titles(seeds: Sequence[BoardColumn], rests: Mapping[str, Rest], study: Study) -> list[str]:
+def _titles(
+    seeds: Sequence[BoardColumn], rests: Mapping[str, Rest], study: Study, bound: frozenset[str]
+) -> list[str]:
     """The values of `named`, and the options by which a group differs from its like."""
     heads = [[value_of(n, seed.task, seed.options) or "" for n in study.named] for seed in seeds]
     titles = []
     for seed, head in zip(seeds, heads, strict=True):
         like = [rests[s.id] for s, other in zip(seeds, heads, strict=True) if other == head]
-        told = list(filter(None, head))
-        for name in sorted({name for rest in like for name in rest} - {*study.named, "task"}):
-            known = {orjson.dumps(rest[name]) for rest in like if name in rest}
-            if len(known) > 1 and (value := rests[seed.id].get(name)):
-                short = short_names(str(rest.get(name)) for rest in like)
-                told.append(f"{name}={short[str(value)]}")
+        own = {n: value for n, value in rests[seed.id].items() if n not in (*study.named, "task")}
+        told = [*filter(None, head), *tell_apart(own, like, bound)]
         titles.append(short_checksums(", ".join(told)))
     return titles
 
