@@ -18,8 +18,13 @@ from trueground.reports.leaderboard.board import (
     lay_out,
     studies_of,
 )
-from trueground.reports.leaderboard.outside import no_match, outside_scores
-from trueground.reports.leaderboard.papers import beside_published, paper_ranks, paper_runs
+from trueground.reports.leaderboard.elsewhere import (
+    beside_published,
+    no_match,
+    outside_scores,
+    paper_ranks,
+    paper_runs,
+)
 from trueground.reports.leaderboard.results import StudyTable, study_warnings
 from trueground.reports.leaderboard.runs import DATASET, MetricEntry, Run, few, read_runs
 from trueground.reports.leaderboard.studies import study_tables

@@ -36,6 +36,7 @@ from trueground.reports.leaderboard.data import Leaderboard, leaderboard
 from trueground.reports.leaderboard.runs import BoardCell, few
 from trueground.reports.leaderboard.study_blocks import (
     LEAST,
+    SIZES,
     coefficients,
     estimate,
     estimates,
@@ -234,8 +235,7 @@ def _sizes(board: Leaderboard) -> list[Part]:
             if row.facts and row.facts.size and (cell := row.cells.get(column.id))
             if cell.mean is not None
         ]
-        x = Axis("billions of parameters", log=True)
-        charts += points([f"{column.title} ", code(column.metric)], x, Axis(), dots)
+        charts += points([f"{column.title} ", code(column.metric)], SIZES, Axis(), dots)
     if not any(row.facts for row in board.rows):
         return []
     head = [Head("Model"), Head("Size", "number", note="billions of parameters", digits=1)]

@@ -191,6 +191,23 @@ def ranked(rows: Sequence[StudyRow]) -> list[StudyRow]:
     return found + [row for row in whole if row.apart]
 
 
+def best_of_each(rows: Sequence[StudyRow]) -> list[StudyRow]:
+    """Of each organisation the best model.
+
+    One of unknown origin competes with nobody, and none with a row that stands apart.
+    """
+
+    def score(row: StudyRow) -> float:
+        return (row.score or 0.0) if row.placed_by is None else row.placed_by
+
+    best: dict[tuple[str, str], StudyRow] = {}
+    for row in rows:
+        key = ("", row.organisation) if row.organisation and not row.apart else (row.name, "")
+        if key not in best or score(row) > score(best[key]):
+            best[key] = row
+    return sorted(best.values(), key=lambda row: (bool(row.apart), -score(row), row.name))
+
+
 def over_models(pairs: Iterable[tuple[BoardRow, str | None, float, float]]) -> list[Coefficients]:
     """Correlations of two numbers of each row, own ones and each paper's by themselves.
 

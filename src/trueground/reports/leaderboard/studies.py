@@ -38,6 +38,7 @@ from trueground.reports.leaderboard.results import (
     StudyRow,
     StudyTable,
     against,
+    best_of_each,
     change_of,
     count_declining,
     mean_of,
@@ -209,7 +210,7 @@ class _Evaluation:
             rows.sort(key=lambda row: (bool(row.apart), -mean_of(row.cells[0][0])))
             rows = ranked(rows) if study.ranks else rows
         elif isinstance(study, Mean):
-            rows = _best_of_each(rows)
+            rows = best_of_each(rows)
         elif isinstance(study, Pivot):
             title = group.columns[0][1].title
         elif isinstance(study, Scatter):
@@ -460,26 +461,6 @@ def _combined(row: BoardRow, line: Sequence[BoardCell | None]) -> dict[str, Any]
         "score": sum(map(mean_of, cells)) / len(cells),
         "placed_by": placed if any(cell.placed_by is not None for cell in cells) else None,
     }
-
-
-# ---- all models together ----
-
-
-def _best_of_each(rows: Sequence[StudyRow]) -> list[StudyRow]:
-    """Of each organisation the best model.
-
-    One of unknown origin competes with nobody, and none with a row that stands apart.
-    """
-
-    def score(row: StudyRow) -> float:
-        return (row.score or 0.0) if row.placed_by is None else row.placed_by
-
-    best: dict[tuple[str, str], StudyRow] = {}
-    for row in rows:
-        key = ("", row.organisation) if row.organisation and not row.apart else (row.name, "")
-        if key not in best or score(row) > score(best[key]):
-            best[key] = row
-    return sorted(best.values(), key=lambda row: (bool(row.apart), -score(row), row.name))
 
 
 def _scattered(

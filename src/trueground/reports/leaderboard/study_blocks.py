@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from trueground.reports.blocks import (
     Axis,
@@ -35,6 +36,17 @@ _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 LEAST = 3  # models in a picture of points; two are better read in the table
 _OPEN = 2  # tables of a study that need not be unfolded
 _MANY = 8  # models of the user's with a colour each
+SIZES = Axis("billions of parameters", log=True)
+# What is counted of two runs, or of one with both kinds of questions.
+_DECLINING = {
+    "precision": "precision of declining",
+    "recall": "recall of declining",
+    "f1": "F1 of declining",
+    "declined": "nothing: declined",
+    "missed": "answered",
+    "declined_wrongly": "gold: declined",
+    "answered": "answered",
+}
 Dot = tuple[str, str | None, float, BoardCell]  # name, source, x, y
 
 
@@ -164,6 +176,8 @@ def _signed(value: float | None, form: str = ".4f") -> str:
 
 # ---- one table ----
 
+Column = tuple[Head, Callable[[StudyRow], Cell]]
+
 
 def _drawn(table: StudyTable) -> list[Block]:
     """Its numbers, with charts; one measure at a time where there are several places as well."""
@@ -172,48 +186,41 @@ def _drawn(table: StudyTable) -> list[Block]:
         if len(blocks) > 1:
             return [Menu("Measure", list(zip(table.measures, blocks, strict=True)))]
         return blocks[0]
-    by_measure = [(label, k, 0) for k, label in enumerate(table.measures)]
-    if table.kind == "pivot":
-        gains = [f"{c.before} → {c.after}" for line in table.rows[0].changes for c in line]
-
-        def differences(row: StudyRow) -> list[Cell]:
-            return [_signed(change.difference) for line in row.changes for change in line]
-
-        return [_table(table, by_measure, after=(list(map(Head, gains)), differences))]
     if table.kind == "mean":
         return _mean(table)
-    return _sizes(table, by_measure) if table.sizes else _scatter(table, by_measure)
+    columns = [_values(table, label, k, 0) for k, label in enumerate(table.measures)]
+    if table.kind == "scatter":
+        return _sizes(table, columns) if table.sizes else _scatter(table, columns)
+    for at, gain in enumerate(table.rows[0].changes[0]):
+        columns.append((Head(f"{gain.before} → {gain.after}"), partial(_gain, at=at)))
+    return [_table(table.rows, columns)]
 
 
-More = tuple[Sequence[Head], Callable[[StudyRow], Sequence[Cell]]]
-_NO_MORE: More = ((), lambda _: ())
+def _gain(row: StudyRow, at: int) -> Cell:
+    return _signed(row.changes[0][at].difference)
 
 
 def _table(
-    table: StudyTable,
-    columns: Sequence[tuple[str, int, int]],
-    *,
-    before: More = _NO_MORE,
-    after: More = _NO_MORE,
+    rows: Sequence[StudyRow],
+    columns: Sequence[Column],
     caption: Rich | None = None,
     first: str = "Model",
 ) -> Table:
-    """Models by columns (label, measure, place), with further heads and cells at both sides."""
-    rows = [row for row in table.rows if any(row.cells[k][at] for _, k, at in columns)]
-    heads = [Head(first), *before[0]]
-    heads += [
-        estimates(label, [row.cells[k][at] for row in table.rows]) for label, k, at in columns
-    ]
     drawn = []
     for row in rows:
-        cells = [estimate(row.cells[k][at]) for _, k, at in columns]
-        cells_of: list[Cell] = [*before[1](row), *cells, *after[1](row)]
-        one = model_row(row.name, row.source, cells_of, [row.apart] if row.apart else [])
+        cells = [cell(row) for _, cell in columns]
+        one = model_row(row.name, row.source, cells, [row.apart] if row.apart else [])
         if row.declining and row.declining.common:
             common = quiet(f" {row.declining.common:,} answers in common")
             one.cells[0] = [*model_cell(row.name, row.source), common]
         drawn.append(one)
-    return Table([*heads, *after[0]], drawn, caption, sortable=True)
+    return Table([Head(first), *(head for head, _ in columns)], drawn, caption, sortable=True)
+
+
+def _values(table: StudyTable, label: str, k: int, at: int) -> Column:
+    """The column of a measure at a place."""
+    head = estimates(label, [row.cells[k][at] for row in table.rows])
+    return head, lambda row: estimate(row.cells[k][at])
 
 
 def _spellings(keys: Sequence[str]) -> Rich:
@@ -229,37 +236,42 @@ def _measure(table: StudyTable, k: int) -> list[Block]:
     measure, heading = table.measures[k], table.group or table.title
     title = f"{heading}: {measure}" if measure else " → ".join(table.places)
     blocks = _lines(table, k, title) if table.baseline is None else []
-    columns = [(place, k, at) for at, place in enumerate(table.places)]
-    caption = _spellings(table.metrics[k])
-    blocks.append(_table(table, columns, after=_steps(table, k), caption=caption))
+    columns = [_values(table, place, k, at) for at, place in enumerate(table.places)]
+    columns += _steps(table, k)
+    rows = [row for row in table.rows if any(row.cells[k])]
+    blocks.append(_table(rows, columns, _spellings(table.metrics[k])))
     if k == 0 and table.sizes and table.baseline is None:
         blocks += _lost_by_size(table)
     return blocks
 
 
-def _steps(table: StudyTable, k: int) -> More:
+def _steps(table: StudyTable, k: int) -> list[Column]:
     """The changes of a measure step by step, and ranks at both ends."""
-    steps = next((row.changes[k] for row in table.rows if row.changes), [])
-    shares = any(c.relative is not None for r in table.rows if r.changes for c in r.changes[k])
-    ranks = any(row.ranks for row in table.rows)
-    heads = []
-    for step in steps:
+    changed = [row.changes[k] for row in table.rows if row.changes]
+    shares = any(change.relative is not None for line in changed for change in line)
+    columns: list[Column] = []
+
+    def difference(row: StudyRow, at: int) -> Cell:
+        change = row.changes[k][at] if row.changes else None
+        return Estimate(change.difference, note=change.unlike) if change else None
+
+    def share(row: StudyRow, at: int) -> Cell:
+        return row.changes[k][at].relative if row.changes else None
+
+    for at, step in enumerate(changed[0] if changed else ()):
         label = step.before if table.baseline else f"{step.before} → {step.after}"
-        heads.append(Head(label, "estimate", low=-1.0, high=1.0))
-        share = f"{label}: share lost" if table.lost else f"{label}: share"
-        heads += [Head(share, "number", percent=True)] * shares
-    if ranks:
-        names = ("rank, before", "rank, after", "rank difference")
-        heads += [Head(name, "number") for name in names]
+        columns.append((Head(label, "estimate", low=-1.0, high=1.0), partial(difference, at=at)))
+        if shares:
+            words = f"{label}: share lost" if table.lost else f"{label}: share"
+            columns.append((Head(words, "number", percent=True), partial(share, at=at)))
+    if any(row.ranks for row in table.rows):
+        for at, words in enumerate(("rank, before", "rank, after", "rank difference")):
+            columns.append((Head(words, "number"), partial(_rank, at=at)))
+    return columns
 
-    def cells(row: StudyRow) -> list[Cell]:
-        found: list[Cell] = []
-        for change in row.changes[k] if row.changes else [None] * len(steps):
-            found.append(Estimate(change.difference, note=change.unlike) if change else None)
-            found += [change.relative if change else None] * shares
-        return found + (list(row.ranks or [None] * 3) if ranks else [])
 
-    return heads, cells
+def _rank(row: StudyRow, at: int) -> Cell:
+    return row.ranks[at] if row.ranks else None
 
 
 def _lines(table: StudyTable, k: int, title: str) -> list[Block]:
@@ -291,12 +303,11 @@ def _lost_by_size(table: StudyTable) -> list[Block]:
             if row.size and (share := row.changes[0][at].relative) is not None
         ]
         title = f"Share lost by size: {step.before} → {step.after}"
-        x = Axis("billions of parameters", log=True)
-        charts += points(title, x, Axis("share lost", percent=True), dots)
+        charts += points(title, SIZES, Axis("share lost", percent=True), dots)
     return [Grid(charts)] if charts else []
 
 
-def _scatter(table: StudyTable, columns: Sequence[tuple[str, int, int]]) -> list[Block]:
+def _scatter(table: StudyTable, columns: Sequence[Column]) -> list[Block]:
     x, y = table.across, 1 - table.across
     dots = [
         (row.name, row.source, cell.mean or 0.0, up)
@@ -307,63 +318,52 @@ def _scatter(table: StudyTable, columns: Sequence[tuple[str, int, int]]) -> list
     axes = [Axis(table.measures[k], low, high) for k in (x, y)]
     blocks = points(table.group or table.title, axes[0], axes[1], dots, diagonal=table.declining)
     blocks += coefficients(table.over_models)
-    more = _NO_MORE
-    if table.declining:
-        rates = [f"{name} of declining" for name in ("precision", "recall", "F1")]
-        counted = ("nothing: declined", "answered", "gold: declined", "answered")
-        more = ([Head(name, "number") for name in (*rates, *counted)], _declining)
     caption: Rich = [code(table.metrics[0][0]), ", ", code(table.metrics[1][0])]
-    return [*blocks, _table(table, columns, after=more, caption=caption)]
+    counts = _DECLINING.items() if table.declining else ()
+    more: list[Column] = [
+        (Head(words, "number"), partial(_declining, name=name)) for name, words in counts
+    ]
+    return [*blocks, _table(table.rows, [*columns, *more], caption)]
 
 
-def _declining(row: StudyRow) -> list[Cell]:
-    found = row.declining
-    if found is None:
-        return [None] * 7
-    return [
-        found.precision, found.recall, found.f1,
-        found.declined, found.missed, found.declined_wrongly, found.answered,
-    ]  # fmt: skip
+def _declining(row: StudyRow, name: str) -> Cell:
+    found: Cell = getattr(row.declining, name, None)
+    return found
 
 
-def _sizes(table: StudyTable, columns: Sequence[tuple[str, int, int]]) -> list[Block]:
-    series = [
-        _series(label, dots)
-        for label, k, at in columns
-        if (dots := [(row.name, row.source, row.size[0], cell) for row in table.rows
-                     if row.size and (cell := row.cells[k][at])])
-    ]  # fmt: skip
+def _sizes(table: StudyTable, columns: Sequence[Column]) -> list[Block]:
     blocks: list[Block] = []
     if len(table.rows) >= LEAST:
-        x, y = Axis("billions of parameters", log=True), Axis(table.measures[0])
-        blocks.append(Chart("points", table.group or table.title, x, y, series))
-    size: More = (
-        [Head("Size", "number", digits=1), Head("by")],
-        lambda row: row.size or (None, ""),
-    )
-    numbers = _table(table, columns, before=size, caption=_spellings(table.metrics[0]))
+        known = [
+            (label, [(row.name, row.source, row.size[0], cell) for row in table.rows
+                     if row.size and (cell := row.cells[k][0])])
+            for k, label in enumerate(table.measures)
+        ]  # fmt: skip
+        series = [_series(label, dots) for label, dots in known if dots]
+        title = table.group or table.title
+        blocks.append(Chart("points", title, SIZES, Axis(table.measures[0]), series))
+    size: list[Column] = [
+        (Head("Size", "number", digits=1), lambda row: row.size and row.size[0]),
+        (Head("by"), lambda row: row.size[1] if row.size else ""),
+    ]
+    numbers = _table(table.rows, [*size, *columns], _spellings(table.metrics[0]))
     blocks.append(Fold("Numbers", [numbers]))
-    told = "Left out, for want of a size (add it with --models FILE)"
-    return blocks + _missing(told, table.missing)
+    return blocks + _missing("a size (add it with --models FILE)", table)
 
 
 def _mean(table: StudyTable) -> list[Block]:
-    def organisation(row: StudyRow) -> list[Cell]:
-        return [row.organisation or [quiet("not in the models table")]]
-
-    def score(row: StudyRow) -> list[Cell]:
+    def score(row: StudyRow) -> Cell:
         note = None if row.placed_by is None else f"† ranked by {number(row.placed_by)}"
-        return [Estimate(row.score, note=note, rank=row.placed_by)]
+        return Estimate(row.score, note=note, rank=row.placed_by)
 
-    drawn = _table(
-        table,
-        [(place, 0, at) for at, place in enumerate(table.places)],
-        before=([Head("Organisation")], organisation),
-        after=([Head("Combined", "estimate")], score),
-        first="Best model",
-    )
-    return [drawn, *_missing("Left out, for want of a task", table.missing)]
+    columns: list[Column] = [
+        (Head("Organisation"), lambda row: row.organisation or [quiet("not in the models table")]),
+        *(_values(table, place, 0, at) for at, place in enumerate(table.places)),
+        (Head("Combined", "estimate"), score),
+    ]
+    return [_table(table.rows, columns, first="Best model"), *_missing("a task", table)]
 
 
-def _missing(words: str, names: Sequence[str]) -> list[Block]:
-    return [Text(f"{words}: {', '.join(names)}.", "quiet")] if names else []
+def _missing(what: str, table: StudyTable) -> list[Block]:
+    names = ", ".join(table.missing)
+    return [Text(f"Left out, for want of {what}: {names}.", "quiet")] if names else []
