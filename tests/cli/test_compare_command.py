@@ -127,7 +127,7 @@ def test_a_page_never_takes_the_place_of_another_file(folder: Path) -> None:
     before = (folder / "one" / "items.jsonl").read_bytes()
     done = trueground("compare", "one", "two", "--out", "one/items.jsonl", cwd=folder)
     assert done.returncode == 2
-    assert "write a folder, or FILE.html" in done.stderr
+    assert "name a folder or FILE.html" in done.stderr
     assert (folder / "one" / "items.jsonl").read_bytes() == before
     for other in ("one/report.html", "mine.html"):
         path = folder / other

@@ -45,9 +45,12 @@ def test_text(folder: Path) -> None:
     done = run("one.jsonl", "two.jsonl.gz", "--resamples", "100", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0] == "lexical against the label 'faithful': 12 records, 6 positive"
-    assert lines[1].startswith("AUROC ")
-    assert any(line.startswith("default") and " 0.5 " in line for line in lines)
+    first = " ".join(lines[:4])
+    assert first.startswith("On records held out lexical calls 100 % of the positive and 100 % of")
+    assert "balanced accuracy 1.0000" in first
+    assert "AUROC 1.0000" in first
+    assert "12 records that people labelled faithful, 6 positive." in lines
+    assert any(line.startswith("default") and " 0.5000 " in line for line in lines)
     assert any(line.startswith("two.jsonl.gz") for line in lines)
 
 
@@ -65,9 +68,32 @@ def test_json_and_file_are_the_same(folder: Path) -> None:
     assert json.loads((folder / "c.json").read_text(encoding="utf-8")) == found
 
 
+def test_a_page_alone_or_in_a_folder_beside_the_file(folder: Path) -> None:
+    done = run("one.jsonl", "two.jsonl.gz", "--out", "both", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("out    both\n")
+    assert sorted(p.name for p in (folder / "both").iterdir()) == [
+        "calibration.html",
+        "calibration.json",
+    ]
+    page = (folder / "both" / "calibration.html").read_text(encoding="utf-8")
+    for words in ("What each threshold would give", "Scores by label", "calls 100 % of the"):
+        assert words in page
+    again = run("one.jsonl", "two.jsonl.gz", "--out", "both", cwd=folder)
+    assert (again.returncode, "pass --overwrite" in again.stderr) == (2, True)
+    alone = run(
+        "one.jsonl", "two.jsonl.gz", "--out", "p.html", "--quiet", "--format", "json", cwd=folder
+    )
+    assert alone.returncode == 0, alone.stderr
+    assert (folder / "p.html").read_text(encoding="utf-8") == page
+    for out in ("both", "p.html"):
+        assert run("one.jsonl", "--out", out, "--overwrite", cwd=folder).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        (["one.jsonl", "--out", "x.txt"], "name a folder, FILE.json or FILE.html"),
         (["plain.jsonl"], "no record has a human label"),
         (["one.jsonl", "--label", "fluent"], "unknown label 'fluent'. Known: faithful."),
         (["one.jsonl", "--judge", "lexcial"], "Did you mean 'lexical'"),
@@ -94,11 +120,11 @@ def test_standard_input_and_other_column_names(folder: Path) -> None:
     text = (folder / "one.jsonl").read_text(encoding="utf-8").replace('"response"', '"claim"')
     done = trueground("judge", "calibrate", "-", "--map", "response=claim", stdin=text)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "6 records, 3 positive" in done.stdout
+    assert "6 records that people labelled faithful, 3 positive" in done.stdout
 
 
 def test_only_a_calibration_is_ever_replaced(folder: Path, tmp_path: Path) -> None:
-    notes = tmp_path / "notes.txt"
+    notes = tmp_path / "notes.json"
     notes.write_text("mine", encoding="utf-8")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -139,7 +165,7 @@ def test_precision_and_method_stand_in_the_report(folder: Path) -> None:
     (folder / "many.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
     done = run("many.jsonl", "--precision", "0.7", "--method", "isotonic", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "chosen for a precision of 0.7, the lowest that reaches it" in done.stdout
+    assert "Chosen for a precision of 0.7, the lowest that reaches it" in done.stdout
     assert "isotonic (kept)" in done.stdout
     assert "with 95% confidence, one-sided" in done.stdout
 

@@ -198,7 +198,7 @@ def test_verdicts_alone_get_the_shares_of_true_and_false(method: str, told: bool
     assert raw["calibration_error"]["before"] is None
     assert raw["calibration_error"]["cross_validated"] < 0.1
     assert raw["notes"] == []
-    assert f"probability of True {high:.2f}"[:-1] in render(raw)
+    assert f"Probability of True {high:.2f}"[:-1] in render(raw)
 
 
 def test_verdicts_that_are_all_alike_tell_nothing() -> None:
@@ -445,11 +445,11 @@ def test_the_file_is_whole_and_never_replaces_another_unasked(tmp_path: Path) ->
     with pytest.raises(OutputError, match="pass --overwrite"):
         found.write(path)
     found.write(path, overwrite=True)
-    with pytest.raises(OutputError, match="is a folder"):
-        found.write(tmp_path)
     with pytest.raises(OutputError, match="does not exist"):
         found.write(tmp_path / "no" / "c.json")
     assert [p.name for p in tmp_path.iterdir()] == ["c.json"]
+    found.write(tmp_path)
+    assert json.loads((tmp_path / "calibration.json").read_text()) == json.loads(path.read_text())
 
 
 def test_the_lexical_judge_from_file_to_verdicts(tmp_path: Path) -> None:

@@ -67,7 +67,10 @@ def calibrate(
     judge: Annotated[str, typer.Option(help="NAME or NAME:MODEL(option=value).")] = "lexical",
     out: Annotated[
         Path | None,
-        typer.Option(help="Write FILE.json, for --judge-calibration or NAME(calibration=…)."),
+        typer.Option(
+            help="FILE.json, for --judge-calibration or NAME(calibration=…); FILE.html, the page; "
+            "or a folder for both."
+        ),
     ] = None,
     overwrite: Overwrite = False,
     format_: FormatOption = Format.TEXT,
@@ -91,7 +94,7 @@ def calibrate(
 
         typer.echo(render(result.raw))
         if out is not None:
-            typer.echo(f"\nfile   {out}")
+            typer.echo(f"\nout    {out}")
 
 
 @takes(sort_errors, before={"seed": ("page",)})

@@ -1,174 +1,312 @@
-"""A calibration as text for a terminal."""
+"""A calibration as a page, and as text: how good the judge is, its threshold, its probabilities."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from pathlib import PurePath
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePath
 from typing import Any
 
-from trueground.reports.terminal import interval, number, table
+from trueground.reports.blocks import (
+    Axis,
+    Block,
+    Cell,
+    Chart,
+    Estimate,
+    Fold,
+    Grid,
+    Head,
+    Page,
+    Part,
+    Row,
+    Series,
+    Table,
+    Text,
+    number,
+    several,
+    strong,
+)
+from trueground.reports.text import format_blocks
+from trueground.reports.viewer import write_page
 
-_SHOWN = ("balanced_accuracy", "f1", "precision", "recall", "specificity", "kappa", "matthews")
+MARK = "trueground-calibration-1"  # what tells our pages from other people's files
+Raw = Mapping[str, Any]
+_SHOWN = ("f1", "precision", "recall", "specificity", "kappa", "matthews")
+_OVER_THRESHOLDS = ("balanced_accuracy", "precision", "recall", "specificity")
 _CURVES = {"platt": "Platt", "isotonic": "isotonic"}
+_LABELS = {"1": ("positive", "supported"), "0": ("negative", "unsupported")}
+_WIDTH = 100  # of text
 
 
-def render(raw: Mapping[str, Any]) -> str:
-    """Ranking, both thresholds, probabilities, the files one by one; `raw` as in the file."""
-    by_verdict = raw["of"] == "verdict"
-    blocks = [
-        _head(raw),
-        _verdicts(raw) if by_verdict else _thresholds(raw),
-        _curve(raw),
-        _methods(raw),
-    ]
-    if len(raw["files"]) > 1:
-        blocks.append(_files(raw["files"]))
-    if raw["notes"]:
-        blocks.append("\n".join(f"note: {note}" for note in raw["notes"]))
-    return "\n\n".join(blocks)
+def render(raw: Raw) -> str:
+    """The same as text; `raw` as in the file."""
+    return format_blocks([Text(_opening(raw)), Text(_lead(raw)), *_blocks(raw)], _WIDTH)
 
 
-def _head(raw: Mapping[str, Any]) -> str:
+def write_calibration(path: Path, raw: Raw) -> None:
+    """Write the page of `Calibration.raw`. Raises WriteError."""
+    page = calibration_page(raw)
+    write_page(path, page)
+
+
+def calibration_page(raw: Raw) -> Page:
+    """The page; the same calibration gives the same."""
+    title = f"How good {raw['judge']} is, calibrated on labels"
+    blocks = [Text(_lead(raw), "quiet"), *_blocks(raw), *_settings(raw)]
+    return Page("calibration", MARK, title, blocks, _opening(raw), version=raw["trueground"])
+
+
+def _lead(raw: Raw) -> list[Any]:
     groups = "" if raw["groups"] is None else f", {raw['groups']:,} groups taken as clusters"
     unscored = "".join(f", {count:,} {why}" for why, count in raw["unscored"].items())
-    area = raw["auroc"]
-    reason = f" ({area['reason']})" if area.get("reason") else ""
-    return (
-        f"{raw['judge']} against the label {raw['label']!r}: {raw['n']:,} records, "
-        f"{raw['positives']:,} positive{groups}{unscored}\n"
-        f"AUROC {area['value']:.4f} {interval(area['ci'])}{reason}"
-    )
-
-
-def _measures(raw: Mapping[str, Any], first: str, *names: str) -> str:
-    """The measures at the thresholds of these names, with the interval of balanced accuracy."""
-    rows = [(first, "", *(m.replace("_", " ") for m in _SHOWN), f"{raw['ci_level']:.0%} interval")]
-    for name in names:
-        told = raw[name]
-        at = (name, f"{told['threshold']:.4g}") if first else ("True", "or False")
-        rows.append(
-            (*at, *(number(told[m]) for m in _SHOWN), interval(told["balanced_accuracy_ci"]))
-        )
-    return table(rows)
-
-
-def _verdicts(raw: Mapping[str, Any]) -> str:
-    return (
-        f"{_measures(raw, '', 'chosen')}\n"
-        "the judge gives no scores: its verdicts stay as they are, and get probabilities; the "
-        "interval is that of\nbalanced accuracy"
-    )
-
-
-def _thresholds(raw: Mapping[str, Any]) -> str:
-    wanted = raw["precision"]
-    what = raw["objective"].replace("_", " ")
-    if wanted is not None:
-        what = f"a precision of {wanted['wanted']:g}, the lowest that reaches it"
-    lines = [
-        _measures(raw, "threshold", "default", "chosen"),
-        f"chosen for {what}; the interval is that of balanced accuracy",
+    label = (" that people labelled ", strong(raw["label"]))
+    return [
+        several(raw["n"], "record"),
+        *label,
+        f", {raw['positives']:,} positive{groups}{unscored}.",
     ]
-    held = raw["chosen"]["cross_validated"]
-    if held["balanced_accuracy"] is not None:
-        own = ""
-        if raw["objective"] not in ("balanced_accuracy", "precision"):
-            name = "matthews" if raw["objective"] == "correlation" else raw["objective"]
-            own = f", {name} {number(held[name])}"
-        lines.append(
-            f"balanced accuracy on items that the threshold was not chosen on: "
-            f"{held['balanced_accuracy']:.4f}{own} ({held['folds']}-fold, thresholds "
-            f"{min(held['thresholds']):.4g} to {max(held['thresholds']):.4g})"
-        )
-    if wanted is not None:
-        lines.append(_precision(raw, wanted))
-    return "\n".join(lines)
 
 
-def _precision(raw: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    held = wanted["cross_validated"]
-    rows = [("precision", "", "at least", "called supported")]
-    for name, told in (("on these records", wanted), ("on records held out", held)):
-        items = "–" if told["n"] is None else f"{told['n']:,}"
-        rows.append((name, number(told["value"]), number(told["lower"]), items))
-    lines = ["", table(rows), f"at least: with {raw['ci_level']:.0%} confidence, one-sided"]
-    for (name, *_), told in zip(rows[1:], (wanted, held), strict=True):
-        if told["lower"] is None and told.get("lower_reason"):
-            lines.append(f"no bound {name}: {told['lower_reason']}")
-    return "\n".join(lines)
+def _opening(raw: Raw) -> list[Any]:
+    """How good the judge is after calibration: its verdicts, its probabilities, its ranking."""
+    held, error, area = raw["chosen"]["cross_validated"], raw["calibration_error"], raw["auroc"]
+    known = held["balanced_accuracy"] is not None
+    one, where = (held, "records held out") if known else (raw["chosen"], "these very records")
+    before = ""
+    if raw["of"] == "score":
+        before = f" (with its default threshold {number(raw['default']['balanced_accuracy'])})"
+    off, on = error["cross_validated"], "records held out"
+    if off is None:
+        off, on = error["after"], "these very records"
+    was = "" if error["before"] is None else f", before {number(error['before'])}"
+    reason = f"; {area['reason']}" if area.get("reason") else ""
+    ends = "" if area["ci"] is None else f" [{', '.join(map(number, area['ci']))}]"
+    return [
+        "On ",
+        where,
+        " ",
+        strong(raw["judge"]),
+        f" calls {_percent(one['recall'])} of the positive and {_percent(one['specificity'])} of "
+        "the other answers rightly: balanced accuracy ",
+        strong(number(one["balanced_accuracy"])),
+        f"{before}; 0.5 is guessing. Its probabilities are off by {number(off)} on {on}{was}. "
+        f"AUROC {number(area['value'])}{ends}{reason}.",
+    ]
 
 
-def _curve(raw: Mapping[str, Any]) -> str:
-    error, knots = raw["calibration_error"], raw["knots"]
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.0f} %"
+
+
+def _blocks(raw: Raw) -> Iterator[Block]:
+    """What page and text have alike."""
+    yield from (Text(note, "note") for note in raw["notes"])
+    yield Part("The threshold, and what it costs", [*_thresholds(raw)], "threshold")
+    yield Part("Probabilities", [*_probabilities(raw)], "probabilities")
+    if len(raw["files"]) > 1:
+        yield Part("File by file", [*_files(raw["files"])], "files")
+
+
+def _thresholds(raw: Raw) -> Iterator[Block]:
+    held, level = raw["chosen"]["cross_validated"], f"{100 * raw['ci_level']:.4g} % interval"
+    entries = {
+        "default": raw["default"],
+        "chosen": raw["chosen"],
+        "chosen, on records held out": held,
+    }
     if raw["of"] == "verdict":
-        low, high = (knots[0][1], knots[-1][1]) if knots else map(_platt(raw), (0, 1))
-        formula = f"probability of True {high:.4f}, of False {low:.4f}"
-    elif raw["method"] == "isotonic":
-        (start, low), (end, high) = knots[0], knots[-1]
-        formula = f"probability: isotonic, {len(knots)} knots from {low:.4f} at {start:.4g}"
-        formula += f" to {high:.4f} at {end:.4g}"
-    else:
-        exponent = f"{raw['slope']:.4g} * score {raw['intercept']:+.4g}"
-        formula = f"probability = 1 / (1 + exp(-({exponent})))"
-    before = "the judge gives none" if error["before"] is None else f"{error['before']:.4f}"
-    held = error["cross_validated"]
-    held_out = "" if held is None else f", on items that the curve was not fitted on {held:.4f}"
-    return f"{formula}\ncalibration error before {before}, after {error['after']:.4f}{held_out}"
-
-
-def _platt(raw: Mapping[str, Any]) -> Callable[[float], float]:
-    return lambda score: 1 / (1 + math.exp(-raw["slope"] * score - raw["intercept"]))
-
-
-def _methods(raw: Mapping[str, Any]) -> str:
-    """The methods side by side, and the bins of the one that is kept, on items held out."""
-    rows = [("cross-validated", "calibration error", "Brier score")]
-    if raw["own"] is not None:
-        own = raw["own"]
-        rows.append(("the judge's own", number(own["calibration_error"]), number(own["brier"])))
-    for name, told in raw["methods"].items():
-        held, mark = told["cross_validated"], " (kept)" if name == raw["method"] else ""
-        found = (number(held["calibration_error"]), number(held["brier"]))
-        rows.append((_CURVES[name] + mark, *found))
-    bins = raw["reliability"]["cross_validated"]
-    if not bins:
-        return table(rows)
-    shown = [("probability", "mean", "supported", "records")]
-    shown += [
-        (
-            f"{b['low']:.2f}–{b['high']:.2f}",
-            f"{b['mean_probability']:.3f}",
-            f"{b['share_positive']:.3f}",
-            f"{b['n']:,}",
-        )
-        for b in bins
-    ]
-    return f"{table(rows)}\n\n{table(shown)}"
-
-
-def _files(files: list[Mapping[str, Any]]) -> str:
+        entries = {"True or False": raw["chosen"]}
     rows = [
-        (
-            *("file", "records", "positive", "AUROC", "default", "chosen"),
-            *("others choose", "at", "calibration error"),
+        Row(
+            [
+                name,
+                *([] if raw["of"] == "verdict" else [told.get("threshold")]),
+                Estimate(told["balanced_accuracy"], *(told.get("balanced_accuracy_ci") or ())),
+                *(told[name] for name in _SHOWN),
+            ]
         )
+        for name, told in entries.items()
+        if told["balanced_accuracy"] is not None
     ]
-    rows += [
-        (
-            PurePath(file["path"]).name,
-            f"{file['n']:,}",
-            f"{file['positives'] / file['n']:.0%}" if file["n"] else "–",
-            number(file["auroc"]),
-            number(file["default"]),
-            number(file["chosen"]),
-            number(file["left_out"]["balanced_accuracy"]),
-            "" if file["left_out"]["threshold"] is None else f"{file['left_out']['threshold']:.4g}",
-            number(file["left_out"]["calibration_error"]),
+    columns = [
+        Head("verdicts"),
+        Head("threshold", "number", digits=4),
+        Head(f"balanced accuracy, {level}", "estimate"),
+    ]
+    if raw["of"] == "verdict":
+        del columns[1]
+        told = "The judge gives no scores: its verdicts stay as they are, and get probabilities."
+    else:
+        told = f"Chosen for {(raw['objective'] or 'precision').replace('_', ' ')}."
+        if raw["precision"]:
+            wanted = raw["precision"]["wanted"]
+            told = f"Chosen for a precision of {wanted:g}, the lowest that reaches it."
+        if held["thresholds"]:
+            ends = f"{min(held['thresholds']):.4g} to {max(held['thresholds']):.4g}"
+            told += f" On held-out records: {held['folds']} folds, each judged by the threshold "
+            told += f"that the others choose ({ends})."
+    columns[-1].low, columns[-1].digits = 0.5, 4
+    columns += [Head(name.replace("_", " "), "number", digits=4) for name in _SHOWN]
+    yield Text(told)
+    yield Table(columns, rows)
+    if raw["precision"]:
+        yield from _precision(raw, raw["precision"])
+    named = [
+        (raw[word]["threshold"], f"{word} {short(raw[word]['threshold'])}")
+        for word in ("default", "chosen")
+        if raw["of"] == "score"
+    ]
+    charts: list[Block] = [draw_histogram(raw["histogram"], named)] if "histogram" in raw else []
+    if named:
+        points = [one for one in raw["curve"] if math.isfinite(one["threshold"])]
+        x = [one["threshold"] for one in points]
+        series = [
+            Series(name.replace("_", " "), x, [one[name] for one in points])
+            for name in _OVER_THRESHOLDS
+        ]
+        axes = Axis("threshold", marks=named), Axis("share", 0, 1)
+        charts.append(Chart("lines", "What each threshold would give", *axes, series))
+    if charts:
+        yield Grid(charts, least=24)
+
+
+def _precision(raw: Raw, wanted: Raw) -> Iterator[Block]:
+    entries = {"on these records": wanted, "on records held out": wanted["cross_validated"]}
+    columns = [Head("precision"), *(Head(name, "number", digits=4) for name in ("", "at least"))]
+    columns.append(Head("called supported", "number"))
+    rows = [Row([name, one["value"], one["lower"], one["n"]]) for name, one in entries.items()]
+    yield Table(columns, rows, f"At least: with {raw['ci_level']:.0%} confidence, one-sided")
+    for name, told in entries.items():
+        if told["lower"] is None and told.get("lower_reason"):
+            yield Text(f"No bound {name}: {told['lower_reason']}.")
+
+
+def _probabilities(raw: Raw) -> Iterator[Block]:
+    """The curve, the methods side by side, and the bins of the one that is kept."""
+    error = raw["calibration_error"]
+    before = "the judge gives none" if error["before"] is None else number(error["before"])
+    held = error["cross_validated"]
+    tail = "" if held is None else f", on items that the curve was not fitted on {number(held)}"
+    yield Text(
+        f"{_formula(raw)}. Calibration error before {before}, after {number(error['after'])}{tail}."
+    )
+    rows = [] if raw["own"] is None else [Row(["the judge's own", *_errors(raw["own"])])]
+    for name, told in raw["methods"].items():
+        kept = " (kept)" if name == raw["method"] else ""
+        rows.append(Row([_CURVES[name] + kept, *_errors(told["cross_validated"])]))
+    heads = (Head(name, "number", digits=4) for name in ("calibration error", "Brier score"))
+    yield Table([Head("cross-validated"), *heads], rows)
+    named = {"calibrated, held out": "cross_validated", "the judge's own": "own"}
+    bins = {name: raw["reliability"][key] for name, key in named.items()}
+    if chart := draw_reliability({name: own for name, own in bins.items() if own}):
+        yield Grid([chart], least=24)
+
+
+def _errors(told: Raw) -> list[Cell]:
+    return [told["calibration_error"], told["brier"]]
+
+
+def _formula(raw: Raw) -> str:
+    knots = raw["knots"]
+    if raw["of"] == "verdict":
+        low, high = (knots[0][1], knots[-1][1]) if knots else (_platt(raw, 0), _platt(raw, 1))
+        return f"Probability of True {high:.4f}, of False {low:.4f}"
+    if raw["method"] == "isotonic":
+        (start, low), (end, high) = knots[0], knots[-1]
+        ends = f"from {low:.4f} at {start:.4g} to {high:.4f} at {end:.4g}"
+        return f"Probability: isotonic, {len(knots)} knots {ends}"
+    exponent = f"{raw['slope']:.4g} * score {raw['intercept']:+.4g}"
+    return f"probability = 1 / (1 + exp(-({exponent})))"
+
+
+def _platt(raw: Raw, score: float) -> float:
+    return 1 / (1 + math.exp(-raw["slope"] * score - raw["intercept"]))
+
+
+def _files(files: Iterable[Raw]) -> Iterator[Block]:
+    names = ("positive", "AUROC", "default", "chosen", "others choose")
+    columns = [Head("file"), Head("records", "number")]
+    columns += [Head(name, "number", digits=4) for name in names]
+    columns[2].percent, columns[2].digits = True, 0
+    columns += [Head("at", "number", digits=4), Head("calibration error", "number", digits=4)]
+    rows = [
+        Row(
+            [
+                PurePath(file["path"]).name,
+                file["n"],
+                file["positives"] / file["n"] if file["n"] else None,
+                *(file[name] for name in ("auroc", "default", "chosen")),
+                *(
+                    file["left_out"][name]
+                    for name in ("balanced_accuracy", "threshold", "calibration_error")
+                ),
+            ]
         )
         for file in files
     ]
-    return (
-        f"{table(rows)}\nbalanced accuracy at the default threshold, at the chosen one, and at the "
-        "one that the\nother files choose; calibration error of the curve of the other files"
+    yield Table(columns, rows, sortable=True)
+    yield Text(
+        "Balanced accuracy at the default threshold, at the chosen one, and at the one that the "
+        "other files choose; calibration error of the curve of the other files.",
+        "quiet",
     )
+
+
+def _settings(raw: Raw) -> Iterator[Block]:
+    told = {
+        "judge": raw["signature"],
+        "decomposer": raw["decomposer"] or "none: answers as a whole",
+        "label": f"{raw['label']}, positive above {raw['positive_above']:g}",
+        "method": raw["method"],
+        "objective": raw["objective"],
+        "resamples, seed": f"{raw['resamples']:,}, {raw['seed']}",
+        **{file["path"]: file["sha256"] for file in raw["files"]},
+    }
+    rows = [Row([name, value]) for name, value in told.items() if value is not None]
+    yield Fold("Settings and files", [Table([Head("What", "code"), Head("Value", "code")], rows)])
+
+
+# What the page of a validation draws too
+
+
+def draw_histogram(found: Raw, marks: list[tuple[float, str]]) -> Block:
+    """Scores by label: shares of each label's records, so that a rare label is seen as well."""
+    edges, counts = found["edges"], found["counts"]
+    if not any(sum(own) for own in counts.values()):
+        return Text("– Nothing was scored.", "quiet")
+    series = []
+    for label, own in sorted(counts.items(), reverse=True):
+        word, tone = _LABELS.get(label, (f"label {label}", None))
+        bins = [f"{short(edges[k])} to {short(edges[k + 1])}: {n:,}" for k, n in enumerate(own)]
+        shares = [n / (sum(own) or 1) for n in own]
+        series.append(Series(f"{word}, {sum(own):,}", edges[:-1], shares, labels=bins, tone=tone))
+    inside = [(value, name) for value, name in marks if edges[0] <= value <= edges[-1]]
+    x, y = Axis("score", marks=inside), Axis("share of the label's records")
+    return Chart("bars", "Scores by label", x, y, series)
+
+
+def draw_reliability(found: Mapping[str, Iterable[Raw]]) -> Chart | None:
+    """A calibration curve each: mean score and share of positives of each bin with records."""
+    series = []
+    for name, bins in found.items():
+        some = [
+            (one, one.get("mean_score", one.get("mean_probability"))) for one in bins if one["n"]
+        ]
+        some.sort(key=lambda pair: pair[1])
+        labels = [
+            f"{short(one['low'])} to {short(one['high'])}, {several(one['n'], 'record')}"
+            for one, _ in some
+        ]
+        shares = [one["share_positive"] for one, _ in some]
+        if some:
+            series.append(Series(name, [x for _, x in some], shares, labels=labels))
+    note = "Bins of equally many records, but for ties; calibrated scores lie on the line."
+    axes = Axis("mean score of the bin", 0, 1), Axis("share positive", 0, 1)
+    return Chart("lines", "Calibration", *axes, series, note, diagonal=True) if series else None
+
+
+def short(value: float | str | None) -> str:
+    """A threshold, a label or an edge of a bin, with no more digits than it needs."""
+    if not isinstance(value, int | float):
+        return "–" if value is None else value
+    return f"{value:.3g}".replace("-", "−")

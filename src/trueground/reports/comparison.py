@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from textwrap import fill
 from typing import Any, Literal, NamedTuple
 
 from trueground.records.problems import shorten
 from trueground.reports.blocks import (
-    Cell,
     Estimate,
     Head,
     Row,
     Span,
     Table,
-    number,
     quiet,
     strong,
 )
 from trueground.reports.overview import by_question
-from trueground.reports.terminal import PEOPLE_SAY, first_of_labels, percent, table
+from trueground.reports.terminal import PEOPLE_SAY, first_of_labels, percent
+from trueground.reports.text import NONE, format_table, plain, wrap
 
 _TESTS = {
     "mcnemar": "exact McNemar",
@@ -37,8 +35,6 @@ EFFECTS = {
 _SIGNED = ("cohen_dz", "rank_biserial", "cohen_h")
 _METRIC = Head("metric")
 _HEADLINE = "support"  # what a run opens with
-_NONE = "–"
-_WIDTH = 80
 _SHOWN = 3  # items that got better, and as many that got worse, without --all
 _TEXT, _BEFORE = 140, 40  # letters of a text; of them before the first change of a long one
 
@@ -173,7 +169,7 @@ def _three(value: float) -> str:
 def p_value(p: float | None) -> str:
     """Four digits; a dash where there was no test."""
     if p is None:
-        return _NONE
+        return NONE
     return "<0.0001" if p < 1e-4 else f"{p:.4f}"
 
 
@@ -292,10 +288,10 @@ def tabulate_statistics(
 def _size(name: str, effect: Mapping[str, Any] | None) -> list[str | Span]:
     """`+0.41 (+0.12 … +0.70)`, or why there is none; a dash where it is not defined."""
     if effect is None:
-        return [_NONE]
+        return [NONE]
     defined = effect["value"] is not None or effect["ci"] is not None
     ends = " … ".join(_effect(name, end) for end in effect["ci"] or ())
-    told = _effect(name, effect["value"]) + (f" ({ends})" if ends else "") if defined else _NONE
+    told = _effect(name, effect["value"]) + (f" ({ends})" if ends else "") if defined else NONE
     return [told, *([quiet(f" {effect['why']}")] if effect["why"] else [])]
 
 
@@ -314,7 +310,7 @@ def _tabulate_planning(sized: Mapping[str, Mapping[str, Any]]) -> Table:
     rows = []
     for name, plan in plans.items():
         needed = [_needed(one) for one in plan["needed"]]
-        needed += [_NONE] * (len(wanted) + 1 - len(needed))  # no difference was found
+        needed += [NONE] * (len(wanted) + 1 - len(needed))  # no difference was found
         rows.append(Row([name, plan["n"], _detectable(sized[name]), *needed, _basis(plan)]))
     names = ("items", "smallest difference seen", *wanted, "items for the one found")
     columns = [_METRIC, *(Head(name, "number") for name in names), Head("computed from")]
@@ -323,7 +319,7 @@ def _tabulate_planning(sized: Mapping[str, Mapping[str, Any]]) -> Table:
 
 def _needed(one: Mapping[str, Any]) -> str:
     groups = f" ({one['groups']:,} groups)" if one["groups"] is not None else ""
-    return _NONE if one["items"] is None else f"{one['items']:,}{groups}"
+    return NONE if one["items"] is None else f"{one['items']:,}{groups}"
 
 
 def _detectable(metric: Mapping[str, Any]) -> str:
@@ -331,7 +327,7 @@ def _detectable(metric: Mapping[str, Any]) -> str:
     plan, result = metric["sizes"]["planning"], metric["result"]
     value = plan["detectable"]
     if not any(one["items"] for one in plan["needed"]):
-        return _NONE
+        return NONE
     shares = all(0 <= mean <= 1 for mean in (result["mean_a"], result["mean_b"]))
     return "too few items" if value is None or (shares and value > 1) else f"{value:.3g}"
 
@@ -358,19 +354,19 @@ def format_comparison(comparison: Mapping[str, Any], every: bool = False) -> str
 
     `comparison` is what `RunComparison.as_dict` gives.
     """
-    blocks = [_wrap(f"note: {notice}") for notice in notices(comparison)]
+    blocks = [wrap(f"note: {notice}") for notice in notices(comparison)]
     paths = {run["label"]: run["path"] for run in comparison["runs"]}
     for pair in comparison["pairs"]:
         groups = group_findings(find_differences(pair, comparison["alpha"]))
         against = f"{pair['b']} against {pair['a']}, {count_items(pair)}"
-        lines = [_wrap(f"{against}; differences are {pair['b']} − {pair['a']}")]
+        lines = [wrap(f"{against}; differences are {pair['b']} − {pair['a']}")]
         if shares := compare_shares(pair):
-            lines[:0] = [_wrap(_plain(shares)), _format_shares(pair), ""]
-        lines += [_wrap(sentence) for sentence in corrected_differences(pair)]
+            lines[:0] = [wrap(plain(shares)), _format_shares(pair), ""]
+        lines += [wrap(sentence) for sentence in corrected_differences(pair)]
         for question, own in groups:
             lines += [question] * bool(question)
-            lines += [_wrap("  " + _plain(one.words)) for one in own]
-        lines += [_wrap(f"note: {note}") for note in (*notes(pair), *scored_once(pair))]
+            lines += [wrap("  " + plain(one.words)) for one in own]
+        lines += [wrap(f"note: {note}") for note in (*notes(pair), *scored_once(pair))]
         blocks.append("\n".join(lines))
         changed = [f.metric for _, own in groups for f in own if _changes(pair, f.metric)]
         for name in changed[:1] + [name for name in changed[1:] if every and _binary(pair, name)]:
@@ -392,23 +388,7 @@ def _format_shares(pair: Mapping[str, Any]) -> str:
         for name, one in pair["verdicts"].items()
         if name != "grounded" and (name != "unscored" or one["mean_a"] or one["mean_b"])
     ]
-    return _wrap(f"  {', '.join(told)}")
-
-
-def _wrap(text: str, indent: str = "    ", whole: bool = True) -> str:
-    """Lines of at most 80 columns; names stay `whole`, with their hyphens."""
-    parted = not whole
-    return fill(
-        text,
-        _WIDTH,
-        subsequent_indent=indent,
-        break_long_words=parted,
-        break_on_hyphens=parted,
-    )
-
-
-def _plain(words: Sequence[str | Span]) -> str:
-    return "".join(one if isinstance(one, str) else one.text for one in words)
+    return wrap(f"  {', '.join(told)}")
 
 
 def _run(run: Mapping[str, Any]) -> str:
@@ -437,7 +417,7 @@ def _format_changes(
         if shown:
             how = "" if len(shown) == total else f"; the {len(shown):,} that changed most"
             head = f"{name}: {total:,} {word} in {pair['b']}{how}"
-            yield "\n".join([_wrap(head), *(_format_change(c, pair, paths, every) for c in shown)])
+            yield "\n".join([wrap(head), *(_format_change(c, pair, paths, every) for c in shown)])
 
 
 def _format_change(
@@ -454,7 +434,7 @@ def _format_change(
     for label, text in texts:
         if text is not None:
             cut = shorten(" ".join(text.split()), _TEXT)
-            lines.append(_wrap(f"    {label:<{wide}}  {cut}", " " * (wide + 6), whole=False))
+            lines.append(wrap(f"    {label:<{wide}}  {cut}", " " * (wide + 6), whole=False))
     links = ((a, change["link_a"]), (b, change["link_b"]))
     lines += [f"    →  {paths[label]}/{link}" for label, link in links if every and link]
     return "\n".join(lines)
@@ -465,21 +445,3 @@ def _from_change(a: str, b: str) -> list[str]:
     same = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), 0)
     start = same - _BEFORE if same > _TEXT - _BEFORE else 0
     return [f"… {text[start:]}" if start else text for text in (a, b)]
-
-
-def format_table(block: Table) -> str:
-    """A table of a page as text."""
-    rows = [[str(column.label) for column in block.columns]]
-    rows += [[_cell_text(cell) for cell in row.cells] for row in block.rows]
-    if block.columns[-1].kind != "text":
-        rows = [[*row, ""] for row in rows]  # the last column stands to the left
-    return table(rows)
-
-
-def _cell_text(cell: Cell) -> str:
-    if isinstance(cell, Estimate):
-        ends = "" if cell.low is None else f" [{cell.low:.4f}, {cell.high:.4f}]"
-        return f"{number(cell.value)}{ends}"
-    if isinstance(cell, list):
-        return str(cell[0] if isinstance(cell[0], str) else cell[0].text)
-    return number(cell) if isinstance(cell, float) or cell is None else str(cell)

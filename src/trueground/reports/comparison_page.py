@@ -46,7 +46,7 @@ from trueground.reports.comparison import (
 )
 from trueground.reports.item_links import way_to
 from trueground.reports.viewer import write_page
-from trueground.runs.directory import REPORT, find_page, write_error
+from trueground.runs.directory import REPORT, find_outputs, make_folder
 
 MARK = "trueground-comparison-1"
 _MOST_PAIRS = 250_000  # of words that are set against each other; 500 in each answer
@@ -60,15 +60,14 @@ def find_place(path: Path) -> Path:
     nor ends in .html. OutputError: another file is there; the folder is missing or may not be
     written.
     """
-    return find_page(path, MARK)
+    page, _ = find_outputs(path, MARK)
+    assert page is not None  # there are no numbers beside it
+    return page
 
 
 def write_comparison(path: Path, comparison: Mapping[str, Any]) -> None:
     """Write the page of what `RunComparison.as_dict` gives, and its folder. Raises WriteError."""
-    try:
-        path.parent.mkdir(exist_ok=True)
-    except OSError as error:
-        raise write_error(path, error) from error
+    make_folder(path)
     write_page(path, comparison_page(comparison, path.parent))
 
 

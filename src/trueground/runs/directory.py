@@ -341,24 +341,44 @@ def check_page_file(path: Path, mark: str, overwrite: bool, option: str = "--out
         )
 
 
-def find_page(path: Path, mark: str) -> Path:
-    """The page that --out names: FILE.html, or KIND.html in a folder, which may be still to make.
+def find_outputs(
+    path: Path, mark: str, *, overwrite: bool = True, numbers: str | None = None
+) -> tuple[Path | None, Path | None]:
+    """The page and the file of numbers that --out names, checked before any work is done.
 
-    Checked like a page of `check_page_file` that may be replaced; makes nothing. UsageError: a
-    file of another kind.
+    FILE.html is the page alone, FILE.json the numbers alone, a folder (which may be still to make)
+    has both as KIND.html and KIND.json. `mark` is that of the page, see `check_page_file`;
+    `numbers` stands in the beginning of the numbers' file, and without it there is none. Makes
+    nothing. UsageError: a file of another kind. OutputError: see `check_page_file`.
     """
-    suffix = path.suffix.lower()
-    if path.is_dir() or not (path.exists() or OTHER_FILE.fullmatch(suffix)):
-        page = path / f"{mark.split('-')[1]}.html"
-        if path.is_dir():
-            check_page_file(page, mark, overwrite=True)
-        else:
-            check_out_file(path, page.name)  # that the folder can be made
-        return page
-    if suffix not in (".html", ".htm"):
-        raise UsageError(f"--out {path}: write a folder, or FILE.html for the page alone")
-    check_page_file(path, mark, overwrite=True)
-    return path
+    kind, suffix = mark.split("-")[1], path.suffix.lower()
+    is_page = suffix in (".html", ".htm")
+    page, file = path if is_page else None, path if suffix == ".json" and numbers else None
+    if path.is_dir() or not (page or file or path.exists() or OTHER_FILE.fullmatch(suffix)):
+        page, file = path / f"{kind}.html", path / f"{kind}.json" if numbers else None
+        if not path.is_dir():
+            check_out_file(path, kind)  # that the folder can be made
+            return page, file
+    elif not page and not file:
+        check_out_file(path, f"{kind}.html")  # no device, no pipe
+        what = f"{suffix} is no kind of file that is written" if suffix else "this is a file"
+        kinds = "a folder, FILE.json or FILE.html" if numbers else "a folder or FILE.html"
+        raise UsageError(f"--out {path}: {what}; name {kinds}")
+    if page:
+        check_page_file(page, mark, overwrite)
+    if file and numbers:
+        check_out_file(file, f"{kind}.json")
+        check_ours(file, numbers, f"{kind} file of ours")
+        check_out_file(file, f"{kind}.json", overwrite=overwrite)
+    return page, file
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder of a file that is about to be written. Raises WriteError."""
+    try:
+        path.parent.mkdir(exist_ok=True)
+    except OSError as error:
+        raise write_error(path, error) from error
 
 
 def check_ours(path: Path, mark: str, what: str, option: str = "--out") -> None:

@@ -16,7 +16,7 @@ from trueground._version import __version__
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.judges.calibrated import FAMILY, FORMAT, METHODS, basis_of
 from trueground.options import check_draws
-from trueground.runs.directory import check_ours, check_out_file, write_json
+from trueground.runs.directory import find_outputs, make_folder, write_json
 from trueground.stats import calibration
 from trueground.stats.bootstrap import Floats, Mask, sum_clusters
 from trueground.stats.human.measure import Measured, measure_all
@@ -96,15 +96,29 @@ class Calibration:
         return list(self.raw["notes"])
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the file that a judge reads. Raises OutputError, WriteError."""
-        check_free(Path(path), overwrite)
-        write_json(Path(path), self.raw)
+        """Write FILE.json, which a judge reads, the page FILE.html, or both into a folder.
+
+        UsageError, OutputError, WriteError.
+        """
+        page, file = check_free(Path(path), overwrite)
+        if one := page or file:
+            make_folder(one)
+        if file is not None:
+            write_json(file, self.raw)
+        if page is not None:
+            from trueground.reports.calibration import write_calibration
+
+            write_calibration(page, self.raw)
 
 
-def check_free(path: Path, overwrite: bool = False) -> None:
-    """OutputError where the file may not be written; only a calibration is ever replaced."""
-    check_out_file(path, "calibration.json", overwrite=overwrite)
-    check_ours(path, FAMILY, "calibration file of ours")
+def check_free(path: Path, overwrite: bool = False) -> tuple[Path | None, Path | None]:
+    """The page and the file that `Calibration.write` would write; only ours are ever replaced.
+
+    UsageError: a file of another kind. OutputError where it may not be written.
+    """
+    from trueground.reports.calibration import MARK
+
+    return find_outputs(path, MARK, overwrite=overwrite, numbers=FAMILY)
 
 
 @dataclass(frozen=True)
@@ -241,6 +255,7 @@ def compute_calibration(j: JudgedRecords, settings: CalibrationSettings) -> Cali
         **_curve_entries(j, settings.method, fitted, parts),
         "files": _file_entries(j, default, chosen, settings, held.reason),
         "curve": _threshold_curve(j, default, chosen),
+        "histogram": at_default.histogram,
         "ci_level": settings.level,
         "resamples": settings.resamples,
         "seed": settings.seed,

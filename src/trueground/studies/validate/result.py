@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from trueground._version import __version__
-from trueground.errors import OutputError, RunInterrupted, UsageError
+from trueground.errors import RunInterrupted, UsageError
 from trueground.net.files import made, missing, remove_empty
 from trueground.runs.directory import (
     MANIFEST,
     OTHER_FILE,
     check_ours,
     check_ours_inside,
-    check_out_file,
-    check_page_file,
+    find_outputs,
     replacing,
     safe_name,
     unusable,
@@ -100,22 +99,10 @@ class ValidationOutput:
         suffix = path.suffix.lower()
         self._folder = path.is_dir() or suffix not in (".json", ".html")
         self._created: list[Path] = []
-        if self._folder:
-            if not path.is_dir() and OTHER_FILE.fullmatch(suffix):
-                raise UsageError(
-                    f"--out {path}: {suffix} is no kind of file that is written; name a "
-                    "folder, FILE.json or FILE.html"
-                )
+        if self._folder and (path.is_dir() or not OTHER_FILE.fullmatch(suffix)):
             self._check_folder(overwrite)
-        elif suffix == ".html":
-            check_page_file(path, FORMAT, overwrite)
         else:
-            check_out_file(path, VALIDATION)
-            check_ours(path, FORMAT, _KIND)
-            if path.exists() and not overwrite:
-                raise OutputError(
-                    f"{path} exists; choose another --out, or pass --overwrite to replace it"
-                )
+            find_outputs(path, FORMAT, overwrite=overwrite, numbers=FORMAT)
 
     def write(self, result: Validation, manifest: dict[str, Any]) -> None:
         """Write the result. In a folder the items are there already. Raises WriteError."""

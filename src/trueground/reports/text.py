@@ -1,0 +1,114 @@
+"""Blocks of a page as text for a terminal: what is drawn there is left out.
+
+Tables stand as they are, of estimates only the first column has its intervals. Of charts, the few
+points of one that names them are a table. What is folded on the page is not shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from textwrap import fill
+
+from trueground.reports.blocks import (
+    Axis,
+    Block,
+    Bullets,
+    Cell,
+    Chart,
+    Estimate,
+    Grid,
+    Head,
+    Part,
+    Rich,
+    Row,
+    Series,
+    Table,
+    Text,
+)
+from trueground.reports.terminal import table
+
+_MOST_POINTS = 12  # of a series that is shown as a table
+NONE = "–"
+
+
+def format_blocks(blocks: Iterable[Block], width: int = 80) -> str:
+    """The blocks as text, with empty lines between them."""
+    return "\n\n".join(_lines(blocks, width))
+
+
+def _lines(blocks: Iterable[Block], width: int) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, Text):
+            mark, indent = ("note: ", "    ") if block.tone == "note" else ("", "")
+            yield wrap(f"{mark}{plain(block.text)}", indent, width)
+        elif isinstance(block, Bullets):
+            yield "\n".join(wrap(f"- {plain(item)}", "  ", width) for item in block.items)
+        elif isinstance(block, Table):
+            caption = [wrap(plain(block.caption), "", width)] if block.caption else []
+            yield "\n".join([*caption, format_table(block)])
+        elif isinstance(block, Part):
+            yield plain(block.title)
+            yield from _lines(block.blocks, width)
+        elif isinstance(block, Grid):
+            yield from _lines(block.blocks, width)
+        elif isinstance(block, Chart):
+            yield from (
+                format_table(_points(block.title, block.x, block.y, series))
+                for series in block.series
+                if series.labels and len(series.x) <= _MOST_POINTS and block.kind != "bars"
+            )
+
+
+def _points(title: Rich, x: Axis, y: Axis, series: Series) -> Table:
+    heads = [Head(f"{plain(title)}, {series.name}"), *(Head(a.label, "number") for a in (x, y))]
+    rows = zip(series.labels or (), series.x, series.y, strict=True)
+    return Table(heads, [Row(list(row)) for row in rows])
+
+
+def plain(text: Rich | None) -> str:
+    """The words alone."""
+    if text is None or isinstance(text, str):
+        return text or ""
+    return "".join(one if isinstance(one, str) else one.text for one in text)
+
+
+def wrap(text: str, indent: str = "    ", width: int = 80, whole: bool = True) -> str:
+    """Lines that fit; names stay `whole`, with their hyphens."""
+    parted = not whole
+    return fill(
+        text, width, subsequent_indent=indent, break_long_words=parted, break_on_hyphens=parted
+    )
+
+
+def format_table(block: Table) -> str:
+    """A table: names to the left, numbers to the right."""
+    first = next((k for k, head in enumerate(block.columns) if head.kind == "estimate"), None)
+    rows = [[plain(column.label) for column in block.columns]]
+    for row in block.rows:
+        cells = zip(row.cells, block.columns, strict=False)  # a row may be a heading alone
+        texts = [_cell_text(cell, head, k == first) for k, (cell, head) in enumerate(cells)]
+        rows.append([*texts, *[""] * (len(block.columns) - len(texts))])
+    if block.columns[-1].kind != "text":
+        rows = [[*row, ""] for row in rows]  # the last column stands to the left
+    return table(rows)
+
+
+def _cell_text(cell: Cell, head: Head, interval: bool) -> str:
+    if isinstance(cell, Estimate):
+        text = _number(cell.value, head)
+        if not interval or cell.low is None:
+            return text
+        return f"{text} [{_number(cell.low, head)}, {_number(cell.high, head)}]"
+    if isinstance(cell, list):  # what is quiet is for the page
+        return plain([one for one in cell if isinstance(one, str) or one.style != "quiet"])
+    return cell if isinstance(cell, str) else _number(cell, head)
+
+
+def _number(value: float | int | None, head: Head) -> str:
+    if value is None:
+        return NONE
+    if head.percent:
+        return f"{100 * value:.{1 if head.digits is None else head.digits}f} %"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return f"{value:.{4 if head.digits is None else head.digits}f}"
