@@ -16,7 +16,7 @@ from tests.reports.report_fixture import make_item, write_run
 
 from trueground.errors import InputError
 from trueground.reports.answers import ReportItem, detail
-from trueground.reports.citations import citation_view
+from trueground.reports.evidence import citation_view
 from trueground.reports.manifest import notices
 from trueground.reports.run_page import write_run_page
 from trueground.reports.terminal import render_run, render_runs

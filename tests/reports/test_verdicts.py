@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueground.reports.manifest import signatures
-from trueground.reports.verdicts import first_judge, judges, views
+from trueground.reports.evidence import views
+from trueground.reports.manifest import first_judge, judges, signatures
 
 ONE = [{"text": "a", "supported": True}]
 TWO = [{"text": "a", "supported": False}]

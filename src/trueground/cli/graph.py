@@ -67,7 +67,7 @@ def link(
     if format_ is Format.JSON:
         echo_json(found.as_dict())
     elif not quiet:
-        from trueground.reports.graphs import render_links
+        from trueground.reports.listings import render_links
 
         typer.echo(render_links(found, each=out is None))
         if out is not None:
@@ -95,7 +95,7 @@ def load(
         state = load_graph(sources, **options, progress=progress, note=passed.append)
     if quiet:
         return
-    from trueground.reports.graphs import one_line, render_loaded
+    from trueground.reports.listings import one_line, render_loaded
 
     typer.echo(render_loaded(options["out"], state))
     if not state.names:
@@ -121,7 +121,7 @@ def query(
     """Ask a graph in SPARQL; json: one line for each row."""
     import orjson
 
-    from trueground.reports.graphs import render_rows
+    from trueground.reports.listings import render_rows
 
     note = no_note if quiet else echo_note
     with progress_bar(quiet or no_progress) as progress:
@@ -146,7 +146,7 @@ def show(
     """Show what a graph says of entities; json: one line for each, as records hold graphs."""
     import orjson
 
-    from trueground.reports.graphs import render_candidates, render_entity
+    from trueground.reports.listings import render_candidates, render_entity
 
     note = no_note if quiet else echo_note
     with progress_bar(quiet or no_progress) as progress:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from trueground.records.problems import shorten
+from trueground.reports.blocks import several
 from trueground.reports.terminal import number, table
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ _TIES = {
 def render_export(done: Exported) -> str:
     """How many tasks, what was passed over, and where the files lie."""
     of = "" if done.tasks == done.found else f" of {done.found:,}"
-    lines = [f"{done.kind}: {_tasks(done.tasks)}{of} for {_count(len(done.files), 'annotator')}"]
-    lines += [f"passed over: {_count(n, 'record')} without {w}" for w, n in done.skipped.items()]
+    people = several(len(done.files), "annotator")
+    lines = [f"{done.kind}: {several(done.tasks, 'task')}{of} for {people}"]
+    lines += [f"passed over: {several(n, 'record')} without {w}" for w, n in done.skipped.items()]
     if len(done.sources) > 1:
         lines += [f"{number}:  {source}" for number, source in done.sources.items()]
     lines += [f"warning: {warning}" for warning in done.warnings]
@@ -56,7 +58,7 @@ def render_plan(done: PlannedLabels) -> str:
         f"known of the judge: {known}",
     ]
     if done.unscored:
-        lines.append(f"{_count(done.unscored, 'answer')} without {done.metric} left out")
+        lines.append(f"{several(done.unscored, 'answer')} without {done.metric} left out")
     rows = [(done.metric, "answers", "to label", "probability", "")]
     rows += [
         (
@@ -93,8 +95,8 @@ def render_import(done: Imported) -> str:
     files = [f"labels   {done.labels}"]
     if done.third_file is not None:
         files.append(
-            f"third    {done.third_file}: {_tasks(done.third)} for one more annotator; import it "
-            "with the other files"
+            f"third    {done.third_file}: {several(done.third, 'task')} for one more annotator; "
+            "import it with the other files"
         )
     return "\n\n".join(
         [table(rows), _people(done.annotators), *_edited(done.edited), "\n".join(files)]
@@ -109,7 +111,7 @@ def render_agreement(found: Agreement) -> str:
 
 
 def _kind(name: str, kind: KindAgreement) -> Iterator[str]:
-    yield f"{name}: {_tasks(kind.tasks)}, {kind.answered_by_two:,} answered by two or more"
+    yield f"{name}: {several(kind.tasks, 'task')}, {kind.answered_by_two:,} answered by two or more"
     if kind.fields:
         head = ("field", "value", "interval", "tasks", "of")
         yield table([head, *(row for field in kind.fields.items() for row in _field(*field))])
@@ -165,11 +167,3 @@ def _edited(ids: list[str]) -> list[str]:
 
 def _seconds(seconds: float | None) -> str:
     return "–" if seconds is None else f"{seconds:,.4g}"
-
-
-def _tasks(n: int) -> str:
-    return _count(n, "task")
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -20,9 +20,8 @@ from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.metrics.registry import higher_is_better
 from trueground.records.columns import field_text
 from trueground.records.files import open_unpacked
-from trueground.reports.citations import TOLD, citation_view
+from trueground.reports.evidence import CHECKED, TOLD, citation_view, views
 from trueground.reports.selection import Selection
-from trueground.reports.verdicts import CHECKED, views
 from trueground.reports.viewer import json_block, json_bytes
 from trueground.runs.directory import ITEMS, RECORDS, replacing
 from trueground.types import REASON_TITLES, Answered, Record, Status

@@ -46,10 +46,27 @@ def notices(manifest: Mapping[str, Any]) -> list[str]:
 def signatures(manifest: dict[str, Any]) -> list[tuple[str, str]]:
     """What exactly was computed: signatures of metrics, judges, decomposer and rater."""
     pairs = [(str(name), str(text)) for name, text in (manifest.get("metrics") or {}).items()]
-    told = manifest.get("judges") or [manifest.get("judge")]
-    parts = [("judge", judge) for judge in told]
+    parts: list[tuple[str, Any]] = [("judge", judge) for judge in _judges(manifest)]
     parts += [(part, manifest.get(part)) for part in ("decomposer", "rater")]
     return pairs + [(part, str(f.get("signature") or f["name"])) for part, f in parts if f]
+
+
+def judges(manifest: Mapping[str, Any]) -> list[str]:
+    """The names of the judges of a run, the first of them that of the metrics without `@LABEL`."""
+    return [str(judge["name"]) for judge in _judges(manifest)]
+
+
+def first_judge(manifest: Mapping[str, Any]) -> str | None:
+    """What the first judge is called beside the others, which are numbered if they share a name."""
+    names = judges(manifest)
+    if not names:
+        return None
+    return f"{names[0]}#1" if names.count(names[0]) > 1 else names[0]
+
+
+def _judges(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Runs of one judge have it under `judge`."""
+    return [judge for judge in manifest.get("judges") or [manifest.get("judge")] if judge]
 
 
 def refusal_rules(summary: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ _WIDTH = 110  # characters of a sentence's line on the terminal
 Study = Mapping[str, Any]
 
 
-def title(study: Study) -> str:
+def _title(study: Study) -> str:
     """Who was asked what, and with how many prompts."""
     return (
         f"{shown_name(str(study['model']))} on {study['task']}, {len(study['prompts'])} prompts, "
@@ -23,9 +23,9 @@ def title(study: Study) -> str:
     )
 
 
-def sentences(study: Study) -> list[str]:
+def _sentences(study: Study) -> list[str]:
     """What to take from it, by the headline metric."""
-    name = headline(study)
+    name = _headline(study)
     if name is None:
         return ["No question has a value with every prompt."]
     entry, names = study["metrics"][name], _names(study)
@@ -61,7 +61,7 @@ def _by_chance(flips: Mapping[str, Any]) -> str:
     )
 
 
-def headline(study: Study) -> str | None:
+def _headline(study: Study) -> str | None:
     """The metric by which models are ranked, where it has values; else the first that has."""
     metrics = study["metrics"]
     known = [name for name in (study["headline"], *metrics) if name in metrics]
@@ -72,13 +72,13 @@ def render_prompts(study: Study) -> str:
     """The study for a terminal: means by prompt, spread, and differences from the first."""
     names = _names(study)
     head = ("prompts", *(shown_name(name, 24) for name in names), "range", "sd", "flips", "")
-    lines = [(*row, "") for row in rows(study)]
-    blocks = [title(study), table([head, *lines])]
-    blocks += [fill(sentence, _WIDTH) for sentence in sentences(study)]
+    lines = [(*row, "") for row in _rows(study)]
+    blocks = [_title(study), table([head, *lines])]
+    blocks += [fill(sentence, _WIDTH) for sentence in _sentences(study)]
     return "\n".join(blocks)
 
 
-def rows(study: Study) -> list[tuple[str, ...]]:
+def _rows(study: Study) -> list[tuple[str, ...]]:
     """For each metric the means, their range and standard deviation, and flips."""
     found = []
     for name, entry in study["metrics"].items():
@@ -96,9 +96,9 @@ def prompts_section(study: Study, place: int = 1) -> Part:
     names = _names(study)
     head = [Head("Metric", "code"), *(Head(name) for name in names)]
     head += [Head(label) for label in ("Range", "sd", "Questions that flip")]
-    blocks: list[Block] = [Text(f"{title(study)}.", "lead"), *map(Text, sentences(study))]
-    blocks.append(Table(head, [Row(list(row)) for row in rows(study)]))
-    if (name := headline(study)) is not None and study["metrics"][name]["differences"]:
+    blocks: list[Block] = [Text(f"{_title(study)}.", "lead"), *map(Text, _sentences(study))]
+    blocks.append(Table(head, [Row(list(row)) for row in _rows(study)]))
+    if (name := _headline(study)) is not None and study["metrics"][name]["differences"]:
         blocks.append(_differences(study, name))
     told = ", ".join(str(prompt["run"]) for prompt in study["prompts"])
     blocks.append(

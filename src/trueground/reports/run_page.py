@@ -43,11 +43,18 @@ from trueground.reports.blocks import (
     strong,
 )
 from trueground.reports.leaderboard.runs import REPEAT
-from trueground.reports.manifest import asked, input_names, notices, refusal_rules, signatures
+from trueground.reports.manifest import (
+    asked,
+    first_judge,
+    input_names,
+    judges,
+    notices,
+    refusal_rules,
+    signatures,
+)
 from trueground.reports.overview import has_verdicts, opening
 from trueground.reports.selection import Numbers, choose_items, headline_metric, read_numbers
 from trueground.reports.terminal import corrected_rates
-from trueground.reports.verdicts import first_judge, judges
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY
 from trueground.types import REASON_TITLES, ReasonKind

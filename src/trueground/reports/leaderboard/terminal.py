@@ -9,6 +9,7 @@ from trueground.reports.leaderboard.board import LONG
 from trueground.reports.leaderboard.data import Leaderboard
 from trueground.reports.leaderboard.results import RankedChange, StudyRow, StudyTable
 from trueground.reports.leaderboard.runs import BoardCell
+from trueground.reports.listings import aligned
 from trueground.reports.terminal import number
 
 WIDEST = 160  # characters of a line
@@ -28,9 +29,9 @@ def render(board: Leaderboard, path: Path) -> str:
     blocks = [*_scores(board), *["\n".join(apart)] * bool(apart)]
     tables = [table for table in board.studies if table.short is not None]
     means = [table for table in tables if table.kind == "mean"]
-    blocks += [_aligned(_table(table)) for table in means]
+    blocks += [aligned(_table(table)) for table in means]
     blocks += [board.fewer] * bool(board.fewer)
-    blocks += [_aligned(_table(table)) for table in tables if table not in means]
+    blocks += [aligned(_table(table)) for table in tables if table not in means]
     return "\n\n".join([*blocks, f"page   {path}"])
 
 
@@ -104,7 +105,7 @@ def _scores(board: Leaderboard) -> list[str]:
         if blocks[-1] and _width([names, *blocks[-1], column]) > WIDEST:
             blocks.append([])
         blocks[-1].append(column)
-    return [*(_aligned(list(zip(names, *block, strict=True))) for block in blocks), *legend]
+    return [*(aligned(list(zip(names, *block, strict=True))) for block in blocks), *legend]
 
 
 def _width(columns: Sequence[Sequence[str]]) -> int:
@@ -125,9 +126,3 @@ def _cell(cell: BoardCell | None) -> str:
 def _mark(placed_by: float | None) -> str:
     """Beside a mean over fewer items: what it is ranked by."""
     return "" if placed_by is None else f" † ranked by {number(placed_by)}"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    lines = ("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in rows)
-    return "\n".join(line.rstrip() for line in lines)

@@ -1,14 +1,66 @@
-"""An answer's citations as the page shows them: sentences, missing knowledge, graphs to draw."""
+"""An item's evidence as the page shows it: who said what of its claims, and its citations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
+from trueground.plugins import split_key
 from trueground.text.triples import Key, keys_of, pairs_of, triple_key
 from trueground.types import Graph, Record
 
+CHECKED = ("claims", "facts", "references", "response", "alignment", "missing", "passages")
 TOLD = ("sentences", "missed", "absent", "passage_sentences")
+
+
+def views(evidence: Mapping[str, Any], judge: str | None) -> list[dict[str, Any]]:
+    """One view for each judge, and for each way in which it was asked about the claims.
+
+    `evidence` is that of one line of items.jsonl; `judge` names the judge of the metrics without
+    `@LABEL`. A view has a `name`, and under each of CHECKED a list, maybe an empty one.
+    What does not depend on how the claims were asked about stands in all views of a judge.
+    """
+    found: dict[str | None, dict[str, dict[str, Any]]] = {}
+    for metric, told in evidence.items():
+        if not isinstance(told, dict):
+            continue
+        label, options = _who(metric)
+        for kind in CHECKED:
+            if isinstance(told.get(kind), list):
+                own = found.setdefault(label or judge, {})
+                own.setdefault(kind, {}).setdefault(options, told[kind])
+    return [
+        {"name": _view_name(label, way if len(_ways(kinds)) > 1 else "")}
+        | {kind: _fitting(kinds.get(kind, {}), way) for kind in CHECKED}
+        for label, kinds in found.items()
+        for way in _ways(kinds)
+    ]
+
+
+@lru_cache(1024)  # asked for every answer
+def _who(metric: str) -> tuple[str, str]:
+    """`support(scope=gold)@nli` → its judge and its options."""
+    key = split_key(metric)
+    return key.judge, key.options
+
+
+def _ways(kinds: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The options under which the claims were checked, else those of whatever was."""
+    most = next(kinds[kind] for kind in CHECKED if kind in kinds)
+    return list(most)
+
+
+def _fitting(found: Mapping[str, Any], way: str) -> Any:
+    """What was checked in this way; else what was checked first."""
+    return found.get(way, next(iter(found.values()), []))
+
+
+def _view_name(label: str | None, way: str) -> str:
+    return " ".join(filter(None, (label or "the judge", f"({way})" if way else "")))
+
+
+# ---- citations: sentences, missing knowledge, graphs to draw ----
 
 
 def citation_view(evidence: Mapping[str, Any], record: Record | None) -> dict[str, Any] | None:
