@@ -45,8 +45,11 @@ def test_text(folder: Path) -> None:
     done = run("one.jsonl", "two.jsonl.gz", "--resamples", "100", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0] == "2 sets, label 'faithful': 12 records, 50% positive"
-    assert any(line.split()[:3] == ["k_precision", "2", "100.0%"] for line in lines)
+    assert lines[0].startswith("Best by AUROC, mean over 2 sets: ")
+    told = "12 records that people have labelled faithful, in 2 sets; 50 % are positive"
+    assert any(line.startswith(told) for line in lines)
+    row = next(line.split() for line in lines if line.startswith("k_precision "))
+    assert row[-4:-1] == ["12", "100.0", "%"]
     assert any(line.startswith("AUROC by set") for line in lines)
     assert any(line.startswith("note: abstained: less is better") for line in lines)
 

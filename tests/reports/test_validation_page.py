@@ -11,9 +11,8 @@ from tests.reports.payload import blocks, payload, words
 from tests.reports.validation_fixture import MEASURES, of_pairs, validation, with_people
 
 from trueground.reports.blocks import Span
-from trueground.reports.validation import best_first
-from trueground.reports.validation_page import validation_page, write_validation
-from trueground.reports.validation_words import four, headline
+from trueground.reports.validation import validation_page, write_validation
+from trueground.reports.validation_words import best_first, four, headline
 from trueground.reports.viewer import render_page
 
 

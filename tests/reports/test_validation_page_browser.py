@@ -18,7 +18,7 @@ from tests.reports.browser import (
 )
 from tests.reports.validation_fixture import validation, with_people
 
-from trueground.reports.validation_page import write_validation
+from trueground.reports.validation import write_validation
 
 __all__ = ["browser", "opened"]  # fixtures
 pytestmark = needs_a_browser

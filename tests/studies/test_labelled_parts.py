@@ -13,8 +13,7 @@ from tests.reports.payload import words
 
 from trueground.annotation import export_tasks, import_answers
 from trueground.errors import InputError, UsageError
-from trueground.reports.validation import render
-from trueground.reports.validation_page import validation_page
+from trueground.reports.validation import render, validation_page
 from trueground.reports.viewer import render_page
 from trueground.studies.calibrate.study import calibrate
 from trueground.studies.validate.study import validate

@@ -202,7 +202,8 @@ def test_several_sets_have_means_and_unlike_names(tmp_path: Path) -> None:
         validate([first, first])
     text = render(found.raw)
     assert "AUROC by set" in text
-    assert "2 sets, label 'faithful': 11 records" in text
+    assert text.startswith("Best by AUROC, mean over 2 sets: k_precision with 1.0000")
+    assert "11 records that people have labelled faithful, in 2 sets" in " ".join(text.split())
 
 
 def test_a_set_is_measured_alike_whatever_stands_beside_it(tmp_path: Path) -> None:
@@ -270,7 +271,7 @@ def test_pairs() -> None:
     assert told["accuracy"]["value"] == pytest.approx(2 / 3)
     assert told["spearman"]["n"] == 5
     assert (found.raw["sets"], found.raw["label"]) == ([], "preference")
-    assert "5 pairs, 1 tie," in render(found.raw)
+    assert "5 pairs, 1 of them even for people" in render(found.raw)
     assert found.metrics == ["k_precision", "support"]
 
 

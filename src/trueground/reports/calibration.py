@@ -23,6 +23,7 @@ from trueground.reports.blocks import (
     Table,
     Text,
     number,
+    quiet,
     several,
     strong,
 )
@@ -303,6 +304,27 @@ def draw_reliability(found: Mapping[str, Iterable[Raw]]) -> Chart | None:
     note = "Bins of equally many records, but for ties; calibrated scores lie on the line."
     axes = Axis("mean score of the bin", 0, 1), Axis("share positive", 0, 1)
     return Chart("lines", "Calibration", *axes, series, note, diagonal=True) if series else None
+
+
+def draw_confusion(caption: str, counts: Raw | None, measure: Raw) -> Block:
+    if not counts:
+        return Text(f"{caption}: – {measure['why'] or 'there is no threshold'}", "quiet")
+    columns = [Head("People say"), Head("metric: yes"), Head("metric: no")]
+    rows = []
+    for label, right, wrong in (("positive", "tp", "fn"), ("negative", "tn", "fp")):
+        both = counts[right] + counts[wrong]
+        true: Cell = [strong(f"{counts[right]:,}"), quiet(f" {_share_of(counts[right], both)}")]
+        what = "negatives" if wrong == "fn" else "positives"
+        false: Cell = [
+            f"{counts[wrong]:,} ",
+            quiet(f"{_share_of(counts[wrong], both)}, false {what}"),
+        ]
+        rows.append(Row([label, true, false] if right == "tp" else [label, false, true]))
+    return Table(columns, rows, caption)
+
+
+def _share_of(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.0f} %" if whole else "–"
 
 
 def short(value: float | str | None) -> str:

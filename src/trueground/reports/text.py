@@ -1,7 +1,7 @@
 """Blocks of a page as text for a terminal: what is drawn there is left out.
 
 Tables stand as they are, of estimates only the first column has its intervals. Of charts, the few
-points of one that names them are a table. What is folded on the page is not shown.
+points of one that names them are a table.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from trueground.reports.blocks import (
     Cell,
     Chart,
     Estimate,
+    Fold,
     Grid,
     Head,
     Part,
@@ -46,7 +47,7 @@ def _lines(blocks: Iterable[Block], width: int) -> Iterator[str]:
         elif isinstance(block, Table):
             caption = [wrap(plain(block.caption), "", width)] if block.caption else []
             yield "\n".join([*caption, format_table(block)])
-        elif isinstance(block, Part):
+        elif isinstance(block, Part | Fold):
             yield plain(block.title)
             yield from _lines(block.blocks, width)
         elif isinstance(block, Grid):
@@ -96,9 +97,9 @@ def format_table(block: Table) -> str:
 def _cell_text(cell: Cell, head: Head, interval: bool) -> str:
     if isinstance(cell, Estimate):
         text = _number(cell.value, head)
-        if not interval or cell.low is None:
-            return text
-        return f"{text} [{_number(cell.low, head)}, {_number(cell.high, head)}]"
+        if interval and cell.low is not None:
+            text += f" [{_number(cell.low, head)}, {_number(cell.high, head)}]"
+        return f"{text} {cell.note}" if cell.note else text
     if isinstance(cell, list):  # what is quiet is for the page
         return plain([one for one in cell if isinstance(one, str) or one.style != "quiet"])
     return cell if isinstance(cell, str) else _number(cell, head)

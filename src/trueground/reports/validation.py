@@ -1,247 +1,498 @@
-"""A validation as text for a terminal."""
+"""A validation as a page, and as text: what it says first, every measure, what to read of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, zip_longest
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from trueground.reports.terminal import number, table
+from trueground.records.problems import shorten
+from trueground.reports.blocks import (
+    Block,
+    Bullets,
+    Cell,
+    Entries,
+    Entry,
+    Estimate,
+    Fold,
+    Grid,
+    Head,
+    Menu,
+    Page,
+    Part,
+    Rich,
+    Row,
+    Span,
+    Table,
+    Text,
+    code,
+    number,
+    quiet,
+    several,
+    strong,
+)
+from trueground.reports.calibration import draw_confusion, draw_histogram, draw_reliability, short
+from trueground.reports.text import format_blocks
+from trueground.reports.validation_words import (
+    CALIBRATION,
+    MEASURES,
+    MeasureWords,
+    Raw,
+    best_first,
+    between,
+    by_chance,
+    caution,
+    format_verdict,
+    four,
+    headline,
+    lead,
+    measure_of,
+    method,
+    names,
+    percent,
+)
+from trueground.reports.viewer import write_page
 
-Entry = Mapping[str, Any]
-_HEADS = {
-    "auroc": "AUROC",
-    "spearman": "rho",
-    "balanced_accuracy": "bal.acc",
-    "balanced_accuracy_best": "best",
-    "matthews": "MCC",
-    "cohen_kappa": "kappa",
-    "calibration_error": "cal.err",
-    "false_negative_rate": "FN",
-    "false_positive_rate": "FP",
-}
-_OF_PEOPLE = ("auroc", "spearman", "balanced_accuracy", "cohen_kappa")
-_CEILING = {**{name: _HEADS[name] for name in _OF_PEOPLE}, "raw_agreement": "agree"}
-_PAIRS = {"sign_agreement": "sign", "accuracy": "no ties", "spearman": "rho", "kendall": "tau"}
-_MOST_METRICS = 6
-_MOST_WORST = 3
-_WIDTH = 96
+MARK = "trueground-validation-1"  # what tells our pages from other people's files
+_LEADING = (
+    "auroc",
+    "spearman",
+    "balanced_accuracy",
+    CALIBRATION,
+    "false_negative_rate",
+    "false_positive_rate",
+)
+_MOST_READ = 600  # records with texts, all sets together: about 1.5 MB at the very most
+_LEAST_READ = 3  # of a set, however many sets there are
+_NO_CI = (None, None)
+_WIDTH = 100  # of text
+_MOST_COLUMNS = 6  # metrics of a table of sets, as text
+_SPREAD = {"mean": "Mean", "median": "Median", "sd": "Deviation"}
+_UNUSED = {"no_label": "without the label", "tied": "on which annotators are tied"}
 
 
-def render(raw: Mapping[str, Any], out: Path | None = None) -> str:
-    """Metrics by their AUROC, sets one by one, the worst disagreements of the best metric."""
-    blocks = [_head(raw)]
-    sets = raw["sets"]
-    if sets:
-        blocks.append(_metrics(raw))
-        if len(sets) > 1:
-            blocks.append(_by_set(raw))
-        blocks += [_ceiling(s["name"], s["ceiling"], _CEILING) for s in sets if s["ceiling"]]
-        blocks += filter(None, [_worst(raw)])
-    blocks += _pairs(raw)
-    blocks += map(_published, raw["published"])
+def write_validation(path: Path, raw: Mapping[str, Any]) -> None:
+    """Draw what `Validation.raw` holds (format trueground-validation-1). Raises WriteError."""
+    write_page(path, validation_page(raw))
+
+
+def validation_page(raw: Raw) -> Page:
+    """The page; the same validation gives the same."""
+    sets, pairs = raw["sets"], raw["preferences"] or ()
+    metrics = dict.fromkeys(best_first(raw["mean"], "auroc" if sets else "sign_agreement"))
+    metrics |= dict.fromkeys(m for one in (*sets, *pairs) for m in one["metrics"])
+    agree = "agrees" if len(metrics) == 1 else "agree"
+    sentences = [part for line in headline(raw) for part in (*line, " ")]
+    blocks: list[Block] = [Text([*sentences, quiet(caution(raw))], "note")]
     if raw["notes"]:
-        blocks.append("\n".join(f"note: {note}" for note in raw["notes"]))
-    if out is not None:
-        blocks.append(f"out    {out}")
-    return "\n\n".join(blocks)
+        blocks.append(Fold(several(len(raw["notes"]), "note"), [Bullets(raw["notes"])], open=True))
+    if sets:
+        blocks += _measures(raw, list(metrics))
+        title = "Metric by metric" if len(sets) == 1 else "Each set"
+        blocks.append(Part(title, [b for one in sets for b in _of_set(raw, one)], "each"))
+        blocks += _worst(sets)
+    if raw["published"]:
+        told = f"What papers print of the label {raw['label']}, of their own records, and in "
+        told += "brackets what was measured here."
+        tables = map(_published, raw["published"])
+        blocks.append(Part("Beside papers", [Text(told), *tables], "papers"))
+    blocks += _people([*sets, *pairs])
+    if pairs:
+        blocks.append(Part("Which of two answers people prefer", _preferences(raw), "pairs"))
+    blocks.append(Part("How the numbers are made", _made(raw, metrics), "made"))
+    title = f"How well {several(len(metrics), 'metric')} {agree} with people"
+    return Page("validation", MARK, title, blocks, lead(raw), version=raw["trueground"])
 
 
-def best_first(mean: Mapping[str, Entry], measure: str = "auroc") -> list[str]:
-    """The metrics by their mean, those that have it in more sets first."""
-    found = {key: entry[measure] for key, entry in mean.items()}
-    return sorted(found, key=lambda key: (-found[key]["sets"], -(found[key]["value"] or 0.0)))
-
-
-def by_chance(sets: Sequence[Entry], metric: str) -> float | None:
-    """The calibration error that calibrated scores would have: the mean over sets that tell it."""
-    entries = [one["metrics"][metric] for one in sets if metric in one["metrics"]]
-    told = [e["calibration_by_chance"]["mean"] for e in entries if e.get("calibration_by_chance")]
-    return fmean(told) if told else None
-
-
-def format_verdict(raw: Entry) -> str:
-    """Which scores are a yes."""
-    return f"score {raw['verdict'].replace('-', ' ')} {raw['threshold']:g}"
-
-
-def beside_papers(told: Entry) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
-    """The measures of a paper's table; for each row its name, its judge, and for each measure the
-    paper's number with that of this validation in brackets.
-    """
-    measures = list(dict.fromkeys(name for row in told["rows"] for name in row["paper"]))
-    rows = []
-    for row in told["rows"]:
-        paper, here = row["paper"], row["here"]
-        cells = [
-            f"{number(paper[name])} ({number(here.get(name))})" if name in paper else ""
-            for name in measures
-        ]
-        rows.append((row["name"], row["judge"] or "", cells))
-    return measures, rows
-
-
-def _three(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _interval(ends: Sequence[float] | None) -> str:
-    return "–" if ends is None else f"[{ends[0]:.3f}, {ends[1]:.3f}]"
-
-
-def _unused(one: Entry) -> str:
-    """The records of a set that were not measured, with why."""
-    return "".join(f", {count:,} {why}" for why, count in one["unused"].items())
-
-
-def _head(raw: Entry) -> str:
-    sets = raw["sets"]
-    if not sets:
-        n = sum(one["n"] for one in raw["preferences"] or ())
-        return f"{n:,} pairs, label {raw['label']!r}"
-    n, positives = sum(one["n"] for one in sets), sum(one["positives"] for one in sets)
-    name = sets[0]["name"] if len(sets) == 1 else f"{len(sets)} sets"
-    lines = [f"{name}, label {raw['label']!r}: {n:,} records, {positives / n:.0%} positive"]
-    if len(sets) == 1:
-        lines[0] += f"{_unused(sets[0])}; people say {sets[0]['people_mean']:.4f} on average"
-        if sets[0]["groups"] is not None:
-            lines[0] += f"; {sets[0]['groups']:,} groups taken as clusters"
+def render(raw: Raw, out: Path | None = None) -> str:
+    """The same as text, without what is drawn: measures, sets one by one, what to read first."""
+    sets, pairs = raw["sets"], raw["preferences"] or ()
+    metrics = best_first(raw["mean"], "auroc" if sets else "sign_agreement")
+    blocks: list[Block] = [Text([part for line in headline(raw) for part in (*line, " ")])]
+    blocks.append(Text(lead(raw)))
     if raw["judge"] is not None:
-        lines.append(f"judge  {raw['judge']}")
-    return "\n".join(lines)
+        blocks.append(Text(f"judge  {raw['judge']}; verdict: {format_verdict(raw)}"))
+    blocks += [Text(note, "note") for note in raw["notes"]]
+    if sets:
+        measures, *_ = _measures(raw, metrics)
+        blocks += islice(_of_set(raw, sets[0]), 2) if len(sets) == 1 else ()
+        blocks += measures.blocks[1:]
+        blocks += _sets_by_metric(raw, metrics[:_MOST_COLUMNS]) if len(sets) > 1 else ()
+    blocks += _people([*sets, *pairs])
+    blocks += _preferences(raw) if pairs else ()
+    blocks += map(_published, raw["published"])
+    text = format_blocks(blocks, _WIDTH)
+    return "\n\n".join([text, *_worst_lines(raw), *([f"out    {out}"] if out else [])])
 
 
-def _metrics(raw: Entry) -> str:
-    """One line a metric; of several sets their unweighted mean."""
-    sets = raw["sets"]
-    several = len(sets) > 1
-    first, *rest = _HEADS
-    heads = (_HEADS[first], f"{raw['ci_level']:.0%} interval", *(_HEADS[name] for name in rest))
-    rows = [("metric", "sets" if several else "scored", "of all", "mean", *heads, "")]
-    order = best_first(raw["mean"])
-    uneven = False
-    for key in order:
-        found = raw["mean"][key]
-        having = [one for one in sets if key in one["metrics"]]
-        own = [one["metrics"][key] for one in having]
-        coverage = sum(one["n"] for one in own) / sum(one["n"] for one in having)
-        counts = found[first]["sets"] if several else own[0]["n"]
-        numbers = [_three(found[name]["value"]) for name in rest]
-        if several:  # a mean over fewer sets, or over more, than that of the AUROC
-            numbers = [_of_sets(found[name], counts) for name in rest]
-        uneven |= any("/" in shown for shown in numbers)
-        mean = _three(fmean(one["mean"] for one in own))
-        lead = (_three(found[first]["value"]), _interval(found[first]["ci"]))
-        rows.append((key, f"{counts:,}", f"{coverage:.1%}", mean, *lead, *numbers, ""))
-    told = "means over the sets that have it; " if several else ""
-    if uneven:
-        told += "a number after / is how many sets have it\nwhere they are not those of the AUROC; "
-    chances = ((key, by_chance(sets, key)) for key in order)
-    key, chance = next((one for one in chances if one[1] is not None), ("", None))
-    calibrated = f";\ncal.err: {_three(chance)} by chance alone, were {key} calibrated"
-    return (
-        f"{table(rows)}\n{told}of all: share of records with a score; verdict: "
-        f"{format_verdict(raw)};\nbest: balanced accuracy at the threshold that suits these labels "
-        f"best{'' if chance is None else calibrated}"
-    )
+def _sets_by_metric(raw: Raw, metrics: Sequence[str]) -> Iterator[Table]:
+    """AUROC and mean score of some metrics, set by set."""
+    found = {"AUROC": "auroc", "mean": None}
+    for title, measure in found.items():
+        columns = [Head(f"{title} by set"), Head("records", "number")]
+        columns.append(Head("positive", "number", digits=0, percent=True))
+        columns += [Head(name, "number", digits=4) for name in ("people", *metrics)]
+        rows = []
+        for one in raw["sets"]:
+            own = [one["metrics"].get(name) for name in metrics]
+            cells = [e and (e["measures"][measure]["value"] if measure else e["mean"]) for e in own]
+            lead = [one["name"], one["n"], one["positives"] / one["n"], one["people_mean"]]
+            rows.append(Row([*lead, *cells]))
+        yield Table(columns, rows)
 
 
-def _of_sets(found: Entry, counts: int) -> str:
-    """A mean, with the number of sets behind it where that is not `counts`."""
-    same = found["value"] is None or found["sets"] == counts
-    return _three(found["value"]) + ("" if same else f"/{found['sets']}")
-
-
-def _published(told: Entry) -> str:
-    measures, rows = beside_papers(told)
-    head = f"{told['benchmark']}, {told['place']}\n{told['source']}; in brackets: here\n"
-    lines = [(f"{name} ({judge})" if judge else name, *cells, "") for name, judge, cells in rows]
-    return head + table([("printed", *(name.replace("_", " ") for name in measures), ""), *lines])
-
-
-def _by_set(raw: Entry) -> str:
-    """AUROC and mean set by set of the metrics that have the highest AUROC."""
-    keys = best_first(raw["mean"])[:_MOST_METRICS]
-    rows = [("AUROC by set", "records", "positive", *keys, "")]
-    means = [("mean by set", "records", "people", *keys, "")]
-    for one in raw["sets"]:
-        found = [one["metrics"].get(key) for key in keys]
-        areas = (_three(e and e["measures"]["auroc"]["value"]) for e in found)
-        own = (_three(e and e["mean"]) for e in found)
-        lead = (one["name"], f"{one['n']:,}")
-        rows.append((*lead, f"{one['positives'] / one['n']:.0%}", *areas, ""))
-        means.append((*lead, _three(one["people_mean"]), *own, ""))
-    more = len(raw["mean"]) - len(keys)
-    tail = f"\n… and {more} more metrics, in the JSON output" if more > 0 else ""
-    return f"{table(rows)}\n\n{table(means)}{tail}"
-
-
-def _worst(raw: Entry) -> str | None:
+def _worst_lines(raw: Raw) -> Iterator[str]:
     """What to read first: the best metric's most confident mistakes, over all sets."""
-    for key in best_first(raw["mean"]):
+    for key in best_first(raw["mean"]) if raw["sets"] else ():
         found = [
             (-abs(item["score"] - raw["threshold"]), place, one["name"], item)
             for one in raw["sets"]
             if key in one["metrics"]
             for place, item in enumerate(one["metrics"][key]["worst"])
         ]
-        if not found:
-            continue
-        found.sort(key=lambda each: each[:2])  # of equals the first of each set before its second
         lines = [f"{key} against the label, most confident first"]
-        for _, _, name, item in found[:_MOST_WORST]:
+        for _, _, name, item in sorted(found, key=lambda each: each[:2])[:_LEAST_READ]:
             where = f"{name} {item['id']}" if len(raw["sets"]) > 1 else item["id"]
             lines.append(f"  {where}: score {item['score']:.3f}, label {item['label']:g}")
-            lines += [f"    {_short(text)}" for text in (item["response"], *item["reasons"][:1])]
-        return "\n".join(lines)
-    return None
+            texts = (item["response"] or "(empty)", *item["reasons"][:1])
+            lines += [f"    {shorten(' '.join(text.split()), _WIDTH - 4)}" for text in texts]
+        if found:
+            yield "\n".join(lines)
+            return
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+# ---- measures as tables ----
 
 
-def _ceiling(name: str, found: Entry, heads: Mapping[str, str]) -> str:
-    """One annotator against the rest; why there is no number where there is none."""
-    head, mean = f"{name}: one against the rest", found["mean"]
-    rows = [*found["annotators"], {"annotator": "mean", "measures": mean}]
-    if not any(one["measures"][key]["value"] is not None for one in rows for key in heads):
-        why = next((mean[key]["why"] for key in heads if mean[key]["why"]), "nothing to compare")
-        return f"{head}: no number, for {why}"
-    lines = [
-        (one["annotator"], *(_three(one["measures"][key]["value"]) for key in heads), "")
-        for one in rows
+def _measures(raw: Raw, metrics: Sequence[str]) -> Iterator[Part]:
+    """Metric × measure over the sets; of several sets the tables of the single ones as well."""
+    sets = raw["sets"]
+    many = len(sets) > 1
+    rows = {m: dict(raw["mean"].get(m) or {}) for m in metrics}
+    for m, found in rows.items():
+        if CALIBRATION in found:
+            found[CALIBRATION] = {**found[CALIBRATION], "by_chance": by_chance(sets, m)}
+        pooled = (raw.get("pooled") or {}).get(m)
+        if many and pooled:
+            chance = (pooled.get("by_chance") or {}).get("mean")
+            found["pooled"] = {**pooled[CALIBRATION], "by_chance": chance}
+    over = "Unweighted means over the sets that have a value; a mean over fewer sets than others "
+    told = f"{over}is not called best. " if many else ""
+    told += "A number in bold is the best of its column, or equals it to four decimals; a low rate "
+    told += "of one kind of error is bought with the other kind."
+    title = "All measures, mean over sets" if many else "All measures"
+    every = list(dict.fromkeys(name for found in rows.values() for name in found))
+    every.sort(key=lambda name: _LEADING.index(name) if name in _LEADING else len(_LEADING))
+    first, rest = ([n for n in every if (n in _LEADING) is leads] for leads in (True, False))
+    leading = _table(raw, rows, first, of=len(sets))
+    _add_coverage(leading[0], rows, sets)
+    tables: list[Block] = [Text(told, "quiet"), *leading]
+    if rest:
+        more = several(len(rest), "more measure")
+        tables.append(Fold(more, _table(raw, rows, rest, of=len(sets))))
+    yield Part(title, tables, "measures")
+    if many:
+        each = [name for name in every if name != "pooled"]
+        options = [(measure_of(name).title, _by_set(raw, metrics, name)) for name in each]
+        yield Part("Set by set", [Menu("Measure", options)], "sets")
+
+
+def _add_coverage(table: Block, metrics: Iterable[str], sets: Sequence[Raw]) -> None:
+    """How many records each metric scored, of which share, and the mean of its scores."""
+    assert isinstance(table, Table)
+    table.columns += [Head("Scored", "number"), Head("Of all", "number", digits=1, percent=True)]
+    table.columns.append(Head("Mean", "number", digits=4))
+    for row, metric in zip(table.rows, metrics, strict=True):
+        having = [one for one in sets if metric in one["metrics"]]
+        own = [one["metrics"][metric] for one in having]
+        n, means = sum(one["n"] for one in own), [one["mean"] for one in own if one["n"]]
+        of_all = n / (sum(one["n"] for one in having) or 1)
+        row.cells += [n, of_all, fmean(means) if means else None]
+
+
+def _by_set(raw: Raw, metrics: Sequence[str], name: str) -> list[Block]:
+    """Metric × set of one measure, with the mean first."""
+    sets, nothing = raw["sets"], {name: {"value": None, "why": "not measured on this set"}}
+    rows: dict[str, dict[str, Raw]] = {}
+    for m in metrics:
+        each = {one["name"]: one["metrics"].get(m, {"measures": nothing}) for one in sets}
+        mean = raw["mean"].get(m, nothing)[name]
+        rows[m] = {"mean": mean} | {key: entry["measures"][name] for key, entry in each.items()}
+    told = measure_of(name)
+    of = {"mean": "mean", **{one["name"]: one["name"] for one in sets}}
+    titles = {key: told._replace(title=title) for key, title in of.items()}
+    words = [Text(f"{told.title}: {told.words}.", "quiet")] if told.words else []
+    return [*words, *_table(raw, rows, list(of), of=len(sets), titles=titles)]
+
+
+def _table(
+    raw: Raw,
+    rows: Mapping[str, Mapping[str, Raw]],
+    names: Sequence[str],
+    caption: str = "",
+    of: int = 0,
+    *,
+    titles: Mapping[str, MeasureWords] | None = None,
+    head: str = "Metric",
+) -> list[Block]:
+    """Estimates by row and measure; below them why some are absent. `of` sets, if means.
+
+    A mean over fewer sets is no rival of those over more: its sets may be the easier ones.
+    """
+    notes: dict[str, str] = {}
+    columns = [Head(head)]
+    shown = [Row([_metric(raw, name) if head == "Metric" else name]) for name in rows]
+    for name in names:
+        told = titles[name] if titles else measure_of(name)
+        scale = Head(told.title, "estimate", told.words, 4, low=told.low, high=told.high)
+        if head == "Metric":
+            scale.better = "low" if told.lower else "high"
+        columns.append(scale)
+        column = [
+            found.get(name) or {"value": None, "why": "not measured"} for found in rows.values()
+        ]
+        most = max((e.get("sets") or 0 for e in column), default=0)
+        for row, found in zip(shown, column, strict=True):
+            row.cells.append(_cell(found, most, of, notes))
+    why: list[Rich] = [[quiet(f"({mark}) {reason}")] for reason, mark in notes.items()]
+    tail = [Bullets(why)] if why else []
+    return [Table(columns, shown, caption or None, sortable=len(shown) > 1), *tail]
+
+
+def _cell(found: Raw, most: int, of: int, notes: dict[str, str]) -> Estimate:
+    value, ci, sets = found["value"], found.get("ci"), found.get("sets")
+    extra = []
+    if value is None or (not ci and found.get("why")):
+        mark = notes.setdefault(str(found.get("why")), str(len(notes) + 1))
+        extra.append(f"({mark})" if value is None else f"no interval ({mark})")
+    if value is not None and sets is not None and sets < of:
+        extra.append(f"{sets:,} of {of:,} sets")
+    if found.get("by_chance") is not None:
+        extra.append(f"by chance {four(found['by_chance'])}")
+    # rounded, so that what is equal to four decimals is best together
+    value, low, high = (None if x is None else round(x, 4) + 0.0 for x in (value, *(ci or _NO_CI)))
+    return Estimate(value, low, high, "; ".join(extra) or None, apart=(sets or 0) < most)
+
+
+def _metric(raw: Raw, name: str) -> list[str | Span]:
+    turned = not raw["higher_is_better"].get(name, True)
+    return [code(name), quiet(" turned round")] if turned else [code(name)]
+
+
+# ---- one set ----
+
+
+def _of_set(raw: Raw, one: Raw) -> Iterator[Block]:
+    """A set's measures, and for each of its metrics the charts."""
+    many = len(raw["sets"]) > 1
+    own = {m: entry["measures"] for m, entry in one["metrics"].items()}
+    area = {m: e["auroc"]["value"] for m, e in own.items()}
+    metrics = sorted(own, key=lambda m: (area[m] is None, -(area[m] or 0.0)))
+    first = [m for m in metrics if area[m] is not None and four(area[m]) == four(area[metrics[0]])]
+    said: list[str | Span] = [
+        f" {several(one['n'], 'record')}, {percent(one['positives'], one['n'])} positive; ",
+        f"people say {four(one['people_mean'])} on average",
     ]
-    return table([(head, *heads.values(), ""), *lines])
+    if first:
+        more = f" and {len(first) - 3} more" if len(first) > 3 else ""
+        said += ["; highest AUROC: ", *names(first[:3]), f"{more} {four(area[first[0]])}"]
+    groups = "No groups: records are resampled one by one"
+    if one["groups"] is not None:
+        groups = f"{several(one['groups'], 'group')}, resampled as clusters"
+    if one.get("models"):
+        groups += f"; answers of {several(one['models'], 'model')}"
+    blocks: list[Block] = [Text(f"{groups}{_unused(one)}.", "quiet")]
+    if many:
+        rows = {m: dict(own[m]) for m in metrics}
+        for m, found in rows.items():
+            found[CALIBRATION] = {**found[CALIBRATION], "by_chance": by_chance([one], m)}
+        blocks += _table(raw, rows, list(own[metrics[0]]), f"All measures on {one['name']}")
+    blocks += [_of_metric(raw, m, one["metrics"][m]) for m in metrics]
+    if many:
+        yield Fold([strong(one["name"]), *said], blocks)
+    else:
+        yield Text([strong(one["name"]), *said])
+        yield from blocks
 
 
-def _pairs(raw: Entry) -> Iterator[str]:
-    """How far metrics prefer what people prefer: mean over sets, each set, its annotators."""
-    found = raw["preferences"] or ()
-    if len(found) > 1:
-        told = f"mean over {len(found)} sets, each counting as much"
-        yield _preferences(told, raw["mean"], "sets", raw["ci_level"])
-    for one in found:
-        ties = "1 tie" if one["ties"] == 1 else f"{one['ties']:,} ties"
-        head = f"{one['set']}: {one['n']:,} pairs, {ties}{_unused(one)}"
-        yield _preferences(head, one["metrics"], "pairs", raw["ci_level"])
-        if one["ceiling"]:
-            yield _ceiling(one["set"], one["ceiling"], _PAIRS)
-    if found:
-        yield (
-            "sign: the metric prefers what people prefer, its ties count half; no ties: over those "
-            "that are none"
-        )
+def _unused(one: Raw) -> str:
+    """The records of a set that were not measured, with why."""
+    counts = {_UNUSED.get(why, why.replace("_", " ")): n for why, n in one["unused"].items() if n}
+    return f"; not used: {', '.join(f'{n:,} {w}' for w, n in counts.items())}" if counts else ""
 
 
-def _preferences(head: str, metrics: Mapping[str, Entry], counted: str, level: float) -> str:
-    """One line a metric, the highest agreement of signs first."""
-    first, *rest = _PAIRS
-    heads = (_PAIRS[first], f"{level:.0%} interval", *(_PAIRS[name] for name in rest))
-    rows = [("metric", counted, *heads, "")]
-    for key, found in sorted(metrics.items(), key=lambda each: -(each[1][first]["value"] or 0.0)):
-        n = f"{found[first]['sets' if counted == 'sets' else 'n']:,}"
-        told = (_three(found[first]["value"]), _interval(found[first]["ci"]))
-        rows.append((key, n, *told, *(_three(found[name]["value"]) for name in rest), ""))
-    return f"{head}\n\n{table(rows)}"
+def _of_metric(raw: Raw, name: str, entry: Raw) -> Fold:
+    found = entry["measures"]
+    area = found["auroc"]
+    ends = f" ({between(area['ci'])})" if area["ci"] else ""
+    missing = [f", {n:,} {why.replace('_', ' ')}" for why, n in entry["unscored"].items() if n]
+    told = f" AUROC {four(area['value'])}{ends}; {entry['n']:,} scored{''.join(missing)}"
+    named = {"default": raw["threshold"] if entry["confusion"] else None}
+    named["best"] = entry["best_threshold"]
+    marks = [(x, f"{name} threshold {short(x)}") for name, x in named.items() if x is not None]
+    verdict = f"Verdict: {format_verdict(raw)}"
+    best = f"At the best threshold of these records ({short(entry['best_threshold'])})"
+    blocks: list[Block] = [
+        draw_histogram(entry["histogram"], marks),
+        draw_reliability({"bins": entry["reliability"] or ()})
+        or Text(f"Calibration: – {found[CALIBRATION]['why']}", "quiet"),
+        draw_confusion(verdict, entry["confusion"], found["balanced_accuracy"]),
+        draw_confusion(best, entry["confusion_best"], found["balanced_accuracy_best"]),
+    ]
+    edges = entry["histogram"]["edges"] or [0.0, 1.0]
+    columns = [Head("Label"), Head("n", "number")]
+    columns += [
+        Head(word, "estimate", digits=4, low=edges[0], high=edges[-1]) for word in _SPREAD.values()
+    ]
+    rows = [
+        Row([short(one["label"]), one["n"], *(_plain(one[key]) for key in _SPREAD)])
+        for one in entry.get("by_grade") or entry["by_label"]
+    ]
+    table = Table(columns, rows, "Mean, median and deviation by label")
+    return Fold([code(name), quiet(told)], [Grid(blocks), table])
+
+
+def _plain(found: Raw) -> Estimate:
+    low, high = found["ci"] or _NO_CI
+    return Estimate(found["value"], low, high, found["why"] if found["value"] is None else None)
+
+
+# ---- what to read ----
+
+
+def _worst(sets: Sequence[Raw]) -> Iterator[Part]:
+    """Records on which metrics are most confidently wrong, each once with all that got it wrong.
+
+    Where there are more than the page has room for, every metric keeps its first ones.
+    """
+    entries: list[tuple[int, Entry]] = []
+    total, limit = 0, max(_LEAST_READ, _MOST_READ // max(len(sets), 1))
+    for one in sets:
+        lists = {m: entry["worst"] for m, entry in one["metrics"].items()}
+        ranks = zip_longest(*lists.values())
+        ids = list(dict.fromkeys(str(item["id"]) for rank in ranks for item in rank if item))
+        total += len(ids)
+        found: dict[str, list[tuple[str, Raw]]] = {key: [] for key in ids[:limit]}
+        for metric, items in lists.items():
+            for item in items:
+                if str(item["id"]) in found:
+                    found[str(item["id"])].append((metric, item))
+        tags = {"set": one["name"]} if len(sets) > 1 else {}
+        entries += [(-len(wrong), _reading(key, wrong, tags)) for key, wrong in found.items()]
+    if not entries:
+        return
+    told = "Records on which a metric is most confidently against the label; first those that most "
+    told += "metrics get wrong. Some of them are errors of the label."
+    if len(entries) < total:
+        told += f" {len(entries):,} of {several(total, 'record')}; validation.json has all."
+    entries.sort(key=lambda each: each[0])
+    shown = Entries([entry for _, entry in entries], "record")
+    yield Part("The worst disagreements to read", [Text(told, "quiet"), shown], "worst")
+
+
+def _reading(key: str, wrong: Sequence[tuple[str, Raw]], tags: dict[str, str]) -> Entry:
+    item = wrong[0][1]
+    texts = {"Question": [item.get("question")], "Response": [item["response"] or "(empty)"]}
+    texts["Reference"] = item.get("references") or []
+    blocks: list[Block] = [
+        Text([quiet(f"{word}  "), text]) for word, each in texts.items() for text in each if text
+    ]
+    if votes := item.get("votes"):
+        said = ", ".join(f"{who} {short(label)}" for who, label in votes.items())
+        blocks.append(Text(said, "quiet"))
+    contexts: dict[str, list[Rich]] = {}
+    for metric, one in wrong:
+        why = "; ".join(one.get("reasons") or ())
+        told: Rich = [code(metric), f" {four(one['score'])} ", quiet(why)]
+        contexts.setdefault(one.get("context") or "", []).append(told)
+    for context, metrics in contexts.items():
+        blocks += [Text([quiet("Context  "), context])] if context else []
+        blocks.append(Bullets(metrics))
+    has = "metric has" if len(wrong) == 1 else "metrics have"
+    title: Rich = [key, quiet(f" people say {short(item['label'])}; {len(wrong)} {has} it wrong")]
+    values = {metric: round(one["score"], 4) for metric, one in wrong}
+    tags = {**tags, "people say": short(item["label"])}
+    return Entry(title, blocks, item["response"][:160], values, tags)
+
+
+# ---- papers, people, how it was made ----
+
+
+def _published(told: Raw) -> Table:
+    """A paper's table, each number with that of this validation in brackets."""
+    measures = list(dict.fromkeys(name for row in told["rows"] for name in row["paper"]))
+    columns = [Head("Printed"), *(Head(measure_of(name).title) for name in measures)]
+    rows = []
+    for row in told["rows"]:
+        paper, here = row["paper"], row["here"]
+        name: Cell = [row["name"], f" {row['judge']}" if row["judge"] else ""]
+        pairs = [(paper.get(one), here.get(one)) for one in measures]
+        numbers = [f"{number(a)} ({number(b)})" if a is not None else "" for a, b in pairs]
+        rows.append(Row([name, *numbers]))
+    return Table(columns, rows, f"{told['benchmark']}, {told['place']}; {told['source']}")
+
+
+def _people(sets: Sequence[Raw]) -> Iterator[Part]:
+    """Each annotator against the others, where a set has several."""
+    blocks: list[Block] = []
+    for one in sets:
+        if not (found := one["ceiling"]):
+            continue
+        name = one.get("name") or one["set"]
+        rows = {each["annotator"]: each["measures"] for each in found["annotators"]}
+        rows["mean of the annotators"] = found["mean"]
+        if all(e["value"] is None for row in rows.values() for e in row.values()):
+            whys = (e["why"] for e in found["mean"].values() if e["why"])
+            why = next(whys, "there is nothing to compare")
+            blocks.append(Text(f"{name}: no number, for {why}."))
+        else:
+            caption = f"{name}: one annotator against the others."
+            blocks += _table({}, rows, list(found["mean"]), caption, head="Annotator")
+    if blocks:
+        told = "Each annotator against the rest of them: a metric that comes near to this agrees "
+        told += "with people as well as they do with each other."
+        yield Part("What people reach", [Text(told), *blocks], "people")
+
+
+def _preferences(raw: Raw) -> list[Block]:
+    """Metric × measure for each set of pairs, and their mean where there are several."""
+    blocks: list[Block] = []
+    sets = raw["preferences"]
+    if len(sets) > 1:
+        rows = {m: raw["mean"][m] for m in best_first(raw["mean"], "sign_agreement")}
+        caption = "Preferences, mean over sets: unweighted, over those that have a value."
+        blocks += _table(raw, rows, list(next(iter(rows.values()), ())), caption, len(sets))
+    for one in sets:
+        value = {m: e["sign_agreement"]["value"] for m, e in one["metrics"].items()}
+        order = sorted(value, key=lambda m: (value[m] is None, -(value[m] or 0.0)))
+        caption = f"{one['set']}: {several(one['n'], 'pair')}"
+        if one["ties"]:
+            caption += (
+                f", {one['ties']:,} of them even for people, which count in correlations only"
+            )
+        caption += f"; {several(one['annotators'], 'annotator')}{_unused(one)}."
+        rows = {m: one["metrics"][m] for m in order}
+        blocks += _table(raw, rows, list(next(iter(rows.values()), ())), caption)
+    return blocks
+
+
+def _made(raw: Raw, metrics: Iterable[str]) -> list[Block]:
+    turned = sorted(m for m in metrics if not raw["higher_is_better"].get(m, True))
+    known = [Row([measure.title, f"{measure.words}."]) for measure in MEASURES.values()]
+    files = [
+        Row([one.get("name") or one["set"], one["path"], one["sha256"]])
+        for one in (*raw["sets"], *(raw["preferences"] or ()))
+    ]
+    parts = {"judge": raw["judge"], "decomposer": raw["decomposer"], **raw["signatures"]}
+    signatures = [Row([name, words]) for name, words in parts.items() if words]
+    tables: list[Block] = [
+        Table([Head("Set"), Head("File"), Head("SHA-256", "code")], files),
+        Table([Head("What", "code"), Head("Signature", "code")], signatures),
+    ]
+    return [
+        Bullets(method(raw, turned)),
+        Fold("The measures", [Table([Head("Measure"), Head("What it says")], known)]),
+        Fold("Files and signatures", tables),
+    ]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from trueground.reports.blocks import Span, code, several, strong
-from trueground.reports.validation import best_first, format_verdict
+from trueground.reports.calibration import short
 
 Raw = Mapping[str, Any]
 Sentence = list[str | Span]
@@ -93,6 +94,24 @@ MEASURES = {
 }
 
 
+def best_first(mean: Mapping[str, Raw], measure: str = "auroc") -> list[str]:
+    """The metrics by their mean, those that have it in more sets first."""
+    found = {key: entry[measure] for key, entry in mean.items()}
+    return sorted(found, key=lambda key: (-found[key]["sets"], -(found[key]["value"] or 0.0)))
+
+
+def by_chance(sets: Sequence[Raw], metric: str) -> float | None:
+    """The calibration error that calibrated scores would have: the mean over sets that tell it."""
+    entries = [one["metrics"][metric] for one in sets if metric in one["metrics"]]
+    told = [e["calibration_by_chance"]["mean"] for e in entries if e.get("calibration_by_chance")]
+    return fmean(told) if told else None
+
+
+def format_verdict(raw: Raw) -> str:
+    """Which scores are a yes."""
+    return f"score {raw['verdict'].replace('-', ' ')} {raw['threshold']:g}"
+
+
 def headline(raw: Raw) -> list[Sentence]:
     """Which metric leads, and whether by more than chance; so for each set of pairs."""
     lines = _of_sets(raw) if raw["sets"] else []
@@ -166,7 +185,7 @@ def method(raw: Raw, turned: Sequence[str]) -> list[str | Sentence]:
         "records or groups, or is the same in every resample, has no interval.",
         "Records that a metric could not score are left out for it, and counted beside it; they "
         "are never 0 or 1.",
-        "A dash is a number that is not defined; the letter beside it gives the reason.",
+        "A dash is a number that is not defined; the number beside it gives the reason.",
     ]
     if turned:
         tail = ", so that 1 − x or −x was measured; the worst disagreements have the score itself."
@@ -189,13 +208,6 @@ def between(ci: Sequence[float] | None) -> str:
 def percent(part: float, whole: float) -> str:
     """A share in percent; a dash of nothing."""
     return f"{100 * part / whole:.0f} %" if whole else "–"
-
-
-def short(value: float | str | None) -> str:
-    """A threshold, a label or an edge of a bin, with no more digits than it needs."""
-    if not isinstance(value, int | float):
-        return "–" if value is None else value
-    return f"{value:.3g}".replace("-", "−")
 
 
 def measure_of(name: str) -> MeasureWords:

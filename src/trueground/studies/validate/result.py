@@ -106,7 +106,7 @@ class ValidationOutput:
 
     def write(self, result: Validation, manifest: dict[str, Any]) -> None:
         """Write the result. In a folder the items are there already. Raises WriteError."""
-        from trueground.reports.validation_page import write_validation
+        from trueground.reports.validation import write_validation
 
         if self._folder:
             self._move_items()
