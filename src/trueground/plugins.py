@@ -156,7 +156,10 @@ class PartSpec:
 
 def parse_part(kind: str, text: str, *, cache: bool = True) -> PartSpec:
     """`NAME:MODEL(option=value,…)` in its pieces. UsageError where it cannot be read."""
-    match = _PART.fullmatch(mask_quoted(text))
+    seen = mask_quoted(text)
+    if kind == "judge" and (file := _read_file(text, seen)):
+        text, seen = file, mask_quoted(file)
+    match = _PART.fullmatch(seen)
     model = None
     if match is not None and match.start(2) >= 0:
         model = _unquote(text[slice(*match.span(2))])
@@ -168,6 +171,15 @@ def parse_part(kind: str, text: str, *, cache: bool = True) -> PartSpec:
         )
     inside = text[slice(*match.span(3))] if match[3] else ""
     return PartSpec(kind, match[1], model, _parse_options(f"{kind} {match[1]}", inside), cache)
+
+
+def _read_file(text: str, seen: str) -> str | None:
+    """`stack:FILE.json(…)` where a judge is written as FILE.json(…), without a name; else None."""
+    opened = seen.find("(") if "(" in seen else len(text)
+    file = _unquote(text[:opened].strip())
+    if not file or not file.endswith(".json") or re.match(r"[A-Za-z_][\w.-]*\s*:", file):
+        return None
+    return f"stack:{quote(file)}{text[opened:]}"
 
 
 def parse_model_part(role: str, text: str) -> tuple[str, PartSpec]:

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from scipy.optimize import minimize
 
-from training.offline_judge.perturb import make
+from training.offline_judge.perturb import Row, make
 from training.offline_judge.rows import Floats, Rows, of_perturbed, of_set
 from training.offline_judge.sets import folds, permissive
 from training.offline_judge.sources import sources
 from trueground.judges.lexical.features import NAMES
 from trueground.judges.lexical.model import FILE, LexicalWeights
 from trueground.stats.calibration import calibration_error
+from trueground.stats.stacking import LabelledClaims, fit_monotone, logistic
 from trueground.stats.thresholds import auroc
 
 PENALTY = 0.03  # on the squares of the weights of standardised features
@@ -55,43 +55,26 @@ def fit(rows: Sequence[Rows], perturbed: Rows) -> LexicalWeights:
     """The weights, none below 0, that make labels likeliest: the support of a response is the mean
     over its claims. Every set weighs alike, perturbed claims PERTURBED as much as all.
     """
-    x = np.concatenate([one.x for one in rows])
-    mean, spread = x.mean(axis=0), x.std(axis=0) + 1e-9
-    shares = [1 / len(rows)] * len(rows) + [PERTURBED]
-    parts = [
-        (share, (one.x - mean) / spread, one)
-        for share, one in zip(shares, [*rows, perturbed], strict=True)
-    ]
-
-    def loss(w: Floats) -> tuple[float, Floats]:
-        total, slope = PENALTY * float(w[:-1] @ w[:-1]), 2 * PENALTY * np.append(w[:-1], 0.0)
-        for share, standard, one in parts:
-            own, gradient = _loss(w, standard, one)
-            total, slope = total + share * own, slope + share * gradient
-        return total, slope
-
-    start = np.append(np.full(len(NAMES), 0.1), 0.0)
-    bounds = [(0.0, None)] * len(NAMES) + [(None, None)]
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, tol=1e-10).x
-    weights = found[:-1] / spread
-    table = {name: round(float(w), 3) for name, w in zip(NAMES, weights, strict=True)}
-    intercept = round(float(found[-1] - weights @ mean), 3)
+    claims = join_sets([(one.x, one) for one in rows], (perturbed.x, perturbed))
+    found = fit_monotone(claims, PENALTY, like=np.concatenate([one.x for one in rows]))
+    table = {name: round(float(w), 3) for name, w in zip(NAMES, found.weights, strict=True)}
+    intercept = round(found.intercept, 3)
     return LexicalWeights(intercept=intercept, verbatim=_verbatim(rows), weights=table)
 
 
-def _loss(w: Floats, x: Floats, rows: Rows) -> tuple[float, Floats]:
-    """The cross-entropy of the responses' mean probabilities, and its gradient."""
-    p = _logistic(x @ w[:-1] + w[-1])
-    mean = np.clip(np.bincount(rows.of, p) / rows.n, 1e-6, 1 - 1e-6)
-    y = rows.labels
-    total = -float(rows.weights @ (y * np.log(mean) + (1 - y) * np.log(1 - mean)))
-    by_mean = rows.weights * ((1 - y) / (1 - mean) - y / mean) / rows.n
-    by_claim = by_mean[rows.of] * p * (1 - p)
-    return total, np.append(x.T @ by_claim, by_claim.sum())
-
-
-def _logistic(z: Floats) -> Floats:
-    return np.asarray(0.5 * (1 + np.tanh(z / 2)))
+def join_sets(
+    sets: Sequence[tuple[Floats, Rows]], perturbed: tuple[Floats, Rows], share: float = PERTURBED
+) -> LabelledClaims:
+    """The claims of all sets with these features: sets weigh alike, perturbed claims `share`."""
+    parts = [*sets, perturbed]
+    shares = [1 / len(sets)] * len(sets) + [share]
+    starts = np.cumsum([0, *(len(one.n) for _, one in parts)])
+    return LabelledClaims(
+        np.concatenate([x for x, _ in parts]),
+        np.concatenate([one.of + at for (_, one), at in zip(parts, starts, strict=False)]),
+        np.concatenate([one.labels for _, one in parts]),
+        np.concatenate([one.weights * w for (_, one), w in zip(parts, shares, strict=True)]),
+    )
 
 
 def _verbatim(rows: Sequence[Rows]) -> float:
@@ -114,16 +97,25 @@ def supported_shares(weights: LexicalWeights, rows: Rows) -> Floats:
     return rows.supported(_probabilities(weights, rows), weights.verbatim)
 
 
+def claim_probabilities(weights: LexicalWeights, rows: Rows) -> Floats:
+    """The judge's probability of each claim under these weights."""
+    return rows.judged(_probabilities(weights, rows), weights.verbatim)
+
+
 def _probabilities(weights: LexicalWeights, rows: Rows) -> Floats:
     signed = np.array([weights.weights[name] for name in NAMES])
-    return _logistic(rows.x @ signed + weights.intercept)
+    return logistic(rows.x @ signed + weights.intercept)
 
 
 def perturbed(data: Path, sets: Sequence[str], seed: int) -> Rows:
     """Perturbed claims made from these sets alone, whose other texts lend names and sentences."""
+    return of_perturbed(make_perturbed(data, sets, seed))
+
+
+def make_perturbed(data: Path, sets: Sequence[str], seed: int) -> list[Row]:
+    """The same as they are written."""
     made = make([source for name in sets for source in sources(data, name)], seed)
-    made.sort(key=lambda row: row.contexts)  # so that every text is read once
-    return of_perturbed(made)
+    return sorted(made, key=lambda row: row.contexts)  # so that every text is read once
 
 
 def fit_folds(data: Path, rows: Mapping[str, Rows], seed: int) -> dict[str, LexicalWeights]:

@@ -45,15 +45,15 @@ class Rows(NamedTuple):
 
     def support(self, probabilities: Floats, verbatim: float) -> Floats:
         """The metric `support` of each response, from the model's probabilities of its claims."""
-        p = self._judged(probabilities, verbatim)
+        p = self.judged(probabilities, verbatim)
         return np.asarray(np.bincount(self.of, p, len(self.n)) / self.n)
 
     def supported(self, probabilities: Floats, verbatim: float) -> Floats:
         """The metric `grounding_precision` of each response, likewise."""
-        over = self._judged(probabilities, verbatim) > LexicalJudge.threshold
+        over = self.judged(probabilities, verbatim) > LexicalJudge.threshold
         return np.asarray(np.bincount(self.of, over, len(self.n)) / self.n)
 
-    def _judged(self, probabilities: Floats, verbatim: float) -> Floats:
+    def judged(self, probabilities: Floats, verbatim: float) -> Floats:
         """The judge's probability of each claim."""
         p = np.where(self.capped, [capped(one) for one in probabilities], probabilities)
         return np.where(self.verbatim, verbatim, np.where(self.empty, 0.0, p))
@@ -65,13 +65,18 @@ def of_set(folder: Path, name: str) -> Rows:
     Each response weighs alike, and both labels together half as much as they stand and half as if
     they were equally frequent: the sets differ much in their share of supported answers.
     """
-    examples = list(read(folder, name))
-    parts = get_decomposer("rules").decompose([one.response for one in examples])
-    claims = [[c.text for c in part] if isinstance(part, list) else [] for part in parts]
+    examples, claims = split_set(folder, name)
     labels = np.array([one.label for one, own in zip(examples, claims, strict=True) if own])
     share = labels.mean()
     even = np.where(labels > 0, 0.5 / share, 0.5 / (1 - share))
     return _rows(examples, claims, labels, (0.5 + 0.5 * even) / len(labels))
+
+
+def split_set(folder: Path, name: str) -> tuple[list[Example], list[list[str]]]:
+    """The records of a labelled set, and the claims of each response, split as `score` splits."""
+    examples = list(read(folder, name))
+    parts = get_decomposer("rules").decompose([one.response for one in examples])
+    return examples, [[c.text for c in p] if isinstance(p, list) else [] for p in parts]
 
 
 def of_perturbed(rows: Sequence[Row]) -> Rows:

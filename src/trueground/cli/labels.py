@@ -14,10 +14,11 @@ from trueground.cli._options import Format, FormatOption, NoProgress, Quiet, tak
 from trueground.cli._output import command_line, echo_json, progress_bar
 from trueground.options import Overwrite
 from trueground.studies.calibrate.study import calibrate as calibrate_judge
+from trueground.studies.calibrate.study import fit_judge
 from trueground.studies.errors import sort_errors
 from trueground.studies.validate.study import validate as validate_metrics
 
-judge = typer.Typer(name="judge", help="Judges: calibrate one against human labels.")
+judge = typer.Typer(name="judge", help="Judges: calibrate one, or weigh several, by human labels.")
 
 
 @takes(validate_metrics)
@@ -48,7 +49,7 @@ def validate(
 
 @judge.callback()
 def _group() -> None:
-    """Judges: calibrate one against human labels."""
+    """Judges: calibrate one, or weigh several, by human labels."""
 
 
 @judge.command("calibrate")
@@ -95,6 +96,50 @@ def calibrate(
         typer.echo(render(result.raw))
         if out is not None:
             typer.echo(f"\nout    {out}")
+
+
+@judge.command("fit")
+@takes(fit_judge, before={"label": ("judges",), "mapping": ("out", "overwrite")})
+def fit(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            help="Records with `human` labels: JSONL, JSON, CSV or Parquet (.gz, .zst), -"
+        ),
+    ],
+    *,
+    judges: Annotated[
+        str, typer.Option(help="Judges to weigh, with commas between: NAME or NAME:MODEL(…).")
+    ] = "lexical",
+    out: Annotated[
+        Path | None, typer.Option(help="Write FILE.json, which --judge FILE.json reads.")
+    ] = None,
+    overwrite: Overwrite = False,
+    format_: FormatOption = Format.TEXT,
+    quiet: Quiet = False,
+    no_progress: NoProgress = False,
+    **options: Any,
+) -> None:
+    """Weigh several judges by human labels, where that is better than the best of them alone."""
+    from trueground.errors import InputError
+    from trueground.studies.calibrate.stacking import check_free
+
+    if out is not None:
+        check_free(out, overwrite)
+    with progress_bar(quiet or no_progress) as progress:
+        result = fit_judge(files, judges, **options, progress=progress)
+    if format_ is Format.JSON:
+        echo_json(result.raw)
+    elif not quiet:
+        from trueground.reports.calibration import render_stack
+
+        typer.echo(render_stack(result.raw))
+    if result.refused is not None:
+        raise InputError(result.refused)
+    if out is not None:
+        result.write(out, overwrite=overwrite)
+        if format_ is Format.TEXT and not quiet:
+            typer.echo(f"\nfile   {out}")
 
 
 @takes(sort_errors, before={"seed": ("page",)})

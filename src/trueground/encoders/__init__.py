@@ -15,6 +15,7 @@ from trueground.encoders.base import (
     PassageEncoder,
     TextEncoder,
     TextToText,
+    TokenComparer,
     TokenEncoder,
 )
 
@@ -25,12 +26,14 @@ __all__ = [
     "PassageEncoder",
     "TextEncoder",
     "TextToText",
+    "TokenComparer",
     "TokenEncoder",
     "pair_scorer",
     "parts_scorer",
     "passage_encoder",
     "text_encoder",
     "text_to_text",
+    "token_comparer",
     "token_counter",
     "token_encoder",
 ]
@@ -82,6 +85,13 @@ def token_encoder(
     from trueground.encoders.models import LayerEncoder
 
     return LayerEncoder(str(model), layer, options)
+
+
+def token_comparer(model: str | Path, options: EncoderOptions = _DEFAULT) -> TokenComparer:
+    """The bi-encoder in a folder or of that name, for pairs of texts; see `text_encoder`."""
+    from trueground.encoders.late import LateInteraction
+
+    return LateInteraction(str(model), options)
 
 
 def text_to_text(model: str | Path, options: EncoderOptions = _DEFAULT) -> TextToText:

@@ -216,6 +216,14 @@ class PartsScorer(Windowed, Protocol):
         ...
 
 
+class TokenComparer(Windowed, Protocol):
+    """A bi-encoder that also compares two texts token by token; see `late.FEATURES`."""
+
+    def compare(self, pairs: Sequence[Pair]) -> Floats:
+        """Four similarities of each (claim, evidence), shape (n, 4); cut off at the window."""
+        ...
+
+
 class TextToText(Windowed, Protocol):
     """A sequence-to-sequence model whose answer is one word."""
 

@@ -120,6 +120,21 @@ class Encoder:
             each = map if workers is None else workers.map
             return compute_in_tiles(rows, self._shape, width, compute_tile, each)
 
+    def states_of(self, rows: Sequence[TileRow], width: int) -> list[Floats]:
+        """The states of each row's own tokens, shape (tokens, width) each; not cached."""
+        buckets: dict[tuple[int, bool], list[int]] = {}
+        for place, row in enumerate(rows):
+            buckets.setdefault(self._shape.bucket(len(row.ids)), []).append(place)
+        found: list[Floats] = [np.empty((0, width), np.float32)] * len(rows)
+        for (tokens, _), places in buckets.items():
+            own = [rows[place] for place in places]
+            flat = self.compute(
+                own, tokens * width, lambda states, _tile: states.reshape(len(states), -1)
+            )
+            for place, row, states in zip(places, own, flat, strict=True):
+                found[place] = states.reshape(tokens, width)[: len(row.ids)]
+        return found
+
 
 def _tile_shape(options: EncoderOptions, device: str, window: int, padding: int) -> Shape:
     """UsageError for a number of rows on a CPU, where it is fixed."""
@@ -249,17 +264,7 @@ class LayerEncoder(Encoder):
 
     def states(self, texts: Sequence[str]) -> list[TokenStates]:
         marked = self.tokeniser.marked([self._lead + text for text in texts])
-        buckets: dict[tuple[int, bool], list[int]] = {}
-        for place, one in enumerate(marked):
-            buckets.setdefault(self._shape.bucket(len(one.row.ids)), []).append(place)
-        vectors: list[Floats] = [np.empty((0, self._width), np.float32)] * len(texts)
-        for (tokens, _), places in buckets.items():
-            rows = [marked[place].row for place in places]
-            flat = self.compute(
-                rows, tokens * self._width, lambda states, _tile: states.reshape(len(states), -1)
-            )
-            for place, row, states in zip(places, rows, flat, strict=True):
-                vectors[place] = normalize(states.reshape(tokens, self._width)[: len(row.ids)])
+        vectors = [normalize(own) for own in self.states_of([m.row for m in marked], self._width)]
         shift = len(self._lead)
         return [
             TokenStates(own, one.special, np.maximum(one.ends - shift, 0))

@@ -32,6 +32,13 @@ def _llm(given: PartSpec) -> Judge:
     return LLMJudge(given)
 
 
+def _stack(given: PartSpec) -> Judge:
+    """Several judges weighed by a file of `judge fit`; of a model: lexical and all-MiniLM-L6-v2."""
+    from trueground.judges.stack import make_stack
+
+    return make_stack(given, get_judge)
+
+
 def _encoder(function: str, doc: str) -> Factory:
     """The factory of that name in `encoder`, which is imported when a judge is made."""
 
@@ -68,11 +75,14 @@ judges: dict[str, Factory] = {
         "Vectara's model of consistency, version 1.0 (the one that needs no code of its own).",
     ),
     "llm": _llm,
+    "stack": _stack,
 }
 
 
 def get_judge(text: str, *, cache: bool = True) -> Judge:
     """Return a new judge from `NAME:MODEL(option=value)`; any takes `calibration=FILE`.
+
+    FILE.json is `stack:FILE.json`: what `judge fit` or `judge calibrate` wrote.
 
     Raises UsageError, and InputError for a model or a calibration that cannot be used.
     """

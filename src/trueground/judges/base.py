@@ -19,6 +19,7 @@ MODELS = {
     "nli": "google/t5_xxl_true_nli_mixture",
     "minicheck": "lytang/MiniCheck-Flan-T5-Large",
     "hhem": "vectara/hallucination_evaluation_model",
+    "stack": "sentence-transformers/all-MiniLM-L6-v2",
 }
 
 

@@ -91,23 +91,31 @@ def open_calibration(path: str, judge: str = "NAME") -> CalibrationFile:
     `judge` is the one that errors tell to calibrate.
     """
     place, again = f"calibration file {path}", _again(judge)
-    try:
-        text = Path(path).expanduser().read_bytes()
-        fields = msgspec.json.decode(text, type=dict[str, object])
-    except OSError as error:
-        raise InputError(f"{place}: {error.strerror or error}; {again}") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(f"{place}: it cannot be read as JSON ({error}); {again}") from error
+    fields = read_fitted(path, place, again)
     if fields.get("format") not in FORMATS:
         expected = " or ".join(map(repr, FORMATS))
         raise InputError(f"{place}: format {fields.get('format')!r}; expected {expected}; {again}")
-    fields["digest"] = hashlib.sha256(text).hexdigest()[:16]
     try:
         calibration = msgspec.convert(fields, CalibrationFile)
     except msgspec.ValidationError as error:
         raise InputError(f"{place}: {error}; {again}") from error
     _check_numbers(calibration, place, again)
     return calibration
+
+
+def read_fitted(path: str | Path, place: str, again: str) -> dict[str, Any]:
+    """The fields of a file that was fitted to labels, and its `digest`.
+
+    InputError: it cannot be read. It begins with `place` and ends with `again`.
+    """
+    try:
+        text = Path(path).expanduser().read_bytes()
+        fields = msgspec.json.decode(text, type=dict[str, Any])
+    except OSError as error:
+        raise InputError(f"{place}: {error.strerror or error}; {again}") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InputError(f"{place}: it cannot be read as JSON ({error}); {again}") from error
+    return fields | {"digest": hashlib.sha256(text).hexdigest()[:16]}
 
 
 def _again(judge: str) -> str:

@@ -1,4 +1,7 @@
-"""A calibration as a page, and as text: how good the judge is, its threshold, its probabilities."""
+"""A calibration as a page, and as text: how good the judge is, its threshold, its probabilities.
+
+A stack of judges as text: how good it is beside each of them.
+"""
 
 from __future__ import annotations
 
@@ -332,3 +335,38 @@ def short(value: float | str | None) -> str:
     if not isinstance(value, int | float):
         return "–" if value is None else value
     return f"{value:.3g}".replace("-", "−")
+
+
+def render_stack(raw: Raw) -> str:
+    """A stack beside each of its judges, on records left out, and its weights; `raw` as in JSON."""
+    held = raw["left_out"]
+    rows = [Row(["stack", _area(held["auroc"]), None, *_errors(held)])]
+    rows += [
+        Row([name, _area(one["auroc"]), _area(one["difference"]), *_errors(one)])
+        for name, one in raw["alone"].items()
+    ]
+    columns = [
+        Head("on records left out"),
+        Head("AUROC", "estimate"),
+        Head("stack less this", "estimate", low=-0.5, high=0.5),
+        Head("calibration error", "number", digits=4),
+        Head("Brier score", "number", digits=4),
+    ]
+    weights = [
+        Row([f"{label} {name}", weight])
+        for label, one in zip(raw["alone"], raw["judges"], strict=True)
+        for name, weight in one["weights"].items()
+        if weight > 0
+    ]
+    threshold = (
+        f"Threshold {raw['threshold']:.4g}; balanced accuracy {number(held['balanced_accuracy'])} "
+        "on records that neither weights nor threshold were chosen on."
+    )
+    notes = [Text(note, "note") for note in raw["notes"]]
+    named = [Head("feature"), Head("weight", "number", digits=4)]
+    blocks = [Text(_lead(raw)), Table(columns, rows), Table(named, weights), Text(threshold)]
+    return format_blocks([*blocks, *notes], _WIDTH)
+
+
+def _area(one: Raw) -> Estimate:
+    return Estimate(one["value"], *(one["ci"] or ()))

@@ -71,7 +71,7 @@ def has_scores(judge: Judge) -> bool:
 
 def why_unfit(record: Record) -> str | None:
     """Why no judge can be asked about a record, if so."""
-    if not _texts(record):
+    if not context_texts(record):
         return Status.MISSING_FIELD.value
     return None if record.response.strip() else Status.NO_CLAIMS.value
 
@@ -161,7 +161,7 @@ def _weakest_verdicts(
     else:
         claims = decompose(decomposer, responses)
     requests = [
-        JudgeRequest(claim.text, _texts(record))
+        JudgeRequest(claim.text, context_texts(record))
         for record, own in zip(records, claims, strict=True)
         if not isinstance(own, Failure)
         for claim in own
@@ -188,6 +188,6 @@ def _score(verdict: Verdict) -> float | None:
     return verdict.probability if verdict.score is None else verdict.score
 
 
-def _texts(record: Record) -> tuple[str, ...]:
+def context_texts(record: Record) -> tuple[str, ...]:
     """The context texts that are not blank."""
     return tuple(p.text for p in record.contexts or () if p.text.strip())

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from trueground._version import __version__
 from trueground.errors import InputError, UsageError, unknown_name
 from trueground.judges.calibrated import FAMILY, FORMAT, METHODS, basis_of
+from trueground.net.redact import redact_urls
 from trueground.options import check_draws
 from trueground.runs.directory import find_outputs, make_folder, write_json
 from trueground.stats import calibration
@@ -180,9 +181,11 @@ def fit_curve(method: str, scores: Floats, labels: Mask) -> tuple[Read, dict[str
     return partial(calibration.logistic_probabilities, slope=slope, intercept=intercept), fields
 
 
-def compute_calibration(j: JudgedRecords, settings: CalibrationSettings) -> Calibration:
-    """The statistics. InputError: the scored records are of one kind, or all score alike, a
-    precision that no threshold reaches, too few records for the method."""
+def compute_calibration(
+    j: JudgedRecords, settings: CalibrationSettings, written: str | None
+) -> Calibration:
+    """The statistics; `written` names the judge. InputError: records of one kind, or that all score
+    alike, a precision that no threshold reaches, too few records for the method."""
     default = VERDICT if j.by_verdict else j.judge.threshold
     chosen = VERDICT
     if j.by_verdict:
@@ -223,6 +226,7 @@ def compute_calibration(j: JudgedRecords, settings: CalibrationSettings) -> Cali
     raw: dict[str, Any] = {
         "format": FORMAT,
         "judge": j.judge.name,
+        "written": None if written is None else redact_urls(written),
         "signature": basis_of(j.judge),
         "of": "verdict" if j.by_verdict else "score",
         "threshold": chosen,

@@ -1,11 +1,11 @@
-"""A judge against human labels: its threshold, its probabilities, and how far both hold.
+"""Judges against human labels: one with its threshold and probabilities, or several weighed.
 
 Truly-Ground chose its thresholds so that the judge's verdicts correlate most with people's
 (appendix B.2); that is the objective `correlation`.
 """
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -27,6 +27,7 @@ from trueground.records import Columns
 if TYPE_CHECKING:
     from trueground.claims import Decomposer
     from trueground.judges import Judge
+    from trueground.studies.calibrate.stacking import FittedStack
     from trueground.studies.calibrate.statistics import Calibration
 
 _OBJECTIVES = Literal["balanced_accuracy", "f1", "accuracy", "matthews", "correlation", "kappa"]
@@ -105,7 +106,7 @@ def calibrate(
         get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
     )
     with (
-        _interruptible(bare, cache),
+        _interruptible(hasattr(bare, "spent"), cache),
         _closing(bare, judge),
         _closing(splitter, decomposer),
         LabelledSets(
@@ -121,11 +122,85 @@ def calibrate(
         ) as sets,
     ):
         judged = judge_records(sets, bare, splitter, settings.chooses, progress)
-        return compute_calibration(judged, settings)
+        return compute_calibration(judged, settings, judge if isinstance(judge, str) else None)
+
+
+def fit_judge(
+    source: Any,
+    judges: Annotated[
+        str | Sequence[str],
+        Option("Judges to weigh, with commas between: NAME or NAME:MODEL(option=value).", type=str),
+    ],
+    *,
+    label: Label = None,
+    labels: LabelPaths = (),
+    positive_above: PositiveAbove = 0.5,
+    decomposer: Annotated[
+        "str | Decomposer",
+        Option("Split answers into claims, as `score` will.", type=str),
+    ] = "rules",
+    mapping: Columns = None,
+    on_bad_row: OnBadRow = "stop",
+    limit: Annotated[int | None, Option("Only the first N records of each file.", min=1)] = None,
+    seed: Seed = 0,
+    resamples: Resamples = 2_000,
+    level: Level = 0.95,
+    cache: Cache = True,
+    progress: Progress = no_progress,
+) -> "FittedStack":
+    """Weigh several judges by labelled answers, so that together they tell more than the best.
+
+    `source`, `label`, `labels`, `positive_above` and `limit` are as in `calibrate`. Answers are
+    split by the `decomposer`, each of `judges` is asked about every claim, and a logistic model
+    without negative weights is fitted, in which the probability of an answer is the mean over its
+    claims. How it does is measured on records left out of the fit, groups kept whole, against each
+    judge alone. `refused` says why the result cannot be written: the labels do not show that the
+    stack is better than the best judge.
+
+    UsageError: a name that is not known, a judge twice, a stack among them. InputError: a file,
+    label or model that cannot be used, too few labels of a kind. UnreachableError: a judge.
+    RunInterrupted on Ctrl-C.
+    """
+    from trueground.claims import get_decomposer
+    from trueground.errors import UsageError
+    from trueground.options import check_draws
+    from trueground.plugins import split_outside
+    from trueground.studies.calibrate.judging import why_unfit
+    from trueground.studies.calibrate.stacking import compute_stack, measure_claims, open_judges
+    from trueground.studies.labelled import LabelledSets
+    from trueground.studies.labels import LabelFiles
+
+    check_draws(resamples, seed, level)
+    names = split_outside(judges) if isinstance(judges, str) else list(judges)
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"the judge {twice!r} is named twice; name each judge once")
+    files = LabelFiles([Path(path) for path in labels], label, claims=True) if labels else None
+    splitter = (
+        get_decomposer(decomposer, cache=cache) if isinstance(decomposer, str) else decomposer
+    )
+    with ExitStack() as stack:
+        opened = open_judges(names, cache, stack)
+        asks = any(hasattr(one.member.part, "spent") for one in opened)
+        stack.enter_context(_interruptible(asks, cache))
+        stack.enter_context(_closing(splitter, decomposer))
+        sets = LabelledSets(
+            source,
+            label=label,
+            rule={"positive_above": positive_above},
+            labels=files,
+            use=why_unfit,
+            mapping=mapping,
+            on_bad_row=on_bad_row,
+            limit=limit,
+            progress=lambda rows: progress("check", rows, None),
+        )
+        stack.enter_context(sets)
+        measured = measure_claims(sets, opened, splitter, progress)
+        return compute_stack(measured, splitter, seed=seed, resamples=resamples, level=level)
 
 
 @contextmanager
-def _interruptible(judge: "Judge", cache: bool) -> Iterator[None]:
+def _interruptible(asks: bool, cache: bool) -> Iterator[None]:
     """Ctrl-C is told in words: what is lost, and what is not."""
     try:
         yield
@@ -133,7 +208,7 @@ def _interruptible(judge: "Judge", cache: bool) -> Iterator[None]:
         from trueground.errors import RunInterrupted
 
         kept = ""
-        if hasattr(judge, "spent"):
+        if asks:
             kept = "; replies already paid for are kept in the cache"
             if not cache:
                 kept = "; without the cache, replies are not kept"

@@ -1,0 +1,390 @@
+"""A judge that weighs other judges, by weights fitted to people's labels.
+
+`judge fit` writes such a file (see `studies.calibrate.stacking`), and one for the lexical judge
+beside all-MiniLM-L6-v2 comes with the package. The log-odds that a claim is supported are an
+intercept and the sum of weight times feature; every feature is turned so that more of it speaks for
+the claim, and no weight is negative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from trueground.encoders import EncoderOptions
+from trueground.encoders.base import encoder_options
+from trueground.errors import InputError, UsageError
+from trueground.judges.base import MODELS, Judge, ask
+from trueground.judges.calibrated import FORMATS, basis_of, read_fitted, rethresholded
+from trueground.judges.evidence import RULE, EvidenceFinder
+from trueground.plugins import PartSpec, parse_part
+from trueground.stats.bootstrap import Floats
+from trueground.stats.stacking import logistic
+from trueground.types import JudgeRequest, ReasonKind, Status, Verdict
+
+if TYPE_CHECKING:
+    from trueground.models.asker import Spent
+    from trueground.models.prompts import PromptFile
+
+MakeJudge = Callable[..., Judge]
+FORMAT = "trueground-stack-1"
+DEFAULT = Path(__file__).parent / "data" / "stack.json"
+_AGAIN = "make one with: trueground judge fit FILE --judges NAME,NAME --out STACK.json"
+# What any judge may tell of a claim; a stack takes the first that the judge always tells.
+SCORES = ("log_odds", "score", "verdict")
+_CLIP = 0.01  # a probability nearer to 0 or 1 is taken for this
+_SIZE = {"hidden_size": 384, "num_hidden_layers": 6}  # of all-MiniLM-L6-v2
+_KEPT = 64  # sets of texts whose sentences stay read
+
+
+class StackedJudge(msgspec.Struct, frozen=True):
+    """One judge of a stack: as it is written, the basis of its signature, its features' weights.
+
+    `basis` is "" where another model may stand there.
+    """
+
+    judge: str
+    basis: str
+    weights: dict[str, float]
+
+
+class StackFile(msgspec.Struct, frozen=True):
+    """What the judge reads of the file; a claim is supported above `threshold` (a probability)."""
+
+    judges: list[StackedJudge]
+    intercept: float
+    threshold: float
+    digest: str = ""
+
+
+class StackMember:
+    """A judge as a stack asks it: `part` is what is asked, `names` the features that it may tell.
+
+    `basis` names everything that its features depend on; `label` is what people read.
+    """
+
+    names: tuple[str, ...] = SCORES
+    in_one_process = False
+    part: Any
+
+    def __init__(self, judge: Judge, label: str) -> None:
+        self.part, self.label = judge, label
+        self.basis = basis_of(judge)
+        self.in_one_process = bool(getattr(judge, "in_one_process", False))
+
+    def read(self, requests: Sequence[JudgeRequest]) -> tuple[list[Verdict], Floats]:
+        """Its verdicts, and its features, shape (requests, names); NaN is what it does not tell."""
+        verdicts = ask(self.part, requests)
+        return verdicts, np.array([_scores(v) for v in verdicts]).reshape(-1, len(SCORES))
+
+    def describe(self, verdict: Verdict, _features: Floats) -> str:
+        """What it says of a claim, in a few words for people."""
+        known = verdict.probability if verdict.score is None else verdict.score
+        said = "supported" if verdict.supported else "not supported"
+        return f"{self.label} {said if known is None else f'{known:.2f}'}"
+
+
+class LexicalMember(StackMember):
+    """The lexical judge: its probability, and what its own model looks at."""
+
+    def __init__(self, judge: Judge, label: str) -> None:
+        from trueground.judges.lexical.features import NAMES
+
+        super().__init__(judge, label)
+        self.names = ("log_odds", *NAMES)
+
+    def read(self, requests: Sequence[JudgeRequest]) -> tuple[list[Verdict], Floats]:
+        """See `StackMember.read`."""
+        verdicts, scores = super().read(requests)
+        return verdicts, np.hstack([scores[:, :1], _lexical_features(requests)])
+
+
+class EncoderMember(StackMember):
+    """A bi-encoder: how near a claim's words are to those of the sentences most like it.
+
+    It gives no verdict of its own, and reads no windows of long texts, as `bi-encoder:MODEL` does.
+    """
+
+    in_one_process = True
+
+    def __init__(self, model: str, options: EncoderOptions, label: str) -> None:
+        from trueground.encoders.late import FEATURES, LateInteraction
+
+        self.label, self.names = label, FEATURES
+        self.part = LateInteraction(model, options)
+        self.basis = f"late-1|{RULE}|{self.part.signature}"
+        self._finders: dict[tuple[str, ...], EvidenceFinder] = {}
+
+    def read(self, requests: Sequence[JudgeRequest]) -> tuple[list[Verdict], Floats]:
+        """See `StackMember.read`; the verdicts say nothing."""
+        pairs = [(request.claim, self._find(request)) for request in requests]
+        numbers = self.part.compare(pairs).astype(np.float64)
+        return [Verdict(False)] * len(requests), numbers.reshape(-1, len(self.names))
+
+    def _find(self, request: JudgeRequest) -> str:
+        finder = self._finders.get(request.texts)
+        if finder is None:
+            if len(self._finders) >= _KEPT:
+                self._finders.clear()
+            finder = self._finders[request.texts] = EvidenceFinder(request.texts)
+        return finder.find(request.claim)
+
+    def describe(self, _verdict: Verdict, features: Floats) -> str:
+        """See `StackMember.describe`."""
+        told = dict(zip(self.names, features.tolist(), strict=True))
+        near, least = told["cosine"], told["late20"]
+        return f"{self.label} {near:.2f}, {least:.2f} of the least similar words"
+
+
+def open_member(written: str, label: str, make: MakeJudge, *, cache: bool = True) -> StackMember:
+    """The judge `NAME:MODEL(option=value)` for a stack; `make` is `get_judge`, whose errors these
+    are."""
+    from trueground.judges.encoder import OPTIONS
+
+    given = parse_part("judge", written, cache=cache)
+    if given.name == "stack":
+        raise UsageError(f"{written} is a stack itself; name the judges that it is made of")
+    if given.name == "bi-encoder":
+        given.check(OPTIONS)
+        return EncoderMember(given.model or MODELS[given.name], encoder_options(given), label)
+    judge = make(written, cache=cache)
+    plain = given.name == "lexical" and not given.options
+    return (LexicalMember if plain else StackMember)(judge, label)
+
+
+def member_labels(written: Sequence[str]) -> list[str]:
+    """A name for each judge; where two have the same, they are numbered."""
+    names = [parse_part("judge", text).name for text in written]
+    return [
+        f"{name}#{names[: i + 1].count(name)}" if names.count(name) > 1 else name
+        for i, name in enumerate(names)
+    ]
+
+
+def make_stack(given: PartSpec, make: MakeJudge) -> Judge:
+    """The judge `stack:FILE.json`, or `stack:MODEL` with the numbers that come with the package.
+
+    `make` is `get_judge`. FILE.json may be a file of `judge calibrate` too: then it is the judge
+    that it is of. InputError for a file that cannot be used; UsageError.
+    """
+    model = given.model or MODELS["stack"]
+    options = {k: v for k, v in given.options.items() if k in ("threshold", "calibration")}
+    if not model.endswith(".json"):
+        judge = _default_stack(given, model)
+        return rethresholded(judge, given) if options else judge
+    given.check(("threshold", "calibration"))
+    place = f"judge file {model}"
+    fields = read_fitted(model, place, _AGAIN)
+    if fields.get("format") in FORMATS:
+        return _calibrated(given, model, make, str(fields.get("written") or fields.get("judge")))
+    file = _check_stack(fields, place)
+    labels = member_labels([one.judge for one in file.judges])
+    members = []
+    for one, label in zip(file.judges, labels, strict=True):
+        members.append(member := open_member(one.judge, label, make, cache=given.cache))
+        _check_basis(one, member, place)
+    judge = StackJudge(file, members)
+    return rethresholded(judge, given) if options else judge
+
+
+def _calibrated(given: PartSpec, path: str, make: MakeJudge, written: str) -> Judge:
+    """The judge that a calibration is of, with it."""
+    if "calibration" in given.options:
+        raise UsageError(f"{path} is a calibration itself; leave calibration=… out")
+    inner = parse_part("judge", written)
+    options = {**inner.options, "calibration": path, **given.options}
+    return make(replace(inner, options=options).written, cache=given.cache)
+
+
+def _default_stack(given: PartSpec, model: str) -> StackJudge:
+    from trueground.judges.encoder import OPTIONS
+    from trueground.judges.lexical import LexicalJudge
+
+    given.check((*OPTIONS, "threshold", "calibration"))
+    file = _check_stack(read_fitted(DEFAULT, "the stack of the package", ""), "the package")
+    lexical = LexicalMember(LexicalJudge(), "lexical")
+    encoder = EncoderMember(model, encoder_options(given), "bi-encoder")
+    _check_basis(file.judges[0], lexical, "the stack of the package")
+    found = [encoder.part.checkpoint.config.get(key) for key in _SIZE]
+    if found != list(_SIZE.values()):
+        raise InputError(
+            f"stack:{model}: its numbers are for {MODELS['stack']}, with {_SIZE}, and this model "
+            f"has {found}. Fit some for it: trueground judge fit FILE --judges "
+            f"lexical,bi-encoder:{model} --out STACK.json"
+        )
+    return StackJudge(file, [lexical, encoder])
+
+
+def _check_stack(fields: dict[str, Any], place: str) -> StackFile:
+    if fields.get("format") != FORMAT:
+        raise InputError(f"{place}: format {fields.get('format')!r}; expected {FORMAT!r}; {_AGAIN}")
+    try:
+        file = msgspec.convert(fields, StackFile)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{place}: {error}; {_AGAIN}") from error
+    weights = [weight for one in file.judges for weight in one.weights.values()]
+    known = all(map(math.isfinite, (file.intercept, file.threshold, *weights)))
+    if not known or not weights or min(weights) < 0 or max(weights) == 0:
+        raise InputError(
+            f"{place}: intercept, threshold and weights must be finite numbers, no weight below 0 "
+            f"and one above; {_AGAIN}"
+        )
+    return file
+
+
+def _check_basis(one: StackedJudge, member: StackMember, place: str) -> None:
+    """InputError where the judge is not the one that the weights were fitted for."""
+    if one.basis and one.basis != member.basis:
+        raise InputError(
+            f"{place}: it was fitted with {one.basis!r}, and this judge is {member.basis!r}; the "
+            f"weights of one say nothing of the other; {_AGAIN}"
+        )
+    if unknown := one.weights.keys() - set(member.names):
+        raise InputError(
+            f"{place}: {one.judge} has no feature {', '.join(sorted(unknown))}; expected some of "
+            f"{', '.join(member.names)}; {_AGAIN}"
+        )
+
+
+class StackJudge:
+    """Weighs what its members say of a claim; see the module."""
+
+    name = "stack"
+
+    def __init__(self, file: StackFile, members: Sequence[StackMember]) -> None:
+        self.threshold = file.threshold
+        self.basis = "|".join(("stack-1", file.digest, *(member.basis for member in members)))
+        self.signature = self.basis
+        self.in_one_process = any(member.in_one_process for member in members)
+        self._members = list(members)
+        self._weights = [
+            np.array([one.weights.get(name, 0.0) for name in member.names])
+            for one, member in zip(file.judges, members, strict=True)
+        ]
+        self._intercept = file.intercept
+
+    def __getattr__(self, name: str) -> Any:
+        """`spent` and `trouble`, where a member asks a language model; other judges have none."""
+        if name == "spent" and (spent := self._of_members("spent")):
+            total: Spent = sum(spent[1:], spent[0])
+            return total
+        if name == "trouble" and (troubles := self._of_members("trouble")):
+            return next(filter(None, troubles), None)
+        raise AttributeError(name)
+
+    def _of_members(self, name: str) -> list[Any]:
+        members = self.__dict__.get("_members", ())
+        return [getattr(m.part, name) for m in members if hasattr(m.part, name)]
+
+    @property
+    def prompts(self) -> tuple[PromptFile, ...]:
+        """The prompts of the members that ask a language model."""
+        return tuple(prompt for prompts in self._of_members("prompts") for prompt in prompts)
+
+    @property
+    def problem(self) -> str | None:
+        """Why results were no longer kept on disk; None where they were."""
+        return next(filter(None, self._of_members("problem")), None)
+
+    def close(self) -> None:
+        """Give the members' memory and connections back."""
+        for close in self._of_members("close"):
+            close()
+
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[Verdict]:
+        """Return one verdict for each request, in their order."""
+        told = [member.read(requests) for member in self._members]
+        odds = np.full(len(requests), self._intercept)
+        for (_, features), weights in zip(told, self._weights, strict=True):
+            used = weights > 0
+            # Not a matrix product: its last digit depends on how many rows there are.
+            odds = odds + (features[:, used] * weights[used]).sum(axis=1)
+        return [
+            self._verdict(
+                request,
+                [verdicts[n] for verdicts, _ in told],
+                [features[n] for _, features in told],
+                float(p),
+            )
+            for n, (request, p) in enumerate(zip(requests, logistic(odds), strict=True))
+        ]
+
+    def _verdict(
+        self,
+        request: JudgeRequest,
+        verdicts: Sequence[Verdict],
+        features: Sequence[Floats],
+        probability: float,
+    ) -> Verdict:
+        pairs = list(zip(self._members, verdicts, strict=True))
+        for member, verdict in pairs:
+            if verdict.status is not Status.SCORED:
+                whys = tuple(f"{member.label}: {reason}" for reason in verdict.reasons)
+                return Verdict(status=verdict.status, reasons=whys, reply=verdict.reply)
+        own = [v for member, v in pairs if not isinstance(member, EncoderMember)]
+        first = own[0] if own else Verdict(False)
+        if not request.claim.strip():
+            return Verdict(False, 0.0, reasons=("the claim has no words",), kind=first.kind)
+        if not any(text.strip() for text in request.texts):
+            return Verdict(False, 0.0, reasons=(f"no {request.source}",), kind=first.kind)
+        if math.isnan(probability):
+            why = "a judge of the stack gives no score here"
+            return Verdict(status=Status.ERROR, reasons=(why,))
+        supported = probability > self.threshold
+        side = "above" if supported else "not above"
+        line = f"probability {probability:.2f}, {side} {self.threshold:.4g}"
+        described = (m.describe(v, x) for (m, v), x in zip(pairs, features, strict=True))
+        weighed = "weighed: " + "; ".join(described)
+        kind = None if supported else ReasonKind.BELOW_THRESHOLD
+        reasons: tuple[str, ...] = (line, weighed)
+        if own and first.supported == supported:
+            kind, reasons = first.kind, (*first.reasons[:1], line, weighed)
+        elif own:
+            reasons = (", though ".join((line, *first.reasons[:1])), weighed)
+        place = next((v for v in own if v.text is not None), Verdict(False))
+        return Verdict(
+            supported,
+            probability,
+            text=place.text,
+            start=place.start,
+            end=place.end,
+            reasons=reasons,
+            kind=kind,
+        )
+
+
+def log_odds(probability: float) -> float:
+    """The logarithm of p / (1 − p), both at least 0.01."""
+    return math.log(max(_CLIP, probability) / max(_CLIP, 1 - probability))
+
+
+def _scores(verdict: Verdict) -> tuple[float, float, float]:
+    """SCORES of one verdict; NaN for what it does not tell."""
+    p, nan = verdict.probability, math.nan
+    odds = nan if p is None else log_odds(p)
+    said = nan if verdict.supported is None else float(verdict.supported)
+    return odds, nan if verdict.score is None else verdict.score, said
+
+
+def _lexical_features(requests: Sequence[JudgeRequest]) -> Floats:
+    """What the lexical judge's model looks at, more always speaking for the claim, shape (n, k)."""
+    from trueground.judges.lexical.coverage import ClaimView
+    from trueground.judges.lexical.features import AGAINST, NAMES
+    from trueground.judges.lexical.looking import look
+    from trueground.judges.lexical.pool import WordPool
+    from trueground.judges.lexical.reading import TextView
+
+    signs = np.array([-1.0 if name in AGAINST else 1.0 for name in NAMES])
+    pools: dict[tuple[str, ...], WordPool] = {}
+    rows = []
+    for request in requests:
+        if request.texts not in pools:
+            pools = {request.texts: WordPool([TextView(text) for text in request.texts])}
+        rows.append(look(ClaimView(request.claim, request.asked), pools[request.texts]).features)
+    return np.asarray(np.array(rows).reshape(-1, len(NAMES)) * signs)

@@ -1,0 +1,345 @@
+"""Several judges weighed by labels, and whether that beats the best of them alone.
+
+Everything that is told of the stack is left out: each fifth of the records, groups kept whole, is
+judged by weights that were fitted on the others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from trueground._version import __version__
+from trueground.claims import Decomposer
+from trueground.errors import InputError
+from trueground.evaluate.verdicts import decompose
+from trueground.judges import ask, get_judge
+from trueground.judges.stack import FORMAT, SCORES, EncoderMember, StackMember, open_member
+from trueground.judges.stack import member_labels as labels_of
+from trueground.net.redact import redact_urls
+from trueground.runs.directory import check_ours, check_out_file, write_json
+from trueground.stats.bootstrap import Floats, Ints, Mask
+from trueground.stats.calibration import brier, calibration_error, fit_logistic
+from trueground.stats.calibration import logistic_probabilities as by_curve
+from trueground.stats.human.measure import measure_all, paired_difference
+from trueground.stats.stacking import LabelledClaims, Logistic, fit_monotone
+from trueground.stats.thresholds import best_threshold, folds, held_out, measures_at
+from trueground.studies.calibrate.judging import context_texts
+from trueground.studies.labelled import LabelledSets
+from trueground.types import Failure, JudgeRequest, Status, Verdict
+
+FOLDS = 5
+STACK = "stack"
+# Divided by the number of records. Chosen on the labelled sets: 3 ranks 0.001 better where it was
+# fitted, but tells a changed number or name less surely.
+PENALTY = 10.0
+_LEAST_OF_A_KIND = 10
+_POWER = 0.8
+
+
+@dataclass(frozen=True)
+class FittedStack:
+    """Judges weighed by labels. `raw` is everything, as it stands in the file and in JSON."""
+
+    raw: dict[str, Any]
+
+    @property
+    def refused(self) -> str | None:
+        """Why the stack is not written, where the labels do not show that it is better."""
+        refused: str | None = self.raw["refused"]
+        return refused
+
+    def write(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the file that `--judge FILE` reads. InputError where it is refused. OutputError."""
+        check_free(Path(path), overwrite)
+        if self.refused is not None:
+            raise InputError(self.refused)
+        write_json(Path(path), self.raw)
+
+
+def check_free(path: Path, overwrite: bool = False) -> None:
+    """OutputError where the file may not be written; only a stack is ever replaced."""
+    check_out_file(path, "my-judge.json", overwrite=overwrite)
+    check_ours(path, FORMAT, "stack of judges of ours")
+
+
+@dataclass
+class MeasuredJudge:
+    """What one judge says of all claims: its features, and its own number as it runs alone."""
+
+    written: str
+    member: StackMember
+    alone: Any
+    features: list[Floats] = field(default_factory=list)
+    numbers: list[float] = field(default_factory=list)
+
+    def measure(self, requests: Sequence[JudgeRequest]) -> list[Status]:
+        """Ask about some claims. Returns why each cannot be used, or `scored`."""
+        verdicts, features = self.member.read(requests)
+        self.features.append(features)
+        alone = ask(self.alone, requests) if self.alone is not self.member.part else verdicts
+        self.numbers += [_number(verdict) for verdict in alone]
+        pairs = zip(verdicts, alone, strict=True)
+        return [a.status if a.status is not Status.SCORED else b.status for a, b in pairs]
+
+
+@dataclass(frozen=True)
+class MeasuredClaims:
+    """What all judges said of labelled records.
+
+    `names` (judge by judge) are the features of `rows`, `alone` has each judge's mean number over
+    the claims of a record, shape (records,).
+    """
+
+    judges: Sequence[MeasuredJudge]
+    sets: LabelledSets
+    unscored: Counter[str]
+    names: list[list[str]]
+    rows: LabelledClaims
+    alone: dict[str, Floats]
+    clusters: Ints | None
+
+
+def open_judges(written: Sequence[str], cache: bool, stack: ExitStack) -> list[MeasuredJudge]:
+    """The judges of these names, each to be closed by `stack`. UsageError, InputError."""
+    judges = []
+    for text, label in zip(written, labels_of(written), strict=True):
+        member = open_member(text, label, get_judge, cache=cache)
+        alone = get_judge(text, cache=cache) if isinstance(member, EncoderMember) else member.part
+        for part in {id(one): one for one in (member.part, alone)}.values():
+            if hasattr(part, "close"):
+                stack.callback(part.close)
+        judges.append(MeasuredJudge(text, member, alone))
+    return judges
+
+
+def measure_claims(
+    sets: LabelledSets,
+    judges: Sequence[MeasuredJudge],
+    decomposer: Decomposer,
+    progress: Callable[[str, int, int | None], None],
+) -> MeasuredClaims:
+    """Ask all judges about every claim of the labelled records. InputError: nothing is scored."""
+    unscored = sum((Counter(one.unused) for one in sets.all_sets), Counter[str]())
+    counts: list[int] = []  # claims of each record
+    kept: list[bool] = []
+    statuses: list[Status] = []
+    for one in sets.sets:
+        for batch in sets.batches(one):
+            claims = decompose(decomposer, [record.response for record, _ in batch])
+            requests: list[JudgeRequest] = []
+            for (record, _), own in zip(batch, claims, strict=True):
+                texts = [] if isinstance(own, Failure) else [claim.text for claim in own]
+                kept.append(bool(texts))
+                counts.append(len(texts))
+                if not texts:
+                    why = own.status if isinstance(own, Failure) else Status.NO_CLAIMS
+                    unscored[why.value] += 1
+                requests += [JudgeRequest(text, context_texts(record)) for text in texts]
+            by_judge = [judge.measure(requests) for judge in judges]
+            statuses += [_worst(each) for each in zip(*by_judge, strict=True)]
+            progress("score", len(kept), sets.n)
+    of = np.repeat(np.arange(len(counts)), counts)
+    for number in np.unique(of[[status is not Status.SCORED for status in statuses]]).tolist():
+        unscored[_worst([s for s, n in zip(statuses, of, strict=True) if n == number]).value] += 1
+        kept[number] = False
+    used = np.flatnonzero(kept)
+    if not len(used):
+        reasons = ", ".join(f"{count:,} {status}" for status, count in unscored.items())
+        raise InputError(f"the judges could score no record: {reasons}")
+    return _assemble(sets, judges, unscored, of, used)
+
+
+def _assemble(
+    sets: LabelledSets,
+    judges: Sequence[MeasuredJudge],
+    unscored: Counter[str],
+    of: Ints,
+    used: Ints,
+) -> MeasuredClaims:
+    labels = np.concatenate([one.labels for one in sets.all_sets]) > 0.5
+    clusters = np.concatenate([one.clusters for one in sets.all_sets])
+    here = np.isin(of, used)
+    blocks, names, alone = [], [], {}
+    for judge in judges:
+        features = np.concatenate(judge.features)
+        columns = [n for n in range(features.shape[1]) if not np.isnan(features[here, n]).any()]
+        if judge.member.names == SCORES:
+            columns = columns[:1]
+        blocks.append(features[:, columns])
+        names.append([judge.member.names[n] for n in columns])
+        numbers = np.array(judge.numbers)
+        alone[judge.member.label] = np.bincount(of, numbers, len(labels)) / np.maximum(
+            np.bincount(of, minlength=len(labels)), 1
+        )
+    rows = LabelledClaims(
+        np.hstack(blocks), of, labels.astype(np.float64), np.full(len(labels), 1 / len(used))
+    )
+    return MeasuredClaims(
+        judges,
+        sets,
+        unscored,
+        names,
+        rows.select(used),
+        {label: values[used] for label, values in alone.items()},
+        clusters[used] if any(one.grouped for one in sets.all_sets) else None,
+    )
+
+
+def compute_stack(
+    m: MeasuredClaims, decomposer: Decomposer, *, seed: int, resamples: int, level: float
+) -> FittedStack:
+    """Weights, and how they do on records left out. InputError: too few records of a kind."""
+    labels = m.rows.labels > 0.5
+    fewest = int(min(labels.sum(), (~labels).sum()))
+    if fewest < _LEAST_OF_A_KIND:
+        raise InputError(
+            f"{fewest} labels of the rarer kind; expected {_LEAST_OF_A_KIND} or more of each, and "
+            "better a hundred records or more in all; label more"
+        )
+    parts = folds(len(labels), m.clusters, parts=FOLDS, seed=seed)
+    if not parts.max():
+        raise InputError("all records are of one group; expected several, so that some are left")
+    held = _leave_out(m, parts)
+    measured = measure_all(
+        {STACK: held, **m.alone},
+        m.rows.labels,
+        clusters=m.clusters,
+        threshold=None,
+        probability=False,
+        resamples=resamples,
+        seed=seed,
+        level=level,
+    )
+    found = fit(m.rows, m.names)
+    threshold = best_threshold(held, labels)
+    at_held = held_out(held, labels, parts)
+    alone: dict[str, dict[str, Any]] = {}
+    for label, scores in m.alone.items():
+        curve = held_out(scores, labels, parts, _curve, "fit").values
+        difference = paired_difference(measured[STACK], measured[label]).estimates["auroc"]
+        alone[label] = {
+            "auroc": measured[label].estimates["auroc"].raw(),
+            **_errors(curve, labels),
+            "difference": difference.raw(),
+        }
+    best = max(alone, key=lambda label: alone[label]["auroc"]["value"])
+    written = {judge.member.label: judge.written for judge in m.judges}
+    raw: dict[str, Any] = {
+        "format": FORMAT,
+        "judges": _judges(m, found),
+        "intercept": round(found.intercept, 6),
+        "threshold": round(threshold, 4),
+        "decomposer": decomposer.signature,
+        "label": m.sets.rule.label,
+        "positive_above": m.sets.rule.positive_above,
+        "n": len(labels),
+        "positives": int(labels.sum()),
+        "claims": len(m.rows.of),
+        "groups": None if m.clusters is None else len(np.unique(m.clusters)),
+        "unscored": dict(sorted(m.unscored.items())),
+        "left_out": {
+            "folds": int(parts.max()) + 1,
+            "auroc": measured[STACK].estimates["auroc"].raw(),
+            **_errors(held, labels),
+            "balanced_accuracy": None
+            if at_held.values is None
+            else measures_at(held, labels, at_held.values)["balanced_accuracy"],
+            "thresholds": at_held.chosen,
+        },
+        "alone": alone,
+        "best": best,
+        **_refusal(alone[best], best, written[best], len(labels), level),
+        "files": [{"path": one.path, "sha256": one.sha256, "n": one.n} for one in m.sets.all_sets],
+        "ci_level": level,
+        "resamples": resamples,
+        "seed": seed,
+        "trueground": __version__,
+        "notes": m.sets.notes,
+    }
+    return FittedStack(raw)
+
+
+def fit(rows: LabelledClaims, names: Sequence[Sequence[str]]) -> Logistic:
+    """The weights that suit these records, drawn to the mean of the judges' own log-odds.
+
+    `names` are the features of each judge. Few labels then change little of what judges say.
+    """
+    size = len(rows.labels)
+    even = rows._replace(weights=np.full(size, 1 / size))
+    trusted = [name == "log_odds" for own in names for name in own]
+    return fit_monotone(even, PENALTY / size, prior=np.array(trusted) / len(names))
+
+
+def _leave_out(m: MeasuredClaims, parts: Ints) -> Floats:
+    """The probability of each record by the weights of the other parts."""
+    rows, held = m.rows, np.empty(len(parts))
+    for part in range(int(parts.max()) + 1):
+        mine, others = np.flatnonzero(parts == part), np.flatnonzero(parts != part)
+        held[mine] = fit(rows.select(others), m.names).support(rows.select(mine))
+    return held
+
+
+def _judges(m: MeasuredClaims, found: Logistic) -> list[dict[str, Any]]:
+    weights = iter(found.weights.tolist())
+    return [
+        {
+            "judge": redact_urls(judge.written),
+            "basis": judge.member.basis,
+            "weights": {name: round(next(weights), 6) for name in names},
+        }
+        for judge, names in zip(m.judges, m.names, strict=True)
+    ]
+
+
+def _refusal(
+    best: dict[str, Any], label: str, written: str, n: int, level: float
+) -> dict[str, Any]:
+    """Why the stack is refused, and how many labels it would take; None where it is better."""
+    value, ci = best["difference"]["value"], best["difference"]["ci"]
+    if ci is not None and ci[0] > 0:
+        return {"refused": None, "needed": None}
+    alone = (
+        f"Use {label} alone: --judge {written}, with a threshold of your labels by "
+        f"trueground judge calibrate FILE --judge {written}"
+    )
+    needed, what = None, "no number of labels is in sight that would show otherwise"
+    if ci is not None and value > 0:
+        z = NormalDist().inv_cdf(0.5 + level / 2)
+        ratio = (1 + NormalDist().inv_cdf(_POWER) / z) * (ci[1] - ci[0]) / 2 / value
+        needed = int(float(f"{n * ratio**2:.1e}"))
+        what = f"to show such a difference takes about {needed:,} labels"
+    interval = "no interval" if ci is None else f"{level:.0%} interval {ci[0]:+.3f} to {ci[1]:+.3f}"
+    why = (
+        f"{n:,} labels do not show that the stack is better than {label} alone: AUROC on records "
+        f"left out {value:+.3f}, {interval}; {what}. {alone}"
+    )
+    return {"refused": why, "needed": needed}
+
+
+def _curve(scores: Floats, labels: Mask) -> Callable[[Floats], Floats]:
+    slope, intercept = fit_logistic(scores, labels)
+    return lambda some: by_curve(some, slope, intercept)
+
+
+def _errors(probabilities: Floats | None, labels: Mask) -> dict[str, float | None]:
+    if probabilities is None:
+        return {"calibration_error": None, "brier": None}
+    error = calibration_error(probabilities, labels)
+    return {"calibration_error": error, "brier": brier(probabilities, labels)}
+
+
+def _number(verdict: Verdict) -> float:
+    known = verdict.score if verdict.probability is None else verdict.probability
+    return float(bool(verdict.supported)) if known is None else known
+
+
+def _worst(statuses: Sequence[Status]) -> Status:
+    return next((status for status in statuses if status is not Status.SCORED), Status.SCORED)
