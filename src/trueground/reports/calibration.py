@@ -346,7 +346,7 @@ def render_stack(raw: Raw) -> str:
         for name, one in raw["alone"].items()
     ]
     columns = [
-        Head("on records left out"),
+        Head("left out"),
         Head("AUROC", "estimate"),
         Head("stack less this", "estimate", low=-0.5, high=0.5),
         Head("calibration error", "number", digits=4),
@@ -364,8 +364,8 @@ def render_stack(raw: Raw) -> str:
     )
     notes = [Text(note, "note") for note in raw["notes"]]
     named = [Head("feature"), Head("weight", "number", digits=4)]
-    blocks = [Text(_lead(raw)), Table(columns, rows), Table(named, weights), Text(threshold)]
-    return format_blocks([*blocks, *notes], _WIDTH)
+    tables: tuple[Block, ...] = (Table(columns, rows), Table(named, weights))
+    return format_blocks([Text(_lead(raw)), *tables, Text(threshold), *notes], _WIDTH)
 
 
 def _area(one: Raw) -> Estimate:

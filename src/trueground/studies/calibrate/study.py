@@ -161,6 +161,7 @@ def fit_judge(
     label or model that cannot be used, too few labels of a kind. UnreachableError: a judge.
     RunInterrupted on Ctrl-C.
     """
+    from trueground.annotation.record_labels import LabelFiles
     from trueground.claims import get_decomposer
     from trueground.errors import UsageError
     from trueground.options import check_draws
@@ -168,7 +169,6 @@ def fit_judge(
     from trueground.studies.calibrate.judging import why_unfit
     from trueground.studies.calibrate.stacking import compute_stack, measure_claims, open_judges
     from trueground.studies.labelled import LabelledSets
-    from trueground.studies.labels import LabelFiles
 
     check_draws(resamples, seed, level)
     names = split_outside(judges) if isinstance(judges, str) else list(judges)
