@@ -342,13 +342,13 @@ def render_stack(raw: Raw) -> str:
     held = raw["left_out"]
     rows = [Row(["stack", _area(held["auroc"]), None, *_errors(held)])]
     rows += [
-        Row([name, _area(one["auroc"]), _area(one["difference"]), *_errors(one)])
+        Row([name, _area(one["auroc"]), _apart(one["difference"]), *_errors(one)])
         for name, one in raw["alone"].items()
     ]
     columns = [
         Head("left out"),
         Head("AUROC", "estimate"),
-        Head("stack less this", "estimate", low=-0.5, high=0.5),
+        Head("stack less this"),
         Head("calibration error", "number", digits=4),
         Head("Brier score", "number", digits=4),
     ]
@@ -370,3 +370,8 @@ def render_stack(raw: Raw) -> str:
 
 def _area(one: Raw) -> Estimate:
     return Estimate(one["value"], *(one["ci"] or ()))
+
+
+def _apart(one: Raw) -> str:
+    ends = "" if one["ci"] is None else f" [{one['ci'][0]:+.4f}, {one['ci'][1]:+.4f}]"
+    return f"{one['value']:+.4f}{ends}"
