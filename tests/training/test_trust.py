@@ -28,6 +28,7 @@ MARKERS = (
     "ranks",
     "verdicts",
     "people",
+    "rates",
     "calibration",
     "correct",
     "paper-correct",

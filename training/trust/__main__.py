@@ -12,8 +12,9 @@ from pathlib import Path
 import msgspec
 
 from training.trust.examples import replayed
-from training.trust.measuring import Settings, measured
+from training.trust.measuring import Settings, fit_without_each, measured
 from training.trust.page import blocks, filled, weighed
+from training.trust.rates import measure_rates, rates_figure, rates_table
 from training.trust.verdicts import write_verdicts
 from trueground.errors import TruegroundError
 from trueground.judges.lexical.model import weights
@@ -29,15 +30,18 @@ def main(given: Settings, docs: Path, out: Path | None, verdicts: Path = FILE) -
     """
     page, judge = docs / "trust.md", docs / "judge.md"
     before = {path: path.read_text("utf-8") for path in (page, judge)}  # before any work
-    found = measured(given)
+    fits = fit_without_each(given)
+    found, rates = measured(given, fits), measure_rates(given, fits)
     write_verdicts(found.verdicts, verdicts)
-    made = filled(before[page], blocks(found), page.name)
+    made = filled(before[page], blocks(found) | {"rates": rates_table(rates)}, page.name)
+    (docs / "rates.svg").write_text(rates_figure(rates), "utf-8")
     page.write_text(replayed(made, page.name), "utf-8")
     made = weighed(before[judge], weights().weights, judge.name)
     judge.write_text(replayed(made, judge.name), "utf-8")
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2))
+        numbers = {**msgspec.structs.asdict(found), "rates": rates}
+        out.write_bytes(msgspec.json.format(msgspec.json.encode(numbers), indent=2))
     return page
 
 

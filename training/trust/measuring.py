@@ -100,13 +100,12 @@ class Found(msgspec.Struct):
     verdicts: LabelledVerdicts
 
 
-def measured(given: Settings) -> Found:
-    """Validate all sets with the shipped weights, and fit anew without each. InputError for DIR."""
+def measured(given: Settings, fits: Fits) -> Found:
+    """Validate all sets with the shipped weights, and those of `fits`. InputError for DIR."""
     faithful = validated(given, "faithful", FAITHFUL)
     correct = list(CORRECT)
     if given.wordnet is not None:
         correct.append(f"meteor(wordnet={given.wordnet})")
-    fits = fit_without_each(given)
     return Found(
         faithful.raw,
         validated(given, "correct", correct).raw,
