@@ -190,9 +190,7 @@ def rates_figure(found: Sequence[SetRates]) -> str:
     legend = (("people", 0, _people), ("judge alone", 90, _judge), ("corrected", 210, _corrected))
     for words, at, mark in legend:
         lines += [mark(str(left + at), 16), f'<text x="{left + at + 10}" y="20">{words}</text>']
-    lines.append(
-        f'<text x="{left + 300}" y="20">lines: 95 % intervals, {LABELS} labels, first draw</text>'
-    )
+    lines.append(f'<text x="{left + 300}" y="20">lines: 95 % intervals</text>')
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         lines += [
             f'<path d="M{x(share)} {top - 12}V{height - 24}" stroke="#ddd"/>',

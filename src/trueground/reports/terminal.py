@@ -217,7 +217,7 @@ def corrected_rates(summary: Mapping[str, Any]) -> list[str]:
             labels += " alone, fewer than 10 of one kind"
         sentence = (
             f"People would call {percent(one['mean'])} [{low}, {high}] of these answers {word} "
-            f"({labels}; the judge alone says {percent(one['judge_mean'])}, {key})."
+            f"({labels}; the judge alone, by {key}, says {percent(one['judge_mean'])})."
         )
         notes = "".join(f" Note: {note}." for note in one["notes"])
         sentences.append(sentence + notes)

@@ -257,7 +257,7 @@ def _exact(y: Floats, draw: Draw, level: float) -> Interval:
 # ---- how many labels a rate needs ----
 
 
-def plan_labels(
+def allocate_labels(
     shares: Floats, strata: Ints, half_width: float, *, level: float = 0.95
 ) -> tuple[Ints, float]:
     """Labels of each stratum (strata,) for an interval of ± `half_width`, and that expected.

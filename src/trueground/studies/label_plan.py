@@ -75,9 +75,9 @@ def plan_labels(
     declared = metric_of_key(key)
     label = LABEL_OF.get(declared.family if declared else "", "faithful")
     shares, basis, pilot = _guess_shares(finished, key, label, rows, strata, labels, labels_drawn)
-    counts, expected = corrected.plan_labels(shares, strata, half_width, level=level)
+    counts, expected = corrected.allocate_labels(shares, strata, half_width, level=level)
     plain = np.full(len(rows), shares.mean())
-    alone, _ = corrected.plan_labels(plain, np.zeros_like(strata), half_width, level=level)
+    alone, _ = corrected.allocate_labels(plain, np.zeros_like(strata), half_width, level=level)
     _write_drawn(finished, out, rows, strata, counts, seed)
     return PlannedLabels(
         str(out),
