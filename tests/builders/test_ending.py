@@ -26,7 +26,7 @@ from trueground.errors import InputError, RunInterrupted, UnreachableError, Usag
 from trueground.models.asker import Spent
 from trueground.models.perplexity_base import UnscoredText
 from trueground.models.pricing import Price
-from trueground.reports.build_view import shown_model
+from trueground.reports.build_page import shown_model
 from trueground.testing import FakeModel
 
 __all__ = ["home"]

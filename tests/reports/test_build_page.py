@@ -14,8 +14,8 @@ from tests.builders.finished import HOSTILE, finished, write_labels
 from tests.reports.payload import blocks, payload, words
 
 from trueground.builders.quality.people import people
-from trueground.reports.build_card import fenced, plain, render_card
-from trueground.reports.build_page import Shown, build_page
+from trueground.reports.build_page import Shown, build_page, render_card
+from trueground.reports.markdown import fenced, plain
 from trueground.reports.viewer import render_page
 
 
@@ -127,12 +127,14 @@ def test_the_card_is_markdown_whatever_the_texts_hold(folder: Path) -> None:
     assert not kinds & {"html_block", "html_inline", "link_open", "image"}
     headings = [b.content for a, b in pairwise(tokens) if a.tag == "h2"]
     assert [h for h in headings if h] == [
-        "How it was made",
-        "Validation",
-        "What it holds",
-        "Known limits",
-        "Sources and licence",
+        "From source to dataset",
         "How to use it",
+        "What it holds",
+        "Question, answer and contexts",
+        "What judges and people said",
+        "How it was made",
+        "Known limits",
+        "Licence",
     ]
     fences = [token.content for token in tokens if token.type == "fence"]
     assert fences == ["trueground run faitheval/unanswerable --data dataset --model NAME\n"]
@@ -144,7 +146,7 @@ def test_the_card_is_markdown_whatever_the_texts_hold(folder: Path) -> None:
             cells[-1] += 1
         if token.type == "table_close":
             break
-    assert cells == [6, 6, 6, 6]
+    assert cells == [4, 4, 4, 4]
 
 
 @pytest.mark.parametrize("text", ["a|b", "`x`", "<b>", "[a](b)", "*a* _b_ ~~c~~", "&amp;", "a\\"])

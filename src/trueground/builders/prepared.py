@@ -17,7 +17,7 @@ from trueground.builders.settings import BuildSettings
 from trueground.errors import UsageError
 from trueground.models.base import ChatModel
 from trueground.models.pricing import price_of
-from trueground.reports.build_view import shown_model
+from trueground.reports.build_page import shown_model
 
 
 class Prepared(NamedTuple):

@@ -1,6 +1,7 @@
-"""The page of a build: its funnel, its items and what fell, the numbers of the quality report.
+"""A build as a page and as a data card: its funnel, items, what fell, the quality report.
 
-The page tells no time, no cost and no folder: the same build gives the same page.
+Neither tells a time, a cost or a folder of this machine beyond the sources as they were named: the
+same build gives the same bytes.
 """
 
 from __future__ import annotations
@@ -8,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from pathlib import PurePath
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from trueground.reports import build_view as view
 from trueground.reports.blocks import (
     Axis,
     Block,
@@ -38,6 +39,7 @@ from trueground.reports.blocks import (
     several,
     strong,
 )
+from trueground.reports.markdown import format_markdown, plain
 
 MARK = "trueground-build-1"
 Raw = Mapping[str, Any]
@@ -49,6 +51,44 @@ _NOTES = (
     "seen by its factor, not by its share of answerable items alone.",
     "Intervals are percentile bootstraps over items (95 %, 2,000 resamples, seed 0).",
 )
+_LENGTHS = {
+    "question": "words of a question",
+    "contexts": "words of all contexts of an item",
+    "answer": "words of an answer",
+    "contexts_per_item": "contexts of an item",
+}
+_DOUBLES = {
+    "both": "the same question with the same contexts",
+    "question": "the same question",
+    "contexts": "the same contexts",
+    "near_question": "nearly the same question",
+}
+_SIZES = {
+    "items": "items",
+    "questions_distinct": "different questions",
+    "contexts": "contexts",
+    "contexts_distinct": "different contexts",
+    "answers": "answers",
+    "words": "words in questions and contexts",
+}
+# What a reader may take for a measure of the judge, and is none.
+_LEFT = (
+    "All of these items passed the checks of every stage, so that this tells what kinds of items "
+    "are left, and nothing of how good the judge is."
+)
+_LIMIT = (
+    "Models wrote and checked texts in it: an item may be wrong all the same. Items that failed a "
+    "check are in dropped.jsonl, with the reason."
+)
+_LICENCE = (
+    "The licences of the sources apply to what was built of them, and so do the terms of the "
+    "models for texts that they wrote. State them here before you publish the dataset."
+)
+_HOW = ("agreed", "majority", "tie", "open")
+_HEAD = ("task", "field", "what they said", "how decided", "decided", "said yes, as needed")
+_JUDGE = ("the judge says the same", "Cohen's kappa")
+_MOST_SOURCES = 50  # that page and card show of thousands; manifest.json has all
+_FILES = ("fake", "replay", "hf")  # models that are called by a file or a folder
 
 
 class Shown(NamedTuple):
@@ -72,33 +112,63 @@ def build_page(
     items.jsonl and dropped.jsonl.
     """
     quality = summary["quality"]
-    sections: dict[str, tuple[str, Iterable[Block]]] = {
-        "funnel": ("From source to dataset", _funnel(summary)),
-        "items": ("Questions and contexts", _items(items)),
-        "fell": ("What fell", _fallen(dropped, summary)),
-        "use": ("How to use it", _use(summary)),
-        "holds": ("What it holds", _holds(quality)),
-        "overlap": ("Question, answer and contexts", _overlap(quality)),
-        "checked": ("What judges and people said", _checked(quality, people)),
-        "made": ("How it was made", _made(manifest, summary)),
-    }
+    lists = [
+        Part("Questions and contexts", list(_items(items)), "items"),
+        Part("What fell", list(_fallen(dropped, summary)), "fell"),
+    ]
+    funnel, *parts = _parts(summary, manifest, people)
     near = f"{quality['duplicates']['near_question']['threshold']:.0%}"
     alike = f"Two questions are nearly the same where they share {near} of their words, rare words "
     alike += "weighing more: a pattern that all questions follow does not make them alike."
-    drawn = [(id_, title, list(blocks)) for id_, (title, blocks) in sections.items()]
-    blocks: list[Block] = [Part(title, own, id_) for id_, title, own in drawn if own]
-    blocks.append(Part("How to read this", [Bullets([*_NOTES, alike])]))
-    notices = [*view.left_out(summary), *summary["notices"]]
-    version = manifest.get("trueground", "")
-    title, lead = view.title(summary), _lead(summary, manifest)
-    return Page("build", MARK, title, blocks, lead, notices, version)
+    parts = [part for part in (funnel, *lists, *parts) if part.blocks]
+    blocks: list[Block] = [*parts, Part("How to read this", [Bullets([*_NOTES, alike])])]
+    notices = [*_left_out(summary), *summary["notices"]]
+    title, lead = _title(summary), _lead(summary, manifest)
+    return Page("build", MARK, title, blocks, lead, notices, manifest.get("trueground", ""))
+
+
+def render_card(summary: Raw, manifest: Raw, people: Raw | None = None) -> str:
+    """The data card, as Markdown; the same for the same build, whatever the texts hold."""
+    made = f"made by `trueground build` {plain(manifest.get('trueground', ''))} with the builder "
+    head = [
+        f"# {plain(_title(summary))}",
+        f"{several(summary['n'], 'item')}, {made}{plain(summary['builder'])}. "
+        "The page `report.html` beside this file shows the same with pictures.",
+    ]
+    limits: list[Rich] = [*_left_out(summary), *summary["notices"], _LIMIT]
+    parts: list[Block] = [*_parts(summary, manifest, people)]
+    parts += [Part("Known limits", [Bullets(limits)]), Part("Licence", [Text(_LICENCE)])]
+    return "\n\n".join([*head, format_markdown(parts)]) + "\n"
+
+
+def _parts(summary: Raw, manifest: Raw, people: Raw | None) -> list[Part]:
+    """What page and card have alike."""
+    quality = summary["quality"]
+    return [
+        Part("From source to dataset", list(_funnel(summary)), "funnel"),
+        Part("How to use it", list(_use(summary)), "use"),
+        Part("What it holds", list(_holds(quality)), "holds"),
+        Part("Question, answer and contexts", list(_overlap(quality)), "overlap"),
+        Part("What judges and people said", list(_checked(quality, people)), "checked"),
+        Part("How it was made", list(_made(manifest, summary)), "made"),
+    ]
+
+
+def _title(summary: Raw) -> str:
+    return f"Built benchmark: {summary['builder']}"
+
+
+def _left_out(summary: Raw) -> list[str]:
+    """What a limit has left unread, in a sentence; nothing without one."""
+    n = summary.get("left_out") or 0
+    return [f"The limit left out {several(n, 'source item')}."] if n else []
 
 
 def _lead(summary: Raw, manifest: Raw) -> Rich:
     lead: list[str | Span] = [strong(several(summary["n"], "item"))]
-    if sources := view.sources(manifest):
+    if sources := _sources(manifest):
         lead.append(f" made of {several(len(sources), 'source file')}")
-    for place, (role, name, _) in enumerate(view.models(manifest)):
+    for place, (role, name, _) in enumerate(_models(manifest)):
         lead += [" and " if place else ", with ", strong(name), f" as {role}"]
     return [*lead, "."]
 
@@ -136,12 +206,10 @@ def _items(items: Shown) -> Iterator[Block]:
             tags["judge says answerable"] = "yes" if one["answerable"] else "no"
         answers = " · ".join(one.get("answers", ()))
         contexts: list[Block] = [Text(text) for text in one.get("contexts", ())]
-        numbers = one.get("numbers", {})
         note: Rich = [quiet("Answer  "), answers] if answers else ""
-        entries.append(
-            Entry(one["question"], [*contexts, Text(one["id"], "quiet")], note, numbers, tags)
-        )
-    yield from _part(items, "items.jsonl")
+        blocks = [*contexts, Text(one["id"], "quiet")]
+        entries.append(Entry(one["question"], blocks, note, one.get("numbers", {}), tags))
+    yield from _step(items, "items.jsonl")
     yield Entries(entries, "item")
 
 
@@ -157,23 +225,24 @@ def _fallen(dropped: Shown, summary: Raw) -> Iterator[Block]:
         made = one.get("made")
         parts = made.items() if isinstance(made, dict) else [] if made is None else [("", made)]
         blocks: list[Block] = [
-            Text([quiet(f"{name.replace('_', ' ')}  "), _said(value)]) for name, value in parts
+            Text([quiet(f"{name.replace('_', ' ')}  "), _format_made(value)])
+            for name, value in parts
         ]
         why = words.get((one["stage"], one["reason"]), one["reason"])
         note = f"{why}: {one['detail']}" if one["detail"] else why
         tags = {"reason": one["reason"], "stage": one["stage"]}
         entries.append(Entry(one["id"], blocks, note, tags=tags))
-    yield from _part(dropped, "dropped.jsonl")
+    yield from _step(dropped, "dropped.jsonl")
     yield Entries(entries, "item")
 
 
-def _part(shown: Shown, file: str) -> Iterator[Block]:
+def _step(shown: Shown, file: str) -> Iterator[Block]:
     if shown.step > 1:
         said = f"Every {shown.step:,}th of them stands here; all are in "
         yield Text([said, link(file, file), "."], "quiet")
 
 
-def _said(value: object) -> str:
+def _format_made(value: object) -> str:
     """A text as it is, a list of texts line by line, anything else as JSON."""
     if isinstance(value, str):
         return value
@@ -184,8 +253,8 @@ def _said(value: object) -> str:
 
 def _use(summary: Raw) -> Iterator[Block]:
     if summary["n"]:
-        yield Text("From the folder in which this page stands:")
-        yield Text(view.command(summary), "command")
+        yield Text("From the folder in which this file stands:")
+        yield Text(str(summary["run"]).replace("{dataset}", "dataset"), "command")
     else:
         yield Text("No item is left that could be used.")
     yield Text("Files of the dataset:")
@@ -195,8 +264,10 @@ def _use(summary: Raw) -> Iterator[Block]:
 
 def _holds(quality: Raw) -> Iterator[Block]:
     whole = quality["items"]
-    yield Tiles([Tile(words, f"{number:,}") for words, number in view.sizes(quality)])
-    if spreads := view.spreads(quality):
+    yield Tiles([Tile(words, f"{quality['sizes'][key]:,}") for key, words in _SIZES.items()])
+    lengths = [(words, quality["lengths"][key]) for key, words in _LENGTHS.items()]
+    spreads = [(words, one) for words, one in [*lengths, *quality["numbers"].items()] if one]
+    if spreads:
         yield Grid([_histogram(words, spread, "items") for words, spread in spreads])
     for name, values in quality["factors"].items():
         rows = [
@@ -219,10 +290,15 @@ def _histogram(words: str, spread: Raw, unit: str) -> Chart:
     for low, high in pairwise(edges):
         ends = f"{low:,.0f} to {high - 1:,.0f}" if high - low > 1 else f"{low:,.0f}"
         labels.append(ends if whole else f"{low:.3g} to {high:.3g}")
-    low, high, median, mean = (view.amount(spread[key]) for key in ("min", "max", "median", "mean"))
+    low, high, median, mean = (_amount(spread[key]) for key in ("min", "max", "median", "mean"))
     note = f"{low} to {high}, median {median}, mean {mean}; {spread['n']:,} {unit}"
     series = [Series(unit, edges[:-1], counts, labels=labels)]
     return Chart("bars", words, Axis(), Axis(unit), series, note)
+
+
+def _amount(value: float) -> str:
+    """A number for people: whole ones as they are, others with up to four digits."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"
 
 
 def _overlap(quality: Raw) -> Iterator[Block]:
@@ -231,14 +307,15 @@ def _overlap(quality: Raw) -> Iterator[Block]:
         words = "Share of a question's content words that stand in its contexts"
         yield Grid([_histogram(words, shared, "items")])
         if found["items"]:
-            share = view.percent(found["found"], found["items"])
+            share = _percent(found["found"], found["items"])
             said = f" of {found['items']:,} items with an answer ({share})."
             lead = "An answer stands word for word in the contexts of "
             yield Text([lead, strong(f"{found['found']:,}"), said])
     else:
         yield Text("No item has contexts in which its question's words could be looked for.")
     rows = []
-    for words, one in view.doubles(quality):
+    for key, words in _DOUBLES.items():
+        one = quality["duplicates"][key]
         likeness = f" (likeness {one['threshold']} or more)" if "threshold" in one else ""
         such = "; ".join(", ".join(group) for group in one["examples"]) or "–"
         rows.append(Row([[words, quiet(likeness)], one["groups"], one["items"], such]))
@@ -247,29 +324,33 @@ def _overlap(quality: Raw) -> Iterator[Block]:
     yield Table(columns, rows, "There twice")
 
 
+def _percent(part: float, whole: float) -> str:
+    """A share in percent; a dash of nothing."""
+    return f"{100 * part / whole:.1f} %" if whole else "–"
+
+
 def _checked(quality: Raw, people: Raw | None) -> Iterator[Block]:
     judged, human = quality["answerable"], quality["human"]
     if judged:
-        yield Text(f"{view.answerable(judged)} {view.LEFT}")
+        yes, asked = judged["yes"], judged["asked"]
+        are, share = "is" if asked == 1 else "are", _percent(yes, asked)
+        said = f"Of {several(asked, 'item')} that {are} left a judge model called {yes:,} "
+        yield Text(f"{said}answerable from the contexts ({share}). {_LEFT}")
         groups = [("all", judged)]
         for name, values in judged["by"].items():
             groups += [(f"{name}: {value or '(none)'}", one) for value, one in values.items()]
+        shares = [(one["yes"], one["asked"]) for _, one in groups]
         rows = [
-            Row(
-                [
-                    name,
-                    one["yes"],
-                    one["asked"],
-                    Estimate(one["yes"] / one["asked"] if one["asked"] else None),
-                ]
-            )
-            for name, one in groups
+            Row([name, yes, asked, Estimate(yes / asked if asked else None)])
+            for (name, _), (yes, asked) in zip(groups, shares, strict=True)
         ]
         columns = [Head("Items"), Head("Answerable", "number"), Head("Asked", "number")]
         caption = "Answerable from the contexts, by a judge model"
         yield Table([*columns, _SHARE], rows, caption)
     if human:
-        yield Text(view.labelled(human))
+        tasks, done = (sum(k[name] for k in human["kinds"]) for name in ("tasks", "labelled"))
+        tail = "those of items among them that they voted down and that are not in the dataset."
+        yield Text(f"People have labelled {done:,} of {several(tasks, 'task')}, {tail}")
         yield _labels(human["kinds"], "Labels of people")
     if people:
         n = people["unknown"]
@@ -282,33 +363,98 @@ def _checked(quality: Raw, people: Raw | None) -> Iterator[Block]:
 
 
 def _labels(kinds: Sequence[Raw], caption: str) -> Table:
-    head, rows = view.labels_table(kinds)
-    return Table([Head(word) for word in head], [Row(list(row)) for row in rows], caption)
+    """What people said of each field; columns of the judge where one was asked."""
+    fields = [(kind, field) for kind in kinds for field in kind["fields"]]
+    judged = any(field["judge"] for _, field in fields)
+    rows = []
+    for kind, field in fields:
+        needed, how, one = field["confirmed"], field["how"], field["judge"]
+        known = [*_HOW, *sorted(set(how) - set(_HOW))]
+        row = [
+            kind["kind"],
+            field["field"],
+            ", ".join(f"{value or '(none)'} {n:,}" for value, n in field["values"].items()),
+            ", ".join(f"{how[word]:,} {word}" for word in known if how.get(word)),
+            f"{field['decided']:,} of {kind['tasks']:,}",
+            "–" if needed is None else _percent(needed, field["decided"]),
+        ]
+        if judged:
+            same = f"{100 * one['raw']:.1f} % of {one['n']:,}" if one else "–"
+            row += [same, _kappa(one["kappa"], one["kappa_ci"]) if one else "–"]
+        rows.append(Row([*row]))
+    heads = (*_HEAD, *(_JUDGE if judged else ()))
+    return Table([Head(word) for word in heads], rows, caption)
+
+
+def _kappa(value: float | None, ends: Sequence[float] | None) -> str:
+    """With its interval; what is undefined is said to be, what rounds to 0 has no sign."""
+    if value is None:
+        return "undefined"
+    four, *interval = (f"{round(x, 4) + 0.0:.4f}" for x in (value, *(ends or ())))
+    return f"{four} ({' … '.join(interval)})" if interval else four
 
 
 def _made(manifest: Raw, summary: Raw) -> Iterator[Block]:
     def table(head: str, rows: Iterable[Sequence[str]]) -> Iterator[Table]:
         lines = [Row(list(row)) for row in rows]
         name, *rest = head.split("|")
-        columns = [
-            Head(name),
-            *(Head(word, "code" if "SHA" in word else "text") for word in rest),
-        ]
-        if lines:
-            yield Table(columns, lines)
+        kinds = [Head(word, "code" if "SHA" in word else "text") for word in rest]
+        yield from [Table([Head(name), *kinds], lines)] if lines else []
 
-    sources = view.sources(manifest)
-    yield from table(
-        "Role|Model|Asked with", [(role, *told) for role, *told in view.models(manifest)]
-    )
-    yield from table("Prompt|SHA-256 of its text", (manifest.get("prompts") or {}).items())
-    yield from table("Setting|Value", view.settings(manifest))
-    yield from table("Source|SHA-256", sources[: view.MOST_SOURCES])
-    if len(sources) > view.MOST_SOURCES:
-        more = f"{len(sources) - view.MOST_SOURCES:,} more stand in "
+    sources, prompts = _sources(manifest), (manifest.get("prompts") or {}).items()
+    yield from table("Role|Model|Asked with", _models(manifest))
+    yield from table("Prompt|SHA-256 of its text", prompts)
+    yield from table("Setting|Value", _settings(manifest))
+    yield from table("Source|SHA-256", sources[:_MOST_SOURCES])
+    if len(sources) > _MOST_SOURCES:
+        more = f"{len(sources) - _MOST_SOURCES:,} more stand in "
         yield Text([more, link("manifest.json", "manifest.json"), "."], "quiet")
     files = ["card.md", "summary.json", "manifest.json"]
     files += [f"stages/{k:02}-{s['name']}.jsonl" for k, s in enumerate(summary["stages"], 1)]
     links = [part for name in files for part in (", ", link(name, name))][1:]
     licence = "The licences of the sources apply to what was built of them. Other files: "
     yield Text([licence, *links, "."], "quiet")
+
+
+def _models(manifest: Raw) -> list[tuple[str, str, str]]:
+    """(role, name, how it was asked) of every model."""
+    found = []
+    for role, model in (manifest.get("models") or {}).items():
+        params = (model.get("params") or {}).items()
+        said = ", ".join(f"{key} {v}" for key, v in params if v not in (None, "", [], {}))
+        found.append((role, shown_model(str(model.get("name", ""))), said))
+    return found
+
+
+def shown_model(name: str) -> str:
+    """A model's name without the folders of this machine, where it is one of a file or folder."""
+    kind, colon, rest = name.partition(":")
+    at = "@" if rest.startswith("@") else ""
+    if not colon or kind not in _FILES or (kind == "fake" and not at):
+        return name
+    if kind == "hf" and not PurePath(rest).is_absolute():
+        return name  # a name at the hub
+    path = rest.removeprefix("@")
+    return f"{kind}:{at}{PurePath(path).name or path}"
+
+
+def _sources(manifest: Raw) -> list[tuple[str, str]]:
+    """(path as it was given, checksum) of every file that was read."""
+    inputs = manifest.get("inputs") or ()
+    return [(str(one.get("path", "")), str(one.get("sha256") or "")) for one in inputs]
+
+
+def _settings(manifest: Raw) -> list[tuple[str, str]]:
+    """The options that change what comes out, the seed and the limit."""
+    found = {**(manifest.get("options") or {}), "seed": manifest.get("seed")}
+    if manifest.get("limit") is not None:
+        found["limit"] = manifest["limit"]
+    return [(name, _format_setting(value)) for name, value in found.items()]
+
+
+def _format_setting(value: object) -> str:
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

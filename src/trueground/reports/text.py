@@ -87,21 +87,25 @@ def format_table(block: Table) -> str:
     rows = [[plain(column.label) for column in block.columns]]
     for row in block.rows:
         cells = zip(row.cells, block.columns, strict=False)  # a row may be a heading alone
-        texts = [_cell_text(cell, head, k == first) for k, (cell, head) in enumerate(cells)]
+        texts = [
+            cell_text(cell, head, interval=k == first, quiet=False)
+            for k, (cell, head) in enumerate(cells)
+        ]
         rows.append([*texts, *[""] * (len(block.columns) - len(texts))])
     if block.columns[-1].kind != "text":
         rows = [[*row, ""] for row in rows]  # the last column stands to the left
     return table(rows)
 
 
-def _cell_text(cell: Cell, head: Head, interval: bool) -> str:
+def cell_text(cell: Cell, head: Head, *, interval: bool = False, quiet: bool = True) -> str:
+    """A cell under that head; without what is `quiet` on the page, where that is not wanted."""
     if isinstance(cell, Estimate):
         text = _number(cell.value, head)
         if interval and cell.low is not None:
             text += f" [{_number(cell.low, head)}, {_number(cell.high, head)}]"
         return f"{text} {cell.note}" if cell.note else text
-    if isinstance(cell, list):  # what is quiet is for the page
-        return plain([one for one in cell if isinstance(one, str) or one.style != "quiet"])
+    if isinstance(cell, list):
+        return plain([s for s in cell if quiet or isinstance(s, str) or s.style != "quiet"])
     return cell if isinstance(cell, str) else _number(cell, head)
 
 

@@ -54,8 +54,7 @@ def write_report(
     what was spent: the same build gives the same bytes. Raises InputError (a file that is damaged),
     WriteError.
     """
-    from trueground.reports.build_card import render_card
-    from trueground.reports.build_page import build_page
+    from trueground.reports.build_page import build_page, render_card
     from trueground.reports.viewer import write_page
 
     items, dropped = (_read_shown(folder / name) for name in (ITEMS, DROPPED))
