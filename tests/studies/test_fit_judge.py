@@ -14,7 +14,7 @@ from tests.encoders import tiny
 
 import trueground as tg
 from trueground.errors import InputError, OutputError, UsageError
-from trueground.judges import get_judge, judges
+from trueground.judges import LexicalJudge, get_judge, judges
 from trueground.reports.calibration import render_stack
 from trueground.types import JudgeRequest, Status, Verdict
 
@@ -90,6 +90,18 @@ def test_two_that_see_half_see_the_whole_together(tmp_path: Path) -> None:
     assert "one log_odds" in shown
 
 
+def test_a_judge_that_knows_nothing_does_no_harm() -> None:
+    rows = labelled(400)
+    for row in rows:
+        row["human"]["faithful"] = int(
+            float(row["response"].split()[1]) > random.Random(row["id"]).random()
+        )
+    raw = fitted(rows).raw
+    assert raw["best"] == "one"
+    assert abs(raw["alone"]["one"]["difference"]["value"]) < 0.02
+    assert raw["refused"] is not None
+
+
 def test_few_labels_are_refused_with_how_many_it_would_take(tmp_path: Path) -> None:
     rows = labelled(40, seed=3)
     for row in rows:  # the second judge knows hardly more than the first
@@ -154,8 +166,7 @@ def test_an_encoder_and_the_lexical_judge_give_their_features(tmp_path: Path) ->
     rows = labelled(60)
     raw = tg.fit_judge(rows, ["lexical", model, "one"], resamples=100, cache=False).raw
     lexical, encoder, one = (list(judge["weights"]) for judge in raw["judges"])
-    assert lexical[0] == "log_odds"
-    assert len(lexical) > 3
+    assert lexical == ["log_odds", *getattr(LexicalJudge, "feature_names", ())]
     assert encoder == ["cosine", "late", "late20", "least"]
     assert one == ["log_odds"]
     assert all(w >= 0 for judge in raw["judges"] for w in judge["weights"].values())

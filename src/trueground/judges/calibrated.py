@@ -94,6 +94,8 @@ def open_calibration(path: str, judge: str = "NAME") -> CalibrationFile:
     fields = read_fitted(path, place, again)
     if fields.get("format") not in FORMATS:
         expected = " or ".join(map(repr, FORMATS))
+        if str(fields.get("format")).startswith("trueground-stack-"):
+            again = f"what judge fit wrote is a judge: --judge {path}"
         raise InputError(f"{place}: format {fields.get('format')!r}; expected {expected}; {again}")
     try:
         calibration = msgspec.convert(fields, CalibrationFile)

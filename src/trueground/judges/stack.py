@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ DEFAULT = Path(__file__).parent / "data" / "stack.json"
 _AGAIN = "make one with: trueground judge fit FILE --judges NAME,NAME --out STACK.json"
 # What any judge may tell of a claim; a stack takes the first that the judge always tells.
 SCORES = ("log_odds", "score", "verdict")
+_LEXICAL = "trueground.judges.lexical"
 _CLIP = 0.01  # a probability nearer to 0 or 1 is taken for this
 _SIZE = {"hidden_size": 384, "num_hidden_layers": 6}  # of all-MiniLM-L6-v2
 _KEPT = 64  # sets of texts whose sentences stay read
@@ -91,18 +93,22 @@ class StackMember:
 
 
 class LexicalMember(StackMember):
-    """The lexical judge: its probability, and what its own model looks at."""
+    """The lexical judge: its probability, and what its own model looks at, turned to its favour."""
 
     def __init__(self, judge: Judge, label: str) -> None:
-        from trueground.judges.lexical.features import NAMES
-
         super().__init__(judge, label)
-        self.names = ("log_odds", *NAMES)
+        own = getattr(judge, "feature_names", ())
+        self.names = ("log_odds", *own)
+        against = import_module(f"{_LEXICAL}.evidence").AGAINST if own else ()
+        self._signs = np.array([-1.0 if name in against else 1.0 for name in own])
 
     def read(self, requests: Sequence[JudgeRequest]) -> tuple[list[Verdict], Floats]:
         """See `StackMember.read`."""
         verdicts, scores = super().read(requests)
-        return verdicts, np.hstack([scores[:, :1], _lexical_features(requests)])
+        own = np.empty((len(requests), 0))
+        if len(self._signs):
+            own = self.part.features(requests) * self._signs
+        return verdicts, np.hstack([scores[:, :1], own])
 
 
 class EncoderMember(StackMember):
@@ -370,21 +376,3 @@ def _scores(verdict: Verdict) -> tuple[float, float, float]:
     odds = nan if p is None else log_odds(p)
     said = nan if verdict.supported is None else float(verdict.supported)
     return odds, nan if verdict.score is None else verdict.score, said
-
-
-def _lexical_features(requests: Sequence[JudgeRequest]) -> Floats:
-    """What the lexical judge's model looks at, more always speaking for the claim, shape (n, k)."""
-    from trueground.judges.lexical.coverage import ClaimView
-    from trueground.judges.lexical.features import AGAINST, NAMES
-    from trueground.judges.lexical.looking import look
-    from trueground.judges.lexical.pool import WordPool
-    from trueground.judges.lexical.reading import TextView
-
-    signs = np.array([-1.0 if name in AGAINST else 1.0 for name in NAMES])
-    pools: dict[tuple[str, ...], WordPool] = {}
-    rows = []
-    for request in requests:
-        if request.texts not in pools:
-            pools = {request.texts: WordPool([TextView(text) for text in request.texts])}
-        rows.append(look(ClaimView(request.claim, request.asked), pools[request.texts]).features)
-    return np.asarray(np.array(rows).reshape(-1, len(NAMES)) * signs)

@@ -6,6 +6,7 @@ judged by weights that were fitted on the others.
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -207,9 +208,10 @@ def compute_stack(
     parts = folds(len(labels), m.clusters, parts=FOLDS, seed=seed)
     if not parts.max():
         raise InputError("all records are of one group; expected several, so that some are left")
-    held = _leave_out(m, parts)
+    found = fit(m.rows, m.names)
+    held, ranked = _leave_out(m, parts, found)
     measured = measure_all(
-        {STACK: held, **m.alone},
+        {STACK: ranked, **m.alone},
         m.rows.labels,
         clusters=m.clusters,
         threshold=None,
@@ -218,7 +220,6 @@ def compute_stack(
         seed=seed,
         level=level,
     )
-    found = fit(m.rows, m.names)
     threshold = best_threshold(held, labels)
     at_held = held_out(held, labels, parts)
     alone: dict[str, dict[str, Any]] = {}
@@ -278,13 +279,22 @@ def fit(rows: LabelledClaims, names: Sequence[Sequence[str]]) -> Logistic:
     return fit_monotone(even, PENALTY / size, prior=np.array(trusted) / len(names))
 
 
-def _leave_out(m: MeasuredClaims, parts: Ints) -> Floats:
-    """The probability of each record by the weights of the other parts."""
-    rows, held = m.rows, np.empty(len(parts))
+def _leave_out(m: MeasuredClaims, parts: Ints, found: Logistic) -> tuple[Floats, Floats]:
+    """The probability of each record by the weights of the other parts; and a score to rank by.
+
+    The score has one level for all parts, that of the whole fit, `found`: where a part has more
+    positive records by chance, the others have fewer, so that levels of their own rank backwards.
+    """
+    rows, held, ranked = m.rows, np.empty(len(parts)), np.empty(len(parts))
+    mean = rows.x.mean(axis=0)
+    level = found.intercept + float(mean @ found.weights)
     for part in range(int(parts.max()) + 1):
         mine, others = np.flatnonzero(parts == part), np.flatnonzero(parts != part)
-        held[mine] = fit(rows.select(others), m.names).support(rows.select(mine))
-    return held
+        by = fit(rows.select(others), m.names)
+        held[mine] = by.support(rows.select(mine))
+        levelled = by._replace(intercept=level - float(mean @ by.weights))
+        ranked[mine] = levelled.support(rows.select(mine))
+    return held, ranked
 
 
 def _judges(m: MeasuredClaims, found: Logistic) -> list[dict[str, Any]]:
@@ -306,9 +316,10 @@ def _refusal(
     value, ci = best["difference"]["value"], best["difference"]["ci"]
     if ci is not None and ci[0] > 0:
         return {"refused": None, "needed": None}
+    named = shlex.quote(redact_urls(written))
     alone = (
-        f"Use {label} alone: --judge {written}, with a threshold of your labels by "
-        f"trueground judge calibrate FILE --judge {written}"
+        f"Use {label} alone: --judge {named}, with a threshold of your labels by "
+        f"trueground judge calibrate FILE --judge {named}"
     )
     needed, what = None, "no number of labels is in sight that would show otherwise"
     if ci is not None and value > 0:
