@@ -43,6 +43,15 @@ def test_a_penalty_draws_the_weights_to_the_prior() -> None:
     assert fit_monotone(rows, 1e6).weights == pytest.approx([0, 0], abs=1e-3)
 
 
+def test_what_is_the_same_everywhere_has_no_weight() -> None:
+    rows = made(200, 1)
+    same = rows._replace(x=np.column_stack([rows.x, np.full(200, 3.0)]))
+    found = fit_monotone(same, 0.01, prior=np.array([0.5, 0.0, 0.5]))
+    assert found.weights[2] == 0
+    expected = fit_monotone(rows, 0.01, prior=np.array([0.5, 0.0]))
+    assert found.weights[:2] == pytest.approx(expected.weights, abs=1e-4)
+
+
 def test_some_responses_of_them() -> None:
     some = made(10, 3).select(np.array([2, 5]))
     assert some.of.tolist() == [0, 0, 0, 1, 1, 1]

@@ -14,6 +14,7 @@ import numpy as np
 
 from trueground.stats.bootstrap import Floats, Ints
 
+_CONSTANT = 1e-9
 _SURE = 1e-6  # a mean probability nearer to 0 or 1 would make a loss without end
 
 
@@ -75,10 +76,12 @@ def fit_monotone(
     from scipy.optimize import minimize
 
     like = rows.x if like is None else like
-    mean, spread = like.mean(axis=0), like.std(axis=0) + 1e-9
+    mean, spread = like.mean(axis=0), like.std(axis=0)
+    constant = spread < _CONSTANT  # tells nothing apart, and so has no weight
+    spread = np.where(constant, 1.0, spread)
     standard = (rows.x - mean) / spread
     size = rows.x.shape[1]
-    centre = np.zeros(size) if prior is None else prior * spread
+    centre = np.zeros(size) if prior is None else np.where(constant, 0.0, prior * spread)
 
     def loss(w: Floats) -> tuple[float, Floats]:
         own, slope = _loss(w, standard, rows)
@@ -86,8 +89,8 @@ def fit_monotone(
         total = own + penalty * float(away @ away)
         return total, slope + 2 * penalty * np.append(away, 0.0)
 
-    start = np.append(np.full(size, 0.1), 0.0)
-    bounds = [(0.0, None)] * size + [(None, None)]
+    start = np.append(np.where(constant, 0.0, 0.1), 0.0)
+    bounds = [(0.0, 0.0 if same else None) for same in constant] + [(None, None)]
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, tol=1e-10).x
     weights = found[:-1] / spread
     return Logistic(weights, float(found[-1] - weights @ mean))
