@@ -53,7 +53,7 @@ def run(tmp_path: Path) -> Path:
 def test_intervals_by_label_are_drawn_as_asked(run: Path) -> None:
     found = sort_errors(run, seed=3, resamples=50, level=0.8)["by_label"]
     assert (found["ci_level"], found["resamples"], found["seed"]) == (0.8, 50, 3)
-    assert "80% interval" in format_errors(sort_errors(run, level=0.8), run)
+    assert "80 % interval" in format_errors(sort_errors(run, level=0.8), run)
     for wrong in ({"resamples": 0}, {"seed": -1}, {"level": 1.0}):
         with pytest.raises(UsageError, match=next(iter(wrong))):
             sort_errors(run, **wrong)
@@ -118,7 +118,7 @@ def test_page_and_json(run: Path) -> None:
     assert '"href":"./run/report.html#item-low"' in page
     (entries,) = blocks(page, "entries")
     assert [one["tags"] for one in entries["entries"]] == [{"category": "not sorted"}] * 2
-    assert ["not sorted", 2, None] in [
+    assert ["not sorted", 2, 1.0] in [
         row["cells"] for table in blocks(page, "table") for row in table["rows"]
     ]
     assert "Nobody has sorted them yet." in words(page)

@@ -25,7 +25,7 @@ from trueground.reports.blocks import (
     strong,
 )
 from trueground.reports.item_links import item_links, way_to
-from trueground.reports.terminal import number, table
+from trueground.reports.text import format_blocks, format_table
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import check_page_file
 from trueground.types import Status
@@ -125,7 +125,7 @@ def _categories(found: Mapping[str, Any]) -> list[Block]:
     rows = [[name, one["n"], one["share"]] for name, one in shown.items()]
     for status, count in found["without"].items():
         name = _NOT_SORTED if status == _UNSORTED else f"no category: {status}"
-        rows.append([name, count, None])
+        rows.append([name, count, count / found["n"]])
     if not found["source"]:
         return [Table(columns, [Row(row) for row in rows])]
     columns.append(Head("paper", "number", digits=2, percent=True))
@@ -187,45 +187,18 @@ def format_errors(results: Mapping[str, Any], path: Path) -> str:
         head.append(f"left out     {results['left_out']:,} kept for people, not selected any more")
     blocks = ["\n".join(head)]
     if results.get("by_label"):
-        blocks += _label_blocks(results)
+        label, k = results["label"], results["by_label"]["table"]
+        blocks.append(f"{results['metric']} by human.{label}")
+        blocks.append(format_table(_by_label(results, label)))
+        blocks.append(
+            f"{k['positive_low']:,} of {k['positive_low'] + k['positive_high']:,} that people call "
+            f"{label} have at most {results['at_most']:g}; {k['negative_high']:,} of "
+            f"{k['negative_low'] + k['negative_high']:,} that they do not have more"
+        )
     if n > results["without"].get(_UNSORTED, 0):
-        blocks.append(_category_table(results))
+        blocks.append(format_blocks(_categories(results)))
     return "\n\n".join([*blocks, f"file   {path}"])
-
-
-def _label_blocks(results: Mapping[str, Any]) -> list[str]:
-    """The metric by what people said, and how many items both see apart, each way."""
-    by_label, label = results["by_label"], results["label"]
-    level = f"{100 * by_label['ci_level']:.4g}% interval"
-    rows = [(f"{results['metric']} by human.{label}", "items", "mean", level, "median", "sd")]
-    for row in by_label["rows"]:
-        ci = f"{row['ci'][0]:.4f} … {row['ci'][1]:.4f}" if row["ci"] else "–"
-        values = (number(row["mean"]), ci, number(row["median"]), number(row["sd"]))
-        rows.append((str(row["label"]), f"{row['n']:,}", *values))
-    k = by_label["table"]
-    apart = (
-        f"{k['positive_low']:,} of {k['positive_low'] + k['positive_high']:,} that people call "
-        f"{label} have at most {results['at_most']:g}; {k['negative_high']:,} of "
-        f"{k['negative_low'] + k['negative_high']:,} that they do not have more"
-    )
-    return [table([(*row, "") for row in rows]), apart]
 
 
 def _join_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {k:,}" for name, k in counts.items()) or "–"
-
-
-def _category_table(results: Mapping[str, Any]) -> str:
-    paper = results["source"] is not None
-    rows = [("category", "items", "share", *(["paper"] if paper else []))]
-    for name, one in results["categories"].items():
-        group, _, kind = name.partition("/")
-        shown = f"  {kind}" if kind else group
-        share = one.get("published")
-        more = ["–" if share is None else f"{100 * share:.2f} %"] if paper else []
-        rows.append((shown, f"{one['n']:,}", f"{100 * one['share']:.2f} %", *more))
-    for status, k in results["without"].items():
-        shown = "(not sorted)" if status == _UNSORTED else f"({status})"
-        row = (shown, f"{k:,}", f"{100 * k / results['n']:.2f} %")
-        rows.append((*row, *(["–"] if paper else [])))
-    return table(rows) + (f"\npaper: {results['source']}" if paper else "")
