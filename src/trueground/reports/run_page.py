@@ -54,7 +54,7 @@ from trueground.reports.manifest import (
 )
 from trueground.reports.overview import has_verdicts, opening
 from trueground.reports.selection import Numbers, choose_items, headline_metric, read_numbers
-from trueground.reports.terminal import corrected_rates
+from trueground.reports.terminal import corrected_rates, percent
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY
 from trueground.types import REASON_TITLES, ReasonKind
@@ -179,49 +179,29 @@ def _first_screen(
     if first := opening(summary):
         blocks.append(Text(first, "lead" if has_verdicts(summary) else "warning"))
     if has_verdicts(summary):
-        verdicts = summary["verdicts"]
-        blocks.append(
-            Tiles(
-                [
-                    Tile(
-                        words,
-                        _percent(verdicts[name]["share"]),
-                        _ends(verdicts[name].get("ci")),
-                        tone,
-                        f"verdict={name}",
-                    )
-                    for name, words, tone in _VERDICTS
-                ]
-            )
-        )
+        shares = {name: summary["verdicts"][name] for name, *_ in _VERDICTS}
+        tiles = [
+            Tile(words, percent(one["share"]), _ends(one.get("ci")), tone, f"verdict={name}")
+            for (name, words, tone), one in zip(_VERDICTS, shares.values(), strict=True)
+        ]
+        blocks.append(Tiles(tiles))
     blocks += [Text(sentence, "lead") for sentence in corrected_rates(summary)]
     if has_verdicts(summary):
         blocks += _agreement_with_people(summary["verdicts"])
     side: list[Block] = [chart for name, chart in charts if name == headline]
     reasons = summary.get("reasons") or {}
     # What declines has a verdict of its own.
-    counts = [(n, kind) for kind, n in reasons.items() if n and kind != ReasonKind.DECLINES]
+    counts = [(n, ReasonKind(kind)) for kind, n in reasons.items() if n]
+    counts = [(n, kind) for n, kind in counts if kind != ReasonKind.DECLINES]
     if counts:
-        most = sorted(counts, key=lambda one: -one[0])
-        side.append(
-            Part(
-                "Why claims are called unsupported",
-                [
-                    Tiles(
-                        [
-                            Tile(
-                                REASON_TITLES[ReasonKind(kind)],
-                                f"{n:,}",
-                                "claim" if n == 1 else "claims",
-                                filter=f"kind={kind}",
-                            )
-                            for n, kind in most[:_REASONS_SHOWN]
-                        ],
-                        small=True,
-                    )
-                ],
+        most = sorted(counts, key=lambda one: -one[0])[:_REASONS_SHOWN]
+        tiles = [
+            Tile(
+                REASON_TITLES[kind], f"{n:,}", "claims" if n > 1 else "claim", filter=f"kind={kind}"
             )
-        )
+            for n, kind in most
+        ]
+        side.append(Part("Why claims are called unsupported", [Tiles(tiles, small=True)]))
     if side:
         blocks.append(Grid(side, least=24))
     blocks.append(AnswerBrowser(worst=10))
@@ -238,25 +218,10 @@ def _agreement_with_people(verdicts: Mapping[str, Any]) -> list[Block]:
     for one in measured.sets:
         shares = [one.verdicts[name].share for name in ("not", "partly", "grounded")]
         rows.append(Row([one.name, one.unit, one.total.n, one.total.share, *shares]))
-    columns = [
-        Head("Labelled set", "code"),
-        Head("Labelled"),
-        Head("Answers", "number"),
-        *(
-            Head(name, "number", percent=True, digits=0)
-            for name in (
-                "Unsupported to people",
-                "… of those called not grounded",
-                "… called partly",
-                "… called grounded",
-            )
-        ),
-    ]
+    columns = [Head("Labelled set", "code"), Head("Labelled"), Head("Answers", "number")]
+    names = ("Unsupported to people", "… of those called not grounded", "… partly", "… grounded")
+    columns += [Head(name, "number", percent=True, digits=0) for name in names]
     return [Text(measured.sentence(), "quiet"), Fold("The sets", [Table(columns, rows)])]
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.0f} %"
 
 
 def _ends(ci: Any) -> str:
@@ -323,24 +288,13 @@ def _all_metrics(
 ) -> list[Block]:
     metrics, averages = summary.get("metrics") or {}, summary.get("averages") or {}
     first = _first_metric(manifest, metrics, of_items, headline)
-    rows = [
-        Row(
-            [
-                _metric_name(name),
-                _estimate(entry, _repeats_note(name, averages)),
-                _coverage(entry),
-                _why_not(entry),
-            ],
-            "first" if name == first else None,
-        )
-        for name, entry in metrics.items()
-    ]
-    columns = [
-        Head("Metric"),
-        Head("Mean", "estimate", digits=4),
-        Head("Answers scored"),
-        Head("Not scored"),
-    ]
+    rows = []
+    for name, entry in metrics.items():
+        mean = _estimate(entry, _repeats_note(name, averages))
+        cells: list[Cell] = [_metric_name(name), mean, _coverage(entry), _why_not(entry)]
+        rows.append(Row(cells, "first" if name == first else None))
+    columns = [Head("Metric"), Head("Mean", "estimate", digits=4)]
+    columns += [Head("Answers scored"), Head("Not scored")]
     blocks: list[Block] = (
         [Table(columns, rows, sortable=True)] if rows else [Text("No metric was computed.")]
     )
@@ -408,21 +362,15 @@ def _breakdowns(
         tables: list[Block] = []
         for field, values in by.items():
             shown = _most_frequent(values)
-            rows = [
-                Row([v, _estimate(values[v][metric]), _coverage(values[v][metric])])
-                for v in shown
-                if metric in values[v]
-            ]
-            if not any(
-                values[v][metric].get("mean") is not None for v in shown if metric in values[v]
-            ):
+            found = {v: values[v][metric] for v in shown if metric in values[v]}
+            if all(entry.get("mean") is None for entry in found.values()):
                 continue
+            rows = [Row([v, _estimate(one), _coverage(one)]) for v, one in found.items()]
             if entry := averages.get(field, {}).get(metric):
                 rows.append(Row([_average_name(entry), _estimate(entry), ""], "total"))
             columns = [Head(field), Head("Mean", "estimate", digits=4), Head("Scored")]
-            tables.append(
-                Table(columns, rows, [code(metric), " by ", strong(field)], sortable=True)
-            )
+            caption: Rich = [code(metric), " by ", strong(field)]
+            tables.append(Table(columns, rows, caption, sortable=True))
             if len(shown) < len(values):
                 more = f"{len(shown)} of {len(values):,} values: those with the most answers."
                 tables.append(Text(more, "quiet"))
@@ -448,18 +396,8 @@ def _most_frequent(values: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _agreement(entries: list[Mapping[str, Any]]) -> Part:
-    rows = [
-        Row(
-            [
-                " / ".join(entry["judges"]),
-                entry["of"],
-                entry["n"],
-                entry["agreement"],
-                entry["kappa"],
-            ]
-        )
-        for entry in entries
-    ]
+    names = ("of", "n", "agreement", "kappa")
+    rows = [Row([" / ".join(e["judges"]), *(e[name] for name in names)]) for e in entries]
     columns = [Head("Judges"), Head("Of")]
     columns += [Head(name, "number") for name in ("Verdicts", "Agreement", "Cohen's κ")]
     return Part("How far the judges agree", [Table(columns, rows)])
@@ -490,16 +428,12 @@ def _declined(summary: Mapping[str, Any]) -> list[Block]:
         blocks.append(Text(f"{empty:,} {'answer is' if empty == 1 else 'answers are'} empty."))
     lines = summary.get("skipped_rows") or []
     if skipped := summary.get("skipped") or len(lines):
-        more = [Text(f"The first {_SKIPPED_SHOWN} are listed.", "quiet")]
-        blocks.append(
-            Fold(
-                f"{skipped:,} {'row was' if skipped == 1 else 'rows were'} skipped as unreadable",
-                [Bullets(lines[:_SKIPPED_SHOWN]), *(more if skipped > _SKIPPED_SHOWN else [])],
-            )
-        )
-    if not blocks:
-        return []
-    return [Fold("Declined, empty and skipped", blocks)]
+        listed: list[Block] = [Bullets(lines[:_SKIPPED_SHOWN])]
+        if skipped > _SKIPPED_SHOWN:
+            listed.append(Text(f"The first {_SKIPPED_SHOWN} are listed.", "quiet"))
+        were = "row was" if skipped == 1 else "rows were"
+        blocks.append(Fold(f"{skipped:,} {were} skipped as unreadable", listed))
+    return [Fold("Declined, empty and skipped", blocks)] if blocks else []
 
 
 def _settings(
@@ -509,14 +443,12 @@ def _settings(
     metrics = summary.get("metrics") or {}
     levels = sorted({e["ci_level"] for e in metrics.values() if e.get("ci_level")})
     covered = ", ".join(f"{100 * level:.4g} %" for level in levels)
-    intervals = (
-        f"Intervals cover {covered}: percentile bootstrap"
-        if levels
-        else ("Intervals are percentile bootstraps")
-    )
-    clusters = summary.get("clusters")
+    intervals = f"Intervals cover {covered}: percentile bootstrap"
+    if not levels:
+        intervals = "Intervals are percentile bootstraps"
+    groups = summary.get("clusters")
     intervals += (
-        f" over whole groups of answers ({clusters:,} of them)" if clusters else " over answers"
+        f" over whole groups of answers ({groups:,} of them)" if groups else " over answers"
     )
     if resamples := manifest.get("resamples"):
         intervals += f", {resamples:,} resamples"
