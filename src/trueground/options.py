@@ -111,7 +111,7 @@ LabelPaths = Annotated[
     ),
 ]
 RateLabels = Annotated[
-    Sequence[str | Path],
+    str | Path | Sequence[str | Path],
     Option(
         "People's labels of some answers: the rate that people would give all of them, with an "
         "interval. JSON lines with id and human, or of `trueground annotate`. Repeatable.",

@@ -87,6 +87,7 @@ def test_without_labels_nothing_is_corrected() -> None:
     [
         ({"drawn": None}, "do not say how they were drawn.*--labels-drawn random"),
         ({"drawn": "the worst"}, "was drawn 'the worst'.*picked say nothing"),
+        ({"probability": 0}, "was drawn {'probability': 0.0}.*above 0 and at most 1"),
         ({"probability": 0.05}, "stand for about 1,600 answers, and 200 are scored"),
         ({"run": "another"}, "no label .* of an answer that is scored here"),
     ],

@@ -171,8 +171,10 @@ class LabelFiles:
         kind = next(iter(kinds), None) if wanted is None else _KINDS[wanted]
         if kind not in kinds:
             known = ", ".join(_LABELS) if kind is None else kind
+            there = f"found the labels {', '.join(sorted(names))}; " if names else ""
             raise InputError(
-                f"{', '.join(map(str, [*paths, *lines]))}: no labels of the kind {known}; expected "
+                f"{', '.join(map(str, [*paths, *lines]))}: no labels of the kind {known}; "
+                f"{there}expected "
                 "a file that `trueground annotate import` wrote, one that an annotator filled in, "
                 'or lines such as {"id": "q1", "human": {"faithful": 1}}'
             )
@@ -291,7 +293,8 @@ def _read_lines(paths: Sequence[Path], draws: dict[str, Any]) -> dict[tuple[str,
                         'labels stand in one line, as "faithful:ANN": 1, "faithful:BEN": 0'
                     )
                 found[key] = human
-                drawn = LabelDraw.of({"probability": line.probability}) or line.drawn
+                given = line.probability
+                drawn = line.drawn if given is None else {"probability": given}
                 if drawn is not None:
                     draws[key[0]] = LabelDraw.of(drawn) or drawn
     return found
@@ -307,7 +310,7 @@ def _form(path: Path) -> str:
         try:
             first = msgspec.json.decode(line)
         except UNREADABLE:
-            break
+            return "records" if b'"human"' in line else "labels"
         if not isinstance(first, dict) or "kind" in first:
             return "filled" if isinstance(first, dict) and "answer" in first else "labels"
         return "records" if "id" in first else "labels"

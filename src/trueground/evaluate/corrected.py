@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,7 +81,7 @@ class LabelledSlice:
 
 
 def read_slice(
-    paths: Sequence[str | Path],
+    paths: str | Path | Sequence[str | Path],
     drawn: Drawn | None,
     batches: Iterable[Sequence[Record]],
     *,
@@ -94,7 +95,8 @@ def read_slice(
     InputError: files without such labels, ids that are all unknown, too few labels, or a draw that
     is neither random nor weighted.
     """
-    files = LabelFiles([Path(path) for path in paths], None)
+    paths = list_paths(paths)
+    files = LabelFiles(paths, None)
     where = ", ".join(map(str, paths))
     if files.of_parts:
         raise InputError(
@@ -107,9 +109,8 @@ def read_slice(
             'is; give each line its "run", or a --labels file for each run, in their order'
         )
     known = files.ids
-    values: dict[str, list[float]] = {label: [] for label in LABELS}
-    probability: list[float] = []
-    random: list[bool] = []
+    values = {label: array("d") for label in LABELS}
+    probability, random = array("d"), array("b")
     strata: list[str] = []
     tied = 0
     for batch in batches:
@@ -137,14 +138,19 @@ def read_slice(
         )
     notes = [f"{tied:,} labels are tied between people, and left out"] if tied else []
     names = np.unique(strata, return_inverse=True)[1] if any(strata) else None
-    told = [{"path": str(path), "sha256": file_digest(Path(path))} for path in paths]
+    told = [{"path": str(path), "sha256": file_digest(path)} for path in paths]
     slice_ = LabelledSlice(
-        told, labels, np.array(probability), names, np.array(random), unknown, notes
+        told, labels, np.array(probability), names, np.array(random, np.bool_), unknown, notes
     )
     everything = np.arange(len(probability))
     for label in labels:  # refused before anything is judged
         slice_.draw(label, everything, None)
     return slice_
+
+
+def list_paths(paths: str | Path | Sequence[str | Path]) -> list[Path]:
+    """One path or several, as they are given in Python."""
+    return [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
 
 
 def note_unknown(ids: Sequence[str]) -> list[str]:

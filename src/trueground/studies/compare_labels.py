@@ -13,6 +13,7 @@ from trueground.errors import InputError, UsageError
 from trueground.evaluate.corrected import (
     Drawn,
     LabelledSlice,
+    list_paths,
     note_unknown,
     predicted_label,
     read_slice,
@@ -35,7 +36,7 @@ class RunLabels:
 
     def __init__(
         self,
-        paths: Sequence[str | Path],
+        paths: str | Path | Sequence[str | Path],
         drawn: Drawn | None,
         runs: Sequence[FinishedRun],
         names: Sequence[str],
@@ -48,6 +49,7 @@ class RunLabels:
             )
         self.slices: dict[str, LabelledSlice] = {}
         self.missing: dict[str, str] = {}
+        paths = list_paths(paths)
         each = len(paths) == len(runs)
         for number, (run, name) in enumerate(zip(runs, names, strict=True)):
             if not run.has_records:
