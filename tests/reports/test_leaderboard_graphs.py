@@ -22,8 +22,9 @@ from tests.reports.payload import blocks, words
 from trueground.benchmarks.published import published
 from trueground.reports.leaderboard import terminal
 from trueground.reports.leaderboard.data import Leaderboard, leaderboard, leaderboard_data
-from trueground.reports.leaderboard.page import render
+from trueground.reports.leaderboard.page import leaderboard_page
 from trueground.reports.leaderboard.results import StudyTable
+from trueground.reports.viewer import render_page
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,11 @@ def test_removal_is_table_5_and_figure_4(board: Leaderboard) -> None:
 def test_replacement_is_figure_5_from_right_to_wrong(board: Leaderboard) -> None:
     (table,) = studies(board, "replaced")
     assert table.places == list(REPLACED)
-    (section,) = [s for s in blocks(render(board), "section") if s.get("id") == "replaced"]
+    (section,) = [
+        s
+        for s in blocks(render_page(leaderboard_page(board)), "section")
+        if s.get("id") == "replaced"
+    ]
     charts = blocks(section, "chart")
     assert [chart["title"] for chart in charts] == [
         f"specific: {measure}" for measure in table.measures
@@ -137,7 +142,7 @@ def test_published_numbers_stand_beside(runs: Path) -> None:
     ]
     (table,) = studies(board, "kinds")
     assert {row.name for row in table.rows if row.source} == {"gpt-4", "gpt-3.5-turbo"}
-    page = words(render(board))
+    page = words(render_page(leaderboard_page(board)))
     assert "section 5.2, Table 5" in page
     assert page.count("section 5.5, Table 7") == 1
 
@@ -211,7 +216,9 @@ def test_runs_with_a_limit_are_one_line(runs: Path, tmp_path: Path) -> None:
 
 def test_general_and_specific_have_charts_with_both(runs: Path) -> None:
     board = leaderboard([runs], with_published=True)
-    (section,) = [s for s in blocks(render(board), "section") if s.get("id") == "kinds"]
+    (section,) = [
+        s for s in blocks(render_page(leaderboard_page(board)), "section") if s.get("id") == "kinds"
+    ]
     charts = blocks(section, "chart")
     assert charts[0]["x"]["ticks"] == ["general", "specific"]
     ours = next(one for one in charts[0]["series"] if one["name"] == "our-own-model")
@@ -248,7 +255,7 @@ def test_without_minimum_sets_correctness_is_what_there_is(tmp_path: Path) -> No
 
 def test_sections_are_there_only_with_their_runs(tmp_path: Path) -> None:
     kalma_run(tmp_path / "one", "m", "specific", measures(0.3, 0.4))
-    page = render(leaderboard([tmp_path]))
+    page = render_page(leaderboard_page(leaderboard([tmp_path])))
     names = {section["id"] for section in blocks(page, "section")}
     assert names == {"board", "citations", "runs", "notes"}
 
@@ -266,7 +273,7 @@ def test_other_options_make_other_studies(tmp_path: Path) -> None:
 def test_notices_name_their_runs(board: Leaderboard, runs: Path) -> None:
     assert list(board.notices) == [DRAWN]
     assert len(board.notices[DRAWN]) == 26
-    assert DRAWN in words(render(board))
+    assert DRAWN in words(render_page(leaderboard_page(board)))
     data: dict[str, Any] = leaderboard_data([runs])
     assert data["notices"] == board.notices
     assert msgspec.json.encode(data["studies"])
@@ -279,4 +286,4 @@ def test_a_scoring_run_has_a_column_for_each_number_of_the_run(tmp_path: Path) -
     found = {column.metric: column.higher_is_better for column in board.columns}
     assert found["citation_f1_micro"] is True
     assert found["citation_f1"] is True
-    assert "citation_f1_micro" in words(render(board))
+    assert "citation_f1_micro" in words(render_page(leaderboard_page(board)))

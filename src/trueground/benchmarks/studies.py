@@ -28,6 +28,11 @@ class Measure:
     part: tuple[str, str] | None = None
     relative: bool = True
 
+    @property
+    def name(self) -> str:
+        """What it is called where it is shown."""
+        return self.label or self.metric
+
 
 @dataclass(frozen=True)
 class Share:
@@ -41,6 +46,11 @@ class Share:
     number: str = ""
     certain: Where = field(default_factory=dict)
     relative: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it is called where it is shown."""
+        return self.label
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -79,9 +79,10 @@ class Board:
     columns: list[BoardColumn]
     rows: list[BoardRow]
 
-    def runs(self, column: BoardColumn) -> list[Run]:
-        """Those that stand in a column, published ones among them."""
-        return [row.runs[column.id] for row in self.rows if column.id in row.runs]
+    def runs(self, column: BoardColumn, *, published: bool) -> list[Run]:
+        """The user's own runs in a column, or those of papers."""
+        found = [row.runs[column.id] for row in self.rows if column.id in row.runs]
+        return [run for run in found if (run.source is not None) == published]
 
 
 def lay_out(runs: Sequence[Run], models: Models) -> Board:

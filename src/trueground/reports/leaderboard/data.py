@@ -36,7 +36,8 @@ _FEWER = (
 
 
 Json = dict[str, Any]
-FACTS = ("family", "base", "size", "training", "organisation", "open")
+_Of = Callable[[Run, BoardColumn], str]
+_FACTS = ("family", "base", "size", "training", "organisation", "open")
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def as_json(board: Leaderboard) -> Json:
     found = msgspec.json.decode(msgspec.json.encode(replace(board, rows=rows)))
     for row in found["rows"]:
         del row["runs"]
-        row["facts"] = row["facts"] and {name: row["facts"][name] for name in FACTS}
+        row["facts"] = row["facts"] and {name: row["facts"][name] for name in _FACTS}
     return dict(found)
 
 
@@ -195,54 +196,50 @@ def _facts(run: Run, name: str, task: str) -> Json:
 # ---- where runs that share a column differ in how they were made ----
 
 
+# What must be equal in a column, as a run tells it.
+_SIGNATURE: dict[str, _Of] = {
+    "metric signature": lambda run, column: run.manifest.metrics.get(column.metric, "")
+}
+_COMPARED: dict[str, _Of] = {
+    "data (sha256)": lambda run, _: run.short_checksums(),
+    "prompt (sha256)": lambda run, _: ", ".join(
+        sorted(f"{prompt.id} {prompt.sha256[:12]}" for prompt in run.manifest.prompts)
+    ),
+    **_SIGNATURE,
+    "parameters": lambda run, _: ", ".join(
+        f"{name} {value}" for name, value in sorted(run.manifest.params.items())
+    ),
+    "limit": lambda r, _: "none" if r.manifest.limit is None else str(r.manifest.limit),
+    "answers to each question": lambda run, _: str(run.manifest.repeats),
+    "datasets averaged over": lambda run, column: str(
+        found.values if (found := run.average(column.metric)) else "none"
+    ),
+}
+# Scoring runs have files of answers of their own.
+_COMPARED_SCORES = {**_SIGNATURE, "number of answers": lambda run, _: f"{run.summary.n:,}"}
+
+
 def _warnings(board: Board) -> list[str]:
     """Why some numbers cannot simply be compared, in words."""
     found = []
     for column in board.columns:
-        ours = [run for run in board.runs(column) if run.source is None]
-        for what, value in _compared(column).items():
+        compared = _COMPARED_SCORES
+        if column.benchmark is not None:
+            alike = studies_of(column.benchmark).alike
+            compared = {words: _of_options(of) for words, of in alike.items()} | _COMPARED
+        for what, value in compared.items():
             groups: dict[str, list[str]] = defaultdict(list)
-            for run in ours:
-                groups[value(run)].append(run.label)
+            for run in board.runs(column, published=False):
+                groups[value(run, column)].append(run.label)
             told = [f"{text or 'none'} in {few(ls)}" for text, ls in sorted(groups.items())]
             if len(told) > 1:
                 found.append(f"{column.title}: the runs differ in {what}: {'; '.join(told)}.")
     found += beside_published(board)
-    for column in board.columns:
-        found += _run_again(board, column)
-    return found
+    return found + [again for column in board.columns for again in _run_again(board, column)]
 
 
-def _compared(column: BoardColumn) -> Mapping[str, Callable[[Run], str]]:
-    """What must be equal in a column → how to read it from a run."""
-
-    def signature(run: Run) -> str:
-        return run.manifest.metrics.get(column.metric, "")
-
-    def datasets(run: Run) -> str:
-        average = run.average(column.metric)
-        return str(average.values) if average else "none"
-
-    if column.benchmark is None:  # each run has a file of answers of its own
-        return {"metric signature": signature, "number of answers": lambda r: f"{r.summary.n:,}"}
-    declared = {
-        words: lambda run, of=of: of(run.options)
-        for words, of in studies_of(column.benchmark).alike.items()
-    }
-    return {
-        **declared,
-        "data (sha256)": Run.short_checksums,
-        "prompt (sha256)": lambda run: ", ".join(
-            sorted(f"{p.id} {p.sha256[:12]}" for p in run.manifest.prompts)
-        ),
-        "metric signature": signature,
-        "parameters": lambda run: ", ".join(
-            f"{name} {value}" for name, value in sorted(run.manifest.params.items())
-        ),
-        "limit": lambda r: "none" if r.manifest.limit is None else str(r.manifest.limit),
-        "answers to each question": lambda run: str(run.manifest.repeats),
-        "datasets averaged over": datasets,
-    }
+def _of_options(of: Callable[[Mapping[str, Any]], str]) -> _Of:
+    return lambda run, _: of(run.options)
 
 
 def _run_again(board: Board, column: BoardColumn) -> list[str]:

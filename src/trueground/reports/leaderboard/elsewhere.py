@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -160,8 +161,7 @@ def beside_published(board: Board) -> list[str]:
     coded: dict[str, list[str]] = defaultdict(list)
     titles, cut = [], []
     for column in board.columns:
-        ours = [run for run in board.runs(column) if run.source is None]
-        papers = [run for run in board.runs(column) if run.source is not None]
+        ours, papers = (board.runs(column, published=is_paper) for is_paper in (False, True))
         if not ours or not papers:
             continue
         if own := [run.label for run in ours if run.manifest.limit is not None]:
@@ -285,7 +285,9 @@ def _read(file: Path, models: Models) -> tuple[list[str], Table]:
             raise InputError(
                 f"{place}: {name!r} is the same model as {table[key][0]!r} above. Leave one out."
             )
-        table[key] = name, dict(_numbers(place, head, row))
+        cells = zip(head[1:], row[1:], strict=True)
+        values = {score: _number(place, score, cell.strip()) for score, cell in cells}
+        table[key] = name, {score: value for score, value in values.items() if value is not None}
     if not table:
         raise InputError(f"{file}: found no model below the head line. Write {_EXAMPLE}.")
     return head[1:], table
@@ -305,18 +307,13 @@ def _lines(file: Path) -> list[tuple[int, list[str]]]:
         raise InputError(f"{file}: no CSV in UTF-8 ({error}). Write {_EXAMPLE}.") from error
 
 
-def _numbers(place: str, head: list[str], row: list[str]) -> Iterator[tuple[str, float]]:
-    for name, cell in zip(head[1:], row[1:], strict=True):
-        text = cell.strip()
-        if text.casefold() in _MISSING:
-            continue
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise InputError(
-                f"{place}, column {name}: found {text!r}, expected a number. Fix the cell, or "
-                "leave it empty where the score is not known."
-            )
-        yield name, value
+def _number(place: str, column: str, text: str) -> float | None:
+    if text.casefold() in _MISSING:
+        return None
+    with suppress(ValueError):
+        if math.isfinite(value := float(text)):
+            return value
+    raise InputError(
+        f"{place}, column {column}: found {text!r}, expected a number. Fix the cell, or leave it "
+        "empty where the score is not known."
+    )

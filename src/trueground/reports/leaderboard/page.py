@@ -47,7 +47,7 @@ from trueground.reports.leaderboard.study_blocks import (
 )
 from trueground.reports.manifest import refusal_rules
 from trueground.reports.prompts import prompts_section
-from trueground.reports.viewer import render_page, write_page
+from trueground.reports.viewer import write_page
 from trueground.runs.directory import check_ours, check_out_file
 from trueground.text.refusal import MEASURED
 from trueground.types import Status
@@ -101,11 +101,6 @@ def is_leaderboard(path: Path) -> bool:
     except OutputError:
         return False
     return path.is_file()
-
-
-def render(board: Leaderboard, prompts: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The page as text."""
-    return render_page(leaderboard_page(board, prompts))
 
 
 def leaderboard_page(board: Leaderboard, prompts: Sequence[Mapping[str, Any]] = ()) -> Page:

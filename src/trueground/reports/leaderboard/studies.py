@@ -81,11 +81,6 @@ def study_tables(board: Board, baseline: str | None = None) -> list[StudyTable]:
     return found
 
 
-def study_label(measure: Measure | Share) -> str:
-    """What a measure is called on the page."""
-    return measure.label or (measure.metric if isinstance(measure, Measure) else measure.by)
-
-
 # ---- which columns stand in one table: those that were asked alike ----
 
 
@@ -229,7 +224,7 @@ class _Evaluation:
             benchmark=self._benchmark,
             group=title,
             places=places,
-            measures=[study_label(study.measures[k]) for k in kept],
+            measures=[study.measures[k].name for k in kept],
             metrics=[self._spellings(group, study.measures[k]) for k in kept],
             rows=[row.of_measures(kept) for row in rows],
             missing=missing,
@@ -351,7 +346,7 @@ class _Evaluation:
                 key,
             )
 
-        runs = [run for run in self._board.runs(column) if (run.source is not None) == paper]
+        runs = self._board.runs(column, published=paper)
         known = {key for r in runs for key in r.summary.metrics if bare_name(key) == measure.metric}
         self._keys[place] = min(known, key=order, default=None)
         return self._keys[place]
@@ -363,7 +358,7 @@ class _Evaluation:
                 found = [self._key(column, measure, paper) for _, column in group.columns]
                 if any(found):
                     return list(dict.fromkeys(filter(None, found)))
-        return [study_label(measure)]
+        return [measure.name]
 
     # ---- what its runs tell together ----
 
@@ -448,7 +443,7 @@ def _gains(study: Pivot, line: Sequence[BoardCell | None]) -> dict[str, Any] | N
     """The second measure minus the first; None for too few measures."""
     if sum(map(bool, line)) < study.least:
         return None
-    at = dict(zip(map(study_label, study.measures), line, strict=True))
+    at = dict(zip((measure.name for measure in study.measures), line, strict=True))
     return {"changes": [[change_of(a, b, at[a], at[b], relative=False) for a, b in study.gains]]}
 
 
