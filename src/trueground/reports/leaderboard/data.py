@@ -216,7 +216,10 @@ _COMPARED: dict[str, _Of] = {
     ),
 }
 # Scoring runs have files of answers of their own.
-_COMPARED_SCORES = {**_SIGNATURE, "number of answers": lambda run, _: f"{run.summary.n:,}"}
+_COMPARED_SCORES: dict[str, _Of] = {
+    **_SIGNATURE,
+    "number of answers": lambda run, _: f"{run.summary.n:,}",
+}
 
 
 def _warnings(board: Board) -> list[str]:
