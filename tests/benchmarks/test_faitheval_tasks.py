@@ -27,7 +27,7 @@ from trueground.benchmarks.registry import get_benchmark
 from trueground.errors import InputError, UsageError
 from trueground.metrics.registry import parse_spec
 from trueground.models.base import Params
-from trueground.reports.leaderboard.data import leaderboard_data
+from trueground.studies.leaderboard.study import leaderboard_data
 from trueground.types import Choice, Passage
 
 SUBSTRING = "answer_accuracy(normalizer=faitheval,match=substring)"

@@ -20,7 +20,7 @@ from tests.reports.kalma_fixture import study_runs
 from tests.reports.leaderboard_fixture import MODELS, benchmark_run, sweep
 from tests.reports.truly_ground_fixture import OUTSIDE, four_versions, length_and_position
 
-from trueground.reports.leaderboard.page import write_leaderboard
+from trueground.studies.leaderboard.study import write_leaderboard
 
 __all__ = ["browser", "opened"]  # fixtures
 pytestmark = needs_a_browser

@@ -46,7 +46,7 @@ def report(
     quiet: Quiet = False,
 ) -> None:
     """Draw one run's page again; several runs, or --with-published, make a leaderboard."""
-    from trueground.reports.leaderboard.runs import is_run
+    from trueground.studies.leaderboard.runs import is_run
 
     runs = _without_pages(runs)
     if len(runs) == 1 and is_run(runs[0]) and not with_published:
@@ -83,8 +83,8 @@ def _refuse(options: Mapping[str, object], belongs: str) -> None:
 
 
 def _one(run: Path, max_items: int, format_: Format, quiet: bool) -> None:
-    from trueground.reports.leaderboard.runs import read_runs
     from trueground.reports.run_page import write_run_page
+    from trueground.studies.leaderboard.runs import read_runs
 
     read_runs([run])  # an unfinished run has no page
     page = write_run_page(run, max_items=max_items)
@@ -97,22 +97,22 @@ def _one(run: Path, max_items: int, format_: Format, quiet: bool) -> None:
 def _several(
     runs: list[Path], out: Path, choices: dict[str, Any], format_: Format, quiet: bool
 ) -> None:
-    from trueground.reports.leaderboard.data import as_json, leaderboard
     from trueground.reports.leaderboard.page import check_replaceable, write
-    from trueground.reports.leaderboard.runs import find_runs
     from trueground.reports.leaderboard.terminal import render
     from trueground.reports.prompts import render_prompts
+    from trueground.studies.leaderboard.runs import find_runs
+    from trueground.studies.leaderboard.study import leaderboard_data
     from trueground.studies.prompts import in_order, prompt_studies
 
     check_replaceable(out)
-    board = leaderboard(runs, **choices)
+    board = leaderboard_data(runs, **choices)
     prompts = prompt_studies(in_order(find_runs(runs)[0]))
     page = write(board, out, prompts)
     if format_ is Format.JSON:
-        echo_json({**as_json(board), "prompts": prompts, "page": str(page)})
+        echo_json({**board, "prompts": prompts, "page": str(page)})
     elif not quiet:
         for study in prompts:
             typer.echo(render_prompts(study) + "\n")
         typer.echo(render(board, page))
-    for warning in board.warnings:
+    for warning in board["warnings"]:
         echo_note(f"note: {warning}")

@@ -24,6 +24,13 @@ _AT_ONCE = 1_000  # rows whose columns are drawn together
 _WIDEST, _LONGEST = 60, 2_000  # characters of a cell, of a line
 
 
+def few(labels: Sequence[str], most: int = 3) -> str:
+    """The labels, or the first ones and how many more."""
+    if len(labels) <= most:
+        return ", ".join(labels)
+    return f"{', '.join(labels[: most - 1])} and {len(labels) - most + 1} more"
+
+
 def render_entry(entry: Mapping[str, Any], width: int) -> str:
     """One line for a part, its name padded to `width`, and one for each of its options."""
     needs = ", ".join(entry.get("needs", []))

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import urlsplit
 
-from trueground.reports.leaderboard.runs import short_checksums
+DATASET = "meta.dataset"  # the field by which benchmarks of several sources are split
+REPEAT = "meta.repeat"  # the field that tells the answers to one question apart
+SHOWN = 12  # characters of a checksum
+_CHECKSUM = re.compile(r"[0-9a-f]{32,}")
+
+
+def short_checksums(text: str) -> str:
+    """The text with the beginning of each checksum only."""
+    return _CHECKSUM.sub(lambda match: f"{match[0][:SHOWN]}…", text)
 
 
 def input_names(source: object) -> list[str]:

@@ -42,8 +42,8 @@ from trueground.reports.blocks import (
     quiet,
     strong,
 )
-from trueground.reports.leaderboard.runs import REPEAT
 from trueground.reports.manifest import (
+    REPEAT,
     asked,
     first_judge,
     input_names,

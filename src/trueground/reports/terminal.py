@@ -8,8 +8,7 @@ from typing import Any
 
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.reports import noise
-from trueground.reports.leaderboard.runs import DATASET, REPEAT
-from trueground.reports.manifest import notices, refusal_rules
+from trueground.reports.manifest import DATASET, REPEAT, notices, refusal_rules
 from trueground.runs.directory import REPORT
 
 _MOST_VALUES = 6

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from trueground.metrics.registry import metric_of_key
 from trueground.models.prompts import PromptFile
-from trueground.reports.leaderboard.runs import prompt_of
 from trueground.runs.directory import read_manifest
 from trueground.stats.bootstrap import Floats, intervals
 from trueground.stats.paired import holm, paired
 from trueground.stats.repeats import VERDICT_AT, PerQuestion
 from trueground.studies.finished import FinishedRun, open_run, read_by_question
+from trueground.studies.leaderboard.runs import prompt_of
 
 # Options that say which words are in a prompt, and so differ where the prompts do.
 _OF_PROMPT = {"task-instruction", "instruction"}

@@ -24,9 +24,9 @@ from trueground.evaluate.session import check_same, identify_run
 from trueground.models.base import ChatModel
 from trueground.models.pricing import price_of
 from trueground.records import Check
-from trueground.reports.leaderboard.page import write_leaderboard
-from trueground.reports.leaderboard.runs import DEFAULT
 from trueground.runs.directory import check_resumable, free_path, read_manifest, safe_name
+from trueground.studies.leaderboard.runs import DEFAULT
+from trueground.studies.leaderboard.study import write_leaderboard
 
 PAGE = "leaderboard.html"  # of a sweep, beside its runs
 _PROMPT = "prompt"  # the common option that may be given several times

@@ -1,1 +1,1 @@
-"""Several runs side by side: from run directories to one page, one table, one JSON value."""
+"""Several runs side by side, as a page and as text."""

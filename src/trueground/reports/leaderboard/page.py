@@ -1,10 +1,10 @@
-"""Several runs → leaderboard.html, and the blocks that all its sections are made of."""
+"""A leaderboard as JSON has it (`studies.leaderboard`) → leaderboard.html."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -31,20 +31,20 @@ from trueground.reports.blocks import (
     several,
     strong,
 )
-from trueground.reports.leaderboard.board import BoardColumn, BoardRow
-from trueground.reports.leaderboard.data import Leaderboard, leaderboard
-from trueground.reports.leaderboard.runs import BoardCell, few
 from trueground.reports.leaderboard.study_blocks import (
     LEAST,
     SIZES,
+    Json,
     coefficients,
     estimate,
     estimates,
+    fewer_items,
     model_cell,
     model_row,
     points,
     study_sections,
 )
+from trueground.reports.listings import few
 from trueground.reports.manifest import refusal_rules
 from trueground.reports.prompts import prompts_section
 from trueground.reports.viewer import write_page
@@ -57,31 +57,7 @@ _GENERATOR = "trueground leaderboard"
 MARK = f'<meta name="generator" content="{_GENERATOR}">'
 
 
-def write_leaderboard(
-    runs: Sequence[Path],
-    out: Path,
-    *,
-    with_published: bool = False,
-    models: Path | None = None,
-    baseline: str | None = None,
-    outside: Path | None = None,
-    prompts: Sequence[Mapping[str, Any]] = (),
-) -> Path:
-    """Compare runs on one page and return its path. The same runs give the same bytes.
-
-    `prompts` are studies of runs that differ in their prompts, as the JSON of a sweep has them.
-
-    The arguments, and what is raised for them, are those of `leaderboard`. Raises OutputError where
-    `out` is something else than an earlier leaderboard, WriteError where it cannot be written.
-    """
-    check_replaceable(out)
-    board = leaderboard(
-        runs, with_published=with_published, models=models, baseline=baseline, outside=outside
-    )
-    return write(board, out, prompts)
-
-
-def write(board: Leaderboard, out: Path, prompts: Sequence[Mapping[str, Any]] = ()) -> Path:
+def write(board: Json, out: Path, prompts: Sequence[Json] = ()) -> Path:
     """Write the page of a leaderboard. Raises OutputError, WriteError."""
     check_replaceable(out)
     write_page(out, leaderboard_page(board, prompts))
@@ -103,35 +79,41 @@ def is_leaderboard(path: Path) -> bool:
     return path.is_file()
 
 
-def leaderboard_page(board: Leaderboard, prompts: Sequence[Mapping[str, Any]] = ()) -> Page:
+def leaderboard_page(board: Json, prompts: Sequence[Json] = ()) -> Page:
     """The page as blocks."""
-    sections = [_scores(board), *_sizes(board), *study_sections(board.studies)]
+    sections = [_scores(board), *_sizes(board), *study_sections(board["studies"])]
     sections += _paper_ranks(board)
     sections += [prompts_section(study, k) for k, study in enumerate(prompts, 1)]
     sections += _datasets(board)
-    sections += [_outside(board.outside)] if board.outside else []
+    sections += [_outside(board["outside"])] if board["outside"] else []
     sections += [_runs(board), _notes(board)]
     for section in sections[1:]:
         section.fold = True
     warnings: list[Block] = []
-    if board.warnings:
+    if board["warnings"]:
         words = "Not everything here can simply be compared."
-        warnings = [Text([strong(words)], "warning"), Bullets(list(board.warnings))]
+        warnings = [Text([strong(words)], "warning"), Bullets(list(board["warnings"]))]
     return Page(
         kind="leaderboard",
         mark=_GENERATOR,
         title="Leaderboard",
         lead=_lead(board),
-        notices=[f"{notice} ({few(labels)})" for notice, labels in board.notices.items()],
+        notices=[f"{notice} ({few(labels)})" for notice, labels in board["notices"].items()],
         blocks=[*warnings, *sections],
     )
 
 
-def _lead(board: Leaderboard) -> Rich:
-    tasks = {column.id: column.benchmark for column in board.columns if column.benchmark}
+def _lead(board: Json) -> Rich:
+    tasks = {
+        column["id"]: column["benchmark"] for column in board["columns"] if column["benchmark"]
+    }
     # Scoring runs do not say whose answers they read.
-    models = {row.model for row in board.rows if not row.source and tasks.keys() & row.cells.keys()}
-    told: list[str | Span] = [several(len(board.runs), "run")]
+    models = {
+        row["model"]
+        for row in board["rows"]
+        if not row["source"] and tasks.keys() & row["cells"].keys()
+    }
+    told: list[str | Span] = [several(len(board["runs"]), "run")]
     if tasks:
         told += [f" of {several(len(models), 'model')} on "]
         told += [strong(", ".join(sorted(set(tasks.values()))))]
@@ -140,46 +122,48 @@ def _lead(board: Leaderboard) -> Rich:
     return [*told, "."]
 
 
-def _sources(board: Leaderboard) -> list[str]:
-    return sorted({row.source for row in board.rows if row.source})
+def _sources(board: Json) -> list[str]:
+    return sorted({row["source"] for row in board["rows"] if row["source"]})
 
 
-def _cells(board: Leaderboard, column: BoardColumn) -> list[BoardCell]:
-    return [row.cells[column.id] for row in board.rows if column.id in row.cells]
+def _cells(board: Json, column: Json) -> list[Json]:
+    return [row["cells"][column["id"]] for row in board["rows"] if column["id"] in row["cells"]]
 
 
 # ---- the table of all ----
 
 
-def _scores(board: Leaderboard) -> Part:
-    columns, title = [Head("Model")], {column.id: column.title for column in board.columns}
+def _scores(board: Json) -> Part:
+    columns, title = [Head("Model")], {column["id"]: column["title"] for column in board["columns"]}
     reasons: list[Rich] = []
-    for column in board.columns:
+    for column in board["columns"]:
         cells = _cells(board, column)
-        columns.append(estimates(_column_label(column, cells), cells, column.higher_is_better))
+        columns.append(estimates(_column_label(column, cells), cells, column["higher_is_better"]))
     rows = []
-    for row in board.rows:
-        scores = [_score(row, column) for column in board.columns]
-        apart = [f"{title[key]} is {why}" for key, why in row.apart.items()]
-        rows.append(model_row(row.name, row.source, scores, apart))
+    for row in board["rows"]:
+        scores = [_score(row, column) for column in board["columns"]]
+        apart = [f"{title[key]} is {why}" for key, why in row["apart"].items()]
+        rows.append(model_row(row["name"], row["source"], scores, apart))
         reasons += [
-            f"{row.name}, {column.title}: {', '.join(why)}"
-            for column in board.columns
-            if (cell := row.cells.get(column.id)) and (why := _why_not(cell, column))
+            f"{row['name']}, {column['title']}: {', '.join(why)}"
+            for column in board["columns"]
+            if (cell := row["cells"].get(column["id"])) and (why := _why_not(cell, column))
         ]
-    all_cells = [cell for row in board.rows for cell in row.cells.values()]
+    all_cells = [cell for row in board["rows"] for cell in row["cells"].values()]
     told = ["Mean, interval, and how many answers were scored; the best of each column is bold."]
-    if any(cell.averaged_over for cell in all_cells):
+    if any(cell["averaged_over"] for cell in all_cells):
         told.append("Averages over datasets are unweighted.")
-    if any(row.apart for row in board.rows):
+    if any(row["apart"] for row in board["rows"]):
         told.append("Grey rows are over other data or other items and are not ranked.")
-    told += [board.fewer] * bool(board.fewer)
+    told += fewer_items(board)
     blocks: list[Block] = [Text(" ".join(told), "quiet"), Table(columns, rows, sortable=True)]
     if reasons:
         blocks.append(Fold("Answers without a score", [Bullets(reasons)]))
     if sources := _sources(board):
         # One cell may go back to several tables.
-        places = {place for cell in all_cells for place in (cell.place or "").split("; ") if place}
+        places = {
+            place for cell in all_cells for place in (cell["place"] or "").split("; ") if place
+        }
         blocks.append(
             Text(f"Rows marked “published” are printed numbers: {'; '.join(sources)} "
                  f"({'; '.join(sorted(places))}). They have no interval.", "quiet")
@@ -187,76 +171,77 @@ def _scores(board: Leaderboard) -> Part:
     return Part("Scores", blocks, id="board")
 
 
-def _column_label(column: BoardColumn, cells: Sequence[BoardCell]) -> Rich:
-    label: list[str | Span] = [column.title]
-    if column.metric != column.title:
-        label += [" ", code(column.metric)]
-    if column.higher_is_better is False:
+def _column_label(column: Json, cells: Sequence[Json]) -> Rich:
+    label: list[str | Span] = [column["title"]]
+    if column["metric"] != column["title"]:
+        label += [" ", code(column["metric"])]
+    if column["higher_is_better"] is False:
         label.append(quiet(" lower is better"))
     # Mostly one number of datasets.
-    if over := " or ".join(map(str, sorted({cell.averaged_over or 0 for cell in cells} - {0}))):
+    if over := " or ".join(map(str, sorted({cell["averaged_over"] or 0 for cell in cells} - {0}))):
         label.append(quiet(f" average of {over} datasets"))
     return label
 
 
-def _score(row: BoardRow, column: BoardColumn) -> Cell:
-    cell = row.cells.get(column.id)
+def _score(row: Json, column: Json) -> Cell:
+    cell = row["cells"].get(column["id"])
     if cell is None:
-        return [quiet("–" if row.source else "not run")]
+        return [quiet("–" if row["source"] else "not run")]
     shown = estimate(cell)
-    if shown is not None and cell.scored is not None and cell.scored == cell.n:
-        more = f"{cell.scored:,} scored"
+    if shown is not None and cell["scored"] is not None and cell["scored"] == cell["n"]:
+        more = f"{cell['scored']:,} scored"
         shown.note = f"{shown.note}; {more}" if shown.note else more
     return shown
 
 
-def _why_not(cell: BoardCell, column: BoardColumn) -> list[str]:
+def _why_not(cell: Json, column: Json) -> list[str]:
     words = {status.value: text for status, text in STATUS_WORDS.items()}
-    if column.benchmark:
+    if column["benchmark"]:
         words[Status.TOO_LONG.value] = "too long for the model"
-    return [f"{count:,}: {words.get(why, why)}" for why, count in cell.unscored.items()]
+    return [f"{count:,}: {words.get(why, why)}" for why, count in cell["unscored"].items()]
 
 
 # ---- further sections ----
 
 
-def _sizes(board: Leaderboard) -> list[Part]:
+def _sizes(board: Json) -> list[Part]:
     """Each column against the models' sizes, and what the models table says."""
     charts: list[Block] = []
-    for column in board.columns if len(board.columns) <= 12 else ():
+    for column in board["columns"] if len(board["columns"]) <= 12 else ():
         dots = [
-            (row.name, row.source, row.facts.size, cell)
-            for row in board.rows
-            if row.facts and row.facts.size and (cell := row.cells.get(column.id))
-            if cell.mean is not None
+            (row["name"], row["source"], row["facts"]["size"], cell)
+            for row in board["rows"]
+            if row["facts"] and row["facts"]["size"] and (cell := row["cells"].get(column["id"]))
+            if cell["mean"] is not None
         ]
-        charts += points([f"{column.title} ", code(column.metric)], SIZES, Axis(), dots)
-    if not any(row.facts for row in board.rows):
+        charts += points([f"{column['title']} ", code(column["metric"])], SIZES, Axis(), dots)
+    if not any(row["facts"] for row in board["rows"]):
         return []
     head = [Head("Model"), Head("Size", "number", note="billions of parameters", digits=1)]
     head += map(Head, ("Family", "Organisation", "Base", "Training", "Weights"))
     order = sorted(
-        board.rows, key=lambda row: ((row.facts.size or 1e9) if row.facts else 1e10, row.name)
+        board["rows"],
+        key=lambda row: ((row["facts"]["size"] or 1e9) if row["facts"] else 1e10, row["name"]),
     )
     rows = []
     for row in order:
-        facts = row.facts
+        facts = row["facts"]
         cells: list[Cell] = [None, [quiet("not in the models table; --models FILE adds it")]]
         cells += [""] * 4
         if facts is not None:
-            weights = "–" if facts.open is None else "open" if facts.open else "closed"
-            known = (facts.family, facts.organisation, facts.base, facts.training)
-            cells = [facts.size, *(value or "–" for value in known), weights]
-        tone: Literal["published"] | None = "published" if row.source else None
-        rows.append(Row([model_cell(row.name, row.source), *cells], tone))
+            weights = "–" if facts["open"] is None else "open" if facts["open"] else "closed"
+            known = (facts["family"], facts["organisation"], facts["base"], facts["training"])
+            cells = [facts["size"], *(value or "–" for value in known), weights]
+        tone: Literal["published"] | None = "published" if row["source"] else None
+        rows.append(Row([model_cell(row["name"], row["source"]), *cells], tone))
     table = Table(head, rows, "What the models table says about each model.", sortable=True)
     blocks: list[Block] = [Grid(charts)] if charts else []
     return [Part("Score and model size", [*blocks, Fold("Models by size", [table])], id="sizes")]
 
 
-def _paper_ranks(board: Leaderboard) -> list[Part]:
+def _paper_ranks(board: Json) -> list[Part]:
     blocks: list[Block] = []
-    for ranks in board.paper_ranks:
+    for ranks in board["paper_ranks"]:
         names = ("Rank, original", f"Rank, {ranks['task']}", "Rank difference")
         head = [Head("Model"), *(Head(name, "number") for name in names)]
         rows = [Row(list(row.values()), "published") for row in ranks["rows"]]
@@ -266,9 +251,9 @@ def _paper_ranks(board: Leaderboard) -> list[Part]:
     return [Part("Published ranks", blocks, id="ranks")] if blocks else []
 
 
-def _datasets(board: Leaderboard) -> list[Part]:
+def _datasets(board: Json) -> list[Part]:
     options: list[tuple[str, list[Block]]] = []
-    for split in board.datasets:
+    for split in board["datasets"]:
         head = [Head("Model")]
         head += [Head(name, "number", digits=4) for name in (*split["datasets"], "Average")]
         rows = [
@@ -282,7 +267,7 @@ def _datasets(board: Leaderboard) -> list[Part]:
     return [Part("Dataset by dataset", list(blocks), id="datasets")]
 
 
-def _outside(outside: Mapping[str, Any]) -> Part:
+def _outside(outside: Json) -> Part:
     """Scores elsewhere against the runs' means."""
     blocks: list[Block] = [
         Text(
@@ -298,7 +283,7 @@ def _outside(outside: Mapping[str, Any]) -> Part:
     for one in outside["scores"]:
         score, title = one["score"], one["title"]
         pair, known = f"{score} → {title}", one["rows"]
-        dots = [(r["name"], r["source"], r["outside"], BoardCell(r["mean"])) for r in known]
+        dots = [(r["name"], r["source"], r["outside"], {"mean": r["mean"]}) for r in known]
         blocks += points([f"{pair} ", code(one["metric"])], Axis(score), Axis(title), dots)
         if len(known) < LEAST:
             models = several(len(known), "model")
@@ -320,21 +305,21 @@ def _outside(outside: Mapping[str, Any]) -> Part:
     return Part("Scores elsewhere", blocks, id="outside")
 
 
-def _runs(board: Leaderboard) -> Part:
+def _runs(board: Json) -> Part:
     head = list(map(Head, ("Run", "Model", "Task and options", "Prompts", "Parameters", "Answers")))
     head += [Head(name, "number") for name in ("Tokens in", "out", "cached")]
     head += [Head("Cost, $", "number", digits=4), Head("Version")]
-    rows = [Row(_run_cells(run)) for run in board.runs]
-    known = [run["usd"] for run in board.runs if run["usd"] is not None]
-    if known and len(board.runs) > 1:
+    rows = [Row(_run_cells(run)) for run in board["runs"]]
+    known = [run["usd"] for run in board["runs"] if run["usd"] is not None]
+    if known and len(board["runs"]) > 1:
         cells: list[Cell] = ["Cost of the runs that know theirs", *[""] * 8, sum(known), ""]
         rows.append(Row(cells, "total"))
     caption = "Settings, outcomes and cost of each run, as its manifest tells them."
     table = Table(head, rows, caption, sortable=True)
-    return Part("What each run was", [Fold(several(len(board.runs), "run"), [table])], id="runs")
+    return Part("What each run was", [Fold(several(len(board["runs"]), "run"), [table])], id="runs")
 
 
-def _run_cells(run: Mapping[str, Any]) -> list[Cell]:
+def _run_cells(run: Json) -> list[Cell]:
     options = _settings(run["options"])
     options += [f"limit={run['limit']}"] if run["limit"] is not None else []
     options += [f"repeats={run['repeats']}"] if run["repeats"] > 1 else []
@@ -354,7 +339,7 @@ def _run_cells(run: Mapping[str, Any]) -> list[Cell]:
     ]
 
 
-def _settings(values: Mapping[str, Any]) -> list[str]:
+def _settings(values: Json) -> list[str]:
     """`name=value` of each setting that is set."""
     return [
         f"{name}={value if isinstance(value, str) else msgspec.json.encode(value).decode()}"
@@ -363,8 +348,10 @@ def _settings(values: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _notes(board: Leaderboard) -> Part:
-    levels = sorted({c.ci_level for r in board.rows for c in r.cells.values() if c.ci_level})
+def _notes(board: Json) -> Part:
+    levels = sorted(
+        {c["ci_level"] for r in board["rows"] for c in r["cells"].values() if c["ci_level"]}
+    )
     items: list[Rich] = [
         "A mean is over the answers that could be scored, and their number stands beside it. An "
         "answer without a score counts neither as 0 nor as 1."
@@ -380,10 +367,10 @@ def _notes(board: Leaderboard) -> Part:
         "Each column has one metric with one set of options. Runs that differ in anything else "
         "that matters are named at the top of the page."
     )
-    if any(table.declining for table in board.studies):
+    if any(table["declining"] for table in board["studies"]):
         items.append(f"{refusal_rules({'abstention_rules': MEASURED})}.")
     blocks: list[Block] = [Bullets(items)]
-    if rows := [Row([r["run"], r["signature"]]) for r in board.runs if r["signature"]]:
+    if rows := [Row([r["run"], r["signature"]]) for r in board["runs"] if r["signature"]]:
         table = Table([Head("Run"), Head("Signature", "code")], rows)
         blocks.append(Fold("Signatures", [table]))
     return Part("Notes", blocks, id="notes")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from trueground.reports.blocks import (
     Axis,
@@ -27,12 +28,14 @@ from trueground.reports.blocks import (
     code,
     number,
     quiet,
+    several,
 )
-from trueground.reports.leaderboard.results import Coefficients, StudyRow, StudyTable
-from trueground.reports.leaderboard.runs import BoardCell
-from trueground.stats.correlation import Correlation
 
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+_FEWER = (
+    "† over fewer items than were asked: ranked not by this mean, but with 0 (1 where lower is "
+    "better) for each item that is missing."
+)
 LEAST = 3  # models in a picture of points; two are better read in the table
 _OPEN = 2  # tables of a study that need not be unfolded
 _MANY = 8  # models of the user's with a colour each
@@ -47,27 +50,28 @@ _DECLINING = {
     "declined_wrongly": "gold: declined",
     "answered": "answered",
 }
-Dot = tuple[str, str | None, float, BoardCell]  # name, source, x, y
+Json = Mapping[str, Any]
+Dot = tuple[str, str | None, float, Json]  # name, source, x, y
 
 
-def study_sections(tables: Sequence[StudyTable]) -> list[Part]:
+def study_sections(tables: Sequence[Json]) -> list[Part]:
     """A section for each study, in the order of the declarations; ids are those of the study.
 
     Where there are several tables, each is folded under what tells it from the others.
     """
-    parts: dict[str, list[StudyTable]] = {}
+    parts: dict[str, list[Json]] = {}
     for table in tables:
-        parts.setdefault(table.id, []).append(table)
+        parts.setdefault(table["id"], []).append(table)
     sections = []
     for name, own in parts.items():
-        blocks: list[Block] = [Text(own[0].note)] if own[0].note else []
+        blocks: list[Block] = [Text(own[0]["note"])] if own[0]["note"] else []
         for place, table in enumerate(own):
             drawn = _drawn(table)
             if len(own) > 1:
-                label = table.group or " → ".join(table.places) or table.title
+                label = table["group"] or " → ".join(table["places"]) or table["title"]
                 drawn = [Fold(label, drawn, open=place < _OPEN)]
             blocks += drawn
-        sections.append(Part(own[0].title, blocks, id=name))
+        sections.append(Part(own[0]["title"], blocks, id=name))
     return sections
 
 
@@ -87,25 +91,33 @@ def model_row(
     return row
 
 
-def estimate(cell: BoardCell | None) -> Estimate | None:
+def fewer_items(board: Json) -> list[str]:
+    """What the mark † beside a mean says, if there is one."""
+    cells = [cell for row in board["rows"] for cell in row["cells"].values()]
+    return [_FEWER] * any(cell["placed_by"] is not None for cell in cells)
+
+
+def estimate(cell: Json | None) -> Estimate | None:
     """A mean with its interval; below it what it leaves out, and by what it is ranked then."""
     if cell is None:
         return None
     notes = []
-    if cell.sd is not None:
-        over = f" over {cell.repeats} repeats" if cell.repeats else ""
-        notes.append(f"± {cell.sd:.4f}{over}")
-    if cell.placed_by is not None:
-        notes.append(f"† {cell.scored:,} of {cell.asked:,} asked: ranked by {cell.placed_by:.4f}")
-    elif cell.scored is not None and cell.n is not None and cell.scored < cell.n:
-        notes.append(f"{cell.scored:,} of {cell.n:,} scored")
-    low, high = cell.ci or (None, None)
-    return Estimate(cell.mean, low, high, "; ".join(notes) or None, rank=cell.placed_by)
+    if cell["sd"] is not None:
+        over = f" over {cell['repeats']} repeats" if cell["repeats"] else ""
+        notes.append(f"± {cell['sd']:.4f}{over}")
+    if cell["placed_by"] is not None:
+        notes.append(
+            f"† {cell['scored']:,} of {cell['asked']:,} asked: ranked by {cell['placed_by']:.4f}"
+        )
+    elif cell["scored"] is not None and cell["n"] is not None and cell["scored"] < cell["n"]:
+        notes.append(f"{cell['scored']:,} of {cell['n']:,} scored")
+    low, high = cell["ci"] or (None, None)
+    return Estimate(cell["mean"], low, high, "; ".join(notes) or None, rank=cell["placed_by"])
 
 
-def estimates(label: Rich, cells: Iterable[BoardCell | None], higher: bool | None = None) -> Head:
+def estimates(label: Rich, cells: Iterable[Json | None], higher: bool | None = None) -> Head:
     """A column of estimates, on a scale of 0 to 1 wherever that holds them."""
-    ends = [e for c in cells if c for e in (c.mean, *(c.ci or ())) if e is not None]
+    ends = [e for c in cells if c for e in (c["mean"], *(c["ci"] or ())) if e is not None]
     low, high = min(ends, default=0.0), max(ends, default=1.0)
     return Head(
         label,
@@ -117,14 +129,13 @@ def estimates(label: Rich, cells: Iterable[BoardCell | None], higher: bool | Non
     )
 
 
-def coefficients(groups: Sequence[Coefficients]) -> list[Block]:
+def coefficients(groups: Sequence[Json]) -> list[Block]:
     """A line for each group of models."""
     return [
         Text(
-            f"{'Published. ' if group.source else ''}"
-            f"{group.pearson.n} {'model' if group.pearson.n == 1 else 'models'}. "
-            f"{_coefficient('Pearson', group.pearson)}. "
-            f"{_coefficient('Spearman', group.spearman)}.",
+            f"{'Published. ' if group['source'] else ''}{several(group['pearson']['n'], 'model')}. "
+            f"{_coefficient('Pearson', group['pearson'])}. "
+            f"{_coefficient('Spearman', group['spearman'])}.",
             "quiet",
         )
         for group in groups
@@ -148,22 +159,24 @@ def points(
 
 def _series(name: str, dots: Sequence[Dot], *, dashed: bool = False) -> Series:
     cells = [cell for *_, cell in dots]
+    cis = [cell.get("ci") for cell in cells]
     return Series(
         name,
         [x for _, _, x, _ in dots],
-        [cell.mean for cell in cells],
-        low=[cell.ci[0] if cell.ci else None for cell in cells],
-        high=[cell.ci[1] if cell.ci else None for cell in cells],
+        [cell["mean"] for cell in cells],
+        low=[ci[0] if ci else None for ci in cis],
+        high=[ci[1] if ci else None for ci in cis],
         labels=[label for label, *_ in dots],
         dashed=dashed,
     )
 
 
-def _coefficient(name: str, found: Correlation) -> str:
-    if found.value is None:
-        return f"{name} none: {found.why}"
-    ends = f" ({_signed(found.ci[0], '.2f')} to {_signed(found.ci[1], '.2f')})" if found.ci else ""
-    return f"{name} {_signed(found.value, '.2f')}{ends}"
+def _coefficient(name: str, found: Json) -> str:
+    if found["value"] is None:
+        return f"{name} none: {found['why']}"
+    low, high = (_signed(end, ".2f") for end in found["ci"] or (None, None))
+    ends = f" ({low} to {high})" if found["ci"] else ""
+    return f"{name} {_signed(found['value'], '.2f')}{ends}"
 
 
 def _signed(value: float | None, form: str = ".4f") -> str:
@@ -176,32 +189,32 @@ def _signed(value: float | None, form: str = ".4f") -> str:
 
 # ---- one table ----
 
-Column = tuple[Head, Callable[[StudyRow], Cell]]
+Column = tuple[Head, Callable[[Json], Cell]]
 
 
-def _drawn(table: StudyTable) -> list[Block]:
+def _drawn(table: Json) -> list[Block]:
     """Its numbers, with charts; one measure at a time where there are several places as well."""
-    if table.kind in ("sweep", "delta"):
-        blocks = [_measure(table, k) for k in range(len(table.measures))]
+    if table["kind"] in ("sweep", "delta"):
+        blocks = [_measure(table, k) for k in range(len(table["measures"]))]
         if len(blocks) > 1:
-            return [Menu("Measure", list(zip(table.measures, blocks, strict=True)))]
+            return [Menu("Measure", list(zip(table["measures"], blocks, strict=True)))]
         return blocks[0]
-    if table.kind == "mean":
+    if table["kind"] == "mean":
         return _mean(table)
-    columns = [_values(table, label, k, 0) for k, label in enumerate(table.measures)]
-    if table.kind == "scatter":
-        return _sizes(table, columns) if table.sizes else _scatter(table, columns)
-    for at, gain in enumerate(table.rows[0].changes[0]):
-        columns.append((Head(f"{gain.before} → {gain.after}"), partial(_gain, at=at)))
-    return [_table(table.rows, columns)]
+    columns = [_values(table, label, k, 0) for k, label in enumerate(table["measures"])]
+    if table["kind"] == "scatter":
+        return _sizes(table, columns) if table["sizes"] else _scatter(table, columns)
+    for at, gain in enumerate(table["rows"][0]["changes"][0]):
+        columns.append((Head(f"{gain['before']} → {gain['after']}"), partial(_gain, at=at)))
+    return [_table(table["rows"], columns)]
 
 
-def _gain(row: StudyRow, at: int) -> Cell:
-    return _signed(row.changes[0][at].difference)
+def _gain(row: Json, at: int) -> Cell:
+    return _signed(row["changes"][0][at]["difference"])
 
 
 def _table(
-    rows: Sequence[StudyRow],
+    rows: Sequence[Json],
     columns: Sequence[Column],
     caption: Rich | None = None,
     first: str = "Model",
@@ -209,18 +222,18 @@ def _table(
     drawn = []
     for row in rows:
         cells = [cell(row) for _, cell in columns]
-        one = model_row(row.name, row.source, cells, [row.apart] if row.apart else [])
-        if row.declining and row.declining.common:
-            common = quiet(f" {row.declining.common:,} answers in common")
-            one.cells[0] = [*model_cell(row.name, row.source), common]
+        one = model_row(row["name"], row["source"], cells, [row["apart"]] if row["apart"] else [])
+        if row["declining"] and row["declining"]["common"]:
+            common = quiet(f" {row['declining']['common']:,} answers in common")
+            one.cells[0] = [*model_cell(row["name"], row["source"]), common]
         drawn.append(one)
     return Table([Head(first), *(head for head, _ in columns)], drawn, caption, sortable=True)
 
 
-def _values(table: StudyTable, label: str, k: int, at: int) -> Column:
+def _values(table: Json, label: str, k: int, at: int) -> Column:
     """The column of a measure at a place."""
-    head = estimates(label, [row.cells[k][at] for row in table.rows])
-    return head, lambda row: estimate(row.cells[k][at])
+    head = estimates(label, [row["cells"][k][at] for row in table["rows"]])
+    return head, lambda row: estimate(row["cells"][k][at])
 
 
 def _spellings(keys: Sequence[str]) -> Rich:
@@ -231,139 +244,144 @@ def _spellings(keys: Sequence[str]) -> Rich:
     return told
 
 
-def _measure(table: StudyTable, k: int) -> list[Block]:
+def _measure(table: Json, k: int) -> list[Block]:
     """A measure over the places, as lines and numbers, with the changes from place to place."""
-    measure, heading = table.measures[k], table.group or table.title
-    title = f"{heading}: {measure}" if measure else " → ".join(table.places)
-    blocks = _lines(table, k, title) if table.baseline is None else []
-    columns = [_values(table, place, k, at) for at, place in enumerate(table.places)]
+    measure, heading = table["measures"][k], table["group"] or table["title"]
+    title = f"{heading}: {measure}" if measure else " → ".join(table["places"])
+    blocks = _lines(table, k, title) if table["baseline"] is None else []
+    columns = [_values(table, place, k, at) for at, place in enumerate(table["places"])]
     columns += _steps(table, k)
-    rows = [row for row in table.rows if any(row.cells[k])]
-    blocks.append(_table(rows, columns, _spellings(table.metrics[k])))
-    if k == 0 and table.sizes and table.baseline is None:
+    rows = [row for row in table["rows"] if any(row["cells"][k])]
+    blocks.append(_table(rows, columns, _spellings(table["metrics"][k])))
+    if k == 0 and table["sizes"] and table["baseline"] is None:
         blocks += _lost_by_size(table)
     return blocks
 
 
-def _steps(table: StudyTable, k: int) -> list[Column]:
+def _steps(table: Json, k: int) -> list[Column]:
     """The changes of a measure step by step, and ranks at both ends."""
-    changed = [row.changes[k] for row in table.rows if row.changes]
-    shares = any(change.relative is not None for line in changed for change in line)
+    changed = [row["changes"][k] for row in table["rows"] if row["changes"]]
+    shares = any(change["relative"] is not None for line in changed for change in line)
     columns: list[Column] = []
 
-    def difference(row: StudyRow, at: int) -> Cell:
-        change = row.changes[k][at] if row.changes else None
-        return Estimate(change.difference, note=change.unlike) if change else None
+    def difference(row: Json, at: int) -> Cell:
+        change = row["changes"][k][at] if row["changes"] else None
+        return Estimate(change["difference"], note=change["unlike"]) if change else None
 
-    def share(row: StudyRow, at: int) -> Cell:
-        return row.changes[k][at].relative if row.changes else None
+    def share(row: Json, at: int) -> Cell:
+        return row["changes"][k][at]["relative"] if row["changes"] else None
 
     for at, step in enumerate(changed[0] if changed else ()):
-        label = step.before if table.baseline else f"{step.before} → {step.after}"
+        label = step["before"] if table["baseline"] else f"{step['before']} → {step['after']}"
         columns.append((Head(label, "estimate", low=-1.0, high=1.0), partial(difference, at=at)))
         if shares:
-            words = f"{label}: share lost" if table.lost else f"{label}: share"
+            words = f"{label}: share lost" if table["lost"] else f"{label}: share"
             columns.append((Head(words, "number", percent=True), partial(share, at=at)))
-    if any(row.ranks for row in table.rows):
+    if any(row["ranks"] for row in table["rows"]):
         for at, words in enumerate(("rank, before", "rank, after", "rank difference")):
             columns.append((Head(words, "number"), partial(_rank, at=at)))
     return columns
 
 
-def _rank(row: StudyRow, at: int) -> Cell:
-    return row.ranks[at] if row.ranks else None
+def _rank(row: Json, at: int) -> Cell:
+    return row["ranks"][at] if row["ranks"] else None
 
 
-def _lines(table: StudyTable, k: int, title: str) -> list[Block]:
+def _lines(table: Json, k: int, title: str) -> list[Block]:
     """A line for each model over the places, which are numbers or names."""
-    numbers = [float(place) for place in table.places if _NUMBER.fullmatch(place)]
-    straight = len(numbers) == len(table.places) and numbers[0] <= numbers[-1]
-    xs = numbers if straight else list(map(float, range(len(table.places))))
+    numbers = [float(place) for place in table["places"] if _NUMBER.fullmatch(place)]
+    straight = len(numbers) == len(table["places"]) and numbers[0] <= numbers[-1]
+    xs = numbers if straight else list(map(float, range(len(table["places"]))))
     series = []
-    for row in table.rows:
-        dots = [("", row.source, x, c) for x, c in zip(xs, row.cells[k], strict=True) if c]
+    for row in table["rows"]:
+        dots = [("", row["source"], x, c) for x, c in zip(xs, row["cells"][k], strict=True) if c]
         if dots:
-            name = f"{row.name} (published)" if row.source else row.name
-            one = _series(name, dots, dashed=bool(row.source))
+            name = f"{row['name']} (published)" if row["source"] else row["name"]
+            one = _series(name, dots, dashed=bool(row["source"]))
             one.labels = None
             series.append(one)
     if not any(len(one.x) > 1 for one in series):
         return []
-    axis = Axis(ticks=None if straight else table.places)
-    return [Chart("lines", title, axis, Axis(table.measures[k]), series)]
+    axis = Axis(ticks=None if straight else table["places"])
+    return [Chart("lines", title, axis, Axis(table["measures"][k]), series)]
 
 
-def _lost_by_size(table: StudyTable) -> list[Block]:
+def _lost_by_size(table: Json) -> list[Block]:
     """The share lost at each step against the model's size, a chart for each step."""
     charts: list[Block] = []
-    for at, step in enumerate(table.rows[0].changes[0]):
+    for at, step in enumerate(table["rows"][0]["changes"][0]):
         dots = [
-            (row.name, row.source, row.size[0], BoardCell(share))
-            for row in table.rows
-            if row.size and (share := row.changes[0][at].relative) is not None
+            (row["name"], row["source"], row["size"][0], {"mean": share})
+            for row in table["rows"]
+            if row["size"] and (share := row["changes"][0][at]["relative"]) is not None
         ]
-        title = f"Share lost by size: {step.before} → {step.after}"
+        title = f"Share lost by size: {step['before']} → {step['after']}"
         charts += points(title, SIZES, Axis("share lost", percent=True), dots)
     return [Grid(charts)] if charts else []
 
 
-def _scatter(table: StudyTable, columns: Sequence[Column]) -> list[Block]:
-    x, y = table.across, 1 - table.across
+def _scatter(table: Json, columns: Sequence[Column]) -> list[Block]:
+    x, y = table["across"], 1 - table["across"]
     dots = [
-        (row.name, row.source, cell.mean or 0.0, up)
-        for row in table.rows
-        if (cell := row.cells[x][0]) and (up := row.cells[y][0])
+        (row["name"], row["source"], cell["mean"] or 0.0, up)
+        for row in table["rows"]
+        if (cell := row["cells"][x][0]) and (up := row["cells"][y][0])
     ]
-    low, high = (0.0, 1.0) if table.declining else (None, None)
-    axes = [Axis(table.measures[k], low, high) for k in (x, y)]
-    blocks = points(table.group or table.title, axes[0], axes[1], dots, diagonal=table.declining)
-    blocks += coefficients(table.over_models)
-    caption: Rich = [code(table.metrics[0][0]), ", ", code(table.metrics[1][0])]
-    counts = _DECLINING.items() if table.declining else ()
+    low, high = (0.0, 1.0) if table["declining"] else (None, None)
+    axes = [Axis(table["measures"][k], low, high) for k in (x, y)]
+    blocks = points(
+        table["group"] or table["title"], axes[0], axes[1], dots, diagonal=table["declining"]
+    )
+    blocks += coefficients(table["over_models"])
+    caption: Rich = [code(table["metrics"][0][0]), ", ", code(table["metrics"][1][0])]
+    counts = _DECLINING.items() if table["declining"] else ()
     more: list[Column] = [
         (Head(words, "number"), partial(_declining, name=name)) for name, words in counts
     ]
-    return [*blocks, _table(table.rows, [*columns, *more], caption)]
+    return [*blocks, _table(table["rows"], [*columns, *more], caption)]
 
 
-def _declining(row: StudyRow, name: str) -> Cell:
-    found: Cell = getattr(row.declining, name, None)
+def _declining(row: Json, name: str) -> Cell:
+    found: Cell = (row["declining"] or {}).get(name)
     return found
 
 
-def _sizes(table: StudyTable, columns: Sequence[Column]) -> list[Block]:
+def _sizes(table: Json, columns: Sequence[Column]) -> list[Block]:
     blocks: list[Block] = []
-    if len(table.rows) >= LEAST:
+    if len(table["rows"]) >= LEAST:
         known = [
-            (label, [(row.name, row.source, row.size[0], cell) for row in table.rows
-                     if row.size and (cell := row.cells[k][0])])
-            for k, label in enumerate(table.measures)
+            (label, [(row['name'], row['source'], row['size'][0], cell) for row in table['rows']
+                     if row['size'] and (cell := row['cells'][k][0])])
+            for k, label in enumerate(table['measures'])
         ]  # fmt: skip
         series = [_series(label, dots) for label, dots in known if dots]
-        title = table.group or table.title
-        blocks.append(Chart("points", title, SIZES, Axis(table.measures[0]), series))
+        title = table["group"] or table["title"]
+        blocks.append(Chart("points", title, SIZES, Axis(table["measures"][0]), series))
     size: list[Column] = [
-        (Head("Size", "number", digits=1), lambda row: row.size and row.size[0]),
-        (Head("by"), lambda row: row.size[1] if row.size else ""),
+        (Head("Size", "number", digits=1), lambda row: row["size"] and row["size"][0]),
+        (Head("by"), lambda row: row["size"][1] if row["size"] else ""),
     ]
-    numbers = _table(table.rows, [*size, *columns], _spellings(table.metrics[0]))
+    numbers = _table(table["rows"], [*size, *columns], _spellings(table["metrics"][0]))
     blocks.append(Fold("Numbers", [numbers]))
     return blocks + _missing("a size (add it with --models FILE)", table)
 
 
-def _mean(table: StudyTable) -> list[Block]:
-    def score(row: StudyRow) -> Cell:
-        note = None if row.placed_by is None else f"† ranked by {number(row.placed_by)}"
-        return Estimate(row.score, note=note, rank=row.placed_by)
+def _mean(table: Json) -> list[Block]:
+    def score(row: Json) -> Cell:
+        note = None if row["placed_by"] is None else f"† ranked by {number(row['placed_by'])}"
+        return Estimate(row["score"], note=note, rank=row["placed_by"])
 
     columns: list[Column] = [
-        (Head("Organisation"), lambda row: row.organisation or [quiet("not in the models table")]),
-        *(_values(table, place, 0, at) for at, place in enumerate(table.places)),
+        (
+            Head("Organisation"),
+            lambda row: row["organisation"] or [quiet("not in the models table")],
+        ),
+        *(_values(table, place, 0, at) for at, place in enumerate(table["places"])),
         (Head("Combined", "estimate"), score),
     ]
-    return [_table(table.rows, columns, first="Best model"), *_missing("a task", table)]
+    return [_table(table["rows"], columns, first="Best model"), *_missing("a task", table)]
 
 
-def _missing(what: str, table: StudyTable) -> list[Block]:
-    names = ", ".join(table.missing)
+def _missing(what: str, table: Json) -> list[Block]:
+    names = ", ".join(table["missing"])
     return [Text(f"Left out, for want of {what}: {names}.", "quiet")] if names else []

@@ -5,32 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from trueground.reports.leaderboard.board import LONG
-from trueground.reports.leaderboard.data import Leaderboard
-from trueground.reports.leaderboard.results import RankedChange, StudyRow, StudyTable
-from trueground.reports.leaderboard.runs import BoardCell
+from trueground.reports.leaderboard.study_blocks import Json, fewer_items
 from trueground.reports.listings import aligned
 from trueground.reports.terminal import number
 
 WIDEST = 160  # characters of a line
+_LONG = 40  # characters of a title
 
 
-def render(board: Leaderboard, path: Path) -> str:
+def render(board: Json, path: Path) -> str:
     """A line for each model, a column for each task, and where the page lies.
 
     What does not fit into lines of 160 characters goes on below.
     """
-    titles = {column.id: column.title for column in board.columns}
+    titles = {column["id"]: column["title"] for column in board["columns"]}
     apart = dict.fromkeys(
-        f"apart  {shown(row.name, row.source)}: {titles[key]} {why}"
-        for row in board.rows
-        for key, why in row.apart.items()
+        f"apart  {shown(row['name'], row['source'])}: {titles[key]} {why}"
+        for row in board["rows"]
+        for key, why in row["apart"].items()
     )
     blocks = [*_scores(board), *["\n".join(apart)] * bool(apart)]
-    tables = [table for table in board.studies if table.short is not None]
-    means = [table for table in tables if table.kind == "mean"]
+    tables = [table for table in board["studies"] if table["short"] is not None]
+    means = [table for table in tables if table["kind"] == "mean"]
     blocks += [aligned(_table(table)) for table in means]
-    blocks += [board.fewer] * bool(board.fewer)
+    blocks += fewer_items(board)
     blocks += [aligned(_table(table)) for table in tables if table not in means]
     return "\n\n".join([*blocks, f"page   {path}"])
 
@@ -40,64 +38,70 @@ def shown(name: str, source: str | None) -> str:
     return f"{name} (published)" if source else name
 
 
-def _table(table: StudyTable) -> list[list[str]]:
+def _table(table: Json) -> list[list[str]]:
     """A study's head and its rows; of a sweep a row for each place."""
-    head = [": ".join(filter(None, (table.short, table.group))), *table.measures]
-    if table.kind == "mean":
-        head = [str(table.short), "combined"]
-    elif table.declining:
+    head = [": ".join(filter(None, (table["short"], table["group"]))), *table["measures"]]
+    if table["kind"] == "mean":
+        head = [str(table["short"]), "combined"]
+    elif table["declining"]:
         head += ["F1", "over"]
     rows = [head]
-    for row in table.rows:
-        name = shown(row.name, row.source)
-        if table.kind == "mean":
-            rows.append([name, number(row.score) + _mark(row.placed_by)])
-        elif table.kind == "delta":
-            rows.append([name, *(_change(row, k, line[0]) for k, line in enumerate(row.changes))])
-        elif table.kind == "sweep":
-            for place, cells in zip(table.places, zip(*row.cells, strict=True), strict=True):
+    for row in table["rows"]:
+        name = shown(row["name"], row["source"])
+        if table["kind"] == "mean":
+            rows.append([name, number(row["score"]) + _mark(row["placed_by"])])
+        elif table["kind"] == "delta":
+            rows.append(
+                [name, *(_change(row, k, line[0]) for k, line in enumerate(row["changes"]))]
+            )
+        elif table["kind"] == "sweep":
+            for place, cells in zip(table["places"], zip(*row["cells"], strict=True), strict=True):
                 if any(cells):
                     rows.append([f"{name}, {place}", *map(_number, cells)])
         else:
-            line = [name, *(_number(cells[0]) for cells in row.cells)]
-            if table.declining:
-                common = row.declining.common if row.declining else None
-                line += [number(row.declining.f1 if row.declining else None),
+            line = [name, *(_number(cells[0]) for cells in row["cells"])]
+            if table["declining"]:
+                common = row["declining"]["common"] if row["declining"] else None
+                line += [number(row['declining']['f1'] if row['declining'] else None),
                          f"{common:,} in common" if common else ""]  # fmt: skip
             rows.append(line)
     return rows
 
 
-def _change(row: StudyRow, measure: int, change: RankedChange) -> str:
-    before, after = row.cells[measure]
+def _change(row: Json, measure: int, change: Json) -> str:
+    before, after = row["cells"][measure]
     if before is None and after is None:
         return "–"
     told = f"{_number(before)} → {_number(after)}"
-    if change.difference is None:
+    if change["difference"] is None:
         return told
-    share = f"{change.difference:+.4f}" if change.relative is None else f"{change.relative:+.1%}"
+    share = (
+        f"{change['difference']:+.4f}"
+        if change["relative"] is None
+        else f"{change['relative']:+.1%}"
+    )
     if not share.strip("+-0.%"):
         share = share[1:]
     return f"{told} ({share})".replace("-", "−").replace("%", " %")
 
 
-def _number(cell: BoardCell | None) -> str:
-    return number(None if cell is None else cell.mean)
+def _number(cell: Json | None) -> str:
+    return number(None if cell is None else cell["mean"])
 
 
-def _scores(board: Leaderboard) -> list[str]:
+def _scores(board: Json) -> list[str]:
     """The table; a wide one as several, below one another.
 
     Where titles are long, its columns have numbers as heads, and a legend.
     """
-    names = ["model", *(shown(r.name, r.source) for r in board.rows)]
-    titles = [column.title for column in board.columns]
+    names = ["model", *(shown(r["name"], r["source"]) for r in board["rows"])]
+    titles = [column["title"] for column in board["columns"]]
     columns = [
-        [column.title, *(_cell(row.cells.get(column.id)) for row in board.rows)]
-        for column in board.columns
+        [column["title"], *(_cell(row["cells"].get(column["id"])) for row in board["rows"])]
+        for column in board["columns"]
     ]
     legend = []
-    if _width([names, *columns]) > WIDEST and max(map(len, titles)) > LONG:
+    if _width([names, *columns]) > WIDEST and max(map(len, titles)) > _LONG:
         legend = ["\n".join(f"[{place}]  {title}" for place, title in enumerate(titles, 1))]
         columns = [[f"[{place}]", *values] for place, (_, *values) in enumerate(columns, 1)]
     blocks: list[list[list[str]]] = [[]]
@@ -112,15 +116,15 @@ def _width(columns: Sequence[Sequence[str]]) -> int:
     return sum(max(map(len, cells)) for cells in columns) + 2 * (len(columns) - 1)
 
 
-def _cell(cell: BoardCell | None) -> str:
+def _cell(cell: Json | None) -> str:
     if cell is None:
         return "–"
-    shown = number(cell.mean)
-    if cell.ci:
-        shown += f" ({number(cell.ci[0])} … {number(cell.ci[1])})"
-    if cell.unscored:
-        shown += f" {cell.scored:,} of {cell.n:,}"
-    return shown + _mark(cell.placed_by)
+    shown = number(cell["mean"])
+    if cell["ci"]:
+        shown += f" ({number(cell['ci'][0])} … {number(cell['ci'][1])})"
+    if cell["unscored"]:
+        shown += f" {cell['scored']:,} of {cell['n']:,}"
+    return shown + _mark(cell["placed_by"])
 
 
 def _mark(placed_by: float | None) -> str:

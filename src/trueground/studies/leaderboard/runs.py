@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,16 +11,13 @@ import msgspec
 
 from trueground.errors import InputError
 from trueground.models.prompts import PromptFile
+from trueground.reports.manifest import DATASET, REPEAT, SHOWN
 from trueground.runs.directory import MANIFEST, SUMMARY
 from trueground.types import Status
 
-DATASET = "meta.dataset"  # the field by which benchmarks of several sources are split
-REPEAT = "meta.repeat"  # the field that tells the answers to one question apart
 DEFAULT = "default"  # what prompts of ours are called
 # Statuses that the question has, whatever the answer.
 _NOT_ASKED = (Status.NOT_APPLICABLE, Status.MISSING_FIELD)
-_CHECKSUM = re.compile(r"[0-9a-f]{32,}")
-_SHOWN = 12  # characters of a checksum
 
 _T = TypeVar("_T")
 
@@ -165,7 +161,7 @@ class Run:
 
     def short_checksums(self) -> str:
         """The beginnings of the checksums."""
-        told = ((file.sha256 or "unknown")[:_SHOWN] for file in self.manifest.input)
+        told = ((file.sha256 or "unknown")[:SHOWN] for file in self.manifest.input)
         return ", ".join(sorted(told))
 
     def average(self, metric: str) -> MetricEntry | None:
@@ -353,15 +349,3 @@ def prompt_of(prompts: Iterable[PromptFile]) -> str:
     A packaged prompt's id has a slash, that of a user's file has none.
     """
     return ", ".join(prompt.id for prompt in prompts if "/" not in prompt.id) or DEFAULT
-
-
-def short_checksums(text: str) -> str:
-    """The text with the beginning of each checksum only."""
-    return _CHECKSUM.sub(lambda match: f"{match[0][:_SHOWN]}…", text)
-
-
-def few(labels: Sequence[str], most: int = 3) -> str:
-    """The labels, or the first ones and how many more."""
-    if len(labels) <= most:
-        return ", ".join(labels)
-    return f"{', '.join(labels[: most - 1])} and {len(labels) - most + 1} more"

@@ -23,9 +23,8 @@ from typer.testing import CliRunner
 
 from trueground.benchmarks.model_table import size_of
 from trueground.errors import InputError, UsageError
-from trueground.reports.leaderboard.data import leaderboard, leaderboard_data
-from trueground.reports.leaderboard.page import write_leaderboard
 from trueground.stats.correlation import pearson, spearman
+from trueground.studies.leaderboard.study import leaderboard, leaderboard_data, write_leaderboard
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The whole leaderboard as one value: what the page draws, the terminal prints and JSON holds."""
+"""The whole leaderboard as one value: JSON holds it, page and terminal show it."""
 
 from __future__ import annotations
 
@@ -11,29 +11,26 @@ from typing import Any
 import msgspec
 
 from trueground.benchmarks.model_table import load_models
-from trueground.reports.leaderboard.board import (
+from trueground.reports.leaderboard.page import check_replaceable, write
+from trueground.reports.listings import few
+from trueground.reports.manifest import DATASET
+from trueground.studies.leaderboard.board import (
     Board,
     BoardColumn,
     BoardRow,
     lay_out,
     studies_of,
 )
-from trueground.reports.leaderboard.elsewhere import (
+from trueground.studies.leaderboard.declared import study_tables
+from trueground.studies.leaderboard.elsewhere import (
     beside_published,
     no_match,
     outside_scores,
     paper_ranks,
     paper_runs,
 )
-from trueground.reports.leaderboard.results import StudyTable, study_warnings
-from trueground.reports.leaderboard.runs import DATASET, MetricEntry, Run, few, read_runs
-from trueground.reports.leaderboard.studies import study_tables
-
-_FEWER = (
-    "† over fewer items than were asked: ranked not by this mean, but with 0 (1 where lower is "
-    "better) for each item that is missing."
-)
-
+from trueground.studies.leaderboard.results import StudyTable, study_warnings
+from trueground.studies.leaderboard.runs import MetricEntry, Run, read_runs
 
 Json = dict[str, Any]
 _Of = Callable[[Run, BoardColumn], str]
@@ -57,12 +54,6 @@ class Leaderboard:
     runs: list[Json]
     notices: dict[str, list[str]]
     warnings: list[str]
-
-    @property
-    def fewer(self) -> str:
-        """What the mark † beside a mean says; empty where there is none."""
-        cells = [cell for row in self.rows for cell in row.cells.values()]
-        return _FEWER if any(cell.placed_by is not None for cell in cells) else ""
 
 
 def leaderboard(
@@ -120,6 +111,30 @@ def leaderboard_data(
             runs, with_published=with_published, models=models, baseline=baseline, outside=outside
         )
     )
+
+
+def write_leaderboard(
+    runs: Sequence[Path],
+    out: Path,
+    *,
+    with_published: bool = False,
+    models: Path | None = None,
+    baseline: str | None = None,
+    outside: Path | None = None,
+    prompts: Sequence[Mapping[str, Any]] = (),
+) -> Path:
+    """Compare runs on one page and return its path. The same runs give the same bytes.
+
+    `prompts` are studies of runs that differ in their prompts, as the JSON of a sweep has them.
+
+    The arguments, and what is raised for them, are those of `leaderboard`. Raises OutputError where
+    `out` is something else than an earlier leaderboard, WriteError where it cannot be written.
+    """
+    check_replaceable(out)
+    board = leaderboard(
+        runs, with_published=with_published, models=models, baseline=baseline, outside=outside
+    )
+    return write(as_json(board), out, prompts)
 
 
 def as_json(board: Leaderboard) -> Json:

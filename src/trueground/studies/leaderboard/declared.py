@@ -24,7 +24,8 @@ from trueground.benchmarks.studies import (
 )
 from trueground.errors import UsageError
 from trueground.plugins import bare_name, split_key
-from trueground.reports.leaderboard.board import (
+from trueground.reports.manifest import short_checksums
+from trueground.studies.leaderboard.board import (
     Board,
     BoardColumn,
     BoardRow,
@@ -32,7 +33,7 @@ from trueground.reports.leaderboard.board import (
     studies_of,
     tell_apart,
 )
-from trueground.reports.leaderboard.results import (
+from trueground.studies.leaderboard.results import (
     OTHERWISE,
     Coefficients,
     StudyRow,
@@ -45,12 +46,11 @@ from trueground.reports.leaderboard.results import (
     over_models,
     ranked,
 )
-from trueground.reports.leaderboard.runs import (
+from trueground.studies.leaderboard.runs import (
     BoardCell,
     Run,
     difference,
     limits,
-    short_checksums,
 )
 
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")

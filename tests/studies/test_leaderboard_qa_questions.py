@@ -12,8 +12,7 @@ from tests.reports.instruct_qa_fixture import qa_run, retriever_study, study
 from tests.reports.payload import words
 
 import trueground as tg
-from trueground.reports.leaderboard.data import leaderboard_data
-from trueground.reports.leaderboard.page import write_leaderboard
+from trueground.studies.leaderboard.study import leaderboard_data, write_leaderboard
 
 OTHER_FILE = [{"path": "other.jsonl", "sha256": "f" * 64, "bytes": 9}]
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from trueground.errors import InputError
-from trueground.reports.leaderboard.board import BoardRow
-from trueground.reports.leaderboard.runs import BoardCell, Run, difference, few, same_files
+from trueground.reports.listings import few
 from trueground.runs.directory import ITEMS
 from trueground.stats.correlation import Correlation, correlation, rank_differences
+from trueground.studies.leaderboard.board import BoardRow
+from trueground.studies.leaderboard.runs import BoardCell, Run, difference, same_files
 
 OTHERWISE = "scored otherwise:"
 

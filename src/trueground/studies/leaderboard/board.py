@@ -17,8 +17,8 @@ from trueground.benchmarks.model_table import ModelInfo, Models, find_model
 from trueground.benchmarks.registry import all_benchmarks
 from trueground.benchmarks.studies import Studies
 from trueground.metrics.registry import higher_is_better
-from trueground.reports.leaderboard.runs import BoardCell, Run, prompt_of, same_files
 from trueground.reports.terminal import shown_name
+from trueground.studies.leaderboard.runs import BoardCell, Run, prompt_of, same_files
 
 LONG = 40  # characters; what is shorter stands as it is
 _DIGITS = re.compile(r"\d+")

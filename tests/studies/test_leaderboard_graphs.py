@@ -21,10 +21,10 @@ from tests.reports.payload import blocks, words
 
 from trueground.benchmarks.published import published
 from trueground.reports.leaderboard import terminal
-from trueground.reports.leaderboard.data import Leaderboard, leaderboard, leaderboard_data
 from trueground.reports.leaderboard.page import leaderboard_page
-from trueground.reports.leaderboard.results import StudyTable
 from trueground.reports.viewer import render_page
+from trueground.studies.leaderboard.results import StudyTable
+from trueground.studies.leaderboard.study import Leaderboard, as_json, leaderboard, leaderboard_data
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +35,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def board(runs: Path) -> Leaderboard:
     return leaderboard([runs])
+
+
+def page_of(board: Leaderboard) -> str:
+    return render_page(leaderboard_page(as_json(board)))
 
 
 def studies(board: Leaderboard, name: str) -> list[StudyTable]:
@@ -60,7 +64,7 @@ def printed(metric: str, **options: str) -> float:
 
 
 def test_long_titles_are_a_legend_of_numbered_columns(board: Leaderboard, tmp_path: Path) -> None:
-    shown = terminal.render(board, tmp_path / "leaderboard.html")
+    shown = terminal.render(as_json(board), tmp_path / "leaderboard.html")
     *tables, legend, _page = shown.split("\n\n")
     assert all(len(line) <= terminal.WIDEST for table in tables for line in table.splitlines())
     heads = [head for table in tables for head in table.splitlines()[0].split()[1:]]
@@ -87,11 +91,7 @@ def test_removal_is_table_5_and_figure_4(board: Leaderboard) -> None:
 def test_replacement_is_figure_5_from_right_to_wrong(board: Leaderboard) -> None:
     (table,) = studies(board, "replaced")
     assert table.places == list(REPLACED)
-    (section,) = [
-        s
-        for s in blocks(render_page(leaderboard_page(board)), "section")
-        if s.get("id") == "replaced"
-    ]
+    (section,) = [s for s in blocks(page_of(board), "section") if s.get("id") == "replaced"]
     charts = blocks(section, "chart")
     assert [chart["title"] for chart in charts] == [
         f"specific: {measure}" for measure in table.measures
@@ -142,7 +142,7 @@ def test_published_numbers_stand_beside(runs: Path) -> None:
     ]
     (table,) = studies(board, "kinds")
     assert {row.name for row in table.rows if row.source} == {"gpt-4", "gpt-3.5-turbo"}
-    page = words(render_page(leaderboard_page(board)))
+    page = words(page_of(board))
     assert "section 5.2, Table 5" in page
     assert page.count("section 5.5, Table 7") == 1
 
@@ -216,9 +216,7 @@ def test_runs_with_a_limit_are_one_line(runs: Path, tmp_path: Path) -> None:
 
 def test_general_and_specific_have_charts_with_both(runs: Path) -> None:
     board = leaderboard([runs], with_published=True)
-    (section,) = [
-        s for s in blocks(render_page(leaderboard_page(board)), "section") if s.get("id") == "kinds"
-    ]
+    (section,) = [s for s in blocks(page_of(board), "section") if s.get("id") == "kinds"]
     charts = blocks(section, "chart")
     assert charts[0]["x"]["ticks"] == ["general", "specific"]
     ours = next(one for one in charts[0]["series"] if one["name"] == "our-own-model")
@@ -255,7 +253,7 @@ def test_without_minimum_sets_correctness_is_what_there_is(tmp_path: Path) -> No
 
 def test_sections_are_there_only_with_their_runs(tmp_path: Path) -> None:
     kalma_run(tmp_path / "one", "m", "specific", measures(0.3, 0.4))
-    page = render_page(leaderboard_page(leaderboard([tmp_path])))
+    page = page_of(leaderboard([tmp_path]))
     names = {section["id"] for section in blocks(page, "section")}
     assert names == {"board", "citations", "runs", "notes"}
 
@@ -273,7 +271,7 @@ def test_other_options_make_other_studies(tmp_path: Path) -> None:
 def test_notices_name_their_runs(board: Leaderboard, runs: Path) -> None:
     assert list(board.notices) == [DRAWN]
     assert len(board.notices[DRAWN]) == 26
-    assert DRAWN in words(render_page(leaderboard_page(board)))
+    assert DRAWN in words(page_of(board))
     data: dict[str, Any] = leaderboard_data([runs])
     assert data["notices"] == board.notices
     assert msgspec.json.encode(data["studies"])
@@ -286,4 +284,4 @@ def test_a_scoring_run_has_a_column_for_each_number_of_the_run(tmp_path: Path) -
     found = {column.metric: column.higher_is_better for column in board.columns}
     assert found["citation_f1_micro"] is True
     assert found["citation_f1"] is True
-    assert "citation_f1_micro" in words(render_page(leaderboard_page(board)))
+    assert "citation_f1_micro" in words(page_of(board))

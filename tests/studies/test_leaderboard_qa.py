@@ -24,10 +24,9 @@ from tests.reports.payload import blocks, payload, words
 
 import trueground as tg
 from trueground.errors import UsageError
-from trueground.reports.leaderboard.board import short_names
-from trueground.reports.leaderboard.data import leaderboard, leaderboard_data
-from trueground.reports.leaderboard.page import write_leaderboard
 from trueground.reports.leaderboard.terminal import render
+from trueground.studies.leaderboard.board import short_names
+from trueground.studies.leaderboard.study import leaderboard, leaderboard_data, write_leaderboard
 
 SETTINGS = ("retrieved", "gold")
 
@@ -353,7 +352,7 @@ def test_names_are_text(tmp_path: Path) -> None:
 
 
 def test_the_terminal_has_short_tables(runs: Path, swept: Path) -> None:
-    text = render(leaderboard([runs, swept], with_published=True), Path("p.html"))
+    text = render(leaderboard_data([runs, swept], with_published=True), Path("p.html"))
     lines = text.splitlines()
     assert any(re.match(r"nq, retrieved, v1 +recall +k_precision$", line) for line in lines)
     assert any(re.match(r"declining: nq, v2 +P_IR \(higher\)", line) for line in lines)
@@ -372,7 +371,7 @@ def test_no_change_has_no_sign(tmp_path: Path) -> None:
         for metric in ("recall", "p_g"):
             summary["metrics"][metric]["mean"] = 0.5
         (folder / "summary.json").write_text(json.dumps(summary))
-    text = render(leaderboard([tmp_path]), Path("p.html"))
+    text = render(leaderboard_data([tmp_path]), Path("p.html"))
     assert "0.5000 → 0.5000 (0.0 %)" in text
     assert "0.5000 → 0.5000 (0.0000)" in text
 

@@ -19,17 +19,17 @@ from trueground.errors import InputError, UsageError
 from trueground.metrics.base import make_spec
 from trueground.metrics.registry import parse_spec
 from trueground.plugins import bare_name, split_key
-from trueground.reports.leaderboard.board import Board, BoardColumn, studies_of
-from trueground.reports.leaderboard.results import over_models
-from trueground.reports.leaderboard.runs import (
-    DATASET,
+from trueground.reports.listings import few
+from trueground.reports.manifest import DATASET
+from trueground.studies.leaderboard.board import Board, BoardColumn, studies_of
+from trueground.studies.leaderboard.results import over_models
+from trueground.studies.leaderboard.runs import (
     BenchmarkPart,
     Manifest,
     MetricEntry,
     Named,
     Run,
     RunSummary,
-    few,
 )
 
 _EXAMPLE = "a head line such as `model,MMLU,RULES` and a line such as `my-model,63.1,41.5`"
