@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.annotation.filling import fill
 
 import trueground as tg
+from trueground.annotation import export_tasks, import_answers
 from trueground.errors import InputError
 from trueground.reports.comparison import format_comparison
 from trueground.reports.comparison_page import comparison_page
@@ -32,7 +34,7 @@ def runs(tmp_path: Path) -> list[Path]:
         for i in range(N):
             said = f"The bridge number {i} has {i % 7 + 2} arches."
             context = said if people(run, i) and i % 10 else f"The bridge {i} is made of slate."
-            rows.append({"id": f"q{i}", "contexts": [context], "response": said})
+            rows.append({"id": f"q{i}", "question": "?", "contexts": [context], "response": said})
         tg.score(rows, metrics="support", out=tmp_path / run, resamples=10)
     return [tmp_path / run for run in "ab"]
 
@@ -66,6 +68,34 @@ def test_a_file_for_all_runs_or_one_each(tmp_path: Path, runs: list[Path]) -> No
     told = f"People would call {100 * one['difference']:+.1f} points ["
     assert told in " ".join(format_comparison(compared.as_dict()).split())
     assert told in render_page(comparison_page(compared.as_dict()))
+
+
+def test_when_all_are_labelled_the_difference_is_that_of_the_labels(
+    tmp_path: Path, runs: list[Path]
+) -> None:
+    each = [write(tmp_path / f"{run}.jsonl", lines(run, range(N))) for run in "ab"]
+    (pair,) = compare(runs, labels=each, allow_mismatch=True).pairs
+    one = pair.corrected["support"]
+    truth = sum(people("b", i) - people("a", i) for i in range(N)) / N
+    assert one["difference"] == one["labels_difference"] == pytest.approx(truth)
+    assert one["ci"][0] < truth < one["ci"][1]
+
+
+def test_the_same_sample_of_two_runs_is_one_draw(tmp_path: Path, runs: list[Path]) -> None:
+    for run, path in zip("ab", runs, strict=True):
+        out = tmp_path / f"t{run}.jsonl"
+        export_tasks("support", [str(path)], out, annotators=1, sample=80, seed=3)
+        fill(
+            tmp_path / f"t{run}-1.jsonl",
+            lambda row, run=run: {
+                "support": "fully" if people(run, int(row["id"][1:].split("~")[0])) else "not"
+            },
+        )
+        import_answers([tmp_path / f"t{run}-1.jsonl"], tmp_path / f"l{run}.jsonl")
+    labels = [tmp_path / "la.jsonl", tmp_path / "lb.jsonl"]
+    (pair,) = compare(runs, labels=labels, allow_mismatch=True).pairs
+    one = pair.corrected["support"]
+    assert (one["labels"], one["drawn"], one["notes"]) == (80, "random", [])
 
 
 def test_without_labels_a_pair_says_nothing_of_them(runs: list[Path]) -> None:

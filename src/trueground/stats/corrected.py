@@ -203,7 +203,7 @@ def _estimate(scores: Floats, y: Floats, draw: Draw) -> tuple[float, float, floa
         above, below = draw.covariance(y, f), draw.covariance(f, f)
     # What has no spread but in its last digits tells nothing.
     weight = float(above / below) if below > 1e-18 else 0.0
-    weight = min(max(weight, 0.0), 1 / (1 - share))
+    weight = min(max(weight, 0.0), 1 / (1 - share)) if share < 1 else 0.0
     strata = draw.units()[1]
     count = len(strata)
     freedom = count - int(strata.max(initial=0)) - 2  # one for each stratum, one for λ

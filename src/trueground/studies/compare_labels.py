@@ -135,7 +135,7 @@ def _draw_of_both(
     labelled: Any, sides: Sequence[tuple[LabelledSlice, Ints]], clusters: Ints | None
 ) -> Draw:
     """How items came to have a label of both: in one draw where the probabilities are the same."""
-    if all(slice_.random[rows][labelled].all() for slice_, rows in sides):
+    if labelled.all() or all(slice_.random[rows][labelled].all() for slice_, rows in sides):
         return Draw.random(labelled, clusters)
     one, other = (
         np.where(slice_.random[rows], labelled.mean(), slice_.probability[rows])
