@@ -97,12 +97,11 @@ def test_text(folder: Path) -> None:
     done = run("errors", "run", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[:3] == [
-        "2 of 3 items correct with an F1 of at most 0.3",
-        "correct by   llm_correctness 2",
-        "not sorted   2: write a category into the file, or let a language model propose them with "
-        "--proposer",
-    ]
+    assert " ".join(lines[: lines.index("")]) == (
+        "2 of 3 items are correct with f1 of at most 0.3. Who says so: llm_correctness (2). "
+        "Not sorted are 2: write a category into the file, or let a language model propose it with "
+        "--proposer."
+    )
     assert lines[-1] == f"file   {Path('run') / 'errors.jsonl'}"
     assert "paper" not in done.stdout
 
@@ -119,7 +118,7 @@ def test_a_corrected_file(folder: Path) -> None:
         assert (found["n"], found["corrected"], found["corrected_as_proposed"]) == (2, 1, 0)
         assert found["categories"]["intrinsic_ambiguity"] == {"n": 1, "share": 0.5}
     lines = run("errors", "mine.jsonl", cwd=folder).stdout.splitlines()
-    assert "by people    1" in lines
+    assert "People gave 1 of the categories." in " ".join(lines)
     assert [line.split() for line in lines if line.endswith("%")] == [
         ["intrinsic_ambiguity", "1", "50.00", "%"],
         ["not", "sorted", "1", "50.00", "%"],
@@ -136,7 +135,8 @@ def test_a_language_model_proposes(folder: Path) -> None:
     rows = [json.loads(line) for line in (folder / "llm.jsonl").read_text().splitlines()]
     rows[0]["category"] = "satisfactory_subset"
     (folder / "llm.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert "by people    1 (1 as proposed)" in run("errors", "llm.jsonl", cwd=folder).stdout
+    told = run("errors", "llm.jsonl", cwd=folder).stdout
+    assert "People gave 1 of the categories, 1 as proposed." in " ".join(told.split())
     with ChaosServer(lambda *_: "401") as server:
         model = f"llm:n(base_url={server.base_url},max_attempts=1)"
         lost = run("errors", "run", "--proposer", model, "--out", "none.jsonl", cwd=folder)

@@ -99,14 +99,14 @@ def test_correct_items_with_a_low_f1_and_nothing_else(tmp_path: Path) -> None:
     assert found["categories"][MORE] == {"n": 0, "share": 0.0}
     assert found["source"] is None
     text = format_errors(found, run / NAME)
-    assert "not sorted   2: write a category into the file" in text
+    assert "Not sorted are 2: write a category into the file" in " ".join(text.split())
     assert MORE.rpartition("/")[2] not in text  # no table of nothing
     correct(run / NAME, more=MORE)
     found = read_errors(run / NAME)
     assert found["categories"][MORE] == {"n": 1, "share": 0.5}
     assert found["categories"]["semantic_equivalence"]["n"] == 1
     text = format_errors(found, run / NAME)
-    assert "by people    1\n" in text
+    assert "People gave 1 of the categories." in text
     assert "\nnot sorted " in text
     correct(run / NAME, more=None)
     assert sort_errors(run, at_most=0.01)["n"] == 1
@@ -170,7 +170,7 @@ def test_an_item_that_is_not_selected_any_more_keeps_its_category(tmp_path: Path
     found = sort_errors(run, at_most=0.01)
     assert (found["n"], found["left_out"], found["corrected"]) == (1, 1, 0)
     assert [row["selected"] for row in lines(run / NAME)] == [True, False]
-    assert "left out" in format_errors(found, run / NAME)
+    assert "kept for people" in " ".join(format_errors(found, run / NAME).split())
     back = sort_errors(run)
     assert (back["n"], back["left_out"], back["corrected_as_proposed"]) == (2, 0, 0)
 
@@ -341,7 +341,7 @@ def test_the_papers_division_stands_beside_its_benchmark() -> None:
         assert found["source"] is None
         assert "published" not in found["categories"]["none"]
     assert count_categories([])["source"] is None
-    assert "0 items correct" in format_errors(count_categories([]), Path("x"))
+    assert "0 items are correct" in format_errors(count_categories([]), Path("x"))
 
 
 def test_the_papers_numbers_have_names_that_exist() -> None:

@@ -90,7 +90,7 @@ def test_another_metric_label_and_threshold(run: Path) -> None:
     (item,) = read_selected(run / "errors.jsonl")
     assert (item["metric"], item["score"] <= 0.5, item["f1"]) == ("k_precision", True, 0.0)
     assert [(r["label"], r["n"]) for r in found["by_label"]["rows"]] == [(1, 2), (0, 2)]
-    assert "1 of 6 items faithful with k_precision of at most 0.5" in format_errors(found, run)
+    assert "1 of 6 items are faithful with k_precision of at most 0.5" in format_errors(found, run)
 
 
 def test_what_cannot_be_read(run: Path, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_page_and_json(run: Path) -> None:
     assert ["not sorted", 2, 1.0] in [
         row["cells"] for table in blocks(page, "table") for row in table["rows"]
     ]
-    assert "Nobody has sorted them yet." in words(page)
+    assert "Not sorted are 2: write a category into the file" in words(page)
     assert "f1 by what people said (human.correct)" in words(page)
     bad = trueground(*typed[:2], "--page", run / "items.jsonl")
     assert (bad.returncode, "name it FILE.html" in bad.stderr) == (2, True)

@@ -112,7 +112,7 @@ def write_answers(out: BinaryIO, run_dir: Path, shown: AnswerList) -> None:
         if len(beside) == DETAILS_BESIDE:
             _write_details(folder, files, beside)
             beside, files = [], files + 1
-        if index.full:
+        if len(index.rows) == INDEX:
             out.write(json_block(f"index-{parts}", index.take()))
             parts += 1
     if here:
@@ -189,72 +189,54 @@ class _ItemColumns:
 
     def __init__(self, shown: AnswerList) -> None:
         self._shown = shown
-        self.rows: list[int] = []
-        self._begin()
+        self.take()
 
-    def _begin(self) -> None:
-        self.rows = []
-        self._ids: list[str] = []
-        self._questions: list[str | None] = []
-        self._responses: list[str | None] = []
-        self._scores: dict[str, list[float | None]] = {name: [] for name in self._shown.metrics}
-        self._status: dict[str, list[int | None]] = {name: [] for name in self._shown.metrics}
-        self._by: dict[str, list[str | None]] = {field: [] for field in self._shown.fields}
-        self._verdicts: list[int | None] = []
-        self._claims: list[list[list[int | None]]] = []
-        self._kinds: list[list[int]] = []
+    def take(self) -> dict[str, Any]:
+        """The columns so far; the next part begins."""
+        columns = getattr(self, "_columns", {})
+        names = ("rows", "ids", "questions", "responses", "verdicts", "claims", "kinds")
+        self._columns: dict[str, Any] = {name: [] for name in names}
+        metrics, fields = self._shown.metrics, self._shown.fields
+        for name, keys in (("scores", metrics), ("status", metrics), ("by", fields)):
+            self._columns[name] = {key: [] for key in keys}
+        return columns
 
     @property
-    def full(self) -> bool:
-        return len(self.rows) == INDEX
+    def rows(self) -> list[int]:
+        """The lines of items.jsonl that are in it."""
+        rows: list[int] = self._columns["rows"]
+        return rows
 
     def add(self, row: int, item: ReportItem, record: Record | None) -> None:
         """Add an answer: `claims` are [start, end, supported], `kinds` those of its reasons."""
-        self.rows.append(row)
-        self._ids.append(item.id)
-        self._questions.append(self._cut(record.question) if record else None)
-        self._responses.append(self._cut(_answer(record)) if record else None)
-        for name, column in self._scores.items():
-            value = item.scores.get(name)
-            column.append(None if value is None else round(value, 6))
-        for name, codes in self._status.items():
-            status = item.status.get(name)
-            codes.append(_STATUSES.index(status) if status in _STATUSES else None)
-        for field, values in self._by.items():
-            values.append(field_text(record, field) if record else None)
         claims = _claims(item, self._shown.verdict)
-        known = item.verdict in ANSWER_VERDICTS
-        self._verdicts.append(ANSWER_VERDICTS.index(item.verdict) if known else None)
-        self._claims.append(
+        kinds = {one.get("kind") for one in claims if one.get("supported") is False}
+        known, columns = item.verdict in ANSWER_VERDICTS, self._columns
+        columns["rows"].append(row)
+        columns["ids"].append(item.id)
+        columns["questions"].append(self._cut(record.question) if record else None)
+        columns["responses"].append(self._cut(_answer(record)) if record else None)
+        columns["verdicts"].append(ANSWER_VERDICTS.index(item.verdict) if known else None)
+        columns["claims"].append(
             [
                 [one.get("start"), one.get("end"), _SUPPORTED.get(one.get("supported"))]
                 for one in claims
             ]
         )
-        kinds = {one.get("kind") for one in claims if one.get("supported") is False}
-        self._kinds.append([place for place, kind in enumerate(_KINDS) if kind in kinds])
+        columns["kinds"].append([place for place, kind in enumerate(_KINDS) if kind in kinds])
+        for name, values in columns["scores"].items():
+            value = item.scores.get(name)
+            values.append(None if value is None else round(value, 6))
+        for name, codes in columns["status"].items():
+            status = item.status.get(name)
+            codes.append(_STATUSES.index(status) if status in _STATUSES else None)
+        for field, texts in columns["by"].items():
+            texts.append(field_text(record, field) if record else None)
 
     def _cut(self, text: str | None) -> str | None:
         if text is None or not self._shown.beside or len(text) <= SNIPPET:
             return text
         return text[:SNIPPET] + "…"
-
-    def take(self) -> dict[str, Any]:
-        """The columns so far; the next part begins."""
-        columns = {
-            "rows": self.rows,
-            "ids": self._ids,
-            "questions": self._questions,
-            "responses": self._responses,
-            "scores": self._scores,
-            "status": self._status,
-            "by": self._by,
-            "verdicts": self._verdicts,
-            "claims": self._claims,
-            "kinds": self._kinds,
-        }
-        self._begin()
-        return columns
 
 
 def _claims(item: ReportItem, verdict: str | None) -> list[dict[str, Any]]:

@@ -22,10 +22,11 @@ from trueground.reports.blocks import (
     code,
     link,
     quiet,
+    several,
     strong,
 )
 from trueground.reports.item_links import item_links, way_to
-from trueground.reports.text import format_blocks, format_table
+from trueground.reports.text import format_blocks, format_table, wrap
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import check_page_file
 from trueground.types import Status
@@ -84,16 +85,24 @@ def errors_page(
 
 
 def _lead(found: Mapping[str, Any], label: str, metric: str) -> str:
-    said = f"{found['n']:,} items"
-    if found.get("of") is not None:
-        low = f"{label} with {metric} of at most {found['at_most']:g}"
-        said = f"{found['n']:,} of {found['of']:,} items are {low}"
-    who = ", ".join(f"{name} ({count:,})" for name, count in found["correct_by"].items())
-    sorted_by = "All categories are proposals." if found["by"] else "Nobody has sorted them yet."
-    if found["corrected"]:
+    """How many items there are, who calls them correct, and who has sorted them."""
+    n, of = found["n"], found.get("of")
+    said = [several(n, "item") if of is None else f"{n:,} of {several(of, 'item')}"]
+    said[0] += f" {'is' if (n if of is None else of) == 1 else 'are'} {label}"
+    if "at_most" in found:
+        said[0] += f" with {metric} of at most {found['at_most']:g}"
+    said.append(f"Who says so: {_join_counts(found['correct_by'])}")
+    if found["by"]:
+        said.append(f"Categories were proposed by {_join_counts(found['by'])}")
+    if corrected := found["corrected"]:
         kept = f", {found['corrected_as_proposed']:,} as proposed" if found["by"] else ""
-        sorted_by = f"People gave {found['corrected']:,} of the categories{kept}."
-    return f"{said}. Who says so: {who or 'nobody'}. {sorted_by}"
+        said.append(f"People gave {corrected:,} of the categories{kept}")
+    if unsorted := found["without"].get(_UNSORTED):
+        hint = "write a category into the file, or let a language model propose it with --proposer"
+        said.append(f"Not sorted {'is' if unsorted == 1 else 'are'} {unsorted:,}: {hint}")
+    if found["left_out"]:
+        said.append(f"{found['left_out']:,} more are kept for people, not selected any more")
+    return ". ".join(said) + "."
 
 
 def _by_label(found: Mapping[str, Any], label: str) -> Table:
@@ -164,28 +173,8 @@ def _entry(item: Mapping[str, Any], metric: str, links: Mapping[str, str]) -> En
 
 def format_errors(results: Mapping[str, Any], path: Path) -> str:
     """What `sort_errors` or `read_errors` gives, as text for a terminal; `path` is the file."""
-    n, of = results["n"], results.get("of")
-    noun = "item" if (n if of is None else of) == 1 else "items"
-    among = f" of {of:,}" if of is not None else ""
-    limit = ""
-    if "at_most" in results:
-        metric = "an F1" if results["metric"] == "f1" else results["metric"]
-        limit = f" with {metric} of at most {results['at_most']:g}"
-    head = [f"{n:,}{among} {noun} {results.get('label', 'correct')}{limit}"]
-    head.append(f"correct by   {_join_counts(results['correct_by'])}")
-    if results["by"]:
-        head.append(f"proposed by  {_join_counts(results['by'])}")
-    if results["corrected"]:
-        same = f" ({results['corrected_as_proposed']:,} as proposed)" if results["by"] else ""
-        head.append(f"by people    {results['corrected']:,}{same}")
-    if unsorted := results["without"].get(_UNSORTED):
-        head.append(
-            f"not sorted   {unsorted:,}: write a category into the file, or let a language model "
-            "propose them with --proposer"
-        )
-    if results["left_out"]:
-        head.append(f"left out     {results['left_out']:,} kept for people, not selected any more")
-    blocks = ["\n".join(head)]
+    metric = results.get("metric") or "f1"
+    blocks = [wrap(_lead(results, results.get("label", "correct"), metric), "", 100)]
     if results.get("by_label"):
         label, k = results["label"], results["by_label"]["table"]
         blocks.append(f"{results['metric']} by human.{label}")
@@ -195,10 +184,10 @@ def format_errors(results: Mapping[str, Any], path: Path) -> str:
             f"{label} have at most {results['at_most']:g}; {k['negative_high']:,} of "
             f"{k['negative_low'] + k['negative_high']:,} that they do not have more"
         )
-    if n > results["without"].get(_UNSORTED, 0):
+    if results["n"] > results["without"].get(_UNSORTED, 0):
         blocks.append(format_blocks(_categories(results)))
     return "\n\n".join([*blocks, f"file   {path}"])
 
 
 def _join_counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {k:,}" for name, k in counts.items()) or "–"
+    return ", ".join(f"{name} ({k:,})" for name, k in counts.items()) or "nobody"
