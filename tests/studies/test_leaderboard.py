@@ -21,8 +21,6 @@ from tests.reports.payload import blocks, payload, words
 from trueground.errors import InputError, OutputError, UsageError
 from trueground.reports.leaderboard.terminal import render
 from trueground.studies.leaderboard.study import (
-    as_json,
-    leaderboard,
     leaderboard_data,
     write_leaderboard,
 )
@@ -98,17 +96,17 @@ def test_a_mean_over_fewer_items_is_not_ranked_as_if_over_all(tmp_path: Path) ->
     benchmark_run(tmp_path / "b", "all", "counterfactual", 0.6)
     benchmark_run(tmp_path / "c", "few", "counterfactual", 0.95, n=100)
     benchmark_run(tmp_path / "d", "part", "counterfactual", 0.7, unscored={"not_applicable": 900})
-    found = leaderboard([tmp_path])
-    text = render(as_json(found), tmp_path / "page.html")
+    found = leaderboard_data([tmp_path])
+    text = render(found, tmp_path / "page.html")
     # One over fewer questions stands apart, below those that can be ranked.
-    assert [row.name for row in found.rows] == ["all", "some", "part", "few"]
-    cells = [row.cells["c1"] for row in found.rows]
-    assert [cell.asked for cell in cells] == [None, 1000, 1000, 1000]
-    assert [cell.placed_by for cell in cells] == [None, *map(pytest.approx, (0.36, 0.07)), None]
+    assert [row["name"] for row in found["rows"]] == ["all", "some", "part", "few"]
+    cells = [row["cells"]["c1"] for row in found["rows"]]
+    assert [cell["asked"] for cell in cells] == [None, 1000, 1000, 1000]
+    assert [cell["placed_by"] for cell in cells] == [None, *map(pytest.approx, (0.36, 0.07)), None]
     why = "over 100 questions, other runs are over 1,000"
-    assert [row.apart for row in found.rows] == [{}, {}, {}, {"c1": why}]
+    assert [row["apart"] for row in found["rows"]] == [{}, {}, {}, {"c1": why}]
     assert f"apart  few: counterfactual {why}" in text
-    assert [row.best for row in found.rows] == [["c1"], [], [], []]
+    assert [row["best"] for row in found["rows"]] == [["c1"], [], [], []]
     assert json.loads(json.dumps(leaderboard_data([tmp_path])))["rows"][1]["cells"]["c1"]["asked"]
     some = next(line for line in text.splitlines() if line.startswith("some"))
     assert some.endswith("400 of 1,000 † ranked by 0.3600")
@@ -363,7 +361,7 @@ def test_published_numbers_stay_out_of_other_settings(
 ) -> None:
     benchmark_run(tmp_path / "a", "m", task, 0.5, options=options)
     with pytest.raises(UsageError, match="no published number belongs to these runs"):
-        leaderboard([tmp_path], with_published=True)
+        leaderboard_data([tmp_path], with_published=True)
 
 
 def test_published_sycophancy_needs_the_same_instruction(tmp_path: Path) -> None:
@@ -476,7 +474,7 @@ def test_unfinished_and_foreign_folders_are_all_named(tmp_path: Path) -> None:
     (broken / "summary.json").write_text('{"metrics": {"f1": {"mean": "high"}}}')
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError) as caught:
-        leaderboard([tmp_path / "runs", tmp_path / "empty", tmp_path / "nowhere"])
+        leaderboard_data([tmp_path / "runs", tmp_path / "empty", tmp_path / "nowhere"])
     lines = str(caught.value).splitlines()
     assert len(lines) == 6
     told = "\n".join(lines)
@@ -492,8 +490,8 @@ def test_unfinished_and_foreign_folders_are_all_named(tmp_path: Path) -> None:
 def test_runs_more_than_two_levels_down_are_not_found(tmp_path: Path) -> None:
     benchmark_run(tmp_path / "a" / "b" / "c", "m", "unanswerable", 0.5)
     with pytest.raises(InputError, match="holds no run"):
-        leaderboard([tmp_path])
-    assert len(leaderboard([tmp_path / "a"]).rows) == 1
+        leaderboard_data([tmp_path])
+    assert len(leaderboard_data([tmp_path / "a"])["rows"]) == 1
 
 
 def test_only_our_own_page_is_replaced(runs: Path, tmp_path: Path) -> None:
@@ -519,4 +517,4 @@ def test_empty_and_null_means_draw(tmp_path: Path) -> None:
     text = write_leaderboard([tmp_path], tmp_path / "l.html").read_text()
     assert "3: the call failed" in words(text)
     assert "0 of 3 scored" in words(text)
-    assert leaderboard([tmp_path]).rows[0].best == []
+    assert leaderboard_data([tmp_path])["rows"][0]["best"] == []

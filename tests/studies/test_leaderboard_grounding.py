@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 from trueground.benchmarks.model_table import size_of
 from trueground.errors import InputError, UsageError
 from trueground.stats.correlation import pearson, spearman
-from trueground.studies.leaderboard.study import leaderboard, leaderboard_data, write_leaderboard
+from trueground.studies.leaderboard.study import leaderboard_data, write_leaderboard
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ def test_degradation_against_a_baseline(runs: Path) -> None:
     assert rates("our-own-model")["conflict-dist"] < 0
     assert study(leaderboard_data([runs]), "baseline") == []
     with pytest.raises(UsageError, match=r"--baseline gpt-9: no such model.*allenai/tulu-2-70b"):
-        leaderboard([runs], baseline="gpt-9")
+        leaderboard_data([runs], baseline="gpt-9")
 
 
 def test_the_papers_rates_come_out_of_the_papers_numbers(runs: Path) -> None:
@@ -208,7 +208,7 @@ def test_published_numbers_need_the_same_length_and_position(
     grounding_run(tmp_path / "a", "m", "original-dist", 0.5, options=options)
     if not count:
         with pytest.raises(UsageError, match="no published number belongs to these runs"):
-            leaderboard([tmp_path], with_published=True)
+            leaderboard_data([tmp_path], with_published=True)
         return
     rows = leaderboard_data([tmp_path], with_published=True)["rows"]
     assert len([row for row in rows if row["source"]]) == count
@@ -395,17 +395,17 @@ def test_a_file_that_is_no_table_of_scores(
     path = tmp_path / "bad.csv"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
-        leaderboard([runs], outside=path)
+        leaderboard_data([runs], outside=path)
     assert told in str(caught.value)
     assert str(path) in str(caught.value)
 
 
 def test_outside_files_that_cannot_be_read(runs: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
-        leaderboard([runs], outside=tmp_path / "none.csv")
+        leaderboard_data([runs], outside=tmp_path / "none.csv")
     (tmp_path / "raw.csv").write_bytes(b"model,x\n\xff\xfe,1\n")
     with pytest.raises(InputError, match="no CSV in UTF-8"):
-        leaderboard([runs], outside=tmp_path / "raw.csv")
+        leaderboard_data([runs], outside=tmp_path / "raw.csv")
 
 
 def test_outside_scores_belong_to_any_benchmark(tmp_path: Path, csv: Path) -> None:

@@ -26,7 +26,7 @@ import trueground as tg
 from trueground.errors import UsageError
 from trueground.reports.leaderboard.terminal import render
 from trueground.studies.leaderboard.board import short_names
-from trueground.studies.leaderboard.study import leaderboard, leaderboard_data, write_leaderboard
+from trueground.studies.leaderboard.study import leaderboard_data, write_leaderboard
 
 SETTINGS = ("retrieved", "gold")
 
@@ -296,14 +296,14 @@ def test_published_numbers_need_the_same_passages(
 ) -> None:
     qa_run(tmp_path / "a", "our/model-7b", "retrieved", task=task, options=options)
     with pytest.raises(UsageError, match="no published number belongs to these runs"):
-        leaderboard([tmp_path], with_published=True)
+        leaderboard_data([tmp_path], with_published=True)
 
 
 def test_published_rates_need_the_papers_rank(tmp_path: Path) -> None:
     near = {"irrelevant-rank": "30"}
     qa_run(tmp_path / "near", "our/model-7b", "irrelevant", "v2", options=near)
     with pytest.raises(UsageError, match="no published number belongs to these runs"):
-        leaderboard([tmp_path], with_published=True)
+        leaderboard_data([tmp_path], with_published=True)
     qa_run(tmp_path / "far", "our/model-70b", "irrelevant", "v2")
     found = leaderboard_data([tmp_path], with_published=True)
     columns = {c["id"]: c["options"]["irrelevant-rank"] for c in found["columns"]}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from trueground.studies.leaderboard.elsewhere import (
     paper_ranks,
     paper_runs,
 )
-from trueground.studies.leaderboard.results import StudyTable, study_warnings
+from trueground.studies.leaderboard.results import study_warnings
 from trueground.studies.leaderboard.runs import MetricEntry, Run, read_runs
 
 Json = dict[str, Any]
@@ -37,34 +36,18 @@ _Of = Callable[[Run, BoardColumn], str]
 _FACTS = ("family", "base", "size", "training", "organisation", "open")
 
 
-@dataclass(frozen=True)
-class Leaderboard:
-    """Every table of the page, full precision. Columns are named by their ids.
-
-    `paper_ranks`, `datasets`, `outside` and `runs` are plain values, as in the JSON. `notices` are
-    what every page of a run must say → the labels of the runs.
-    """
-
-    columns: list[BoardColumn]
-    rows: list[BoardRow]
-    studies: list[StudyTable]
-    paper_ranks: list[Json]
-    datasets: list[Json]
-    outside: Json | None
-    runs: list[Json]
-    notices: dict[str, list[str]]
-    warnings: list[str]
-
-
-def leaderboard(
+def leaderboard_data(
     runs: Sequence[Path],
     *,
     with_published: bool = False,
     models: Path | None = None,
     baseline: str | None = None,
     outside: Path | None = None,
-) -> Leaderboard:
-    """Compare runs. The order of `runs` does not matter.
+) -> Json:
+    """Compare runs: every table of the page in full precision, as plain values ready for JSON.
+
+    The order of `runs` does not matter. Columns are named by their ids; `notices` are what every
+    page of a run must say → the labels of the runs.
 
     `runs` are run directories or folders that hold some, at most two levels deep; `models` is a
     file that adds to the models table; `baseline` names the model against which those of
@@ -84,33 +67,18 @@ def leaderboard(
     for run in found:
         for notice in run.manifest.benchmark.notices if run.manifest.benchmark else ():
             notices.setdefault(notice, []).append(run.label)
-    return Leaderboard(
-        columns=board.columns,
-        rows=board.rows,
-        studies=studies,
-        paper_ranks=paper_ranks(board.columns) if with_published else [],
-        datasets=[split for column in board.columns if (split := _by_dataset(board, column))],
-        outside=elsewhere,
-        runs=_run_facts(board),
-        notices=notices,
-        warnings=[*_warnings(board), *study_warnings(studies), *unmatched],
-    )
-
-
-def leaderboard_data(
-    runs: Sequence[Path],
-    *,
-    with_published: bool = False,
-    models: Path | None = None,
-    baseline: str | None = None,
-    outside: Path | None = None,
-) -> Json:
-    """`leaderboard` as plain dictionaries and lists, ready for JSON."""
-    return as_json(
-        leaderboard(
-            runs, with_published=with_published, models=models, baseline=baseline, outside=outside
-        )
-    )
+    data = {
+        "columns": board.columns,
+        "rows": [_row(row) for row in board.rows],
+        "studies": studies,
+        "paper_ranks": paper_ranks(board.columns) if with_published else [],
+        "datasets": [split for column in board.columns if (split := _by_dataset(board, column))],
+        "outside": elsewhere,
+        "runs": _run_facts(board),
+        "notices": notices,
+        "warnings": [*_warnings(board), *study_warnings(studies), *unmatched],
+    }
+    return dict(msgspec.json.decode(msgspec.json.encode(data)))
 
 
 def write_leaderboard(
@@ -127,24 +95,28 @@ def write_leaderboard(
 
     `prompts` are studies of runs that differ in their prompts, as the JSON of a sweep has them.
 
-    The arguments, and what is raised for them, are those of `leaderboard`. Raises OutputError where
-    `out` is something else than an earlier leaderboard, WriteError where it cannot be written.
+    The arguments, and what is raised for them, are those of `leaderboard_data`. Raises OutputError
+    where `out` is something else than an earlier leaderboard, WriteError where it cannot be
+    written.
     """
     check_replaceable(out)
-    board = leaderboard(
+    board = leaderboard_data(
         runs, with_published=with_published, models=models, baseline=baseline, outside=outside
     )
-    return write(as_json(board), out, prompts)
+    return write(board, out, prompts)
 
 
-def as_json(board: Leaderboard) -> Json:
-    """Plain dictionaries and lists, of a model's line in the models table what is told of it."""
-    rows = [replace(row, runs={}) for row in board.rows]
-    found = msgspec.json.decode(msgspec.json.encode(replace(board, rows=rows)))
-    for row in found["rows"]:
-        del row["runs"]
-        row["facts"] = row["facts"] and {name: row["facts"][name] for name in _FACTS}
-    return dict(found)
+def _row(row: BoardRow) -> Json:
+    """A model's line, without its runs."""
+    return {
+        "name": row.name,
+        "model": row.model,
+        "source": row.source,
+        "cells": row.cells,
+        "best": row.best,
+        "facts": row.facts and {name: getattr(row.facts, name) for name in _FACTS},
+        "apart": row.apart,
+    }
 
 
 def _by_dataset(board: Board, column: BoardColumn) -> Json | None:
