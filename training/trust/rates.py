@@ -64,7 +64,7 @@ def measure_rates(given: Settings, fits: Fits) -> list[SetRates]:
         rows = fits.rows[name]
         groups = [one.group for one in read_with_claims(given.data, name)]
         scores = support(fits.weights[name], rows)
-        found.append(_measure(name, "faithful", scores, rows.labels, groups, given.seed))
+        found.append(measure_set(name, "faithful", scores, rows.labels, groups, given.seed))
     for name in folds("correct"):
         path = given.data / f"{name}.jsonl.gz"
         items = tg.score(str(path), metrics="correct_support", workers=given.workers).items
@@ -73,13 +73,14 @@ def measure_rates(given: Settings, fits: Fits) -> list[SetRates]:
         scores = np.array([values[one.id] for one in units], np.float64)
         labels = np.array([one.label for one in units], np.float64)
         groups = [one.group for one in units]
-        found.append(_measure(name, "correct", scores, labels, groups, given.seed))
+        found.append(measure_set(name, "correct", scores, labels, groups, given.seed))
     return [one for one in found if one is not None]
 
 
-def _measure(
+def measure_set(
     name: str, label: str, scores: Floats, labels: Floats, groups: Sequence[str], seed: int
 ) -> SetRates | None:
+    """One set, from scores, labels and groups of its items; None where it is too small."""
     n = len(scores)
     if n < 2 * LABELS:
         return None
