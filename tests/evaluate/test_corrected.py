@@ -175,3 +175,13 @@ def test_a_model_is_asked_then_labelled_then_corrected(tmp_path: Path) -> None:
     assert {one["label"] for one in found.values()} == {"faithful"}
     assert all(one["labels"] == 40 for one in found.values())
     assert all(one["labels_mean"] == pytest.approx(0.5) for one in found.values())
+
+
+def test_where_all_are_labelled_nothing_is_estimated(tmp_path: Path) -> None:
+    labels = write(tmp_path / "labels.jsonl", label_lines(range(N)))
+    result = tg.score(answers(), metrics="support", labels=labels)
+    one = result.summary.corrected["support"]
+    assert (one["drawn"], one["mean"]) == ("all", pytest.approx(sum(map(people, range(N))) / N))
+    assert one["ci"] == (one["mean"], one["mean"])
+    assert one["ci_new"][0] < one["mean"] < one["ci_new"][1]
+    assert "People call 60 % of these answers grounded (all 200 labelled;" in repr(result)

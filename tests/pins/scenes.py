@@ -239,6 +239,7 @@ COMMANDS = (
     "agreement",
     "annotate export",
     "annotate import",
+    "annotate plan",
     "index build",
     "index search",
     "index evaluate",
@@ -409,6 +410,10 @@ SCENES = (
             "python tg.validate('labelled.jsonl', label='faithful', metrics='support').to_json().decode()",
             "python [(c.threshold, c.slope, c.intercept, c.auroc, c.notes) for c in [tg.calibrate('labelled.jsonl', "
             "label='faithful', judge='lexical')]]",
+            "score labelled.jsonl --metrics support,k_precision --labels labelled.jsonl "
+            "--labels-drawn random --format json",
+            "score unlabelled.jsonl --metrics support --labels labels.jsonl --out few",
+            "annotate plan judged --half-width 0.1 --out drawn.jsonl",
         ),
     ),
     Scene(

@@ -211,11 +211,14 @@ def corrected_rates(summary: Mapping[str, Any]) -> list[str]:
     for key in first_of_labels(found):
         one, word = found[key], PEOPLE_SAY[found[key]["label"]]
         low, high = (f"{100 * end:.0f}" for end in one["ci"])
+        said = f"People would call {percent(one['mean'])} [{low}, {high}]"
         labels = f"{one['labels']:,} labels"
         if one["method"] == "exact":
             labels += " alone, fewer than 10 of one kind"
+        if one["drawn"] == "all":
+            said, labels = f"People call {percent(one['mean'])}", f"all {one['labels']:,} labelled"
         sentence = (
-            f"People would call {percent(one['mean'])} [{low}, {high}] of these answers {word} "
+            f"{said} of these answers {word} "
             f"({labels}; the judge alone, by {key}, says {percent(one['judge_mean'])})."
         )
         notes = "".join(f" Note: {note}." for note in one["notes"])

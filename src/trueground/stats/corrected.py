@@ -273,8 +273,8 @@ def allocate_labels(
     rarer = max(min(float(shares.mean()), 1 - float(shares.mean())), 1e-3)
 
     def counts_for(total: int) -> Ints:
-        wanted = np.ceil(total * sizes * spread / (sizes @ spread)).astype(np.int64)
-        return np.asarray(np.minimum(sizes, np.maximum(2, wanted)))
+        ends = np.rint(total * np.cumsum(sizes * spread) / (sizes @ spread)).astype(np.int64)
+        return np.asarray(np.minimum(sizes, np.maximum(2, np.diff(ends, prepend=0))))
 
     def width_of(counts: Ints) -> float:
         variance = float(((sizes / n) ** 2 * spread**2 * (1 / counts - 1 / sizes)).sum())
