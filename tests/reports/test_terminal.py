@@ -37,7 +37,7 @@ def test_repeats_are_told_as_one_spread_a_metric() -> None:
     assert line.split() == ["exact_match", "0.5000", "0.3333", "…", "0.6667", "0.5000", "6"]
     assert "3 answers to each of 2 questions" in shown
     assert noise.split()[:5] == ["exact_match", "0.5000", "0.3333", "…", "0.6667"]
-    assert noise.endswith("2 of 2         67%")
+    assert noise.endswith("2 of 2        67 %")
     assert "by meta.repeat" not in shown
     assert "sd over" not in render(repeated({"a": ["1931"], "b": ["1931"]}), None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from heapq import nlargest
 from pathlib import Path
 from textwrap import fill
@@ -10,53 +10,52 @@ from typing import Any
 
 import msgspec
 
-from trueground.reports.blocks import Block, Fold, Head, Row, Table, Text, code
+from trueground.reports.blocks import (
+    Block,
+    Cell,
+    Fold,
+    Head,
+    Row,
+    Table,
+    Text,
+    code,
+    several,
+)
 from trueground.runs.directory import REPEATS
 
 _WIDTH = 110  # characters of a sentence's line on the terminal
 UNSTEADY = 10  # questions named on the page
-HEAD = (
-    "metric",
-    "mean",
-    "95% interval",
-    "one answer each",
-    "sd in a question",
-    "noise",
-    "flips",
-    "two differ",
-)
 
 
-def rows(repeats: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """A line for each metric under HEAD; metrics without any value are left out."""
-    return [
-        (
-            name,
-            _number(entry["mean"]),
-            _interval(entry["ci"]),
-            _interval(entry["ci_one"]),
-            _number((entry["sd"] or {}).get("mean")),
-            _percent(entry["share"]),
-            _flips(entry),
-            _percent((entry["flips"] or {}).get("two_differ")),
-        )
-        for name, entry in repeats["metrics"].items()
-        if entry["mean"] is not None
-    ]
+def _tabulate(repeats: Mapping[str, Any]) -> Table:
+    """A line for each metric that has any value."""
+    level = f"{repeats['ci_level']:.0%} interval"
+    names = ("mean", level, "one answer each", "sd in a question", "noise", "flips", "two differ")
+    columns = [Head("metric"), *(Head(name, "number", digits=4) for name in names)]
+    for share in (columns[5], columns[7]):
+        share.digits, share.percent = 0, True
+    rows = []
+    for name, entry in repeats["metrics"].items():
+        flips = entry["flips"] or {}
+        some = f"{flips['flipped']:,} of {flips['questions']:,}" if flips else None
+        ends = [_interval(entry[key]) for key in ("ci", "ci_one")]
+        row: list[Cell] = [[code(name)], entry["mean"], *ends, (entry["sd"] or {}).get("mean")]
+        row += [entry["share"], some, flips.get("two_differ")]
+        rows += [Row(row)] if entry["mean"] is not None else []
+    return Table(columns, rows)
 
 
-def head(repeats: Mapping[str, Any]) -> tuple[str, ...]:
-    """HEAD with the level of the intervals."""
-    return (*HEAD[:2], f"{repeats['ci_level']:.0%} interval", *HEAD[3:])
+def _interval(ends: Sequence[float] | None) -> str | None:
+    return " … ".join(f"{end:.4f}" for end in ends) if ends else None
 
 
-def title(repeats: Mapping[str, Any]) -> str:
+def _title(repeats: Mapping[str, Any]) -> str:
     """How often was asked: `up to` where some questions have fewer answers."""
     upto = "" if repeats["answers"] == repeats["most"] * repeats["questions"] else "up to "
-    return f"{upto}{repeats['most']} answers to each of {_questions(repeats['questions'])}"
+    return f"{upto}{repeats['most']} answers to each of {several(repeats['questions'], 'question')}"
 
 
-def sentences(
+def _sentences(
     repeats: Mapping[str, Any], metric: str | None, manifest: Mapping[str, Any]
 ) -> list[str]:
     """What a reader should know: sameness, gaps, and what more answers would bring.
@@ -68,8 +67,8 @@ def sentences(
     if lost := repeats["incomplete"]:
         lack, them = ("lacks", "it") if lost == 1 else ("lack", "them")
         told.append(
-            f"{_questions(lost)} {lack} one or more whole answers (failed or cut off); those that "
-            f"came are counted. {REPEATS} names {them}."
+            f"{several(lost, 'question')} {lack} one or more whole answers (failed or cut off); "
+            f"those that came are counted. {REPEATS} names {them}."
         )
     entries = repeats["metrics"]
     named = [name for name in (metric, *entries) if name in entries and entries[name]["errors"]]
@@ -120,7 +119,7 @@ def _more(name: str, entry: Mapping[str, Any], most: int) -> list[str]:
     return [said]
 
 
-def unsteady(run: Path, metric: str | None) -> list[tuple[str, str, str, str]]:
+def _unsteady(run: Path, metric: str | None) -> list[Row]:
     """The questions whose values lie farthest apart: id, mean, standard deviation, answers."""
     path = run / REPEATS
     if metric is None or not path.exists():
@@ -129,7 +128,7 @@ def unsteady(run: Path, metric: str | None) -> list[tuple[str, str, str, str]]:
         found = ((line, line["scores"].get(metric)) for line in map(msgspec.json.decode, lines))
         spread = ((s["sd"], line["id"], s) for line, s in found if s and s["sd"])
         largest = nlargest(UNSTEADY, spread, key=lambda one: one[0])
-    return [(name, _number(s["mean"]), _number(sd), f"{s['scored']:,}") for sd, name, s in largest]
+    return [Row([name, s["mean"], sd, s["scored"]]) for sd, name, s in largest]
 
 
 def _cold(manifest: Mapping[str, Any]) -> bool | None:
@@ -148,17 +147,15 @@ def draw_noise(
         return []
     own = (manifest.get("benchmark") or {}).get("headline")
     metric = own if own in repeats["metrics"] else headline
-    first, *others = head(repeats)
-    columns = [Head(first), *(Head(name, "number") for name in others)]
-    rules = verdict_words(repeats)
+    rules = _verdict_rules(repeats)
     verdicts = f" ({rules})" if rules else ""
     blocks: list[Block] = [
         Text(
-            f"{title(repeats)}: how much of what is measured changes when nothing but the answer "
+            f"{_title(repeats)}: how much of what is measured changes when nothing but the answer "
             "does."
         ),
-        *(Text(sentence) for sentence in sentences(repeats, metric, manifest)),
-        Table(columns, [Row([[code(row[0])], *row[1:]]) for row in rows(repeats)]),
+        *(Text(sentence) for sentence in _sentences(repeats, metric, manifest)),
+        _tabulate(repeats),
         Text(
             "Means are over questions of the means over their answers. The interval holds for "
             "other questions and other answers; “one answer each” is how wide it would be had each "
@@ -171,28 +168,16 @@ def draw_noise(
             "quiet",
         ),
     ]
-    if questions := unsteady(run_dir, metric):
-        columns = [Head("Question", "code")]
-        columns += [
-            Head(name, "number") for name in ("Mean", "Standard deviation", "Answers scored")
-        ]
-        where = (
-            "All questions stand in repeats.jsonl, their answers in the list above as id#1 and "
-            "so on."
-        )
-        blocks.append(
-            Fold(
-                ["Least steady questions by ", code(metric or "")],
-                [
-                    Table(columns, [Row(list(row)) for row in questions]),
-                    Text(where, "quiet"),
-                ],
-            )
-        )
+    if rows := _unsteady(run_dir, metric):
+        columns = [Head("Question", "code"), Head("Answers scored", "number")]
+        columns[1:1] = [Head(name, "number", digits=4) for name in ("Mean", "Standard deviation")]
+        where = "All questions stand in repeats.jsonl, their answers in the list above as id#1 and "
+        least: list[Block] = [Table(columns, rows), Text(f"{where}so on.", "quiet")]
+        blocks.append(Fold(["Least steady questions by ", code(metric or "")], least))
     return [Fold("Noise: the same question asked again", blocks)]
 
 
-def verdict_words(repeats: Mapping[str, Any]) -> str:
+def _verdict_rules(repeats: Mapping[str, Any]) -> str:
     """By what an answer's verdict flips."""
     rules = {entry["verdicts"] for entry in repeats["metrics"].values()}
     told = ["any change of a metric that is 0 or 1"] * ("binary" in rules)
@@ -200,35 +185,15 @@ def verdict_words(repeats: Mapping[str, Any]) -> str:
     return ", ".join(told)
 
 
-def block(
-    repeats: Mapping[str, Any],
-    manifest: Mapping[str, Any],
-    table: Callable[[Sequence[Sequence[str]]], str],
-) -> str:
-    """The same for a terminal; `table` draws rows."""
+def format_noise(repeats: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
+    """The same for a terminal."""
+    from trueground.reports.text import format_table  # which stands on the terminal's tables
+
     metric = next(iter(repeats["metrics"]), None)
-    lines = [title(repeats), table([(*head(repeats), ""), *((*row, "") for row in rows(repeats))])]
-    return "\n".join([*lines, *(fill(s, _WIDTH) for s in sentences(repeats, metric, manifest))])
-
-
-def _flips(entry: Mapping[str, Any]) -> str:
-    flips = entry["flips"]
-    if flips is None:
-        return "–"
-    return f"{flips['flipped']:,} of {flips['questions']:,}"
-
-
-def _questions(count: int) -> str:
-    return f"{count:,} question" if count == 1 else f"{count:,} questions"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
+    sentences = _sentences(repeats, metric, manifest)
+    lines = [_title(repeats), format_table(_tabulate(repeats))]
+    return "\n".join([*lines, *(fill(one, _WIDTH) for one in sentences)])
 
 
 def _percent(value: float | None) -> str:
     return "–" if value is None else f"{value:.0%}"
-
-
-def _interval(ci: Sequence[float] | None) -> str:
-    return f"{_number(ci[0])} … {_number(ci[1])}" if ci else "–"

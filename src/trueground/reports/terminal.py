@@ -40,7 +40,7 @@ def extras(summary: Mapping[str, Any], manifest: Mapping[str, Any] | None = None
     """What repeated answers and several judges have beside the metrics."""
     blocks = []
     if summary.get("repeats"):
-        blocks.append(noise.block(summary["repeats"], manifest or {}, table))
+        blocks.append(noise.format_noise(summary["repeats"], manifest or {}))
     if summary.get("judge_agreement"):
         blocks.append(_agreement(summary["judge_agreement"]))
     return blocks
