@@ -204,8 +204,8 @@ def shorten(text: str, limit: int = 60) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """`reports.terminal.table`, imported when it is needed."""
-    from trueground.reports.terminal import table as format_table
+    """`reports.text.table`, imported when it is needed."""
+    from trueground.reports.text import table as format_table
 
     return format_table(rows)
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from trueground.records.problems import shorten
 from trueground.reports.blocks import several
-from trueground.reports.terminal import number, table
+from trueground.reports.terminal import number
+from trueground.reports.text import table
 
 if TYPE_CHECKING:
     from trueground.annotation.agreement import (

@@ -105,7 +105,7 @@ def render_hits(query: str | None, hits: Sequence[tuple[Hit, Passage]]) -> str:
 
 def render_evaluated(results: Mapping[str, Evaluated]) -> str:
     """A table for each retriever."""
-    from trueground.reports.terminal import table
+    from trueground.reports.text import table
 
     return "\n".join(f"{name}\n{table(list(_rows(one)))}" for name, one in results.items())
 

@@ -21,6 +21,7 @@ from trueground.reports.blocks import (
     code,
     several,
 )
+from trueground.reports.text import format_table
 from trueground.runs.directory import REPEATS
 
 _WIDTH = 110  # characters of a sentence's line on the terminal
@@ -187,8 +188,6 @@ def _verdict_rules(repeats: Mapping[str, Any]) -> str:
 
 def format_noise(repeats: Mapping[str, Any], manifest: Mapping[str, Any]) -> str:
     """The same for a terminal."""
-    from trueground.reports.text import format_table  # which stands on the terminal's tables
-
     metric = next(iter(repeats["metrics"]), None)
     sentences = _sentences(repeats, metric, manifest)
     lines = [_title(repeats), format_table(_tabulate(repeats))]

@@ -17,6 +17,7 @@ from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.plugins import bare_name, split_key
 from trueground.reports import terminal
 from trueground.reports.answers import STATUS_WORDS
+from trueground.reports.text import table
 from trueground.runs.directory import REPORT
 from trueground.runs.worst import WorstItem, worst_metrics, worst_order
 from trueground.types import Status
@@ -129,7 +130,7 @@ def by_question(keys: Iterable[str]) -> dict[str, list[str]]:
 def _metrics_by_question(summary: Mapping[str, Any], keys: Sequence[tuple[str, str]]) -> str:
     level = next((entry["ci_level"] for entry in summary["metrics"].values()), 0.95)
     rows = [terminal.metric_row(f"  {key}", summary["metrics"][key]) for _, key in keys]
-    lines = terminal.table(
+    lines = table(
         [("", "mean", f"{level:.0%} interval", "scored", "not scored"), *rows]
     ).splitlines()
     shown, before = [lines[0]], ""
@@ -282,7 +283,7 @@ def render_short(summary: Mapping[str, Any]) -> str:
     lines += [*_wrapped(first), ""] if first else []
     lines += _people_say(summary)
     rows, left = _rows_of(summary)
-    lines += terminal.table(
+    lines += table(
         [("metric", "mean", "interval", "scored", ""), *((*r, "") for r in rows)]
     ).splitlines()
     lines += [f"… and {left} more, in .raw['metrics']"] * bool(left)

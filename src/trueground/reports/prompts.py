@@ -8,7 +8,8 @@ from typing import Any
 
 from trueground.reports.blocks import Block, Estimate, Head, Part, Row, Table, Text
 from trueground.reports.comparison import p_value
-from trueground.reports.terminal import number, shown_name, table
+from trueground.reports.terminal import number, shown_name
+from trueground.reports.text import table
 
 _P = 0.05
 _WIDTH = 110  # characters of a sentence's line on the terminal

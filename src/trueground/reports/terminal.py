@@ -9,6 +9,7 @@ from typing import Any
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.reports import noise
 from trueground.reports.manifest import DATASET, REPEAT, notices, refusal_rules
+from trueground.reports.text import table
 from trueground.runs.directory import REPORT
 
 _MOST_VALUES = 6
@@ -282,19 +283,6 @@ def metric_row(
     why = ", ".join(f"{count:,} {status}" for status, count in metric["unscored"].items())
     spread = () if repeats is None else (_spread(repeats),)
     return key, number(metric["mean"]), interval, *spread, f"{metric['scored']:,}", why
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Columns: names and reasons to the left, numbers to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.ljust(width) if i in (0, len(row) - 1) else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
 
 
 def _breakdown(

@@ -6,7 +6,7 @@ points of one that names them are a table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import fill
 
 from trueground.reports.blocks import (
@@ -26,7 +26,6 @@ from trueground.reports.blocks import (
     Table,
     Text,
 )
-from trueground.reports.terminal import table
 
 _MOST_POINTS = 12  # of a series that is shown as a table
 NONE = "–"
@@ -79,6 +78,19 @@ def wrap(text: str, indent: str = "    ", width: int = 80, whole: bool = True) -
     return fill(
         text, width, subsequent_indent=indent, break_long_words=parted, break_on_hyphens=parted
     )
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns: names and reasons to the left, numbers to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if i in (0, len(row) - 1) else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
 
 
 def format_table(block: Table) -> str:
