@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.reports.payload import words
 
 import trueground as tg
 from trueground.annotation import export_tasks
@@ -17,7 +18,8 @@ from trueground.claims import RuleDecomposer
 from trueground.errors import InputError, OutputError, UnreachableError, UsageError
 from trueground.judges import LexicalJudge, get_judge
 from trueground.judges.calibrated import METHODS, calibrated
-from trueground.reports.calibration import render
+from trueground.reports.calibration import calibration_page, render
+from trueground.reports.viewer import render_page
 from trueground.stats import calibration
 from trueground.stats.calibration import brier, calibration_error, fit_logistic, reliability
 from trueground.stats.proportions import lower_bound
@@ -199,6 +201,9 @@ def test_verdicts_alone_get_the_shares_of_true_and_false(method: str, told: bool
     assert raw["calibration_error"]["cross_validated"] < 0.1
     assert raw["notes"] == []
     assert f"Probability of True {high:.2f}"[:-1] in render(raw)
+    page = words(render_page(calibration_page(raw)))
+    assert "What each threshold would give" not in page  # there is none to choose
+    assert "Scores by label" in page
 
 
 def test_verdicts_that_are_all_alike_tell_nothing() -> None:
