@@ -252,19 +252,14 @@ def _of_sets(raw: Raw) -> list[Sentence]:
     lines += _rest(fair, found, {k: e for k, e in differences if e["against"] == fair[0]})
     two = [sum(s["metrics"].get(name, {"n": 0})["n"] for s in sets) for name in fair[:2]]
     if len(set(two)) > 1:
-        said: Sentence = [
-            "They do not rest on the same records: ",
-            code(fair[0]),
-            f" scored {two[0]:,}, ",
-        ]
-        lines.append([*said, code(fair[1]), f" {two[1]:,}."])
+        said: Sentence = ["They do not rest on the same records: ", code(fair[0])]
+        lines.append([*said, f" scored {two[0]:,}, ", code(fair[1]), f" {two[1]:,}."])
     lines += _guessing(fair[0], best)
     rarer = {one["name"]: min(one["positives"], one["n"] - one["positives"]) for one in sets}
     lines += _few(rarer, "records of the rarer label")
     if fewer := [name for name in have if name not in fair]:
-        lines.append(
-            ["Left out of this, for they have a value on fewer sets: ", *names(fewer), "."]
-        )
+        told = "Left out of this, for they have a value on fewer sets: "
+        lines.append([told, *names(fewer), "."])
     return lines
 
 
@@ -276,17 +271,10 @@ def _of_pairs(one: Raw, level: float) -> list[Sentence]:
         return [[f"{one['set']}: no metric can be held against the preferences."]]
     have.sort(key=lambda name: -found[name]["value"])
     best, first = found[have[0]], _tied(have, found)
-    lead = " agrees with people most often"
-    if len(first) > 1:
-        lead = " are tied, agreeing most often with people"
-    share = f" of the pairs{_with(best, level)}."
-    said: Sentence = [
-        f"{one['set']}: ",
-        *names(first),
-        f"{lead}, in ",
-        strong(four(best["value"])),
-        share,
-    ]
+    lead = "are tied, agreeing most often with people" if len(first) > 1 else "agrees with people "
+    lead += "" if len(first) > 1 else "most often"
+    said: Sentence = [f"{one['set']}: ", *names(first), f" {lead}, in "]
+    said += [strong(four(best["value"])), f" of the pairs{_with(best, level)}."]
     few = _few({one["set"]: one["n"] - one["ties"]}, "pairs")
     return [said, *_rest(have, found, {}), *_guessing(have[0], best), *few]
 
@@ -330,6 +318,7 @@ def _may_be_chance(difference: Raw | None) -> bool:
 
 
 def _apart(best: Raw, following: Raw) -> str:
+    """What the intervals of two metrics say where nothing was drawn for both together."""
     a, b = best["ci"], following["ci"]
     if not a or not b:
         return "without intervals nothing can be said of the difference."
