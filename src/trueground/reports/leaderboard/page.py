@@ -143,7 +143,7 @@ def _scores(board: Json) -> Part:
     for row in board["rows"]:
         scores = [_score(row, column) for column in board["columns"]]
         apart = [f"{title[key]} is {why}" for key, why in row["apart"].items()]
-        rows.append(model_row(row["name"], row["source"], scores, apart))
+        rows.append(model_row(row, scores, apart))
         reasons += [
             f"{row['name']}, {column['title']}: {', '.join(why)}"
             for column in board["columns"]
@@ -209,7 +209,7 @@ def _sizes(board: Json) -> list[Part]:
     charts: list[Block] = []
     for column in board["columns"] if len(board["columns"]) <= 12 else ():
         dots = [
-            (row["name"], row["source"], row["facts"]["size"], cell)
+            (row, row["facts"]["size"], cell)
             for row in board["rows"]
             if row["facts"] and row["facts"]["size"] and (cell := row["cells"].get(column["id"]))
             if cell["mean"] is not None
@@ -233,7 +233,7 @@ def _sizes(board: Json) -> list[Part]:
             known = (facts["family"], facts["organisation"], facts["base"], facts["training"])
             cells = [facts["size"], *(value or "–" for value in known), weights]
         tone: Literal["published"] | None = "published" if row["source"] else None
-        rows.append(Row([model_cell(row["name"], row["source"]), *cells], tone))
+        rows.append(Row([model_cell(row), *cells], tone))
     table = Table(head, rows, "What the models table says about each model.", sortable=True)
     blocks: list[Block] = [Grid(charts)] if charts else []
     return [Part("Score and model size", [*blocks, Fold("Models by size", [table])], id="sizes")]
@@ -256,10 +256,7 @@ def _datasets(board: Json) -> list[Part]:
     for split in board["datasets"]:
         head = [Head("Model")]
         head += [Head(name, "number", digits=4) for name in (*split["datasets"], "Average")]
-        rows = [
-            model_row(row["name"], row["source"], [*row["means"], row["average"]])
-            for row in split["rows"]
-        ]
+        rows = [model_row(row, [*row["means"], row["average"]]) for row in split["rows"]]
         options.append((split["title"], [Table(head, rows, split["title"], sortable=True)]))
     if not options:
         return []
@@ -283,7 +280,7 @@ def _outside(outside: Json) -> Part:
     for one in outside["scores"]:
         score, title = one["score"], one["title"]
         pair, known = f"{score} → {title}", one["rows"]
-        dots = [(r["name"], r["source"], r["outside"], {"mean": r["mean"]}) for r in known]
+        dots = [(r, r["outside"], {"mean": r["mean"]}) for r in known]
         blocks += points([f"{pair} ", code(one["metric"])], Axis(score), Axis(title), dots)
         if len(known) < LEAST:
             models = several(len(known), "model")
@@ -291,7 +288,7 @@ def _outside(outside: Json) -> Part:
             blocks.append(Text(told, "quiet"))
         else:
             blocks += coefficients(one["over_models"])
-        rows = [model_row(r["name"], r["source"], [r["outside"], r["mean"]]) for r in known]
+        rows = [model_row(r, [r["outside"], r["mean"]]) for r in known]
         head = [Head("Model"), Head(score, "number"), Head(title, "number")]
         blocks.append(Fold(f"{pair}: numbers", [Table(head, rows, sortable=True)]))
     if not outside["scores"]:

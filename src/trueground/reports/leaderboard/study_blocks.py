@@ -51,7 +51,7 @@ _DECLINING = {
     "answered": "answered",
 }
 Json = Mapping[str, Any]
-Dot = tuple[str, str | None, float, Json]  # name, source, x, y
+Dot = tuple[Json, float, Json]  # row, x, cell
 
 
 def study_sections(tables: Sequence[Json]) -> list[Part]:
@@ -75,20 +75,19 @@ def study_sections(tables: Sequence[Json]) -> list[Part]:
     return sections
 
 
-def model_cell(name: str, source: str | None) -> list[str | Span]:
+def model_cell(row: Json) -> list[str | Span]:
     """A model's name; behind it whether its numbers are printed ones."""
-    return [name, Span(" published", "quiet", title=source)] if source else [name]
+    printed = [Span(" published", "quiet", title=row["source"])] if row["source"] else []
+    return [row["name"], *printed]
 
 
-def model_row(
-    name: str, source: str | None, cells: Sequence[Cell], apart: Sequence[str] = ()
-) -> Row:
+def model_row(row: Json, cells: Sequence[Cell], apart: Sequence[str] = ()) -> Row:
     """A row of a model: the user's own, a paper's, or grey where it is not to be ranked."""
     title = f"stands apart: {'; '.join(dict.fromkeys(apart))}" if apart else None
-    row = Row([model_cell(name, source), *cells], "published" if source else "own", title)
+    found = Row([model_cell(row), *cells], "published" if row["source"] else "own", title)
     if apart:
-        row.tone = "apart"
-    return row
+        found.tone = "apart"
+    return found
 
 
 def fewer_items(board: Json) -> list[str]:
@@ -148,11 +147,10 @@ def points(
     """A chart of models at (x, cell); published ones are one hollow series. None for too few."""
     if len(dots) < LEAST:
         return []
-    own = [dot for dot in dots if dot[1] is None]
-    papers = [dot for dot in dots if dot[1] is not None]
-    series = (
-        [_series(dot[0], [dot]) for dot in own] if len(own) <= _MANY else [_series("runs", own)]
-    )
+    own = [dot for dot in dots if not dot[0]["source"]]
+    papers = [dot for dot in dots if dot[0]["source"]]
+    named = [(dot[0]["name"], [dot]) for dot in own] if len(own) <= _MANY else [("runs", own)]
+    series = [_series(name, some) for name, some in named]
     series += [_series("published", papers, dashed=True)] * bool(papers)
     return [Chart("points", title, x, y, series, diagonal=diagonal)]
 
@@ -162,11 +160,11 @@ def _series(name: str, dots: Sequence[Dot], *, dashed: bool = False) -> Series:
     cis = [cell.get("ci") for cell in cells]
     return Series(
         name,
-        [x for _, _, x, _ in dots],
+        [x for _, x, _ in dots],
         [cell["mean"] for cell in cells],
         low=[ci[0] if ci else None for ci in cis],
         high=[ci[1] if ci else None for ci in cis],
-        labels=[label for label, *_ in dots],
+        labels=[row["name"] for row, *_ in dots],
         dashed=dashed,
     )
 
@@ -222,10 +220,10 @@ def _table(
     drawn = []
     for row in rows:
         cells = [cell(row) for _, cell in columns]
-        one = model_row(row["name"], row["source"], cells, [row["apart"]] if row["apart"] else [])
+        one = model_row(row, cells, [row["apart"]] if row["apart"] else [])
         if row["declining"] and row["declining"]["common"]:
             common = quiet(f" {row['declining']['common']:,} answers in common")
-            one.cells[0] = [*model_cell(row["name"], row["source"]), common]
+            one.cells[0] = [*model_cell(row), common]
         drawn.append(one)
     return Table([Head(first), *(head for head, _ in columns)], drawn, caption, sortable=True)
 
@@ -294,7 +292,7 @@ def _lines(table: Json, k: int, title: str) -> list[Block]:
     xs = numbers if straight else list(map(float, range(len(table["places"]))))
     series = []
     for row in table["rows"]:
-        dots = [("", row["source"], x, c) for x, c in zip(xs, row["cells"][k], strict=True) if c]
+        dots = [(row, x, c) for x, c in zip(xs, row["cells"][k], strict=True) if c]
         if dots:
             name = f"{row['name']} (published)" if row["source"] else row["name"]
             one = _series(name, dots, dashed=bool(row["source"]))
@@ -311,7 +309,7 @@ def _lost_by_size(table: Json) -> list[Block]:
     charts: list[Block] = []
     for at, step in enumerate(table["rows"][0]["changes"][0]):
         dots = [
-            (row["name"], row["source"], row["size"][0], {"mean": share})
+            (row, row["size"][0], {"mean": share})
             for row in table["rows"]
             if row["size"] and (share := row["changes"][0][at]["relative"]) is not None
         ]
@@ -323,7 +321,7 @@ def _lost_by_size(table: Json) -> list[Block]:
 def _scatter(table: Json, columns: Sequence[Column]) -> list[Block]:
     x, y = table["across"], 1 - table["across"]
     dots = [
-        (row["name"], row["source"], cell["mean"] or 0.0, up)
+        (row, cell["mean"] or 0.0, up)
         for row in table["rows"]
         if (cell := row["cells"][x][0]) and (up := row["cells"][y][0])
     ]
@@ -349,11 +347,11 @@ def _declining(row: Json, name: str) -> Cell:
 def _sizes(table: Json, columns: Sequence[Column]) -> list[Block]:
     blocks: list[Block] = []
     if len(table["rows"]) >= LEAST:
+        sized = [row for row in table["rows"] if row["size"]]
         known = [
-            (label, [(row['name'], row['source'], row['size'][0], cell) for row in table['rows']
-                     if row['size'] and (cell := row['cells'][k][0])])
-            for k, label in enumerate(table['measures'])
-        ]  # fmt: skip
+            (label, [(row, row["size"][0], cell) for row in sized if (cell := row["cells"][k][0])])
+            for k, label in enumerate(table["measures"])
+        ]
         series = [_series(label, dots) for label, dots in known if dots]
         title = table["group"] or table["title"]
         blocks.append(Chart("points", title, SIZES, Axis(table["measures"][0]), series))

@@ -20,7 +20,7 @@ def render(board: Json, path: Path) -> str:
     """
     titles = {column["id"]: column["title"] for column in board["columns"]}
     apart = dict.fromkeys(
-        f"apart  {shown(row['name'], row['source'])}: {titles[key]} {why}"
+        f"apart  {_shown(row)}: {titles[key]} {why}"
         for row in board["rows"]
         for key, why in row["apart"].items()
     )
@@ -33,9 +33,9 @@ def render(board: Json, path: Path) -> str:
     return "\n\n".join([*blocks, f"page   {path}"])
 
 
-def shown(name: str, source: str | None) -> str:
+def _shown(row: Json) -> str:
     """A model's name, with what it is if its numbers are a paper's."""
-    return f"{name} (published)" if source else name
+    return f"{row['name']} (published)" if row["source"] else str(row["name"])
 
 
 def _table(table: Json) -> list[list[str]]:
@@ -47,7 +47,7 @@ def _table(table: Json) -> list[list[str]]:
         head += ["F1", "over"]
     rows = [head]
     for row in table["rows"]:
-        name = shown(row["name"], row["source"])
+        name = _shown(row)
         if table["kind"] == "mean":
             rows.append([name, number(row["score"]) + _mark(row["placed_by"])])
         elif table["kind"] == "delta":
@@ -94,7 +94,7 @@ def _scores(board: Json) -> list[str]:
 
     Where titles are long, its columns have numbers as heads, and a legend.
     """
-    names = ["model", *(shown(r["name"], r["source"]) for r in board["rows"])]
+    names = ["model", *(_shown(r) for r in board["rows"])]
     titles = [column["title"] for column in board["columns"]]
     columns = [
         [column["title"], *(_cell(row["cells"].get(column["id"])) for row in board["rows"])]
