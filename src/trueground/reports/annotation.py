@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from trueground.records.problems import shorten
-from trueground.reports.blocks import several
-from trueground.reports.terminal import number
+from trueground.reports.blocks import number, several
 from trueground.reports.text import table
 
 if TYPE_CHECKING:

@@ -111,7 +111,7 @@ def render_evaluated(results: Mapping[str, Evaluated]) -> str:
 
 
 def _rows(one: Evaluated) -> Iterator[tuple[str, ...]]:
-    from trueground.reports.terminal import number
+    from trueground.reports.blocks import number
 
     yield "measure", "mean", "95% interval", "scored", "of"
     for name, mean in one.means.items():

@@ -17,6 +17,7 @@ from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.plugins import bare_name, split_key
 from trueground.reports import terminal
 from trueground.reports.answers import STATUS_WORDS
+from trueground.reports.blocks import number
 from trueground.reports.text import table
 from trueground.runs.directory import REPORT
 from trueground.runs.worst import WorstItem, worst_metrics, worst_order
@@ -208,9 +209,9 @@ def worst_answers(items: Sequence[WorstItem], summary: Mapping[str, Any]) -> str
         return "no answer to read first: none is scored, or all of them are grounded"
     order = worst_order(metric, bool(summary.get("verdicts")))
     blocks = [f"worst {len(items)} of {summary['n']:,}: {order}"]
-    for number, item in enumerate(items, 1):
+    for rank, item in enumerate(items, 1):
         score = "–" if item.score is None else f"{item.score:.2f}"
-        head = f"{number:>2}  {score}  {item.verdict or ''}".rstrip()
+        head = f"{rank:>2}  {score}  {item.verdict or ''}".rstrip()
         lines = [clip(f"{head}  {_line(item.id)}  {_line(item.question)}".rstrip())]
         if item.response is not None:
             lines.append(clip(f"    answer: {_line(item.response) or '(empty)'}"))
@@ -269,7 +270,7 @@ def _rows_of(summary: Mapping[str, Any]) -> tuple[list[tuple[str, ...]], int]:
     keys = [*first, *(key for key in metrics if key not in first)]
     rows: list[tuple[str, ...]]
     rows = [
-        (key, terminal.number(m["mean"]), terminal.interval(m["ci"]), f"{m['scored']:,}")
+        (key, number(m["mean"]), terminal.interval(m["ci"]), f"{m['scored']:,}")
         for key in keys[:_MOST_ROWS]
         for m in (metrics[key],)
     ]

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from textwrap import fill
 from typing import Any
 
-from trueground.reports.blocks import Block, Estimate, Head, Part, Row, Table, Text
+from trueground.reports.blocks import Block, Estimate, Head, Part, Row, Table, Text, number
 from trueground.reports.comparison import p_value
-from trueground.reports.terminal import number, shown_name
+from trueground.reports.terminal import shown_name
 from trueground.reports.text import table
 
 _P = 0.05

@@ -8,6 +8,7 @@ from typing import Any
 
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.reports import noise
+from trueground.reports.blocks import number
 from trueground.reports.manifest import DATASET, REPEAT, notices, refusal_rules
 from trueground.reports.text import table
 from trueground.runs.directory import REPORT
@@ -236,11 +237,6 @@ def shown_name(name: str, most: int = 60) -> str:
 def one_line(text: str) -> str:
     """The text with a mark for each line break and other character that shows nothing."""
     return "".join(c if c.isprintable() else "�" for c in text)
-
-
-def number(value: float | None) -> str:
-    """Four digits on screen; a dash where there is no value."""
-    return "–" if value is None else f"{value:.4f}"
 
 
 def interval(ends: Sequence[float] | None) -> str:
