@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trueground.benchmarks.model_table import ModelInfo, find_model, load_models
+from trueground.benchmarks.model_table import ModelInfo, find_model, load_models, size_of
 from trueground.errors import InputError
 
 # Table 3 of the FaithEval paper, as it is printed there.
@@ -112,3 +112,19 @@ def test_a_table_that_is_none_is_named(text: str, message: str, tmp_path: Path) 
         load_models(path)
     with pytest.raises(InputError, match="cannot be read: No such file"):
         load_models(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("llama2:70b-chat", 70),
+        ("org/My-0.5B-it", 0.5),
+        ("mixtral-8x7b", None),
+        ("model-7b-vs-13b", None),
+        ("70b-club/thing", None),
+        ("fp16b1", None),
+        ("plain", None),
+    ],
+)
+def test_sizes_read_from_names(name: str, size: float | None) -> None:
+    assert size_of(name, None) == (None if size is None else (size, "name"))

@@ -21,7 +21,6 @@ from tests.reports.truly_ground_fixture import (
 )
 from typer.testing import CliRunner
 
-from trueground.benchmarks.model_table import size_of
 from trueground.errors import InputError, UsageError
 from trueground.stats.correlation import pearson, spearman
 from trueground.studies.leaderboard.study import leaderboard_data, write_leaderboard
@@ -248,22 +247,6 @@ def test_sizes_from_the_table_else_from_the_name(
         series = {one["name"]: one["x"] for one in chart["series"]}
         assert list(series) == ["grounding F1", "single context", "several contexts"]
         assert {len(xs) for xs in series.values()} == {len(table["rows"])}
-
-
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [
-        ("llama2:70b-chat", 70),
-        ("org/My-0.5B-it", 0.5),
-        ("mixtral-8x7b", None),
-        ("model-7b-vs-13b", None),
-        ("70b-club/thing", None),
-        ("fp16b1", None),
-        ("plain", None),
-    ],
-)
-def test_sizes_read_from_names(name: str, size: float | None) -> None:
-    assert size_of(name, None) == (None if size is None else (size, "name"))
 
 
 def test_a_split_that_is_not_there_leaves_the_whole(tmp_path: Path) -> None:
