@@ -25,6 +25,8 @@ from trueground.stats.proportions import clopper_pearson, share_interval
 
 LEAST_LABELS = 30
 LEAST_OF_A_CLASS = 10
+_FEW = 15  # labels that carry nearly all of the variance
+_Z2 = 1.96**2
 _FAR = 3.0  # standard errors between the labelled slice and all items that are worth a warning
 
 
@@ -122,7 +124,9 @@ def correct_rate(scores: Floats, labels: Floats, draw: Draw, *, level: float = 0
     alone = float(draw.weights @ y)
     positives = int(y.sum())
     if len(y) == len(labels):  # all are labelled: nothing is left to estimate about these
-        new = _logit_ends(alone, _variance_new(scores, draw, 0.0, alone), len(y) - 1, level)
+        few = min(positives, len(y) - positives) < LEAST_OF_A_CLASS
+        more = _variance_new(scores, draw, 0.0, alone)
+        new = _exact(y, draw, level) if few else _logit_ends(alone, more, len(y) - 1, level)
         return Corrected(
             *(alone, (alone, alone), new, level, len(y), alone, (alone, alone), 0.0, "ppi")
         )
@@ -165,7 +169,7 @@ def correct_difference(
     more = _design_effect(scores, draw) * spread / len(scores)
     cis = []
     for value, var, df in ((mean, variance + more, freedom), (alone, own + more, freedom + 1)):
-        half = _quantile(df, level) * math.sqrt(var)
+        half = t_quantile(df, level) * math.sqrt(var)
         cis.append((max(value - half, -1.0), min(value + half, 1.0)))
     mean = min(max(mean, -1.0), 1.0)
     return Corrected(mean, cis[0], cis[0], level, len(y), alone, cis[1], weight, "ppi")
@@ -214,8 +218,23 @@ def _estimate(scores: Floats, y: Floats, draw: Draw) -> tuple[float, float, floa
         )
     rest = y - weight * f
     variance = draw.covariance(rest, rest) * (freedom + 1) / freedom
+    variance = _at_least(variance, rest, draw)
     mean = float(draw.weights @ rest) + weight * float(scores.mean())
     return mean, variance, weight, freedom
+
+
+def _at_least(variance: float, rest: Floats, draw: Draw) -> float:
+    """The variance where few labels hold an error of the judge, or none: the rest may hold more.
+
+    As in Wilson's interval (1927), z² whole errors are added, fewer where many labels carry the
+    variance, and it is never below z² errors: 100 labels without one leave room for 4 in 100.
+    """
+    parts = (draw.weights * (rest - draw.weights @ rest)) ** 2
+    most = float((parts**2).sum())
+    carriers = float(parts.sum()) ** 2 / most if most > 0 else 0.0
+    unseen = 1 - len(rest) / len(draw.labelled)
+    error = _Z2 * unseen * float((draw.weights**2).mean())
+    return max(variance + error * max(0.0, 1 - carriers / _FEW), error)
 
 
 def _variance_new(scores: Floats, draw: Draw, variance: float, mean: float) -> float:
@@ -229,17 +248,25 @@ def _design_effect(scores: Floats, draw: Draw) -> float:
     return max(1.0, grouped / plain) if plain and grouped else 1.0
 
 
-def _quantile(freedom: int, level: float) -> float:
+def t_quantile(freedom: int, level: float) -> float:
+    """Of Student's t, at the upper end of an interval of this level."""
     from scipy.special import stdtrit
 
     return float(stdtrit(max(freedom, 1), (1 + level) / 2))
 
 
 def _logit_ends(mean: float, variance: float, freedom: int, level: float) -> Interval:
-    """The interval of a share whose logit is taken to be t distributed."""
-    if not 0 < mean < 1:
-        return mean, mean
-    half = _quantile(freedom, level) * math.sqrt(variance) / (mean * (1 - mean))
+    """The interval of a share whose logit is taken to be t distributed.
+
+    Where it would reach 0 or 1 on the plain scale, that of Clopper and Pearson for as many labels
+    as vary by so much (Korn & Graubard 1998).
+    """
+    half = t_quantile(freedom, level) * math.sqrt(variance)
+    if half >= min(mean, 1 - mean):
+        least = LEAST_OF_A_CLASS / (freedom + LEAST_OF_A_CLASS)  # fewer would be `exact`
+        size = max(mean * (1 - mean), least * (1 - least)) / variance
+        return clopper_pearson(mean * size, size, level)
+    half /= mean * (1 - mean)
     middle = math.log(mean / (1 - mean))
     low, high = (0.5 * (1 + math.tanh((middle + end) / 2)) for end in (-half, half))
     return low, high
@@ -252,41 +279,3 @@ def _exact(y: Floats, draw: Draw, level: float) -> Interval:
         return share_interval(y > 0, own, level=level) or (0.0, 1.0)
     size = 1 / float((draw.weights**2).sum())
     return clopper_pearson(float(draw.weights @ y) * size, size, level)
-
-
-# ---- how many labels a rate needs ----
-
-
-def allocate_labels(
-    shares: Floats, strata: Ints, half_width: float, *, level: float = 0.95
-) -> tuple[Ints, float]:
-    """Labels of each stratum (strata,) for an interval of ± `half_width`, and that expected.
-
-    `shares` (items,) is the probability that people label the item 1, as far as is known; `strata`
-    (items,) are numbers from 0. Each stratum gets labels by its size and its spread (Neyman 1934);
-    spreads are guesses, so none counts for less than that of a share of 0.1. At least two of each
-    stratum, LEAST_LABELS of all, and so many that LEAST_OF_A_CLASS of the rarer kind are likely.
-    """
-    sizes, n = np.bincount(strata), len(shares)
-    p = np.bincount(strata, shares) / sizes
-    spread = np.sqrt(np.maximum(p * (1 - p), 0.09))
-    rarer = max(min(float(shares.mean()), 1 - float(shares.mean())), 1e-3)
-
-    def counts_for(total: int) -> Ints:
-        ends = np.rint(total * np.cumsum(sizes * spread) / (sizes @ spread)).astype(np.int64)
-        return np.asarray(np.minimum(sizes, np.maximum(2, np.diff(ends, prepend=0))))
-
-    def width_of(counts: Ints) -> float:
-        variance = float(((sizes / n) ** 2 * spread**2 * (1 / counts - 1 / sizes)).sum())
-        freedom = int(counts.sum()) - len(sizes) - 1
-        return _quantile(freedom, level) * math.sqrt(max(variance, 0.0))
-
-    likely = LEAST_OF_A_CLASS + 2 * math.sqrt(LEAST_OF_A_CLASS)
-    low, high = min(n, max(LEAST_LABELS, math.ceil(likely / rarer))), n
-    while low < high:
-        middle = (low + high) // 2
-        if width_of(counts_for(middle)) <= half_width:
-            high = middle
-        else:
-            low = middle + 1
-    return counts_for(low), width_of(counts_for(low))

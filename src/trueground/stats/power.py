@@ -1,4 +1,4 @@
-"""How small a difference a number of paired items can show, and how many items a difference needs.
+"""How small a difference items can show, how many it needs, and how many labels a rate needs.
 
 Plain planning formulas, for a two-sided test at `alpha` that finds a true difference with
 probability `power`. Means: δ = (t₁₋α⸝₂ + t_power) · SE with SE = s · √(design effect / n), s the
@@ -20,6 +20,7 @@ from statistics import NormalDist
 import numpy as np
 
 from trueground.stats.bootstrap import Floats, Ints, variance_of_mean
+from trueground.stats.corrected import LEAST_LABELS, LEAST_OF_A_CLASS, t_quantile
 
 VARIANCE, DISCORDANT = "variance", "discordant"
 _NOISE = 1e-12  # differences of scores vary by so much in their last digits alone
@@ -188,3 +189,38 @@ def _t_quantiles(df: float, alpha: float, power: float) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(df, 1 - alpha / 2) + stdtrit(df, power))
+
+
+def allocate_labels(
+    shares: Floats, strata: Ints, half_width: float, *, level: float = 0.95
+) -> tuple[Ints, float]:
+    """Labels of each stratum (strata,) for an interval of ± `half_width`, and that expected.
+
+    `shares` (items,) is the probability that people label the item 1, as far as is known; `strata`
+    (items,) are numbers from 0. Each stratum gets labels by its size and its spread (Neyman 1934);
+    spreads are guesses, so none counts for less than that of a share of 0.1. At least two of each
+    stratum, LEAST_LABELS of all, and so many that LEAST_OF_A_CLASS of the rarer kind are likely.
+    """
+    sizes, n = np.bincount(strata), len(shares)
+    p = np.bincount(strata, shares) / sizes
+    spread = np.sqrt(np.maximum(p * (1 - p), 0.09))
+    rarer = max(min(float(shares.mean()), 1 - float(shares.mean())), 1e-3)
+
+    def counts_for(total: int) -> Ints:
+        ends = np.rint(total * np.cumsum(sizes * spread) / (sizes @ spread)).astype(np.int64)
+        return np.asarray(np.minimum(sizes, np.maximum(2, np.diff(ends, prepend=0))))
+
+    def width_of(counts: Ints) -> float:
+        variance = float(((sizes / n) ** 2 * spread**2 * (1 / counts - 1 / sizes)).sum())
+        freedom = int(counts.sum()) - len(sizes) - 1
+        return t_quantile(freedom, level) * math.sqrt(max(variance, 0.0))
+
+    likely = LEAST_OF_A_CLASS + 2 * math.sqrt(LEAST_OF_A_CLASS)
+    low, high = min(n, max(LEAST_LABELS, math.ceil(likely / rarer))), n
+    while low < high:
+        middle = (low + high) // 2
+        if width_of(counts_for(middle)) <= half_width:
+            high = middle
+        else:
+            low = middle + 1
+    return counts_for(low), width_of(counts_for(low))

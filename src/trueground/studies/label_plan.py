@@ -56,7 +56,7 @@ def plan_labels(
     from trueground.errors import UsageError
     from trueground.evaluate.corrected import LABEL_OF
     from trueground.metrics.registry import metric_of_key
-    from trueground.stats import corrected
+    from trueground.stats.power import allocate_labels
     from trueground.studies.finished import open_run, read_scores
 
     if not 0 < half_width < 0.5 or not 0 < level < 1:
@@ -75,9 +75,9 @@ def plan_labels(
     declared = metric_of_key(key)
     label = LABEL_OF.get(declared.family if declared else "", "faithful")
     shares, basis, pilot = _guess_shares(finished, key, label, rows, strata, labels, labels_drawn)
-    counts, expected = corrected.allocate_labels(shares, strata, half_width, level=level)
+    counts, expected = allocate_labels(shares, strata, half_width, level=level)
     plain = np.full(len(rows), shares.mean())
-    alone, _ = corrected.allocate_labels(plain, np.zeros_like(strata), half_width, level=level)
+    alone, _ = allocate_labels(plain, np.zeros_like(strata), half_width, level=level)
     _write_drawn(finished, out, rows, strata, counts, seed)
     return PlannedLabels(
         str(out),
