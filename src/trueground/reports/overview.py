@@ -16,12 +16,10 @@ from trueground.judges.people import labelled_verdicts
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.plugins import bare_name, split_key
 from trueground.reports import terminal
-from trueground.reports.answers import STATUS_WORDS
 from trueground.reports.blocks import number
 from trueground.reports.text import table
 from trueground.runs.directory import REPORT
 from trueground.runs.worst import WorstItem, worst_metrics, worst_order
-from trueground.types import Status
 
 COLUMNS = 80
 _MOST_METRICS = 6
@@ -37,31 +35,6 @@ QUESTIONS = {
 }
 
 
-def has_verdicts(summary: Mapping[str, Any]) -> bool:
-    """Whether any answer could be judged."""
-    verdicts = summary.get("verdicts") or {}
-    return bool(verdicts) and verdicts["unscored"]["n"] < verdicts["n"]
-
-
-def opening(summary: Mapping[str, Any]) -> str:
-    """The shares of verdicts in a sentence, or why no answer has one; empty where none was asked
-    for.
-    """
-    verdicts, missing = summary.get("verdicts"), summary.get("missing") or ""
-    if has_verdicts(summary):
-        return terminal.verdict_sentence(summary["verdicts"])
-    if not verdicts:
-        told = "contexts" in missing  # else nobody asked whether the answers are grounded
-        return f"{missing[0].upper()}{missing[1:]}" if told else ""
-    n, why = verdicts["n"], verdicts.get("why_unscored") or {}
-    if why.keys() == {Status.NO_CLAIMS}:
-        empty = summary["empty_responses"]
-        said = " All are empty." if empty == n else f" {empty:,} of {n:,} are empty." * bool(empty)
-        return f"No answer had anything to check, so none is called grounded or not.{said}"
-    reasons = ", ".join(f"{count:,} {STATUS_WORDS[Status(name)]}" for name, count in why.items())
-    return f"None of {n:,} answers could be judged: {missing or reasons}"
-
-
 def render_overview(
     summary: Mapping[str, Any], path: Path | None, worst: Sequence[WorstItem] = ()
 ) -> str:
@@ -71,7 +44,7 @@ def render_overview(
     blocks = [box] * bool(box)
     blocks.append(f"{terminal.count_items(summary)}\n\n{_metrics_by_question(summary, keys)}")
     blocks += terminal.breakdowns(summary, [key for _, key in keys])
-    blocks += [terminal.abstention(summary)] * (not has_verdicts(summary))
+    blocks += [terminal.abstention(summary)] * (not terminal.has_verdicts(summary))
     blocks += terminal.extras(summary)
     list_ = worst_answers(worst, summary)
     blocks += [list_] * bool(list_)
@@ -155,11 +128,11 @@ def people_sentence(verdicts: Mapping[str, Any]) -> str:
 
 def verdict_box(summary: Mapping[str, Any]) -> str:
     """The verdicts in a frame: the sentence, a line each with its interval, and what people say."""
-    first, corrected = opening(summary), _people_say(summary)
+    first, corrected = terminal.opening(summary), _people_say(summary)
     if not first and not corrected:
         return ""
     lines = [*_wrapped(first), ""] if first else []
-    if has_verdicts(summary):
+    if terminal.has_verdicts(summary):
         verdicts = summary["verdicts"]
         lines += [*_verdict_lines(verdicts), "", *corrected]
         level = f"{verdicts['ci_level']:.0%} intervals; verdicts by the judge {verdicts['judge']}."
@@ -279,7 +252,7 @@ def _rows_of(summary: Mapping[str, Any]) -> tuple[list[tuple[str, ...]], int]:
 
 def render_short(summary: Mapping[str, Any]) -> str:
     """The summary in at most 24 lines."""
-    first = opening(summary)
+    first = terminal.opening(summary)
     lines = [terminal.count_items(summary)]
     lines += [*_wrapped(first), ""] if first else []
     lines += _people_say(summary)
@@ -294,7 +267,7 @@ def render_short(summary: Mapping[str, Any]) -> str:
 def summary_as_html(summary: Mapping[str, Any]) -> str:
     """The same as a short HTML table; everything that comes from data is escaped."""
     rows, left = _rows_of(summary)
-    first = opening(summary)
+    first = terminal.opening(summary)
     said = f"<p>{escape(first)}</p>" if first else ""
     head = _html_row(("metric", "mean", "interval", "scored"), "th")
     body = "".join(_html_row(row, "td") for row in rows)

@@ -52,9 +52,8 @@ from trueground.reports.manifest import (
     refusal_rules,
     signatures,
 )
-from trueground.reports.overview import has_verdicts, opening
 from trueground.reports.selection import Numbers, choose_items, headline_metric, read_numbers
-from trueground.reports.terminal import corrected_rates, percent
+from trueground.reports.terminal import corrected_rates, has_verdicts, opening, percent
 from trueground.reports.viewer import write_page
 from trueground.runs.directory import ITEMS, MANIFEST, RECORDS, REPORT, SUMMARY
 from trueground.types import REASON_TITLES, ReasonKind

@@ -8,10 +8,12 @@ from typing import Any
 
 from trueground.metrics.grounding import ANSWER_VERDICTS
 from trueground.reports import noise
+from trueground.reports.answers import STATUS_WORDS
 from trueground.reports.blocks import number
 from trueground.reports.manifest import DATASET, REPEAT, notices, refusal_rules
 from trueground.reports.text import table
 from trueground.runs.directory import REPORT
+from trueground.types import Status
 
 _MOST_VALUES = 6
 _NONE = "(none)"  # the value of items that lack a field (evaluate.scorer)
@@ -87,8 +89,7 @@ def render_run(summary: Mapping[str, Any], manifest: Mapping[str, Any], path: Pa
     told = manifest["benchmark"]
     head = f"{shown_name(manifest['model']['name'])} on {told['name']}/{told['task']}"
     lines = [head, *(f"note: {notice}" for notice in notices(manifest)), _calls(manifest)]
-    if verdicts := summary.get("verdicts"):
-        lines.append(verdict_sentence(verdicts))
+    lines += [first] if (first := opening(summary)) else []
     lines += corrected_rates(summary)
     return "\n".join(lines) + f"\n\n{render(summary, path, manifest)}"
 
@@ -174,6 +175,31 @@ def render_estimates(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
             "without the calls of judges, decomposer and rater, which depend on the answers"
         )
     return "\n".join([shown, "", *tail, "nothing was called, nothing written"])
+
+
+def has_verdicts(summary: Mapping[str, Any]) -> bool:
+    """Whether any answer could be judged."""
+    verdicts = summary.get("verdicts") or {}
+    return bool(verdicts) and verdicts["unscored"]["n"] < verdicts["n"]
+
+
+def opening(summary: Mapping[str, Any]) -> str:
+    """The shares of verdicts in a sentence, or why no answer has one; empty where none was asked
+    for.
+    """
+    verdicts, missing = summary.get("verdicts"), summary.get("missing") or ""
+    if has_verdicts(summary):
+        return verdict_sentence(summary["verdicts"])
+    if not verdicts:
+        told = "contexts" in missing  # else nobody asked whether the answers are grounded
+        return f"{missing[0].upper()}{missing[1:]}" if told else ""
+    n, why = verdicts["n"], verdicts.get("why_unscored") or {}
+    if why.keys() == {Status.NO_CLAIMS}:
+        empty = summary["empty_responses"]
+        said = " All are empty." if empty == n else f" {empty:,} of {n:,} are empty." * bool(empty)
+        return f"No answer had anything to check, so none is called grounded or not.{said}"
+    reasons = ", ".join(f"{count:,} {STATUS_WORDS[Status(name)]}" for name, count in why.items())
+    return f"None of {n:,} answers could be judged: {missing or reasons}"
 
 
 def verdict_sentence(verdicts: Mapping[str, Any]) -> str:
