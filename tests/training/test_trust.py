@@ -14,7 +14,7 @@ from training.trust import examples, page, papers, tables
 from training.trust.measuring import LeftOut, Settings
 
 from trueground.errors import InputError
-from trueground.judges.lexical.features import NAMES
+from trueground.judges.lexical.evidence import NAMES
 from trueground.judges.lexical.model import weights
 from trueground.judges.people import LabelledVerdicts
 

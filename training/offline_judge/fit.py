@@ -16,7 +16,7 @@ from training.offline_judge.perturb import Row, make
 from training.offline_judge.rows import Floats, Rows, of_perturbed, of_set
 from training.offline_judge.sets import folds, permissive
 from training.offline_judge.sources import sources
-from trueground.judges.lexical.features import NAMES
+from trueground.judges.lexical.evidence import NAMES
 from trueground.judges.lexical.model import FILE, LexicalWeights
 from trueground.stats.calibration import calibration_error
 from trueground.stats.stacking import LabelledClaims, fit_monotone, logistic
@@ -26,8 +26,8 @@ PENALTY = 0.03  # on the squares of the weights of standardised features
 PERTURBED = 0.1  # weight of the perturbed claims beside the mean of the sets
 _HEAD = """\
 # The model of the judge `lexical`. The log-odds that a claim is supported are the intercept and the
-# sum of weight times feature; the weights of values_missing, names_missing and contradictions are
-# taken off. What each feature is stands in features.py. `verbatim` is the probability of a claim
+# sum of weight times feature; the weights of values_missing, names_missing and contradicted are
+# taken off. What each feature is stands in evidence.py. `verbatim` is the probability of a claim
 # that stands in a text word for word. Made by training/offline_judge/fit.py (seed {seed}) from the
 # labels of {sets},
 # and from {perturbed:,} perturbed claims.

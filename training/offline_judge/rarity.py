@@ -36,7 +36,7 @@ def write(folder: Path) -> None:
         for text in {text: None for one in read(folder, name) for text in one.contexts}:
             if text not in seen:
                 seen.add(text)
-                for sentence in TextView(text).sequences:
+                for sentence in TextView(text).sentences:
                     found.update(set(sentence))
                     total += 1
     bands: dict[float, list[str]] = {}

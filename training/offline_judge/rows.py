@@ -13,13 +13,10 @@ from numpy.typing import NDArray
 from training.offline_judge.perturb import Row
 from training.offline_judge.sets import Example, read
 from trueground.claims import get_decomposer
-from trueground.judges.lexical import presence
-from trueground.judges.lexical.coverage import ClaimView
-from trueground.judges.lexical.features import AGAINST, NAMES
-from trueground.judges.lexical.judge import LexicalJudge
-from trueground.judges.lexical.looking import Looked, look
+from trueground.judges.lexical.claim import ClaimView
+from trueground.judges.lexical.evidence import AGAINST, NAMES, Evidence, find_evidence
+from trueground.judges.lexical.judge import LexicalJudge, find_verbatim
 from trueground.judges.lexical.model import capped
-from trueground.judges.lexical.pool import WordPool
 from trueground.judges.lexical.reading import TextView
 
 Floats = NDArray[np.float64]
@@ -94,24 +91,21 @@ def _by_kind(rows: Sequence[Row]) -> Floats:
 def _rows(
     sources: Iterable[Example | Row], claims: list[list[str]], labels: Floats, weights: Floats
 ) -> Rows:
-    found: list[Looked] = []
+    found: list[Evidence] = []
     verbatim: list[bool] = []
     of: list[int] = []
     views: dict[str, TextView] = {}
-    pools: dict[
-        tuple[str, ...], WordPool
-    ] = {}  # of the last texts: claims about them are neighbours
+    last: tuple[str, ...] = ()
     number = -1
     for source, own in zip(sources, claims, strict=True):
         number += bool(own)
         texts = tuple(text for text in source.contexts if text.strip())
-        if texts not in pools:
-            pools = {texts: WordPool([views.setdefault(text, TextView(text)) for text in texts])}
-            views = {text: view for text, view in views.items() if text in texts}
+        if texts != last:  # claims about the same texts are neighbours
+            last, views = texts, {text: views.get(text) or TextView(text) for text in texts}
+        read = [views[text] for text in texts]
         for claim in own:
-            found.append(look(ClaimView(claim), pools[texts]))
-            core = presence.core(claim)
-            verbatim.append(any(presence.verbatim(core, text) for text in pools[texts].texts))
+            found.append(find_evidence(ClaimView(claim), read))
+            verbatim.append(any(find_verbatim(claim, text) for text in read))
             of.append(number)
     return Rows(
         np.array([one.features for one in found]) * SIGNS,

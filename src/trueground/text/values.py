@@ -25,9 +25,10 @@ class Value(msgspec.Struct, frozen=True, gc=False):
     """One number, amount, ordinal or date at `start`…`end` of its text.
 
     `kind` is "number", "ordinal" or "date". A number has `amount` in the base of its `unit` (None:
-    a bare count). A date has the parts that were written (`year` is negative before our era);
-    `years` is 10 for a decade and 100 for a century that begins at `year`. `either`: `day` and
-    `month` may be the other way round, since countries differ in which they write first.
+    a bare count); `scale` is what one of the written unit is in that base. A date has the parts
+    that were written (`year` is negative before our era); `years` is 10 for a decade and 100 for a
+    century that begins at `year`. `either`: `day` and `month` may be the other way round, since
+    countries differ in which they write first.
     """
 
     start: int
@@ -40,6 +41,7 @@ class Value(msgspec.Struct, frozen=True, gc=False):
     day: int | None = None
     years: int = 1
     either: bool = False
+    scale: float = 1.0
 
 
 def may_be_same_day(one: Value, other: Value) -> bool:
@@ -296,10 +298,10 @@ def _with_unit(text: str, at: int, end: int, amount: float) -> Value:
         return Value(at, end, "number", amount=amount)
     base, factor, stop = unit
     if base == "fahrenheit":
-        base, amount = "celsius", (amount - 32) / 1.8
-    elif base == "kelvin":
-        base, amount = "celsius", amount - 273.15
-    return Value(at, stop, "number", amount=amount * factor, unit=base)
+        return Value(at, stop, "number", amount=(amount - 32) / 1.8, unit="celsius", scale=1 / 1.8)
+    if base == "kelvin":
+        return Value(at, stop, "number", amount=amount - 273.15, unit="celsius", scale=-1.0)
+    return Value(at, stop, "number", amount=amount * factor, unit=base, scale=factor)
 
 
 def _from_words(text: str, at: int) -> Value | None:

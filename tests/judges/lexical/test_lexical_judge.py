@@ -27,10 +27,10 @@ def judge(claim: str, *texts: str) -> Verdict:
         ("He was born in Rome.", "He was not born in Rome.", "the context denies"),
         ("He was not born in Rome.", "He was born in Rome.", "the claim denies"),
         ("They banned cars.", "They are considering to ban cars.", "only says 'considering'"),
-        ("All boats sank.", "Some boats sank.", "'All' in the claim, 'Some' in the context"),
+        ("All boats sank.", "Some boats sank.", "'All' in the claim, 'Some' in its place"),
         ("Prices fell sharply in Oslo.", "Prices rose sharply in Oslo.", "in the claim"),
-        ("He died in Rome.", "He was born in Rome and died in Oslo.", "'died' goes with 'Oslo'"),
-        ("The lawyers paid farmers.", "The farmers paid lawyers.", "exchanged"),
+        ("He died in Rome.", "He was born in Rome and died in Oslo.", "'Oslo' in its place"),
+        ("The lawyers paid farmers.", "The farmers paid lawyers.", "changed places"),
         ("Trains run from Oslo.", "Trains run to Oslo.", "'from Oslo' in the claim"),
         ("Only guests may enter.", "Guests may enter.", "'Only' is not in the context"),
     ],
@@ -61,7 +61,7 @@ def test_reasons(claim: str, text: str, reason: str) -> None:
             "He died in Rome.",
             "He was born in Rome and died in Oslo.",
             "contradicted",
-            "in the context 'died' goes with 'Oslo', not with 'Rome'",
+            "'Rome' in the claim, 'Oslo' in its place in the context",
         ),
         (
             "The mill grinds rye and oats every winter.",
@@ -117,7 +117,7 @@ def test_a_supported_claim_has_no_kind_and_no_doubt() -> None:
 @pytest.mark.parametrize(
     ("threshold", "claim", "supported", "kind", "line"),
     [
-        (0.1, "It has 12 rooms.", True, None, "probability 0.44, above 0.1, though not in the con"),
+        (0.1, "It has 12 rooms.", True, None, "above 0.1, though not in the con"),
         (0.9, "Rooms: it has 10.", False, "below_threshold", "not above 0.9, though all its words"),
         (0.9, "It has 12 rooms.", False, "number", "not in the context: 12 (nearest number 10)"),
     ],
@@ -137,7 +137,6 @@ def test_another_threshold_says_so(
     ("claim", "text"),
     [
         ("He was born in Rome.", "He was not born in Oslo but in Rome."),
-        ("The bill was rejected.", "The bill was not accepted."),
         ("The walk is about 8 km long.", "The walk is 5 miles long."),
         ("It was built in the 19th century.", "It was built in 1871."),
         ("He left in 2020.", "He left on 1 May 2020."),

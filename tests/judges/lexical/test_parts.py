@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from trueground.judges.lexical.agreement import agrees
-from trueground.judges.lexical.alignment import align
-from trueground.judges.lexical.coverage import ClaimView, cover
-from trueground.judges.lexical.looking import look
-from trueground.judges.lexical.opposed import opposed
-from trueground.judges.lexical.pool import WordPool
-from trueground.judges.lexical.presence import core, verbatim
+from trueground.judges.lexical.claim import ClaimView
+from trueground.judges.lexical.evidence import NAMES, find_evidence
+from trueground.judges.lexical.judge import LexicalJudge, find_verbatim
 from trueground.judges.lexical.reading import TextView
-from trueground.judges.lexical.stems import stem
-from trueground.judges.lexical.tokens import read
-from trueground.judges.lexical.words import lexicon
+from trueground.judges.lexical.words import opposed, word_of
+from trueground.text.agreement import agrees
+from trueground.text.stems import stem
 from trueground.text.values import find_values
+from trueground.types import JudgeRequest
 
 
 @pytest.mark.parametrize(
@@ -31,13 +28,7 @@ def test_inflections_share_a_stem(family: str) -> None:
     ["born birth birthplace native", "wrote writer author", "die died death", "buy acquired"],
 )
 def test_related_words_share_a_key(group: str) -> None:
-    assert len({lexicon[word].key for word in group.split()}) == 1
-
-
-def test_opposites_share_a_key_and_differ_in_sign() -> None:
-    up, down = lexicon["increased"], lexicon["dropped"]
-    assert up.key == down.key
-    assert up.sign == -down.sign != 0
+    assert len({word_of(word).key for word in group.split()}) == 1
 
 
 @pytest.mark.parametrize(
@@ -56,19 +47,62 @@ def test_opposites_share_a_key_and_differ_in_sign() -> None:
         ("the 1990s", "1994", True),
         ("1994", "the 1990s", False),
         ("the third", "three", False),
+        ("120 metres", "121 metres", False),
+        ("64 years", "65 years", False),
+        ("3.01 km", "3,000 metres", False),
+        ("8", "8 km", True),
+        ("8", "8 percent", False),
+        ("20 °C", "68 °F", True),
+        ("20 °C", "21 °C", False),
     ],
 )
 def test_agreement(claimed: str, found: str, agree: bool) -> None:
+    """Only what was converted from one system of units to another may be rounded."""
     assert agrees(find_values(claimed)[0], find_values(found)[0]) is agree
+
+
+def test_a_claim_that_rounds_is_held_to_five_percent() -> None:
+    claimed, near, far = (find_values(text)[0] for text in ("40,000", "41,200", "43,000"))
+    assert agrees(claimed, near, about=True)
+    assert not agrees(claimed, near)
+    assert not agrees(claimed, far, about=True)
 
 
 def test_the_smallest_window_that_says_all_is_taken() -> None:
     text = TextView("Rain fell. Anna sang. The hall was full. Bob danced. Snow fell.")
-    found = cover(ClaimView("Anna sang in a full hall"), text)
-    assert (found.first, found.end) == (1, 3)
-    assert found.share() == 1.0
-    found = cover(ClaimView("Snow fell"), text)
-    assert (found.first, found.end) == (4, 5)
+    place = find_evidence(ClaimView("Anna sang in a full hall"), [text]).place
+    assert place is not None
+    assert (place.first, place.end) == (1, 3)
+    assert all(place.said)
+    place = find_evidence(ClaimView("Snow fell"), [text]).place
+    assert place is not None
+    assert (place.first, place.end) == (4, 5)
+
+
+def test_a_place_lies_in_one_text() -> None:
+    texts = [TextView(text) for text in ("", "Anna sang.", " ", "The hall was full. Bob danced.")]
+    place = find_evidence(ClaimView("Bob danced"), texts).place
+    assert place is not None
+    assert (place.text, place.first, place.end) == (3, 1, 2)
+    assert find_evidence(ClaimView("Bob danced"), texts[:1]).place is None
+
+
+def test_features_have_names_and_more_is_better_but_for_three() -> None:
+    judge = LexicalJudge()
+    text = "Anna Frey sang in Oslo in 1990."
+    claims = (
+        "Anna Frey sang in Oslo.",
+        "Lena Voss danced in Rome in 1985.",
+        "Anna Frey sang in 1989.",
+    )
+    found = judge.features([JudgeRequest(claim, (text,)) for claim in claims])
+    assert found.shape == (3, len(judge.feature_names))
+    table = [dict(zip(NAMES, map(float, row), strict=True)) for row in found]
+    assert table[0]["sentence"] == table[0]["words"] == 1
+    assert table[1]["sentence"] < 0.5
+    assert (table[1]["values_missing"], table[1]["names_missing"]) == (1, 2)
+    assert (table[2]["contradicted"], table[0]["contradicted"]) == (1, 0)
+    assert judge.features([]).shape == (0, len(NAMES))
 
 
 @pytest.mark.parametrize(
@@ -81,24 +115,7 @@ def test_the_smallest_window_that_says_all_is_taken() -> None:
     ],
 )
 def test_verbatim(claim: str, text: str, there: bool) -> None:
-    assert (verbatim(core(claim), TextView(text)) is not None) is there
-
-
-def pairs(claim: str, sentence: str) -> list[tuple[str, str]]:
-    """The words that are paired, as they are spelled in each."""
-    tokens = [read(text, 0, len(text), find_values(text)) for text in (claim, sentence)]
-    laid = align(*tokens)
-    return [(laid.mine[i].spelling, laid.theirs[j].spelling) for i, j in laid.pairs]
-
-
-def test_words_in_their_order_are_paired_and_names_come_last() -> None:
-    found = pairs("Wilson gave the Penguins a lead.", "The Penguins gave Wilson a lead.")
-    assert found == [("gave", "gave"), ("a", "a"), ("lead", "lead")]
-    assert pairs("It has 5 rooms.", "It has five rooms.")[-2:] == [
-        ("5", "five"),
-        ("rooms", "rooms"),
-    ]
-    assert pairs("", "It rains.") == []
+    assert (find_verbatim(claim, TextView(text)) is not None) is there
 
 
 @pytest.mark.parametrize(
@@ -129,4 +146,4 @@ def test_opposed(one: str, other: str, cannot: bool) -> None:
     ],
 )  # fmt: skip
 def test_doubts(claim: str, text: str, doubt: bool) -> None:
-    assert bool(look(ClaimView(claim), WordPool([TextView(text)])).doubts) is doubt
+    assert bool(find_evidence(ClaimView(claim), [TextView(text)]).doubts) is doubt

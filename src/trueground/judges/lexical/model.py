@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trueground.judges.lexical.features import AGAINST, NAMES
+from trueground.judges.lexical.evidence import AGAINST, NAMES
 
 FILE = Path(__file__).parent / "data" / "weights.toml"
 CAP = 0.49  # what a contradicted claim cannot reach, and how far below it can still be told apart

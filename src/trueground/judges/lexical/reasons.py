@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from trueground.judges.lexical.agreement import same_kind
-from trueground.judges.lexical.coverage import Coverage, CoverageItem
-from trueground.judges.lexical.features import missing_name, missing_value
-from trueground.judges.lexical.pool import WordPool
+from trueground.judges.lexical.claim import ClaimItem, ClaimView
+from trueground.judges.lexical.reading import TextView
+from trueground.text.agreement import same_kind
 from trueground.text.values import Value
 from trueground.types import ReasonKind
 
@@ -44,11 +43,6 @@ def differs(mine: str, theirs: str, where: str = "in the context") -> Reason:
     return Reason(ReasonKind.CONTRADICTED, text, frozenset((mine,)), rival=True)
 
 
-def lacks_words(text: str) -> Reason:
-    """The context does not speak of it."""
-    return Reason(ReasonKind.WORDS, text)
-
-
 def join_reasons(reasons: Sequence[Reason]) -> Reason:
     """One reason of several: the first kind of the set, and a line of the first texts.
 
@@ -67,48 +61,32 @@ def join_reasons(reasons: Sequence[Reason]) -> Reason:
     return Reason(kind, "; ".join(texts[:_PARTS]))
 
 
-def find_missing(found: Coverage, pool: WordPool) -> Iterator[Reason]:
-    """The values and names of the claim that no text has, together."""
-    pairs = zip(found.view.items, found.said, strict=True)
-    unsaid = [item for item, said in pairs if not said]
-    values = [item for item in unsaid if missing_value(item, pool.texts)]
-    names = [item for item in unsaid if item.value is None and missing_name(item, pool)]
+def explain_missing(
+    claim: ClaimView,
+    values: Sequence[ClaimItem],
+    names: Sequence[ClaimItem],
+    text: TextView,
+) -> Iterator[Reason]:
+    """The values and names of the claim that no text has, together; `text` is the nearest one."""
     if values or names:
-        numbers = (_value_with_nearest(found, item) for item in values)
+        numbers = (_with_nearest(claim, item, text) for item in values)
         written = list(dict.fromkeys(chain(numbers, _phrases(names))))
         kind = ReasonKind.NUMBER if values else ReasonKind.NAME
         about = frozenset(item.token.spelling for item in (*values, *names))
         yield Reason(kind, f"not in the context: {_listed(written, len(written))}", about)
 
 
-def find_misplaced(found: Coverage) -> Iterator[Reason]:
-    """Values of the claim that stand elsewhere, where the window has others in their place."""
-    window = found.window
-    for item, said in zip(found.view.items, found.said, strict=True):
-        value = item.value
-        if value is None or not said or said & window:
-            continue
-        nearest = _nearest(value, found, range(found.first, found.end))
-        if nearest is not None:
-            written = _written(found, value)
-            text = f"elsewhere in the context: {written} (here {nearest})"
-            yield contradicts(text, item.token.spelling)
-
-
-def explain_weak(found: Coverage, pool: WordPool) -> Reason:
+def explain_weak(claim: ClaimView, said: Sequence[bool], there: Sequence[bool]) -> Reason:
     """Why too little speaks for a claim against which nothing speaks: its words, heaviest first."""
-    lacking = _lacking(found)
-    absent = [item for item in lacking if _is_nowhere(item, pool)]
+    lacking = [item for item, here in zip(claim.items, said, strict=True) if not here]
+    absent = [item for item, here in zip(claim.items, there, strict=True) if not here]
     words = _spelled(absent or lacking)
     if absent:
-        share = found.share()
+        every = sum(item.weight for item in claim.items) or 1.0
+        share = 1 - sum(item.weight for item in lacking) / every
         kind = ReasonKind.WORDS if share >= _HALF else ReasonKind.LOW_OVERLAP
-        return Reason(
-            kind,
-            f"not in the context: {words}"
-            if words
-            else f"only {int(100 * share)}% of the claim is in the context",
-        )
+        only = f"only {int(100 * share)}% of the claim is in the context"
+        return Reason(kind, f"not in the context: {words}" if words else only)
     if words:
         text = f"elsewhere in the context, not with the rest of the claim: {words}"
     else:
@@ -116,33 +94,23 @@ def explain_weak(found: Coverage, pool: WordPool) -> Reason:
     return Reason(ReasonKind.APART, text)
 
 
-def explain_support(found: Coverage, pool: WordPool) -> str:
+def explain_support(claim: ClaimView, there: Sequence[bool]) -> str:
     """How much of a supported claim is in the context."""
-    absent = [item for item in _lacking(found) if _is_nowhere(item, pool)]
-    if not absent:
-        return "all its words are in the context"
+    absent = [item for item, here in zip(claim.items, there, strict=True) if not here]
     words = _spelled(absent)
     if words:
         return f"in the context, except {words}"
-    return f"{int(100 * found.share())}% of the claim is in the context"
+    if absent and not claim.tokens:  # a script without spaces has no words to name
+        share = 1 - len(absent) / len(claim.items)
+        return f"{int(100 * share)}% of the claim is in the context"
+    return "all its words are in the context"
 
 
-def _lacking(found: Coverage) -> list[CoverageItem]:
-    pairs = zip(found.view.items, found.said, strict=True)
-    return [item for item, said in pairs if not said & found.window]
-
-
-def _is_nowhere(item: CoverageItem, pool: WordPool) -> bool:
-    if item.value is not None:
-        return missing_value(item, pool.texts)
-    return item.key not in pool.places
-
-
-def _spelled(items: Sequence[CoverageItem]) -> str:
-    """The heaviest words, in the claim's order."""
-    heaviest: dict[str, CoverageItem] = {}
+def _spelled(items: Sequence[ClaimItem]) -> str:
+    """The heaviest words, in the claim's order, without those that say little."""
+    heaviest: dict[str, ClaimItem] = {}
     for item in sorted(items, key=lambda item: -item.weight):
-        if item.token.spelling:
+        if item.token.spelling and not item.token.word.light and not item.counts:
             heaviest.setdefault(item.token.spelling, item)
     shown = sorted(list(heaviest.values())[:_NAMED], key=lambda item: item.at)
     return _listed([repr(item.token.spelling) for item in shown], len(heaviest))
@@ -152,9 +120,9 @@ def _listed(words: Sequence[str], of: int) -> str:
     return ", ".join(words[:_NAMED]) + (" …" if of > _NAMED else "")
 
 
-def _phrases(names: Sequence[CoverageItem]) -> Iterator[str]:
+def _phrases(names: Sequence[ClaimItem]) -> Iterator[str]:
     """Names that follow each other in the claim are one: 'Silicon Valley'."""
-    run: list[CoverageItem] = []
+    run: list[ClaimItem] = []
     for item in names:
         if run and item.at != run[-1].at + 1:
             yield repr(" ".join(one.token.spelling for one in run))
@@ -164,36 +132,20 @@ def _phrases(names: Sequence[CoverageItem]) -> Iterator[str]:
         yield repr(" ".join(one.token.spelling for one in run))
 
 
-def _value_with_nearest(found: Coverage, item: CoverageItem) -> str:
+def _with_nearest(claim: ClaimView, item: ClaimItem, text: TextView) -> str:
+    """The value as it is written, with the nearest of its kind and size in the text."""
     value = item.value
     if value is None:
         return repr(item.token.spelling)
-    for anywhere in (False, True):
-        numbers = range(len(found.text.spans)) if anywhere else range(found.first, found.end)
-        nearest = _nearest(value, found, numbers, anywhere)
-        if nearest is not None:
-            noun = "date" if value.kind == "date" else "number"
-            return f"{_written(found, value)} (nearest {noun} {nearest})"
-    return _written(found, value)
-
-
-def _nearest(value: Value, found: Coverage, sentences: range, alike: bool = False) -> str | None:
-    """The value of these sentences, as it is written, that comes nearest and is of its kind.
-
-    With `alike` numbers are of one size, or have nothing to do with each other.
-    """
-    text = found.text
+    written = claim.text[value.start : value.end]
     rivals = [
         (_distance(value, other), text.text[other.start : other.end])
-        for number in sentences
+        for number in range(len(text.spans))
         for other in text.values(number)
-        if same_kind(value, other) and (not alike or _are_alike(value, other))
+        if same_kind(value, other) and _are_alike(value, other)
     ]
-    return min(rivals)[1] if rivals else None
-
-
-def _written(found: Coverage, value: Value) -> str:
-    return found.view.text[value.start : value.end]
+    noun = "date" if value.kind == "date" else "number"
+    return f"{written} (nearest {noun} {min(rivals)[1]})" if rivals else written
 
 
 def _are_alike(one: Value, other: Value) -> bool:

@@ -1,107 +1,118 @@
-"""What the judge knows about single words: key, weight, and what a word does to its clause."""
+"""What the judge knows of single words: their key, rarity, role, and which exclude each other."""
 
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 import msgspec
 
-from trueground.claims.view import is_finite
-from trueground.judges.lexical.stems import stem
+from trueground.text.stems import stem
 from trueground.text.values import STARTERS
 
-LIGHT = 0.5  # weight of a word such as "become"; other content words weigh 1
 NUMERIC = "#"  # the key of every word that may begin a number or a date
 _CACHED = 200_000
 _POSSESSIVE = re.compile(r"(?:'s|(?<=s)')$")
-_PARTICIPLES = frozenset(
-    ("born", "known", "given", "taken", "written", "shown", "seen", "chosen", "driven", "grown")
-)
+_PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "non-", "anti", "mis")
 
 
 class LexicalWord(msgspec.Struct, frozen=True, gc=False):
-    """One spelling. `key` is shared by all words that count as the same; function words have "".
+    """One spelling. `key` is shared by all words that count as the same.
 
-    `role` is the kind of a function word ("plain", "pronoun", "negator", "mark" …) or "". `sign` is
-    +1 or -1 for the two sides of a pair of opposites, which share their key. `content` follows from
-    the others: whether the word says something by itself.
+    `role` is the kind of a function word ("plain", "pronoun", "negator", "mark" …) or "". Words
+    without content (`content` false) have a key that begins with "_", numbers and dates NUMERIC.
+    `light` words say little: adverbs, "become", "say".
     """
 
-    spelling: str
-    key: str = ""
-    weight: float = 0.0
+    lower: str
+    key: str
     role: str = ""
-    verb: bool = False
-    sign: int = 0
     capital: bool = False
     content: bool = False
-
-    def __post_init__(self) -> None:
-        # "The bank failed": a verb of denial or intent is also what the clause says.
-        says = not self.role or self.weight > 0
-        has_content = bool(self.key) and self.key != NUMERIC and says
-        msgspec.structs.force_setattr(self, "content", has_content)
-
-
-class Lexicon(dict[str, LexicalWord]):
-    """Spelling → Word, filled on first sight."""
-
-    def __missing__(self, spelling: str) -> LexicalWord:
-        if len(self) > _CACHED:
-            self.clear()
-        word = self[spelling] = _make(spelling)
-        return word
+    light: bool = False
 
 
 class Keys(dict[str, str]):
-    """Spelling → key, the part of `Lexicon` that is needed for every word of every text."""
+    """Spelling → key, which is needed for every word of every text."""
 
     def __missing__(self, spelling: str) -> str:
         if len(self) > _CACHED:
             self.clear()
-        word = lexicon[spelling]
-        key = self[spelling] = word.key or small_key(spelling)
+        key = self[spelling] = word_of(spelling).key
         return key
 
 
-def small_key(spelling: str) -> str:
-    """The key of a word without content, apart from all other keys."""
-    return "_" + spelling.lower()
-
-
-def _make(spelling: str) -> LexicalWord:
-    first = spelling[0]
-    if not first.isalpha():
-        if first.isdigit() or spelling[-1].isdigit():
-            return LexicalWord(spelling, NUMERIC)
-        return LexicalWord(spelling, role="mark")
+@lru_cache(_CACHED)
+def word_of(spelling: str) -> LexicalWord:
+    """What is known of a spelling."""
+    if not spelling[0].isalpha():
+        number = spelling[0].isdigit() or spelling[-1].isdigit()
+        return LexicalWord(
+            spelling, NUMERIC if number else "_" + spelling, "" if number else "mark"
+        )
     lower = spelling.lower().replace("’", "'")
-    capital = first.isupper()
-    shouted = len(spelling) > 1 and spelling.isupper()
-    role = "" if shouted and lower in ("us", "it", "who", "may") else _roles().get(lower, "")
-    verb = is_finite(lower) or lower in _PARTICIPLES
-    number = lower in STARTERS and lower != "mar"
-    lower = _POSSESSIVE.sub("", lower)
-    if role not in ("", "negator", "hedge"):
-        sign = _signs().get(lower, ("", 0))[1]
-        return LexicalWord(spelling, "", 0.0, role, verb, sign, capital)
-    if number and lower not in ("may", "march"):
-        return LexicalWord(spelling, NUMERIC, 0.0, role, False, 0, capital)
-    key = _groups().get(lower) or _groups().get(stem(lower)) or stem(lower)
-    pair, sign = _signs().get(lower) or _signs().get(key, (key, 0))
-    weight = 0.0 if role else LIGHT if lower in _light() else 1.0
-    if role and key in _verbs_with_role():
-        weight = 1.0
-    return LexicalWord(spelling, pair, weight, role, verb, sign, capital)
+    capital = spelling[0].isupper()
+    shouted = len(spelling) > 1 and spelling.isupper() and lower in ("us", "it", "who", "may")
+    role = "" if shouted else _roles().get(lower, "")
+    bare = _POSSESSIVE.sub("", lower)
+    if role:
+        # "The bank failed": some verbs of denial or intent are also what the clause says.
+        says = role in ("negator", "hedge") and _group_key(bare) in _also_content()
+        key = _group_key(bare) if says else "_" + lower
+        return LexicalWord(bare, key, role, capital, says)
+    if bare in STARTERS and bare not in ("mar", "may", "march"):
+        return LexicalWord(bare, NUMERIC, "", capital)
+    light = bare in _light() or (bare.endswith("ly") and len(bare) > 4 and not capital)
+    return LexicalWord(bare, _group_key(bare), "", capital, True, light)
+
+
+def opposed(one: str, other: str) -> bool:
+    """Whether two words in lower case cannot both hold: a listed pair, or one with un-, in-, …"""
+    if one == other:
+        return False
+    table = _contrasts()
+    found = [table.get(word) or table.get(_group_key(word)) or [] for word in (one, other)]
+    if any(line == twin and side != end for line, side in found[0] for twin, end in found[1]):
+        return True
+    long, short = (one, other) if len(one) > len(other) else (other, one)
+    return len(short) > 3 and any(long == prefix + short for prefix in _PREFIXES)
+
+
+def signs_of(kind: str) -> frozenset[str]:
+    """The words of a kind in signs.txt."""
+    return _signs()[kind]
+
+
+@cache
+def _signs() -> dict[str, frozenset[str]]:
+    return {kind: frozenset(words) for kind, words in _kinds("signs.txt").items()}
+
+
+def may_be_same(one: str, other: str) -> bool:
+    """Whether two names in lower case may be one: they begin alike, or stand for each other."""
+    return one[:4] == other[:4] or bool(_aliases().get(one, set()) & _aliases().get(other, set()))
+
+
+def rarity_of(key: str) -> float:
+    """How much a word says, from 0.01 (it is in every sentence) to 1 (in none that was counted)."""
+    return _rarities().get(key, 1.0) or 0.01
+
+
+def is_common(key: str) -> bool:
+    """Whether the word was counted when the rarities were made."""
+    return key in _rarities()
+
+
+def _group_key(word: str) -> str:
+    return _groups().get(word) or _groups().get(stem(word)) or stem(word)
 
 
 @cache
 def _groups() -> dict[str, str]:
     """Word or stem → key of its synonym group."""
     table: dict[str, str] = {}
-    for line in lines_of("groups.txt"):
+    for line in _lines("groups.txt"):
         members = line.split()
         for member in members:
             table.setdefault(member, members[0] + "~")
@@ -110,50 +121,67 @@ def _groups() -> dict[str, str]:
 
 
 @cache
-def _signs() -> dict[str, tuple[str, int]]:
-    """Word or key → (key of the pair of opposites, side)."""
-    table: dict[str, tuple[str, int]] = {}
-    for line in lines_of("opposites.txt"):
-        one, other = (side.split() for side in line.split("|"))
-        for side, sign in ((one, 1), (other, -1)):
-            for word in side:
-                key = _groups().get(word) or stem(word)
-                table[word] = table[key] = (f"{one[0]}|{other[0]}", sign)
+def _contrasts() -> dict[str, list[tuple[int, int]]]:
+    """Word → the lines of contrasts.txt and exclusive.txt that it stands in, and on which side."""
+    lines = [line.split("|") for line in _lines("contrasts.txt")]
+    lines += [line.split() for line in _lines("exclusive.txt")]
+    table: dict[str, list[tuple[int, int]]] = {}
+    for number, sides in enumerate(lines):
+        for side, words in enumerate(sides):
+            for word in words.split():
+                for form in {word, _group_key(word)}:
+                    table.setdefault(form, []).append((number, side))
     return table
 
 
 @cache
-def exclusive_sets() -> dict[str, frozenset[str]]:
-    """Word → all words of its set, of which only one can hold."""
-    sets = [frozenset(line.split()) for line in lines_of("exclusive.txt")]
-    return {word: members for members in sets for word in members}
+def _aliases() -> dict[str, set[int]]:
+    table: dict[str, set[int]] = {}
+    for number, line in enumerate(_lines("aliases.txt")):
+        for word in line.split():
+            table.setdefault(word, set()).add(number)
+    return table
 
 
 @cache
 def _roles() -> dict[str, str]:
-    table: dict[str, str] = {}
-    for line in lines_of("function_words.txt"):
-        role, _, words = line.partition(":")
-        table |= dict.fromkeys(words.split(), role)
+    kinds = _kinds("function_words.txt")
+    return {word: role for role, words in kinds.items() for word in words}
+
+
+def _kinds(name: str) -> dict[str, list[str]]:
+    """A file of lines "kind: words"; a kind may have several."""
+    table: dict[str, list[str]] = {}
+    for line in _lines(name):
+        kind, _, words = line.partition(":")
+        table.setdefault(kind, []).extend(words.split())
     return table
 
 
 @cache
-def _verbs_with_role() -> frozenset[str]:
-    words = "fail lack refuse deny plan intend hope consider propose expect suspect attempt false"
-    return frozenset(_groups().get(w) or _groups().get(stem(w)) or stem(w) for w in words.split())
+def _also_content() -> frozenset[str]:
+    return frozenset(map(_group_key, signs_of("also content")))
 
 
 @cache
 def _light() -> frozenset[str]:
-    return frozenset(word for line in lines_of("light_words.txt") for word in line.split())
+    return frozenset(word for line in _lines("light_words.txt") for word in line.split())
 
 
-def lines_of(name: str) -> list[str]:
+@cache
+def _rarities() -> dict[str, float]:
+    """The table of rarity.txt: a value and the keys that have it, one value a line."""
+    found: dict[str, float] = {}
+    for line in _lines("rarity.txt"):
+        value, _, words = line.partition(":")
+        found.update(dict.fromkeys(words.split(), float(value)))
+    return found
+
+
+def _lines(name: str) -> list[str]:
     """The lines of a file in data/, without comments and empty ones."""
     source = (files("trueground.judges.lexical") / "data" / name).read_text(encoding="utf-8")
     return [line for line in source.splitlines() if line and not line.startswith("#")]
 
 
-lexicon = Lexicon()
 keys = Keys()

@@ -1,4 +1,4 @@
-"""A light English stemmer: one key for the inflections and common derivations of a word."""
+"""A light English stemmer, quicker than it is exact: keys for comparing words, no words."""
 
 from __future__ import annotations
 
@@ -12,31 +12,28 @@ _RULES = (
     ("edly", ""), ("ally", "al"), ("ily", "y"), ("ly", ""), ("ed", ""), ("ers", ""), ("er", ""),
     ("est", ""), ("ors", ""), ("or", ""), ("al", ""),
 )  # fmt: skip
-_LAST = {rule[0][-1] for rule in _RULES}
+_LAST = {rule[0][-1] for rule in _RULES} | {"s"}
 _VOWELS = frozenset("aeiouy")
 
 
 def stem(word: str) -> str:
-    """Return the key of a lower-case word; it is not meant to be a word itself."""
+    """Return one key for the inflections and common derivations of a lower-case word."""
     if len(word) < 4 or not word.isascii():
         return word
     if word.endswith(("sses", "shes", "ches", "xes")):
         word = word[:-2]
     elif word[-1] == "s" and word[-2] not in "sui" and not word.endswith("ies"):
         word = word[:-1]
-    if word[-1] in _LAST or word[-1] == "s":
+    if word[-1] in _LAST:
         for ending, put in _RULES:
+            if not word.endswith(ending):
+                continue
             root = word[: -len(ending)]
-            if word.endswith(ending) and len(root) >= 3 and not _VOWELS.isdisjoint(root):
-                word = _undouble(root + put)
+            if len(root) >= 3 and not _VOWELS.isdisjoint(root):
+                word = root + put
+                double = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz"
+                word = word[:-1] if double else word
                 break
     if len(word) > 4 and word[-1] == "e":
         word = word[:-1]
-    if len(word) > 3 and word[-1] == "y":
-        word = word[:-1] + "i"
-    return word
-
-
-def _undouble(word: str) -> str:
-    double = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz"
-    return word[:-1] if double else word
+    return word[:-1] + "i" if len(word) > 3 and word[-1] == "y" else word

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -14,13 +13,9 @@ _WORD = re.compile(r"[^\W_]+(?:['’.,&/–-][^\W_]+)*")
 _QUOTE = re.compile(r'"[^"]*"|“[^”]*”|«[^»]*»|(?<!\w)[\'‘][^\'‘’]{1,80}[\'’](?!\w)')
 _BRACKET = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _OPENING = re.compile("[\"“«'‘]")
-_ROLE_ENDINGS = ("er", "or", "ist", "ian", "man", "woman", "eur", "ess")
 _UNPAIRED = re.compile(r'["“”«»()\[\]]')
 _SPACE = re.compile(r"\s*(?:\([^()\[\]]*\)|\[(?!\d{4}\])[^()\[\]]*\])")
-YEAR = re.compile(r"(?:1\d|20)\d\d(?:s|BC|AD)?$")
-MONTHS = frozenset(MONTH_NAMES)
-# What follows a participle: "built by", "located in".
-PASSIVE = frozenset(("by", "in", "on", "at", "for", "to", "as", "with", "from", "near", "into"))
+_MONTHS = frozenset(MONTH_NAMES)
 
 
 class Word(NamedTuple):
@@ -28,7 +23,7 @@ class Word(NamedTuple):
 
     `name`: it is spelled as a name is; `value`: it is a number or the name of a month; `verb`: it
     looks like a finite verb (a capitalised one is part of a name); `doubt`: it denies, weakens or
-    reports what is said; `idle`: it is neither that nor a verb nor a word that joins clauses.
+    reports what is said.
     """
 
     lower: str
@@ -40,7 +35,6 @@ class Word(NamedTuple):
     value: bool
     verb: bool
     doubt: bool
-    idle: bool
 
 
 class View:
@@ -57,8 +51,8 @@ class View:
             gap = masked[last:start]
             if gap:
                 gap = "" if gap == " " else gap.translate(_NO_GAP)
-            lower, spelling, name, value, verb, doubt, idle = _looks(masked[start:end])
-            fields = (lower, spelling, start, end, gap, name, value, verb, doubt, idle)
+            lower, spelling, name, value, verb, doubt = _looks(masked[start:end])
+            fields = (lower, spelling, start, end, gap, name, value, verb, doubt)
             self.words.append(tuple.__new__(Word, fields))  # half the time of Word(…)
             last = end
 
@@ -109,32 +103,24 @@ def _mask(text: str) -> str:
 
 
 @lru_cache(maxsize=100_000)
-def _looks(spelling: str) -> tuple[str, str, bool, bool, bool, bool, bool]:
+def _looks(spelling: str) -> tuple[str, str, bool, bool, bool, bool]:
     """The lower-case form and the spelling, and the flags of a Word in their order."""
     lower = spelling.lower().replace("’", "'")
     name = spelling[0].isupper()
-    value = spelling[0].isdigit() or (name and lower in MONTHS)
+    value = spelling[0].isdigit() or (name and lower in _MONTHS)
     doubt = not name and among(lower, "hedge|report")
     verb = not name and is_finite(lower)
-    joins = among(lower, "stop|nesting|joint|report|hedge")
-    return lower, spelling, name, value, verb, doubt, not (verb or joins)
+    return lower, spelling, name, value, verb, doubt
 
 
-class _WordLists(dict[str, frozenset[str]]):
-    """The lists of `claim_words.txt`, and unions of them under names joined with "|"."""
-
-    def __missing__(self, name: str) -> frozenset[str]:
-        known = word_lists("claim_words.txt")
-        self[name] = frozenset[str]().union(*(known[part] for part in name.split("|")))
-        return self[name]
+def among(word: str, names: str) -> bool:
+    """Whether a lower-case word is in the list `names` of words.txt, or in one of A|B."""
+    return word in _list(names)
 
 
-_LISTS = _WordLists()
-
-
-def among(word: str, name: str) -> bool:
-    """Whether a lower-case word is in the list `name` of `claim_words.txt`, or in one of A|B."""
-    return word in _LISTS[name]
+@cache
+def _list(names: str) -> frozenset[str]:
+    return frozenset[str]().union(*(_lists()[name] for name in names.split("|")))
 
 
 def is_adverb(word: str) -> bool:
@@ -144,53 +130,18 @@ def is_adverb(word: str) -> bool:
     return len(word) > 4 and word.endswith("ly") and not among(word, "no adverb")
 
 
-def is_noun(word: Word) -> bool:
-    """Whether a word is no determiner, preposition, adverb, name or value."""
-    known = among(word.lower, "determiner|preposition|stop|pronoun|object")
-    return not (known or word.name or word.value or is_adverb(word.lower))
-
-
-def skip_adverbs(words: Sequence[Word], at: int, last: int) -> int:
-    """The first of the words from `at` on that is no adverb; `last` where there is none."""
-    while at < last and is_adverb(words[at].lower):
-        at += 1
-    return at
-
-
-def holds(words: Iterable[Word], name: str) -> bool:
-    """Whether one of the words, which is no name, is in the list `name`."""
-    return any(among(word.lower, name) and not word.name for word in words)
-
-
-def is_role(word: str) -> bool:
-    """Whether a lower-case noun names what somebody is: "singer", "poet"."""
-    if among(word, "role"):
-        return True
-    return len(word) > 4 and word.endswith(_ROLE_ENDINGS) and not among(word, "no role")
-
-
-_LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-
-
 @lru_cache(maxsize=100_000)
 def is_finite(word: str) -> bool:
     """Whether the lower-case `word` looks like a finite verb form."""
-    known = word_lists("clause_words.txt")
-    if word in known["finite"]:
+    if among(word, "finite"):
         return True
-    return len(word) > 3 and word.endswith("ed") and word not in known["not past"]
-
-
-def has_finite(text: str) -> bool:
-    """Whether `text` has a finite verb."""
-    return any(is_finite(m.group().lower()) for m in _LETTERS.finditer(text))
+    return len(word) > 3 and word.endswith("ed") and not among(word, "not past")
 
 
 @cache
-def word_lists(file: str) -> dict[str, frozenset[str]]:
-    """The word lists of a data file of this room by name."""
+def _lists() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for line in data_lines(file):
+    for line in data_lines("words.txt"):
         name, _, words = line.partition(":")
         found.setdefault(name, set()).update(words.split())
     return {name: frozenset(words) for name, words in found.items()}

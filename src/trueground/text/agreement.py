@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
 from trueground.text.values import Value
 
-_CONVERTED = 0.02  # units that were converted may be rounded: 5 miles are 8 km
+_CONVERTED = 0.02  # from one system of units to another, values are rounded: 5 miles are 8 km
+_ABOUT = 0.05  # "about 40,000" for 41,200
 _EXACT = 1e-9
 
 
-def agrees(claimed: Value, found: Value) -> bool:
-    """Whether `found` supports `claimed`; a date may say more than the claim, never less."""
+def agrees(claimed: Value, found: Value, about: bool = False) -> bool:
+    """Whether `found` supports `claimed`; a date may say more than the claim, never less.
+
+    With `about` the claim says that its number is rounded.
+    """
     if claimed.kind == "date":
         return _date_agrees(claimed, found)
     if claimed.kind != found.kind and not (claimed.kind == "number" and found.kind == "date"):
@@ -17,12 +23,11 @@ def agrees(claimed: Value, found: Value) -> bool:
     if claimed.amount is None or found.amount is None:
         return False
     if claimed.unit == found.unit:
-        return _near(claimed.amount, found.amount, _CONVERTED if _mixed(claimed) else _EXACT)
+        return _near(claimed.amount, found.amount, _ABOUT if about else _tolerance(claimed, found))
     if claimed.unit == "month" and found.unit is None:  # "aged 35" is 35 years
         return _near(claimed.amount, found.amount * 12, _EXACT)
-    if claimed.unit is None and found.unit not in (None, "percent"):
-        bare = found.amount / 12 if found.unit == "month" else found.amount
-        return _near(claimed.amount, bare, _EXACT)
+    if claimed.unit is None and found.unit != "percent":
+        return _near(claimed.amount, found.amount / found.scale, _ABOUT if about else _EXACT)
     return False
 
 
@@ -31,8 +36,16 @@ def same_kind(one: Value, other: Value) -> bool:
     return one.kind == other.kind and one.unit == other.unit
 
 
-def _mixed(value: Value) -> bool:
-    return value.unit in ("metre", "gram", "litre", "squaremetre", "speed", "celsius", "month")
+def _tolerance(one: Value, other: Value) -> float:
+    """Exact in one unit and between those that differ by a power of ten, such as km and m."""
+    if (
+        one.scale == other.scale
+        or one.unit in ("month", "second")
+        or min(one.scale, other.scale) <= 0
+    ):
+        return _EXACT
+    power = math.log10(one.scale / other.scale)
+    return _EXACT if abs(power - round(power)) < _EXACT else _CONVERTED
 
 
 def _near(one: float, other: float, tolerance: float) -> bool:
@@ -46,11 +59,8 @@ def _date_agrees(claimed: Value, found: Value) -> bool:
         return False
     if claimed.years > 1:
         first = claimed.year or 0
-        return (
-            found.year is not None
-            and first <= found.year < first + claimed.years
-            and (found.years <= claimed.years)
-        )
+        within = found.year is not None and first <= found.year < first + claimed.years
+        return within and found.years <= claimed.years
     if found.years > 1 and claimed.year is not None:
         return False
     mine = (claimed.year, claimed.month, claimed.day)
