@@ -89,11 +89,11 @@ def test_probabilities_stay_within_bounds(score: float, expected: float) -> None
 
 
 def test_the_lexical_judge_takes_a_threshold() -> None:
-    plain, lenient = get_judge("lexical"), get_judge("lexical(threshold=0.25)")
+    plain, lenient = get_judge("lexical"), get_judge("lexical(threshold=0.05)")
     assert plain.signature == BASIS
-    assert lenient.signature == f"{BASIS}|threshold:0.25"
+    assert lenient.signature == f"{BASIS}|threshold:0.05"
     for before, after in zip(plain.judge(REQUESTS), lenient.judge(REQUESTS), strict=True):
-        assert after.supported == ((before.probability or 0.0) > 0.25)
+        assert after.supported == ((before.probability or 0.0) > 0.05)
         assert after.probability == before.probability
         assert after.reasons
     assert [v.supported for v in lenient.judge(REQUESTS)] != [

@@ -16,7 +16,7 @@ from trueground.claims import get_decomposer
 from trueground.judges.lexical.claim import ClaimView
 from trueground.judges.lexical.evidence import AGAINST, NAMES, Evidence, find_evidence
 from trueground.judges.lexical.judge import LexicalJudge, find_verbatim
-from trueground.judges.lexical.model import capped
+from trueground.judges.lexical.model import capped, lifted
 from trueground.judges.lexical.reading import TextView
 
 Floats = NDArray[np.float64]
@@ -26,13 +26,15 @@ SIGNS = np.array([-1.0 if name in AGAINST else 1.0 for name in NAMES])
 class Rows(NamedTuple):
     """Claims, and the responses that they are of.
 
-    `x` (claims, features) is turned so that more is better; `capped`, `verbatim` and `empty`
-    (claims,) say what the judge does with a claim; `of` (claims,) is its response, `n` (responses,)
-    how many claims that one has, `labels` (responses,) 0 or 1, `weights` (responses,) sums to 1.
+    `x` (claims, features) is turned so that more is better; `capped`, `whole`, `verbatim` and
+    `empty` (claims,) say what the judge does with a claim; `of` (claims,) is its response, `n`
+    (responses,) how many claims that one has, `labels` (responses,) 0 or 1, `weights` (responses,)
+    sums to 1.
     """
 
     x: Floats
     capped: NDArray[np.bool_]
+    whole: NDArray[np.bool_]
     verbatim: NDArray[np.bool_]
     empty: NDArray[np.bool_]
     of: NDArray[np.int64]
@@ -53,6 +55,7 @@ class Rows(NamedTuple):
     def judged(self, probabilities: Floats, verbatim: float) -> Floats:
         """The judge's probability of each claim."""
         p = np.where(self.capped, [capped(one) for one in probabilities], probabilities)
+        p = np.where(self.whole, [lifted(one) for one in probabilities], p)
         return np.where(self.verbatim, verbatim, np.where(self.empty, 0.0, p))
 
 
@@ -110,6 +113,7 @@ def _rows(
     return Rows(
         np.array([one.features for one in found]) * SIGNS,
         np.array([one.doubtful for one in found]),
+        np.array([one.whole for one in found]),
         np.array(verbatim),
         np.array([one.place is None for one in found]),
         np.array(of),

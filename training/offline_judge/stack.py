@@ -65,6 +65,7 @@ class ClaimFeatures(msgspec.Struct):
         own = rows._replace(
             x=rows.x[mask],
             capped=rows.capped[mask],
+            whole=rows.whole[mask],
             verbatim=rows.verbatim[mask],
             empty=rows.empty[mask],
             of=np.arange(mask.sum()),

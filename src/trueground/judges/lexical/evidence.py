@@ -57,7 +57,8 @@ class Evidence(NamedTuple):
     """What was found of a claim: nothing (`place` None) where it or the texts have no words.
 
     `features` has the shape (7,), by NAMES. `doubts` are signs against it. A `doubtful` claim stays
-    below 0.5 whatever the weights: there are such signs, or no place says enough of it.
+    below 0.5 whatever the weights: there are such signs, or no place says enough of it. One that is
+    said `whole` stays above.
     """
 
     features: NDArray[np.float64]
@@ -68,6 +69,11 @@ class Evidence(NamedTuple):
     def doubtful(self) -> bool:
         """Whether the claim cannot be called supported."""
         return bool(self.doubts) or self.features[FOR.index("window")] < _APART
+
+    @property
+    def whole(self) -> bool:
+        """Whether one sentence says all of it, and nothing speaks against it."""
+        return not self.doubtful and self.features[FOR.index("sentence")] > 1 - 1e-9
 
 
 def find_evidence(claim: ClaimView, texts: Sequence[TextView]) -> Evidence:
@@ -84,7 +90,7 @@ def find_evidence(claim: ClaimView, texts: Sequence[TextView]) -> Evidence:
         found.spelled(),
         found.scores.get(found.order[0], 0.0) / found.every,
         window,
-        max(map(found.repeated, found.order[:2])),
+        max(map(found.repeated, found.order[:2])) if found.scores else 0.0,
         min(_AT_MOST, len(values)),
         min(_AT_MOST, len({item.key for item in names})),
         float(sure),

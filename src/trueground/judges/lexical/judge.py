@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trueground.judges.lexical.claim import ClaimView
 from trueground.judges.lexical.evidence import NAMES, Evidence, Place, find_evidence
-from trueground.judges.lexical.model import capped, probability, weights
+from trueground.judges.lexical.model import capped, lifted, probability, weights
 from trueground.judges.lexical.reading import TextView, without_citations
 from trueground.judges.lexical.reasons import Reason, explain_support, explain_weak, join_reasons
 from trueground.text.refusal import REFUSAL_RULES
@@ -101,6 +101,8 @@ def _weigh(claim: ClaimView, found: Evidence, place: Place, text: TextView, sour
     likely = probability(found.features, weights())
     if found.doubtful:
         likely = capped(likely)
+    elif found.whole:
+        likely = lifted(likely)
     supported = likely > LexicalJudge.threshold
     why: Reason | None = None
     if not supported:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trueground.judges.lexical.evidence import AGAINST, NAMES
 
 FILE = Path(__file__).parent / "data" / "weights.toml"
-CAP = 0.49  # what a contradicted claim cannot reach, and how far below it can still be told apart
+CAP = 0.49  # what a doubtful claim cannot reach, and how far below it can still be told apart
 _SQUEEZE = 0.09
 _LEAST_ODDS = 700.0  # e to a power of some more has no place in 64 bits
 
@@ -49,7 +49,7 @@ def read_weights(table: Mapping[str, object]) -> LexicalWeights:
 
 
 def probability(x: NDArray[np.float64], model: LexicalWeights) -> float:
-    """The probability that a claim with these features, shape (10,), is supported."""
+    """The probability that a claim with these features, shape (7,), is supported."""
     odds = float(x @ model.signed()) + model.intercept
     return 1 / (1 + math.exp(min(-odds, _LEAST_ODDS)))
 
@@ -57,3 +57,8 @@ def probability(x: NDArray[np.float64], model: LexicalWeights) -> float:
 def capped(probability: float) -> float:
     """Below 0.5 whatever the weights, and still in the order of the probabilities."""
     return min(probability, CAP - _SQUEEZE * (1 - probability))
+
+
+def lifted(probability: float) -> float:
+    """Above 0.5 whatever the weights, and still in the order of the probabilities."""
+    return max(probability, 1 - CAP + _SQUEEZE * probability)

@@ -72,7 +72,7 @@ def opposed(one: str, other: str) -> bool:
     if one == other:
         return False
     table = _contrasts()
-    found = [table.get(word) or table.get(_group_key(word)) or [] for word in (one, other)]
+    found = [table.get(word) or table.get(stem(word)) or [] for word in (one, other)]
     if any(line == twin and side != end for line, side in found[0] for twin, end in found[1]):
         return True
     long, short = (one, other) if len(one) > len(other) else (other, one)
@@ -129,7 +129,7 @@ def _contrasts() -> dict[str, list[tuple[int, int]]]:
     for number, sides in enumerate(lines):
         for side, words in enumerate(sides):
             for word in words.split():
-                for form in {word, _group_key(word)}:
+                for form in {word, stem(word)}:
                     table.setdefault(form, []).append((number, side))
     return table
 
