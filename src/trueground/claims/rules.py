@@ -46,7 +46,7 @@ _EDGES = string.punctuation + string.whitespace + "“”‘’…"
 
 
 class RuleDecomposer:
-    """Sentences, joined clauses and list members by word lists and patterns, without a model.
+    """Sentences, joined clauses and plain lists by word lists, without a model.
 
     A claim's text may repeat the subject that its clause goes on with; `start` and `end` are the
     part of the sentence that it came from.
