@@ -40,7 +40,7 @@ _APART = 0.6  # share of the claim below which its words only stand here and the
 _CHECKED = 300  # tokens: a longer claim is a text, to which the checks do not apply
 
 
-class Place(NamedTuple):
+class BestPlace(NamedTuple):
     """The window that says most of a claim: sentences `first`…`end`-1 of a text.
 
     `said[i]` says whether it has `items[i]` of the claim, `there[i]` whether any text has.
@@ -62,7 +62,7 @@ class Evidence(NamedTuple):
     """
 
     features: NDArray[np.float64]
-    place: Place | None
+    place: BestPlace | None
     doubts: list[Reason]
 
     @property
@@ -138,7 +138,7 @@ class _Comparison:
                 mask ^= low
         self.order = sorted(self.scores, key=lambda n: (-self.scores[n], n))[:_BEST] or [0]
 
-    def find_place(self) -> tuple[float, Place]:
+    def find_place(self) -> tuple[float, BestPlace]:
         """(share of the best window of _AROUND sentences, the smallest that is nearly as good)."""
         best = (-1.0, 0, 0)
         widest = 0.0
@@ -157,7 +157,7 @@ class _Comparison:
         text = self._text_of(first)
         begin = first - self.starts[text]
         said_there = [bool(mask & bits) for mask in self.masks]
-        return widest, Place(text, begin, begin + size, said_there, [m > 0 for m in self.masks])
+        return widest, BestPlace(text, begin, begin + size, said_there, [m > 0 for m in self.masks])
 
     def _text_of(self, number: int) -> int:
         return bisect_right(self.starts, number) - 1

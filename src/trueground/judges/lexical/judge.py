@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueground.judges.lexical.claim import ClaimView
-from trueground.judges.lexical.evidence import NAMES, Evidence, Place, find_evidence
+from trueground.judges.lexical.evidence import NAMES, BestPlace, Evidence, find_evidence
 from trueground.judges.lexical.model import capped, lifted, probability, weights
 from trueground.judges.lexical.reading import TextView, without_citations
 from trueground.judges.lexical.reasons import Reason, explain_support, explain_weak, join_reasons
@@ -97,7 +97,9 @@ def _decide(request: JudgeRequest, texts: Sequence[TextView]) -> Verdict:
     return _weigh(claim, found, found.place, texts[found.place.text], request.source)
 
 
-def _weigh(claim: ClaimView, found: Evidence, place: Place, text: TextView, source: str) -> Verdict:
+def _weigh(
+    claim: ClaimView, found: Evidence, place: BestPlace, text: TextView, source: str
+) -> Verdict:
     likely = probability(found.features, weights())
     if found.doubtful:
         likely = capped(likely)

@@ -87,7 +87,7 @@ class Board:
 
 def lay_out(runs: Sequence[Run], models: Models) -> Board:
     """Columns and rows of all runs. A model's second run in a column opens a second row."""
-    by_key: dict[_Key, list[Run]] = defaultdict(list)
+    by_key: dict[_CellKey, list[Run]] = defaultdict(list)
     for run in runs:
         for key in _keys(run):
             by_key[key].append(run)
@@ -115,7 +115,7 @@ def lay_out(runs: Sequence[Run], models: Models) -> Board:
 # ---- columns ----
 
 
-class _Key(NamedTuple):
+class _CellKey(NamedTuple):
     """What makes a column; options as JSON, so that equal ones are one column."""
 
     benchmark: str | None
@@ -128,18 +128,18 @@ class _Key(NamedTuple):
         return dict(orjson.loads(self.options))
 
 
-def _keys(run: Run) -> list[_Key]:
+def _keys(run: Run) -> list[_CellKey]:
     """The columns in which a run stands."""
     benchmark = run.manifest.benchmark
     if benchmark is None:
-        return [_Key(None, None, name, "{}") for name in run.summary.metrics]
+        return [_CellKey(None, None, name, "{}") for name in run.summary.metrics]
     own = studies_of(benchmark.name).own
     asked = {name: value for name, value in benchmark.options.items() if name not in own}
     options = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS).decode()
-    return [_Key(benchmark.name, benchmark.task, benchmark.headline, options)]
+    return [_CellKey(benchmark.name, benchmark.task, benchmark.headline, options)]
 
 
-def _order(key: _Key) -> tuple[bool, str, int, str, str, str]:
+def _order(key: _CellKey) -> tuple[bool, str, int, str, str, str]:
     task = key.task or ""
     known = studies_of(key.benchmark).tasks
     place = known.index(task) if task in known else len(known)
@@ -147,7 +147,7 @@ def _order(key: _Key) -> tuple[bool, str, int, str, str, str]:
     return key.benchmark is None, key.benchmark or "", place, task, options, key.metric
 
 
-def _column(number: int, key: _Key, by_key: Mapping[_Key, Sequence[Run]]) -> BoardColumn:
+def _column(number: int, key: _CellKey, by_key: Mapping[_CellKey, Sequence[Run]]) -> BoardColumn:
     asked = 0
     if key.benchmark is not None:
         found = [(run.cell(key.metric), run.manifest.repeats) for run in by_key[key]]
@@ -164,7 +164,7 @@ def _column(number: int, key: _Key, by_key: Mapping[_Key, Sequence[Run]]) -> Boa
     )
 
 
-def _title(key: _Key, keys: Iterable[_Key]) -> str:
+def _title(key: _CellKey, keys: Iterable[_CellKey]) -> str:
     """The task with the options in which it differs from others of the same task."""
     alone = len({k.benchmark for k in keys}) == 1
     title = key.task or "" if alone else f"{key.benchmark}/{key.task}"

@@ -43,7 +43,7 @@ class Named(msgspec.Struct):
     signature: str = ""
 
 
-class _Tokens(msgspec.Struct):
+class _TokenSums(msgspec.Struct):
     input: int = msgspec.field(name="in", default=0)
     output: int = msgspec.field(name="out", default=0)
     cached: int = 0
@@ -64,7 +64,7 @@ class Manifest(msgspec.Struct):
     params: dict[str, Any] = {}
     outcomes: dict[str, int] = {}
     cost: _Cost | None = None
-    tokens: _Tokens | None = None
+    tokens: _TokenSums | None = None
     input: list[_File] = []
     prompts: list[PromptFile] = []
     metrics: dict[str, str] = {}
