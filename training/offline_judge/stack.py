@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -20,7 +21,6 @@ from training.offline_judge.fit import (
     PENALTY,
     claim_probabilities,
     fit,
-    fit_folds,
     join_sets,
     make_perturbed,
     support,
@@ -89,13 +89,19 @@ def read_set(data: Path, name: str, member: StackMember) -> ClaimFeatures:
     return ClaimFeatures(of_set(data, name), encode(member, pairs), groups)
 
 
-def fit_stack(
-    sets: Sequence[ClaimFeatures], perturbed: ClaimFeatures, weights: LexicalWeights
-) -> Logistic:
-    """The weights of the stack, beside these of the lexical judge."""
+class Fits(NamedTuple):
+    """The weights of the lexical judge, and of the stack beside it, fitted on the same sets."""
+
+    lexical: LexicalWeights
+    stack: Logistic
+
+
+def fit_both(sets: Sequence[ClaimFeatures], perturbed: ClaimFeatures) -> Fits:
+    """The weights that suit these sets, and perturbed claims of the same sets."""
+    weights = fit([one.rows for one in sets], perturbed.rows)
     parts = [(one.features(weights), one.rows) for one in sets]
     claims = join_sets(parts, (perturbed.features(weights), perturbed.rows), PERTURBED)
-    return fit_monotone(claims, PENALTY, like=np.concatenate([x for x, _ in parts]))
+    return Fits(weights, fit_monotone(claims, PENALTY, like=np.concatenate([x for x, _ in parts])))
 
 
 def stack_support(found: Logistic, one: ClaimFeatures, weights: LexicalWeights) -> Floats:
@@ -104,25 +110,16 @@ def stack_support(found: Logistic, one: ClaimFeatures, weights: LexicalWeights) 
     return found.support(LabelledClaims(one.features(weights), rows.of, rows.labels, rows.weights))
 
 
-def measure(
-    sets: Mapping[str, ClaimFeatures],
-    perturbed: ClaimFeatures,
-    made_of: Sequence[str],
-    fitted: Mapping[str, LexicalWeights],
-    seed: int,
-) -> None:
-    """Print what stack and lexical judge do on each set left out, and the means."""
-    found, stacks = [], {}
+def measure(sets: Mapping[str, ClaimFeatures], fits: Mapping[str, Fits], seed: int) -> None:
+    """Print what stack and lexical judge do on each set left out of their `fits`, and the means."""
+    found = []
     print(f"{'set':20} {'n':>6} {'lexical':>8} {'stack':>8} difference")
-    for place, (name, trained) in enumerate(folds("faithful").items()):
-        if trained not in stacks:
-            own = perturbed.select([one in trained for one in made_of])
-            stacks[trained] = fit_stack([sets[one] for one in trained], own, fitted[name])
-        one = sets[name]
+    for place, (name, one) in enumerate(sets.items()):
+        weights, stack = fits[name]
         both = measure_all(
             {
-                "stack": stack_support(stacks[trained], one, fitted[name]),
-                "lexical": support(fitted[name], one.rows),
+                "stack": stack_support(stack, one, weights),
+                "lexical": support(weights, one.rows),
             },
             one.rows.labels,
             clusters=one.groups,
@@ -147,21 +144,20 @@ def measure(
     print(f"stack less lexical {np.mean(values):+.4f} [{ends[0]:+.4f}, {ends[1]:+.4f}]")
 
 
-def draw_labels(
-    sets: Mapping[str, ClaimFeatures], fitted: Mapping[str, LexicalWeights], seed: int
-) -> None:
+def draw_labels(sets: Mapping[str, ClaimFeatures], fits: Mapping[str, Fits], seed: int) -> None:
     """Print what `judge fit` gains with labels of a set itself, on the rest of the set.
 
-    `fitted` are weights of the lexical judge that have not seen the set.
+    The lexical judge has weights that have not seen the set.
     """
     rng = np.random.default_rng(seed)
     for size in (100, 200, 400):
         gains = []
         for name, one in sets.items():
-            x = np.hstack([one.features(fitted[name])[:, :1], one.rows.x, one.encoded])
+            weights = fits[name].lexical
+            x = np.hstack([one.features(weights)[:, :1], one.rows.x, one.encoded])
             rows = LabelledClaims(x, one.rows.of, one.rows.labels, one.rows.weights)
             names = [["log_odds", *map(str, range(one.rows.x.shape[1]))], FEATURES]
-            alone, labels = support(fitted[name], one.rows), rows.labels > 0
+            alone, labels = support(weights, one.rows), rows.labels > 0
             for _ in range(_DRAWS):
                 order = rng.permutation(len(labels))
                 rest = order[size:]
@@ -180,12 +176,14 @@ def main(data: Path, model: str, seed: int, write: bool) -> None:
     made = make_perturbed(data, trains, seed)
     encoded = encode(member, [(row.claim, row.contexts) for row in made])
     perturbed = ClaimFeatures(of_perturbed(made), encoded, [])
-    lexical = {name: one.rows for name, one in sets.items()}
-    fitted = fit_folds(data, lexical, seed)
-    measure(sets, perturbed, [row.set for row in made], fitted, seed)
-    draw_labels(sets, fitted, seed)
-    weights = fit([lexical[name] for name in trains], perturbed.rows)
-    found = fit_stack([sets[name] for name in trains], perturbed, weights)
+    fits: dict[tuple[str, ...], Fits] = {}
+    for trained in {trains, *folds("faithful").values()}:
+        own = perturbed.select([row.set in trained for row in made])
+        fits[trained] = fit_both([sets[name] for name in trained], own)
+    left_out = {name: fits[trained] for name, trained in folds("faithful").items()}
+    measure(sets, left_out, seed)
+    draw_labels(sets, left_out, seed)
+    found = fits[trains].stack
     numbers = [round(float(weight), 3) for weight in found.weights]
     raw = {
         "format": FORMAT,
