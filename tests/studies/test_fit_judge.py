@@ -166,7 +166,7 @@ def test_an_encoder_and_the_lexical_judge_give_their_features(tmp_path: Path) ->
     rows = labelled(60)
     raw = tg.fit_judge(rows, ["lexical", model, "one"], resamples=100, cache=False).raw
     lexical, encoder, one = (list(judge["weights"]) for judge in raw["judges"])
-    assert lexical == ["log_odds", *getattr(LexicalJudge, "feature_names", ())]
+    assert lexical == ["log_odds", *LexicalJudge.feature_names]
     assert encoder == ["cosine", "late", "late20", "least"]
     assert one == ["log_odds"]
     assert all(w >= 0 for judge in raw["judges"] for w in judge["weights"].values())

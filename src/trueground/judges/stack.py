@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from trueground.errors import InputError, UsageError
 from trueground.judges.base import MODELS, Judge, ask
 from trueground.judges.calibrated import FORMATS, basis_of, read_fitted, rethresholded
 from trueground.judges.evidence import RULE, EvidenceFinder
+from trueground.judges.lexical.evidence import AGAINST, NAMES
 from trueground.plugins import PartSpec, parse_part
 from trueground.stats.bootstrap import Floats
 from trueground.stats.stacking import logistic
@@ -39,7 +39,6 @@ DEFAULT = Path(__file__).parent / "data" / "stack.json"
 _AGAIN = "make one with: trueground judge fit FILE --judges NAME,NAME --out STACK.json"
 # What any judge may tell of a claim; a stack takes the first that the judge always tells.
 SCORES = ("log_odds", "score", "verdict")
-_LEXICAL = "trueground.judges.lexical"
 _CLIP = 0.01  # a probability nearer to 0 or 1 is taken for this
 _SIZE = {"hidden_size": 384, "num_hidden_layers": 6}  # of all-MiniLM-L6-v2
 _KEPT = 64  # sets of texts whose sentences stay read
@@ -97,18 +96,13 @@ class LexicalMember(StackMember):
 
     def __init__(self, judge: Judge, label: str) -> None:
         super().__init__(judge, label)
-        own = getattr(judge, "feature_names", ())
-        self.names = ("log_odds", *own)
-        against = import_module(f"{_LEXICAL}.evidence").AGAINST if own else ()
-        self._signs = np.array([-1.0 if name in against else 1.0 for name in own])
+        self.names = ("log_odds", *NAMES)
+        self._signs = np.array([-1.0 if name in AGAINST else 1.0 for name in NAMES])
 
     def read(self, requests: Sequence[JudgeRequest]) -> tuple[list[Verdict], Floats]:
         """See `StackMember.read`."""
         verdicts, scores = super().read(requests)
-        own = np.empty((len(requests), 0))
-        if len(self._signs):
-            own = self.part.features(requests) * self._signs
-        return verdicts, np.hstack([scores[:, :1], own])
+        return verdicts, np.hstack([scores[:, :1], self.part.features(requests) * self._signs])
 
 
 class EncoderMember(StackMember):
