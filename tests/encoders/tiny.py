@@ -72,6 +72,43 @@ def tiny_pair_scorer(
     return folder
 
 
+def tiny_token_classifier(
+    folder: Path,
+    labels: Sequence[str] = ("LABEL_0", "LABEL_1"),
+    *,
+    onnx: bool = False,
+    seed: int = 0,
+) -> Path:
+    """A ModernBERT that labels tokens, as LettuceDetect's models are."""
+    import torch
+    import transformers
+
+    torch.manual_seed(seed)
+    tokenizer = _wordpiece()
+    config = transformers.ModernBertConfig(
+        vocab_size=tokenizer.get_vocab_size(),
+        hidden_size=32,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=WINDOW,
+        initializer_range=0.4,
+        local_attention=16,
+        pad_token_id=0,
+        cls_token_id=2,
+        sep_token_id=3,
+        bos_token_id=2,
+        eos_token_id=3,
+        id2label=dict(enumerate(labels)),
+        num_labels=len(labels),
+    )
+    model = transformers.ModernBertForTokenClassification(config)
+    _save(model, folder, tokenizer)
+    if onnx:
+        _export(model, folder / "model.onnx", _PAIR_INPUTS[:2], "logits")
+    return folder
+
+
 def tiny_text_to_text(folder: Path, *, onnx: bool = False, seed: int = 0) -> Path:
     """A T5 of 2 + 2 layers; "0", "1", "yes", "no", "true" and "false" are one token each."""
     import torch

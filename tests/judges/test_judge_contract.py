@@ -80,6 +80,7 @@ BUILDERS: dict[str, Builder] = {
     "cross-encoder": _tiny("cross-encoder", "pair_scorer", "LABEL_0"),
     "nli": _tiny("nli", "pair_scorer", "ENTAILMENT", "NEUTRAL", "CONTRADICTION"),
     "minicheck": _tiny("minicheck", "text_to_text"),
+    "token-classifier": _tiny("token-classifier", "token_classifier"),
     "hhem": _tiny("hhem", "pair_scorer", "LABEL_0"),
     "llm": _llm,
     "stack": _stack,

@@ -16,12 +16,12 @@ from tests.judges.small import WordAnswers, WordPairs, WordVectors, tokens
 
 from trueground.judges import Judge, ask
 from trueground.judges.calibrated import FORMAT
+from trueground.judges.classifiers import ClassifierJudge
 from trueground.judges.encoder import (
     LEAST_ROOM,
     MINICHECK,
     TRUE,
     BiEncoderJudge,
-    ClassifierJudge,
     CrossEncoderJudge,
     PromptedJudge,
     WindowedJudge,

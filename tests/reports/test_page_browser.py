@@ -314,6 +314,21 @@ def judged_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_run_page(write_run(tmp_path_factory.mktemp("judged"), pairs))
 
 
+def test_unsupported_words_that_a_reason_quotes_are_marked(
+    browser: Chromium, tmp_path: Path
+) -> None:
+    record, item = make_item(0, random.Random(0))
+    record.response, record.contexts = "It fell in 1923.", [Passage(text="It fell in 1903.")]
+    reason = "not supported: 'in 1923' (number 0.93), \"nowhere's\" (0.60)"
+    claim = {"text": record.response, "start": 0, "end": 16, "supported": False, "text_index": 0}
+    claim |= {"window": [0, 16], "reasons": ["probability of support 0.07", reason]}
+    item["evidence"] = {"grounding_precision": {"claims": [claim]}}
+    browser.get(write_run_page(write_run(tmp_path, [(record, item)])).as_uri())
+    open_first(browser)
+    assert words(browser, ".verdict .text mark") == "in 1923"
+    assert words(browser, ".verdict .text") == record.response
+
+
 def test_the_reader_switches_the_judge(browser: Chromium, judged_page: Path) -> None:
     browser.get(judged_page.as_uri())
     open_first(browser)

@@ -17,6 +17,7 @@ from trueground.encoders.base import (
     TextToText,
     TokenComparer,
     TokenEncoder,
+    TokenScorer,
 )
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "TextToText",
     "TokenComparer",
     "TokenEncoder",
+    "TokenScorer",
     "pair_scorer",
     "parts_scorer",
     "passage_encoder",
@@ -36,6 +38,7 @@ __all__ = [
     "token_comparer",
     "token_counter",
     "token_encoder",
+    "token_scorer",
 ]
 _DEFAULT = EncoderOptions()
 
@@ -69,7 +72,7 @@ def pair_scorer(model: str | Path, options: EncoderOptions = _DEFAULT) -> PairSc
 
 
 def parts_scorer(model: str | Path, options: EncoderOptions = _DEFAULT) -> PartsScorer:
-    """The classifier in a folder or of that name, for two texts or more; see `text_encoder`."""
+    """The classifier in a folder or of that name, for a text or more; see `text_encoder`."""
     from trueground.encoders.models import CrossEncoder
 
     return CrossEncoder(str(model), options)
@@ -85,6 +88,13 @@ def token_encoder(
     from trueground.encoders.models import LayerEncoder
 
     return LayerEncoder(str(model), layer, options)
+
+
+def token_scorer(model: str | Path, options: EncoderOptions = _DEFAULT) -> TokenScorer:
+    """The token classifier in a folder or of that name; see `text_encoder`."""
+    from trueground.encoders.models import TokenClassifier
+
+    return TokenClassifier(str(model), options)
 
 
 def token_comparer(model: str | Path, options: EncoderOptions = _DEFAULT) -> TokenComparer:

@@ -16,7 +16,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from trueground.encoders.base import EncoderOptions, Floats
-from trueground.encoders.loading import TEXT, WORDS, Checkpoint, ModelKind, class_to_load, is_dpr
+from trueground.encoders.loading import (
+    TEXT,
+    TOKENS,
+    WORDS,
+    Checkpoint,
+    ModelKind,
+    class_to_load,
+    is_dpr,
+)
 from trueground.encoders.tiles import TokenTile, Whole, Workers, library_version
 from trueground.errors import InputError, UsageError
 from trueground.net import checkpoints
@@ -273,7 +281,7 @@ class OnnxBackend:
             return self._output(first, inputs, ("pooler_output",), 2)[:, None]
         if self._kind is not WORDS:
             names = ("last_hidden_state", "token_embeddings") if self._kind is TEXT else ("logits",)
-            return self._output(first, inputs, names, 3 if self._kind is TEXT else 2)
+            return self._output(first, inputs, names, 3 if self._kind in (TEXT, TOKENS) else 2)
         states = self._output(first, inputs, ("last_hidden_state",), 3)
         start: Whole = np.full((len(tile.ids), 1), decoder_start(self._checkpoint), np.int64)
         inputs = {

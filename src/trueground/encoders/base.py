@@ -21,7 +21,7 @@ from trueground.plugins import PartSpec
 
 Floats = NDArray[np.float32]
 Pair = tuple[str, str]
-# Two texts or more; before each one after the second stands the token that ends a text.
+# A text or more; before each one after the second stands the token that ends a text.
 Parts = tuple[str, ...]
 # A text, or several between which the token stands that ends a text for this model.
 Prompt = str | tuple[str, ...]
@@ -204,7 +204,7 @@ class PairScorer(Windowed, Protocol):
 
 
 class PartsScorer(Windowed, Protocol):
-    """A pair scorer that can also read more than two texts; see `Parts`."""
+    """A pair scorer that can also read one text, or more than two; see `Parts`."""
 
     labels: tuple[str, ...]
 
@@ -213,6 +213,26 @@ class PartsScorer(Windowed, Protocol):
 
         Each text after the second takes one more token.
         """
+        ...
+
+
+class TokenScorer(Windowed, Protocol):
+    """A token classifier that reads two texts together and labels the tokens of the second.
+
+    `labels` are the names of its outputs, lower case.
+    """
+
+    labels: tuple[str, ...]
+
+    def scores(self, pairs: Sequence[Pair]) -> list[Floats]:
+        """Raw logits of the second text's tokens, shape (tokens, len(labels)) for each pair.
+
+        The second text is cut off at the window.
+        """
+        ...
+
+    def ends(self, text: str) -> list[int]:
+        """The character of the text before which each of its tokens ends."""
         ...
 
 

@@ -69,6 +69,12 @@ WORDS = ModelKind(
     ("ForConditionalGeneration",),
     "AutoModelForSeq2SeqLM",
 )
+TOKENS = ModelKind(
+    "token classifier",
+    "ModernBertForTokenClassification",
+    ("ForTokenClassification",),
+    "AutoModelForTokenClassification",
+)
 SPANS = ModelKind(
     "model that finds answers",
     "BertForQuestionAnswering",

@@ -35,6 +35,7 @@ from trueground.encoders.cache import Store
 from trueground.encoders.loading import (
     PAIR,
     TEXT,
+    TOKENS,
     WORDS,
     ModelKind,
     find_checkpoint,
@@ -64,7 +65,7 @@ class Encoder:
         self.checkpoint = checkpoint
         self.name = model
         self.window = window_of(model, checkpoint.folder, checkpoint.config, options.window)
-        self.tokeniser = Tokeniser(model, checkpoint.folder, self.window, kind is PAIR)
+        self.tokeniser = Tokeniser(model, checkpoint.folder, self.window, kind in (PAIR, TOKENS))
         self.specials = self.tokeniser.specials
         place = "cpu" if options.dtype == "int8" else options.device
         device = (onnx_device if checkpoint.onnx else torch_device)(place)
@@ -209,6 +210,45 @@ class CrossEncoder(Encoder):
             return self.compute(rows, len(self.labels), lambda logits, _tile: logits)
 
         return self.store.rows(pairs, len(self.labels), compute)
+
+
+class TokenClassifier(Encoder):
+    """Logits of the second text's tokens; see `base.TokenScorer`."""
+
+    def __init__(self, model: str, options: EncoderOptions) -> None:
+        super().__init__(model, options, TOKENS)
+        self.labels = labels_of(self.checkpoint.config)
+
+    def ends(self, text: str) -> list[int]:
+        return self.tokeniser.ends(text)
+
+    def scores(self, pairs: Sequence[Pair]) -> list[Floats]:
+        # What is kept has one width: second texts of nearly the same length are filled up to it.
+        lengths = self.lengths([second for _, second in pairs])
+        by_width: dict[int, list[int]] = {}
+        for place, length in enumerate(lengths):
+            by_width.setdefault(-(-length // STEP) * STEP, []).append(place)
+        found: list[Floats] = [np.empty((0, len(self.labels)), np.float32)] * len(pairs)
+        for tokens, places in by_width.items():
+            if tokens:
+                logits = self._logits([pairs[place] for place in places], tokens)
+                for place, own in zip(places, logits, strict=True):
+                    found[place] = own[: lengths[place]]
+        return found
+
+    def _logits(self, pairs: Sequence[Pair], tokens: int) -> Floats:
+        """Shape (n, tokens, labels); 0 behind the last token of the second text."""
+        width = tokens * len(self.labels)
+
+        def compute(places: list[int]) -> Floats:
+            marked = self.tokeniser.second_tokens([pairs[place] for place in places])
+            out = np.zeros((len(places), tokens, len(self.labels)), np.float32)
+            states = self.states_of([row for row, _ in marked], len(self.labels))
+            for own, logits, (_, second) in zip(out, states, marked, strict=True):
+                own[: len(second)] = logits[second]
+            return out.reshape(len(places), width)
+
+        return self.store.rows(pairs, width, compute).reshape(len(pairs), tokens, -1)
 
 
 class FirstTokenModel(Encoder):

@@ -105,13 +105,36 @@ class Tokeniser:
     def pairs(self, pairs: Sequence[Parts]) -> list[TileRow]:
         """Each pair with special tokens, what follows the first text cut off at the window.
 
-        InputError where the first text leaves no room for the second.
+        A single text is read as such. InputError where the first of a pair leaves no room for the
+        second.
         """
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         known = dict(zip(texts, self._plain(texts), strict=True))
-        return [self._pair(known[first], known, rest) for first, *rest in pairs]
+        return [
+            self._row(self._pair(known[first], known, rest)) if rest else self._single(known[first])
+            for first, *rest in pairs
+        ]
 
-    def _pair(self, first: Any, known: Mapping[str, Any], rest: list[str]) -> TileRow:
+    def second_tokens(self, pairs: Sequence[Pair]) -> list[tuple[TileRow, NDArray[np.intp]]]:
+        """As `pairs`, and for each the places of the second text's tokens in the row."""
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        known = dict(zip(texts, self._plain(texts), strict=True))
+        joined = [self._pair(known[first], known, [second]) for first, second in pairs]
+        return [
+            (
+                self._row(both),
+                np.flatnonzero(np.array(both.special_tokens_mask) == 0)[len(known[first].ids) :],
+            )
+            for both, (first, _) in zip(joined, pairs, strict=True)
+        ]
+
+    def ends(self, text: str) -> list[int]:
+        """The character of the text before which each of its tokens ends."""
+        (encoding,) = self._plain([text])
+        return [end for _, end in encoding.offsets]
+
+    def _pair(self, first: Any, known: Mapping[str, Any], rest: list[str]) -> Any:
+        """The library's encoding of a pair, with special tokens."""
         second = known[rest[0]]
         if len(rest) > 1:
             second = _merge([known[text] for text in rest], self._end())
@@ -125,7 +148,7 @@ class Tokeniser:
         if len(second.ids) > room:
             second = type(second).merge([second], False)  # its own copy: cutting changes it
             second.truncate(room)
-        return self._row(self._tokenizer.post_process(first, second, True))
+        return self._tokenizer.post_process(first, second, True)
 
     def turns(self, conversations: Sequence[Sequence[str]]) -> list[TileRow]:
         """Each conversation as one text, with the token that ends a text between its turns.

@@ -39,13 +39,13 @@ def _stack(given: PartSpec) -> Judge:
     return make_stack(given, get_judge)
 
 
-def _encoder(function: str, doc: str) -> Factory:
-    """The factory of that name in `encoder`, which is imported when a judge is made."""
+def _encoder(function: str, doc: str, module: str = "encoder") -> Factory:
+    """The factory of that name in a module, which is imported when a judge is made."""
 
     def factory(given: PartSpec) -> Judge:
-        from trueground.judges import encoder
+        from importlib import import_module
 
-        make_judge: Factory = getattr(encoder, function)
+        make_judge: Factory = getattr(import_module(f"trueground.judges.{module}"), function)
         return make_judge(given)
 
     factory.__doc__ = doc
@@ -66,13 +66,20 @@ judges: dict[str, Factory] = {
     "nli": _encoder(
         "nli",
         "A model of entailment: a classifier with such a label, or a T5 trained as TRUE's was.",
+        "classifiers",
     ),
     "minicheck": _encoder(
         "minicheck", "MiniCheck's Flan-T5, trained on claims beside whole documents."
     ),
+    "token-classifier": _encoder(
+        "token_classifier",
+        "LettuceDetect and its like: which words of a claim the context does not support.",
+        "classifiers",
+    ),
     "hhem": _encoder(
         "hhem",
         "Vectara's model of consistency, version 1.0 (the one that needs no code of its own).",
+        "classifiers",
     ),
     "llm": _llm,
     "stack": _stack,

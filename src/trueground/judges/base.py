@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
+from functools import cache
+from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
 
 from trueground.errors import ProtocolError, fails_alone
@@ -18,9 +21,13 @@ MODELS = {
     "cross-encoder": "cross-encoder/ms-marco-MiniLM-L-12-v2",
     "nli": "google/t5_xxl_true_nli_mixture",
     "minicheck": "lytang/MiniCheck-Flan-T5-Large",
+    "token-classifier": "KRLabsOrg/lettucedect-base-modernbert-en-v1",
     "hhem": "vectara/hallucination_evaluation_model",
     "stack": "sentence-transformers/all-MiniLM-L6-v2",
 }
+# Models that load here and may not be used commercially, by their model cards.
+_NON_COMMERCIAL = {"google/t5_11b_trueteacher_and_anli": "cc-by-nc-4.0"}
+_LICENCE = re.compile(r"^license:\s*(\S*\bnc\b\S*)", re.MULTILINE)
 
 
 @runtime_checkable
@@ -75,6 +82,25 @@ def ask(
         if verdict.text is not None and not 0 <= verdict.text < len(request.texts):
             raise ProtocolError(f"{who} names text {verdict.text} of {len(request.texts)}")
     return verdicts
+
+
+@cache
+def warn_of_licence(model: str) -> None:
+    """Say on standard error, once, that a model may not be used commercially.
+
+    Known by its name, or by the model card in its folder.
+    """
+    licence = _NON_COMMERCIAL.get(model)
+    card = Path(model).expanduser() / "README.md"
+    if licence is None and card.is_file():
+        found = _LICENCE.search(card.read_text("utf-8", "replace")[:4096])
+        licence = found and found[1]
+    if licence:
+        import logging
+
+        logging.getLogger(__name__).warning(
+            "note: the licence of %s is %s: no commercial use", model, licence
+        )
 
 
 def each_once(

@@ -20,14 +20,13 @@ from trueground.encoders.base import (
     Floats,
     Pair,
     PairScorer,
-    PartsScorer,
     TextEncoder,
     TextToText,
     Windowed,
     encoder_options,
 )
 from trueground.errors import UsageError
-from trueground.judges.base import MODELS
+from trueground.judges.base import MODELS, warn_of_licence
 from trueground.judges.calibrated import sign, threshold_of
 from trueground.judges.windows import RULE, Span, cut, heads
 from trueground.net.checkpoints import Wanted, fetch, local_folder, read_config, resolve
@@ -45,7 +44,6 @@ OPTIONS = tuple(
 BI_ENCODER_THRESHOLD = 0.4  # Truly-Ground, appendix A: the highest agreement with people
 CROSS_ENCODER_THRESHOLD = 6.0  # the same: of the raw logit, with the pair (fact, text)
 THRESHOLD = 0.5  # of a probability
-HHEM_REVISION = "hhem-1.0-open"
 # Documents in pieces of 500 words are what it was published with; claim and prompt come to that.
 MINICHECK_WINDOW = 768
 # The parts of a prompt around TEXT and CLAIM, as the models were trained: Honovich et al. 2022
@@ -53,8 +51,6 @@ MINICHECK_WINDOW = 768
 TRUE = ("premise: TEXT hypothesis: CLAIM",)
 MINICHECK = ("predict: TEXT", "CLAIM")
 _PLACE = re.compile("TEXT|CLAIM")
-_ENTAILS = ("entailment", "entails", "entailed", "entail")
-_CONSISTENT = ("consistent", "supported", "factual")
 _SPACE = "\u2581"
 _STEP = 8  # tokens: rooms beside claims of nearly the same length are the same
 _ROWS = 4096
@@ -100,6 +96,7 @@ class WindowedJudge(OnEncoder):
         self, given: PartSpec, encoder: Windowed, threshold: float = THRESHOLD, options: str = ""
     ) -> None:
         """`threshold` counts where none was given, and `options` change the score."""
+        warn_of_licence(given.model or MODELS.get(given.name, given.name))
         self.name = given.name
         self.basis = "|".join(filter(None, (f"{self.name}-1", RULE, encoder.signature, options)))
         self.threshold, self._calibration = threshold_of(
@@ -111,7 +108,7 @@ class WindowedJudge(OnEncoder):
     def rooms(self, claims: Sequence[str]) -> list[int]:
         """For each claim the tokens that its windows may have; 0 or less where it does not fit."""
         free = self.encoder.window - self.encoder.specials
-        return _rooms_beside(free, self.encoder.lengths(claims))
+        return rooms_beside(free, self.encoder.lengths(claims))
 
     def fitting(self, pairs: list[Pair]) -> list[Pair]:
         """The (claim, window) that the model can read without losing a part of the claim.
@@ -137,7 +134,7 @@ class WindowedJudge(OnEncoder):
         read = self.fitting(unique) if unique else []
         scores = dict(zip(read, self.scores(read).tolist(), strict=True)) if read else {}
         return [
-            self._verdict(own, [scores[pair] for pair in asked])
+            self._verdict(request.claim, own, [scores[pair] for pair in asked])
             if asked and all(pair in scores for pair in asked)
             else self._verdict_unread(request, rooms)
             for request, own, asked in zip(requests, places, pairs, strict=True)
@@ -174,7 +171,11 @@ class WindowedJudge(OnEncoder):
             for request, own, room in zip(requests, texts, rooms, strict=True)
         ]
 
-    def _verdict(self, places: Sequence[Place], scores: Sequence[float]) -> Verdict:
+    def doubts(self, claim: str, window: str) -> tuple[str, ...]:
+        """More reasons why the claim is not supported by its best window."""
+        return ()
+
+    def _verdict(self, claim: str, places: Sequence[Place], scores: Sequence[float]) -> Verdict:
         """The verdict of the best window, the first of equals."""
         if not all(map(math.isfinite, scores)):
             broken = ("the model gave no finite score: its weights or its arithmetic are broken",)
@@ -195,7 +196,7 @@ class WindowedJudge(OnEncoder):
             text=best.text,
             start=start,
             end=end,
-            reasons=(reason,),
+            reasons=(reason, *(() if supported else self.doubts(claim, best.window))),
             score=score,
         )
 
@@ -260,27 +261,6 @@ class CrossEncoderJudge(WindowedJudge):
         return self.encoder.scores(pairs)[:, 0]
 
 
-class ClassifierJudge(WindowedJudge):
-    """The probability of one label for the pair (window, claim): premise first.
-
-    Softmax over the outputs, or the logistic function of a single one.
-    """
-
-    encoder: PairScorer
-
-    def __init__(self, given: PartSpec, encoder: PairScorer, label: str) -> None:
-        super().__init__(given, encoder, options=f"label:{label}")
-        self._column = encoder.labels.index(label)
-
-    def scores(self, pairs: Sequence[Pair]) -> Floats:
-        """Probabilities, shape (n,)."""
-        logits = self.encoder.scores([(window, claim) for claim, window in pairs])
-        column = self._column
-        if logits.shape[1] == 1:
-            logits, column = np.hstack([np.zeros_like(logits), logits]), 1
-        return softmax_column(logits, column).astype(np.float32)
-
-
 class PromptedJudge(WindowedJudge):
     """The probability that a sequence-to-sequence model answers a prompt with "1", not "0"."""
 
@@ -301,7 +281,7 @@ class PromptedJudge(WindowedJudge):
     def rooms(self, claims: Sequence[str]) -> list[int]:
         """What prompt and claim leave of the window."""
         filled = [self._fill(claim, "") for claim in claims]
-        return _rooms_beside(self.encoder.window, self.encoder.prompt_lengths(filled))
+        return rooms_beside(self.encoder.window, self.encoder.prompt_lengths(filled))
 
     def fitting(self, pairs: list[Pair]) -> list[Pair]:
         """Those whose prompt fits: the claim stands at its end, where it would be cut off."""
@@ -312,24 +292,23 @@ class PromptedJudge(WindowedJudge):
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """Probabilities, shape (n,)."""
         logits = self.encoder.first_token([self._fill(*pair) for pair in pairs], self._words)
-        return softmax_column(logits, 1).astype(np.float32)
+        return softmax(logits)[:, 1].astype(np.float32)
 
     def _fill(self, claim: str, text: str) -> tuple[str, ...]:
-        values = {"TEXT": text, "CLAIM": claim}
-        return tuple(_PLACE.sub(lambda place: values[place[0]], part) for part in self._prompt)
+        return tuple(fill(part, claim, text) for part in self._prompt)
 
 
 def bi_encoder(given: PartSpec) -> WindowedJudge:
     """The judge `bi-encoder:MODEL(…)`."""
-    _check_options(given)
-    encoder = text_encoder(_model_of(given), encoder_options(given))
+    check_options(given)
+    encoder = text_encoder(model_of(given), encoder_options(given))
     return BiEncoderJudge(given, encoder, BI_ENCODER_THRESHOLD)
 
 
 def cross_encoder(given: PartSpec) -> WindowedJudge:
     """The judge `cross-encoder:MODEL(…)`. UsageError for a model with several outputs."""
-    _check_options(given)
-    model = _model_of(given)
+    check_options(given)
+    model = model_of(given)
     encoder = pair_scorer(model, encoder_options(given))
     if len(encoder.labels) != 1:
         raise UsageError(
@@ -339,108 +318,44 @@ def cross_encoder(given: PartSpec) -> WindowedJudge:
     return CrossEncoderJudge(given, encoder, CROSS_ENCODER_THRESHOLD)
 
 
-def nli(given: PartSpec) -> WindowedJudge:
-    """A model of entailment: a classifier with such a label, or a T5 that was trained as TRUE's."""
-    _check_options(given, "label")
-    model, options = _model_of(given), encoder_options(given)
-    # A sequence-to-sequence model, and no classifier built on one.
-    kinds = _read_config(model, options).get("architectures") or ()
-    if not any(str(kind).endswith("ForConditionalGeneration") for kind in kinds):
-        return _classifier(given, model, options, _ENTAILS)
-    if "label" in given.options:
-        raise given.refused("label", f"none: {model} answers with words")
-    return PromptedJudge(given, text_to_text(model, options), TRUE)
-
-
 def minicheck(given: PartSpec) -> WindowedJudge:
     """MiniCheck's Flan-T5: trained on claims beside whole documents."""
-    _check_options(given)
+    check_options(given)
     options = encoder_options(given)
     options = replace(options, window=options.window or MINICHECK_WINDOW)
-    return PromptedJudge(given, text_to_text(_model_of(given), options), MINICHECK)
+    return PromptedJudge(given, text_to_text(model_of(given), options), MINICHECK)
 
 
-def hhem(given: PartSpec) -> WindowedJudge:
-    """Vectara's hallucination model: one output, or two of which one means consistent.
-
-    The default is its version 1.0. UsageError for 2.1: a prompt in one text, read by code of its
-    own, which is not run here.
-    """
-    _check_options(given, "label")
-    model, options = _model_of(given), encoder_options(given)
-    if model == MODELS["hhem"] and options.revision is None:
-        options = replace(options, revision=HHEM_REVISION)
-    if str(_read_config(model, options).get("model_type")).startswith("HHEMv2"):
-        raise UsageError(
-            f"hhem:{model} is version 2.1, which only runs by code that comes with its weights; "
-            f"that is not done here. Use revision={HHEM_REVISION}, or nli:MODEL with a model of "
-            "entailment"
-        )
-    return _classifier(given, model, options, _CONSISTENT)
-
-
-def find_output(
-    given: PartSpec,
-    scorer: PairScorer | PartsScorer,
-    wanted: Sequence[str],
-    default: str | None,
-    expected: str,
-    hint: str,
-) -> str:
-    """The label of the output that is meant: of `label=`, else the only one with a wanted name,
-    else `default`. UsageError where there is none; it ends with what is `expected` and a `hint`.
-    """
-    labels = scorer.labels
-    if "label" in given.options:
-        label = given.options["label"].lower()  # labels are read in lower case
-        if label not in labels:
-            raise given.refused("label", f"one of {', '.join(labels)}")
-        return label
-    matching = [label for label in labels if label in wanted]
-    if len(matching) == 1 or default is not None:
-        return matching[0] if len(matching) == 1 else str(default)
-    raise UsageError(
-        f"{given.name}:{scorer.name} has the outputs {', '.join(labels)}; expected {expected} "
-        f"named {' or '.join(wanted)}. {hint}"
-    )
-
-
-def softmax_column(logits: Floats, column: int) -> NDArray[np.float64]:
-    """Softmax over the columns of logits (n, outputs): the shares of one column, shape (n,)."""
+def softmax(logits: Floats) -> NDArray[np.float64]:
+    """Softmax over the columns of logits, shape (n, outputs)."""
     numbers = logits.astype(np.float64)
     with np.errstate(invalid="ignore"):  # what is not finite stays so, and is told
         powers = np.exp(numbers - numbers.max(axis=1, keepdims=True))
-    shares: NDArray[np.float64] = powers[:, column] / powers.sum(axis=1)
+    shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
     return shares
 
 
-def _classifier(
-    given: PartSpec, model: str, options: EncoderOptions, wanted: Sequence[str]
-) -> WindowedJudge:
-    scorer = pair_scorer(model, options)
-    single = len(scorer.labels) == 1
-    default = scorer.labels[0] if single and given.name == "hhem" else None
-    hint = "Say which one means support with label=NAME"
-    hint += f", or write cross-encoder:{scorer.name}" if single else ""
-    return ClassifierJudge(given, scorer, find_output(given, scorer, wanted, default, "one", hint))
+def fill(template: str, claim: str, text: str) -> str:
+    values = {"TEXT": text, "CLAIM": claim}
+    return _PLACE.sub(lambda place: values[place[0]], template)
 
 
-def _read_config(model: str, options: EncoderOptions) -> dict[str, Any]:
+def read_model_config(model: str, options: EncoderOptions) -> dict[str, Any]:
     """The model's config.json. InputError where there is no such model."""
     wanted = Wanted(model, what="an encoder", extra="onnx", revision=options.revision)
     folder = local_folder(wanted) or fetch(wanted, resolve(wanted), ["config.json"])
     return read_config(wanted, folder)
 
 
-def _check_options(given: PartSpec, *more: str) -> None:
+def check_options(given: PartSpec, *more: str) -> None:
     given.check((*OPTIONS, "calibration", "threshold", *more))
 
 
-def _model_of(given: PartSpec) -> str:
+def model_of(given: PartSpec) -> str:
     return given.model or MODELS[given.name]
 
 
-def _rooms_beside(free: int, lengths: Sequence[int]) -> list[int]:
+def rooms_beside(free: int, lengths: Sequence[int]) -> list[int]:
     """What each of these lengths leaves of the free tokens, rounded down to steps.
 
     A few tokens are kept back, because two texts side by side can take more than each alone.

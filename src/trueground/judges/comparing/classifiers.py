@@ -14,7 +14,8 @@ from typing import Any
 from trueground.encoders import pair_scorer, parts_scorer
 from trueground.encoders.base import PairScorer, PartsScorer, encoder_options
 from trueground.errors import MissingExtraError
-from trueground.judges.encoder import LEAST_ROOM, OPTIONS, OnEncoder, find_output, softmax_column
+from trueground.judges.classifiers import find_output
+from trueground.judges.encoder import LEAST_ROOM, OPTIONS, OnEncoder, softmax
 from trueground.judges.windows import RULE, Span, cut
 from trueground.plugins import PartSpec
 from trueground.types import Comparison, ComparisonRequest, Status
@@ -80,7 +81,7 @@ class _Classifier(OnEncoder):
         unique = list(dict.fromkeys(inputs))
         if not unique:
             return {}
-        shares = softmax_column(self.encoder.scores(unique), self._column)
+        shares = softmax(self.encoder.scores(unique))[:, self._column]
         return dict(zip(unique, shares.tolist(), strict=True))
 
 

@@ -137,6 +137,17 @@ TG.drawAnswer = (() => {
   const wordsOf = (kind, owner) => (kind === "facts" || kind === "references" ? factVerdictOf(owner) : verdictOf(owner)).words;
   const decimals = (name, value) => typeof value === "number" ? `${name}${value.toFixed(2)}` : null;
 
+  /* The text of a claim or fact, with a mark on the words that a reason quotes as not supported. */
+  function markDoubts(owner) {
+    const text = owner.text ?? "The answer as a whole";
+    const quoted = (owner.reasons ?? []).filter((reason) => reason.startsWith("not supported: "))
+      .flatMap((reason) => [...reason.matchAll(/(['"])(.+?)\1 \([^()]*\d\)/g)].map((match) => match[2]));
+    const spans = quoted.map((words) => [text.indexOf(words), words.length]).filter(([at]) => at >= 0)
+      .map(([at, n]) => ({ start: Array.from(text.slice(0, at)).length, end: Array.from(text.slice(0, at + n)).length, owner }));
+    return pieces(text, spans).map((piece) =>
+      piece.owners.length ? make("mark", { class: "claim unsupported" }, piece.text) : piece.text);
+  }
+
   function verdictRow(board, kind, owner) {
     const { name } = verdictOf(owner);
     const failed = owner.status && owner.status !== "scored" ? statusWords.get(owner.status) : null;
@@ -145,7 +156,7 @@ TG.drawAnswer = (() => {
     const numbers = [failed, decimals("", owner.probability), decimals("score ", owner.score), passage];
     const differs = disagreement(board, kind, owner);
     const button = make("button", { type: "button", class: "verdict" },
-      make("span", { class: "text" }, owner.text ?? "The answer as a whole"),
+      make("span", { class: "text" }, ...markDoubts(owner)),
       make("span", { class: "judged" }, make("span", { class: `badge ${name}` }, wordsOf(kind, owner)),
         make("span", { class: "quiet" }, numbers.filter((part) => part).join(" · ")),
         ...differs.map((words) => make("span", { class: "tag" }, words))));
