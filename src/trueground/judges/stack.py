@@ -303,8 +303,10 @@ class StackJudge:
         odds = np.full(len(requests), self._intercept)
         for (_, features), weights in zip(told, self._weights, strict=True):
             used = weights > 0
-            # Not a matrix product: its last digit depends on how many rows there are.
-            odds = odds + (features[:, used] * weights[used]).sum(axis=1)
+            # Not a matrix product, and row by row in memory: else the last digit of a sum depends
+            # on how many rows there are.
+            own = np.ascontiguousarray(features[:, used]) * weights[used]
+            odds = odds + own.sum(axis=1)
         return [
             self._verdict(
                 request,
