@@ -289,9 +289,10 @@ def _around(tokens: Sequence[Token], at: int) -> set[str]:
 
 
 def _exchange(claim: Sequence[Token], sentence: Sequence[Token]) -> Reason | None:
-    """The same words, but who did it and to whom, or what is compared, have changed places."""
+    """The same words in the active voice, but the two sides of a verb or "than" are exchanged."""
     mine, theirs = Counter(t.key for t in claim), Counter(t.key for t in sentence)
-    if any(t.word.content and t.key not in theirs for t in claim):
+    passive = any(t.word.lower == "by" for t in (*claim, *sentence))
+    if passive or any(t.word.content and t.key not in theirs for t in claim):
         return None
     words = {t.word.lower for t in claim} ^ {t.word.lower for t in sentence}
     less = any(has_sign(t, "less") and t.word.lower in words for t in (*claim, *sentence))
@@ -301,29 +302,14 @@ def _exchange(claim: Sequence[Token], sentence: Sequence[Token]) -> Reason | Non
         if not (compares or verb) or mine[token.key] > 1 or theirs[token.key] != 1:
             continue
         there = next(j for j, t in enumerate(sentence) if t.key == token.key)
-        (doer, done) = _sides(claim, at, compares)
-        (other_doer, other_done) = _sides(sentence, there, compares)
-        crossed = doer & other_done - other_doer and done & other_doer - other_done
+        left, right = _content(claim[:at]), _content(claim[at + 1 :])
+        before, after = _content(sentence[:there]), _content(sentence[there + 1 :])
+        crossed = left & after - before and right & before - after
         if crossed and (less or any(opposed(a, b) for a in words for b in words)):
             return None  # a comparison that is turned round says the same
-        if crossed and (compares or not doer & other_doer):
+        if crossed and (compares or not left & before):
             return contradicts(f"the two sides of {token.spelling!r} have changed places")
     return None
-
-
-def _sides(tokens: Sequence[Token], at: int, compares: bool) -> tuple[set[str], set[str]]:
-    """Keys of the doer and of what is done to; "by" turns a passive round."""
-    before = _content(tokens[:at])
-    after = _content(tokens[at + 1 :])
-    if compares or not any(has_sign(t, "be") for t in tokens[max(0, at - 2) : at]):
-        return before, after
-    by = next((i for i in range(at + 1, len(tokens)) if tokens[i].word.lower == "by"), None)
-    if by is None:
-        return set(), set()
-    behind = tokens[by + 1 :]
-    plain = (i for i, t in enumerate(behind) if not (t.word.content or has_sign(t, "article")))
-    doer = _content(behind[: next(plain, len(behind))])
-    return doer, before | (after - doer)
 
 
 def _content(tokens: Sequence[Token]) -> set[str]:
