@@ -289,10 +289,10 @@ def _around(tokens: Sequence[Token], at: int) -> set[str]:
 
 
 def _exchange(claim: Sequence[Token], sentence: Sequence[Token]) -> Reason | None:
-    """The same words in the active voice, but the two sides of a verb or "than" are exchanged."""
+    """The same words in one voice, but the two sides of a verb or of "than" are exchanged."""
     mine, theirs = Counter(t.key for t in claim), Counter(t.key for t in sentence)
-    passive = any(t.word.lower == "by" for t in (*claim, *sentence))
-    if passive or any(t.word.content and t.key not in theirs for t in claim):
+    by = any(t.word.lower == "by" for t in (*claim, *sentence))
+    if by or any(t.word.content and t.key not in theirs for t in claim):
         return None
     words = {t.word.lower for t in claim} ^ {t.word.lower for t in sentence}
     less = any(has_sign(t, "less") and t.word.lower in words for t in (*claim, *sentence))
@@ -302,6 +302,8 @@ def _exchange(claim: Sequence[Token], sentence: Sequence[Token]) -> Reason | Non
         if not (compares or verb) or mine[token.key] > 1 or theirs[token.key] != 1:
             continue
         there = next(j for j, t in enumerate(sentence) if t.key == token.key)
+        if not compares and _is_passive(claim, at) != _is_passive(sentence, there):
+            continue
         left, right = _content(claim[:at]), _content(claim[at + 1 :])
         before, after = _content(sentence[:there]), _content(sentence[there + 1 :])
         crossed = left & after - before and right & before - after
@@ -310,6 +312,10 @@ def _exchange(claim: Sequence[Token], sentence: Sequence[Token]) -> Reason | Non
         if crossed and (compares or not left & before):
             return contradicts(f"the two sides of {token.spelling!r} have changed places")
     return None
+
+
+def _is_passive(tokens: Sequence[Token], at: int) -> bool:
+    return any(has_sign(t, "be") for t in tokens[max(0, at - 2) : at])
 
 
 def _content(tokens: Sequence[Token]) -> set[str]:
