@@ -16,7 +16,13 @@ from trueground.claims.words import is_finite
 from trueground.judges.lexical.claim import ClaimItem, ClaimView
 from trueground.judges.lexical.reading import TextView, Token
 from trueground.judges.lexical.reasons import Reason, contradicts, differs
-from trueground.judges.lexical.words import is_common, may_be_same, opposed, signs_of
+from trueground.judges.lexical.words import (
+    is_common,
+    may_be_same,
+    opposed,
+    rarity_of,
+    signs_of,
+)
 from trueground.text.agreement import agrees, same_kind
 from trueground.types import ReasonKind
 
@@ -24,6 +30,7 @@ _SAID = 0.5  # share of the claim's telling words that the sentence must have in
 _FEWEST = 2  # such words
 _SHORT = 3  # telling words in a gap that one thing fills
 _STRONG, _WEAKEST = 3, 1  # "many" against "few"
+_HEAVY = 1.2  # rarities of words: more than one of them can have
 _NEAR = 2  # telling words on each side of a word
 _AIMED = 4  # tokens behind a negator among which its target is
 _BOUND = 3  # tokens before a number that make it a bound
@@ -68,6 +75,7 @@ def find_rival(claim: ClaimView, text: TextView, number: int) -> tuple[Reason | 
     weak = (
         _only(claim, sentence)
         or _first(map(_hedge, gaps))
+        or _first(_replaced(gap, text) for gap in gaps)
         or _exchange(claim.tokens, sentence)
         or _direction(claim, sentence)
         or _misplaced(claim, text, number)
@@ -225,6 +233,20 @@ def _hedge(gap: Gap) -> Reason | None:
     if not hedges or gap.closes or any(t.word.role in ("hedge", "negator") for t in gap.mine):
         return None
     return contradicts(f"the context only says {hedges[0].spelling!r}")
+
+
+def _replaced(gap: Gap, text: TextView) -> Reason | None:
+    """Words of weight that the text has nowhere, and other words in their place."""
+    mine = [t for t in gap.mine if t.word.content and t.key not in text.index]
+    weight = sum(rarity_of(t.key) for t in mine if not t.word.light)
+    theirs = [t for t in gap.theirs if t.word.content and not t.word.light]
+    if weight < _HEAVY or len(mine) < len(gap.mine) or not theirs:
+        return None
+    return differs(_joined(mine), _joined(theirs), "in its place in the context")
+
+
+def _joined(tokens: Sequence[Token]) -> str:
+    return " ".join(token.spelling for token in tokens)
 
 
 def _direction(claim: ClaimView, sentence: Sequence[Token]) -> Reason | None:
