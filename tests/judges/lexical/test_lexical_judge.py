@@ -66,6 +66,12 @@ def test_reasons(claim: str, text: str, reason: str) -> None:
         (
             "The mill grinds rye and oats every winter.",
             "The mill grinds wheat every winter.",
+            "contradicted",
+            "'rye and oats' in the claim, 'wheat' in its place in the context",
+        ),
+        (
+            "The mill grinds rye and oats every winter.",
+            "The mill grinds every winter.",
             "words",
             "not in the context: 'rye', 'oats'",
         ),

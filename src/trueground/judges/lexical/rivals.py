@@ -75,7 +75,7 @@ def find_rival(claim: ClaimView, text: TextView, number: int) -> tuple[Reason | 
     weak = (
         _only(claim, sentence)
         or _first(map(_hedge, gaps))
-        or _first(_replaced(gap, text) for gap in gaps)
+        or _first(_replaced(gap, claim.tokens, sentence, text) for gap in gaps)
         or _exchange(claim.tokens, sentence)
         or _direction(claim, sentence)
         or _misplaced(claim, text, number)
@@ -235,18 +235,28 @@ def _hedge(gap: Gap) -> Reason | None:
     return contradicts(f"the context only says {hedges[0].spelling!r}")
 
 
-def _replaced(gap: Gap, text: TextView) -> Reason | None:
+def _replaced(
+    gap: Gap, claim: Sequence[Token], sentence: Sequence[Token], text: TextView
+) -> Reason | None:
     """Words of weight that the text has nowhere, and other words in their place."""
     mine = [t for t in gap.mine if t.word.content and t.key not in text.index]
     weight = sum(rarity_of(t.key) for t in mine if not t.word.light)
     theirs = [t for t in gap.theirs if t.word.content and not t.word.light]
-    if weight < _HEAVY or len(mine) < len(gap.mine) or not theirs:
+    opens = bool(mine) and not any(map(_is_telling, claim[: _place(claim, mine[0])]))
+    if weight < _HEAVY or len(mine) < len(gap.mine) or not theirs or opens:
         return None
-    return differs(_joined(mine), _joined(theirs), "in its place in the context")
+    words, others = _written(claim, mine), _written(sentence, theirs)
+    return differs(words, others, "in its place in the context")
 
 
-def _joined(tokens: Sequence[Token]) -> str:
-    return " ".join(token.spelling for token in tokens)
+def _place(tokens: Sequence[Token], token: Token) -> int:
+    return next(i for i, t in enumerate(tokens) if t is token)
+
+
+def _written(tokens: Sequence[Token], part: Sequence[Token]) -> str:
+    """The words from the first to the last of a part."""
+    first, last = _place(tokens, part[0]), _place(tokens, part[-1])
+    return " ".join(token.spelling for token in tokens[first : last + 1])
 
 
 def _direction(claim: ClaimView, sentence: Sequence[Token]) -> Reason | None:
@@ -406,7 +416,7 @@ def _name(gap: Gap, named: set[int], sentence: Sequence[Token], text: TextView) 
         return None
     if not all(t.word.capital and t.word.content and not t.value for t in theirs):
         return None
-    at = next(i for i, t in enumerate(sentence) if t is theirs[0])
+    at = _place(sentence, theirs[0])
     if at and sentence[at - 1].word.lower in ("the", "a", "an"):
         return None  # "the German" may be he
     known = {t.key for t in sentence}
