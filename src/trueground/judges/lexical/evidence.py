@@ -14,6 +14,7 @@ from trueground.judges.lexical.claim import ClaimView, sentences_with
 from trueground.judges.lexical.reading import TextView
 from trueground.judges.lexical.reasons import Reason, explain_missing
 from trueground.judges.lexical.rivals import find_rival
+from trueground.text.agreement import same_kind
 from trueground.text.refusal import find_refusal
 from trueground.types import ReasonKind
 
@@ -83,7 +84,13 @@ def find_evidence(claim: ClaimView, texts: Sequence[TextView]) -> Evidence:
     found = _Comparison(claim, texts)
     window, place = found.find_place()
     missing = [i for i, there in zip(claim.items, place.there, strict=True) if not there]
-    values = [item for item in missing if item.value is not None and not item.counts]
+    text = texts[place.text]
+    here = [value for n in range(place.first, place.end) for value in text.values(n)]
+    values = [
+        item
+        for item in missing
+        if item.value and (not item.counts or any(same_kind(item.value, one) for one in here))
+    ]
     names = [item for item in missing if item.name]
     against, sure = found.find_contradiction()
     features = (
@@ -95,7 +102,7 @@ def find_evidence(claim: ClaimView, texts: Sequence[TextView]) -> Evidence:
         min(_AT_MOST, len({item.key for item in names})),
         float(sure),
     )
-    doubts = [*explain_missing(claim, values, names, texts[place.text]), *filter(None, [against])]
+    doubts = [*explain_missing(claim, values, names, text), *filter(None, [against])]
     if find_refusal(claim.text):
         doubts = [Reason(ReasonKind.DECLINES, "the claim declines to answer")]
     return Evidence(np.array(features), place, doubts)
