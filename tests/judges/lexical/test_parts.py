@@ -111,6 +111,9 @@ def test_features_have_names_and_more_is_better_but_for_three() -> None:
         ("It is red.", "They say it: It is red, always.", True),
         ("It is red.", "It is reddish.", False),
         ("he left", "It is not true that he left", False),
+        ("It is red.", "It is red unless it rains.", False),
+        ("It is red.", "It is red, according to a rumour that proved false.", False),
+        ("It is red.", "It is red. Nothing is blue unless it rains.", True),
         ("", "text", False),
     ],
 )

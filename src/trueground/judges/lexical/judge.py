@@ -24,6 +24,7 @@ _TAKEN_BACK = re.compile(  # what may stand before a quoted claim; May is a mont
     r"|denies)\b|n['’]t\b",
     re.I,
 )
+_LIMITED = re.compile(r"\b(?:unless|except|provided that|false|untrue|rumou?rs?|myth)\b", re.I)
 
 
 class LexicalJudge:
@@ -61,7 +62,7 @@ def _read_texts(requests: Sequence[JudgeRequest]) -> Iterator[tuple[JudgeRequest
 
 
 def find_verbatim(claim: str, text: TextView) -> tuple[int, int] | None:
-    """Where the text has the claim word for word and nothing before it takes it back.
+    """Where the text has the claim word for word and nothing in its sentence takes it back.
 
     Citation marks and outer marks do not matter, nor whether the first letter is large.
     """
@@ -73,8 +74,10 @@ def find_verbatim(claim: str, text: TextView) -> tuple[int, int] | None:
             end = at + len(wanted)
             whole = not (at and source[at - 1].isalnum()) and not source[end : end + 1].isalnum()
             if whole and text.spans:
-                begin = max((start for start, _ in text.spans if start <= at), default=0)
-                if not _TAKEN_BACK.search(source, begin, at):
+                inside = [span for span in text.spans if span[0] <= at]
+                begin, stop = inside[-1] if inside else (0, end)
+                behind = _LIMITED.search(source, end, max(stop, end))
+                if not behind and not _TAKEN_BACK.search(source, begin, at):
                     return at, end
             at = source.find(wanted, at + 1)
     return None
