@@ -126,7 +126,9 @@ def _connect(path: Path) -> sqlite3.Connection:
         path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
     )
     try:
-        _check_ours(path, connection)
+        with connection:  # one view of the file, which another process may be creating
+            connection.execute("BEGIN")
+            _check_ours(path, connection)
         connection.execute("PRAGMA journal_mode = WAL")
         # The log is synced when it is folded in; a crash of the machine costs the last replies,
         # never the file.
