@@ -40,8 +40,7 @@ def test_lower_bounds_are_the_versions_tested_as_oldest() -> None:
 def test_every_dependency_is_pinned_for_our_own_installs() -> None:
     lines = (ROOT / "requirements" / "constraints.txt").read_text().splitlines()
     pinned = {line.split("==")[0].lower().replace("_", "-") for line in lines}
-    here = [d for d in PROJECT["dependencies"] if "win32" not in d]
-    wanted = {re.split(r"[>\[]", d)[0] for d in here}
+    wanted = {re.split(r"[>\[]", d)[0] for d in PROJECT["dependencies"]}
     for group in ("test", "docs"):
         words = (ROOT / "requirements" / f"{group}.txt").read_text().split()
         wanted |= {re.split(r"\[", w)[0] for w in words}

@@ -13,7 +13,7 @@ from tests.reports.payload import blocks
 from trueground.builders.quality import report
 from trueground.builders.quality.again import draw_again
 from trueground.errors import InputError, OutputError
-from trueground.net.locks import locked
+from trueground.net.files import locked
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -15,13 +16,9 @@ pytest.importorskip("pyoxigraph", reason="the graph extra is not installed")
 from tests.graph.endpoint.invented import store_of
 from tests.graph.endpoint.sparql_server import SparqlServer
 
-if sys.platform != "win32":
-    import resource
-
 ADA = "http://example.org/ada"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no limit on file sizes there")
 @pytest.mark.parametrize(
     ("words", "said"),
     [

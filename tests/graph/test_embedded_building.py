@@ -24,7 +24,7 @@ from trueground.graph.embedded.file import read_graph_file
 from trueground.graph.embedded.graph import EmbeddedGraph
 from trueground.graph.loading import Loading
 from trueground.graph.opening import open_graph
-from trueground.net.locks import locked
+from trueground.net.files import locked
 
 MORE = '<http://www.wikidata.org/entity/Q77> <http://www.w3.org/2000/01/rdf-schema#label> "Ulm" .\n'
 
@@ -315,7 +315,6 @@ except WriteError as error:
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="files cannot be limited there")
 @pytest.mark.parametrize("name", ["many.nt", "many.ttl"])
 def test_a_full_disk_is_no_fault_of_the_file(tmp_path: Path, name: str) -> None:
     path = more(tmp_path, MANY, name)

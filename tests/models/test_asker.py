@@ -241,7 +241,6 @@ def test_many_kept_replies_cost_little() -> None:
     second.close()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
 def test_ctrl_c_while_waiting_ends_the_calls_and_keeps_what_came() -> None:
     ended: list[str] = []
 

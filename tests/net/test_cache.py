@@ -140,7 +140,6 @@ def test_two_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None
                 assert cache.get(f"{name}-{i}") == f"{name} {i} ".encode() * 100
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 @pytest.mark.parametrize("delay", [0.0, 0.03, 0.11])
 def test_killed_in_mid_write_the_file_stays_whole(tmp_path: Path, delay: float) -> None:
     path = tmp_path / "c.sqlite"
@@ -244,7 +243,6 @@ except UsageError as error:
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="permissions work otherwise there")
 def test_an_unwritable_file_shows_when_it_is_opened(tmp_path: Path) -> None:
     path = tmp_path / "kept" / "c.sqlite"
     ResponseCache(path).close()
@@ -277,7 +275,6 @@ print(cache.problem)
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no limit on file sizes there")
 def test_a_full_disk_midway_does_not_end_the_work(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
     limit = 300_000

@@ -245,7 +245,6 @@ def test_a_disk_that_takes_nothing(hub: LoopbackHub, tmp_path: Path) -> None:
         take(hub, tmp_path / "file" / "f")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="locks are of another kind there")
 def test_two_at_once_do_not_write_one_file(hub: LoopbackHub, tmp_path: Path) -> None:
     met: list[UsageError] = []
 

@@ -9,7 +9,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from trueground.net.files import is_state, made, opened, opened_new, part_of, whole, write_state
+from trueground.net.files import (
+    create_new,
+    is_state,
+    make_folder,
+    open_no_follow,
+    part_of,
+    write_atomically,
+    write_state,
+)
 
 
 class State(msgspec.Struct):
@@ -49,23 +57,23 @@ def test_a_link_is_replaced_or_refused_and_never_written_through(tmp_path: Path)
     path.parent.mkdir()
     for link in (path, part_of(path)):
         link.symlink_to(victim)
-    with whole(path) as out:
+    with write_atomically(path) as out:
         out.write(b"ours")
     assert path.read_bytes() == b"ours"
     assert not path.is_symlink()
     path.unlink()
     path.hardlink_to(victim)
-    with opened_new(path) as out:
+    with create_new(path) as out:
         out.write(b"new")
     assert (victim.read_text(), path.read_bytes()) == ("mine", b"new")
     path.unlink()
     path.symlink_to(victim)
     for mode in ("r+b", "ab", "wb"):
         with pytest.raises(OSError, match="symbolic link, through which nothing is written"):
-            opened(path, mode)
+            open_no_follow(path, mode)
     (tmp_path / "linked").symlink_to(tmp_path / "folder")
     with pytest.raises(OSError, match="symbolic link"):
-        made(tmp_path / "linked")
+        make_folder(tmp_path / "linked")
     assert victim.read_text() == "mine"
 
 
@@ -73,7 +81,6 @@ SOURCES = Path(__file__).parents[2] / "src/trueground"
 # Who writes into folders that it has just made under a new name, and private temporary files.
 FRESH = {
     "builders/examples.py",
-    "net/digests.py",
     "records/files.py",
     "retrieval/bm25/build.py",
     "retrieval/bm25/disk.py",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trueground.benchmarks.datasets import DataFile, Dataset
 from trueground.errors import InputError, WriteError
-from trueground.net.files import whole
+from trueground.net.files import write_atomically
 
 _SHARD = re.compile(r"-(\d+)-of-(\d+)(?=\.)")
 _BLOCK = 1 << 20
@@ -47,7 +47,7 @@ def copy_in(
     """Copy a file; its size in bytes and SHA-256. The target appears when whole. WriteError."""
     digest, done = hashlib.sha256(), 0
     try:
-        with source.open("rb") as file, whole(target) as out:
+        with source.open("rb") as file, write_atomically(target) as out:
             total = source.stat().st_size
             for block in iter(lambda: file.read(_BLOCK), b""):
                 out.write(block)

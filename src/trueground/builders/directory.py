@@ -26,9 +26,8 @@ from trueground.annotation.base import AnnotationTask
 from trueground.annotation.kinds import KINDS
 from trueground.builders.base import Dropped
 from trueground.errors import InputError, OutputError
-from trueground.net.files import made as made_folder
-from trueground.net.files import part_of
-from trueground.net.locks import LOCK, locked
+from trueground.net.files import locked, part_of
+from trueground.net.files import make_folder as made_folder
 from trueground.runs.directory import replacing, write_error, write_json
 
 MANIFEST, SUMMARY = "manifest.json", "summary.json"
@@ -59,7 +58,7 @@ def check_usable(path: Path, builder: str) -> None:
     """See that a build may begin, or go on, in this folder. Makes nothing. OutputError."""
     if path.exists() and not path.is_dir():
         raise OutputError(f"{path} is a file; --out must name a folder")
-    begun = {LOCK, part_of(path / MANIFEST).name}  # a build that died at once left no more
+    begun = {part_of(path / MANIFEST).name}  # a build that died at once left no more
     if not path.exists() or not {entry.name for entry in path.iterdir()} - begun:
         return
     found = read_manifest(path)

@@ -32,7 +32,7 @@ from trueground.evaluate.asking import Asking, Call, Slot
 from trueground.models.base import UNREACHABLE, ChatModel, Reply
 from trueground.models.batches import BatchApi, BatchModel, EndpointBatch
 from trueground.net.failures import HttpError
-from trueground.net.files import opened_new
+from trueground.net.files import create_new
 from trueground.net.redact import scrub
 from trueground.runs.directory import BATCHES, write_error, write_json
 from trueground.types import Status
@@ -119,7 +119,7 @@ def write_files(lines: Iterator[bytes], path: Path) -> Iterator[CallFile]:
     while line is not None:
         url = orjson.loads(line)["url"]
         digest, number, size = sha256(), 0, 0
-        with opened_new(path) as out:
+        with create_new(path) as out:
             while line is not None and (
                 not number or (number < MAX_REQUESTS and size + len(line) <= MAX_BYTES)
             ):

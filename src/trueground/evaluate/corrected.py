@@ -17,7 +17,7 @@ from trueground.errors import InputError, tell
 from trueground.evaluate.plan import Plan
 from trueground.evaluate.table import ItemTable
 from trueground.metrics.base import Metric, Spec
-from trueground.net.digests import file_digest
+from trueground.net.files import file_digest
 from trueground.stats.bootstrap import Floats, Ints, Mask
 from trueground.stats.corrected import Draw, check_enough, correct_rate, find_shift
 from trueground.types import Record

@@ -152,12 +152,8 @@ class WorkerPool(ProcessPoolExecutor):
 def _interrupts_held() -> Iterator[None]:
     """Ctrl-C comes after the block, and to no process that begins within it.
 
-    A process inherits the mask of the thread that starts it. Windows has no masks: there Ctrl-C can
-    still reach a worker until `_begin` runs.
+    A process inherits the mask of the thread that starts it.
     """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -12,7 +12,7 @@ import aiohttp
 import orjson
 
 from trueground.net.failures import HttpReply, TooLargeError, UnusableError, accept, not_json
-from trueground.net.files import opened_new
+from trueground.net.files import create_new
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ async def whole(response: aiohttp.ClientResponse, limit: int) -> bytes:
 async def save(response: aiohttp.ClientResponse, path: Path) -> str:
     """Write a body into a file as it comes; its SHA-256 in hex."""
     digest = hashlib.sha256()
-    with opened_new(path) as out:
+    with create_new(path) as out:
         while piece := await response.content.readany():
             digest.update(piece)
             out.write(piece)

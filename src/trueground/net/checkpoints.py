@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from trueground.errors import InputError, MissingExtraError, UsageError
-from trueground.net.digests import file_digest
+from trueground.net.files import file_digest
 
 T = TypeVar("T")
 _SETTINGS = (".json", ".jinja", ".model", ".txt", ".py")

@@ -7,8 +7,8 @@ that only the same thing is ever continued. The target appears when it is whole 
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import hashlib
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from trueground.errors import (
     WriteError,
 )
 from trueground.net.failures import HttpError
-from trueground.net.files import opened
+from trueground.net.files import open_no_follow
 from trueground.net.pool import CONNECT_TIMEOUT
 from trueground.net.redact import scrub, shown
 from trueground.net.retry import persist
@@ -146,18 +146,7 @@ def _opened(part: Path) -> Iterator[BinaryIO]:
     """The unfinished file, for one process at a time. Raises OSError, UsageError."""
     busy = UsageError(f"{part} is being written by another process; wait until it has finished")
     part.parent.mkdir(parents=True, exist_ok=True)
-    if sys.platform == "win32":
-        import filelock
-
-        try:
-            with filelock.FileLock(f"{part}.lock", blocking=False), opened(part, "a+b") as out:
-                yield out
-        except filelock.Timeout:
-            raise busy from None
-        return
-    import fcntl
-
-    with opened(part, "a+b") as out:
+    with open_no_follow(part, "a+b") as out:
         try:
             fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,25 +1,39 @@
-"""How files of ours are written: never through a link, and whole where that is asked."""
+"""How files of ours are written, locked and told apart.
+
+Nothing is written through a link; a file appears when it is complete; a folder has one writer.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import fcntl
+import hashlib
 import os
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
 
+from trueground.errors import OutputError
+from trueground.net.home import home
 
-def opened(path: Path, mode: str, buffering: int = -1) -> BinaryIO:
+_LOCK_STEP_S = 0.05
+_REMEMBER_ABOVE = 1_000_000  # bytes; less is read faster than remembered
+_MOST_DIGESTS = 1_000
+# File systems tell time in steps: a file may be changed once more without a later time.
+_SETTLED_NS = 3_000_000_000
+
+
+def open_no_follow(path: Path, mode: str, buffering: int = -1) -> BinaryIO:
     """A file for writing, in a binary mode as for `open`. OSError, also where it is a link."""
     _check_no_link(path)
-    return open(path, mode, buffering, opener=_open)  # type: ignore[return-value]
-
-
-def _open(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    return open(  # type: ignore[return-value]
+        path, mode, buffering, opener=lambda p, flags: os.open(p, flags | os.O_NOFOLLOW, 0o666)
+    )
 
 
 def _check_no_link(path: Path) -> None:
@@ -29,26 +43,26 @@ def _check_no_link(path: Path) -> None:
         )
 
 
-def opened_new(path: Path, buffering: int = -1) -> BinaryIO:
+def create_new(path: Path, buffering: int = -1) -> BinaryIO:
     """A new file in the place of whatever file or link is there. OSError."""
     path.unlink(missing_ok=True)
-    return opened(path, "xb", buffering)
+    return open_no_follow(path, "xb", buffering)
 
 
 def part_of(path: Path) -> Path:
-    """The name under which a file is written that is not whole yet; a kill leaves it there."""
+    """The name under which an unfinished file is written; a kill leaves it there."""
     return path.with_name(f".{path.name}.part")
 
 
 @contextmanager
-def whole(path: Path, *, sync: bool = False) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` when it is whole, or never. OSError.
+def write_atomically(path: Path, *, sync: bool = False) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` when it is complete, or never. OSError.
 
     With `sync` it is on the disk when that happens, also if the machine stops.
     """
     part = part_of(path)
     try:
-        with opened_new(part) as out:
+        with create_new(part) as out:
             yield out
             if sync:
                 out.flush()
@@ -59,14 +73,14 @@ def whole(path: Path, *, sync: bool = False) -> Iterator[BinaryIO]:
             part.unlink(missing_ok=True)
 
 
-def made(folder: Path) -> Path:
+def make_folder(folder: Path) -> Path:
     """A folder among files of ours, made if it is not there. OSError, also where it is a link."""
     _check_no_link(folder)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def missing(folder: Path) -> list[Path]:
+def missing_folders(folder: Path) -> list[Path]:
     """Of the folder and those above it those that are not there, for `remove_empty`."""
     return [one for one in (folder, *folder.parents) if not one.exists()]
 
@@ -80,7 +94,7 @@ def remove_empty(folders: Iterable[Path]) -> None:
 
 def write_state(path: Path, state: Any) -> None:
     """Replace a small JSON file by this state, on the disk when the call returns. OSError."""
-    with whole(path, sync=True) as out:
+    with write_atomically(path, sync=True) as out:
         out.write(msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n")
 
 
@@ -91,3 +105,95 @@ def is_state(path: Path, key: str) -> bool:
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return False
     return isinstance(found, dict) and key in found
+
+
+@contextmanager
+def locked(
+    folder: Path,
+    busy: Exception,
+    wait: float = 0.0,
+    waiting: Callable[[float], None] = lambda _seconds: None,
+) -> Iterator[None]:
+    """Hold the folder for one writer; the lock dies with its process.
+
+    Raises `busy` if another holds it for longer than `wait` seconds, which may be infinite; before
+    each further attempt `waiting` is called with the seconds so far, and what it raises ends the
+    waiting, as Ctrl-C does. The folder must exist. OSError where it cannot be opened, OutputError
+    where the file system has no locks.
+    """
+    # The folder itself is locked, so that no lock file is left behind.
+    number = os.open(folder, os.O_RDONLY)
+    begun = time.monotonic()
+    try:
+        while True:
+            try:
+                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                pass
+            except OSError as error:
+                raise OutputError(
+                    f"{folder} cannot be held for one writer: {error.strerror or error}; choose a "
+                    "folder on a file system that has locks"
+                ) from error
+            if (waited := time.monotonic() - begun) >= wait:
+                raise busy
+            waiting(waited)
+            time.sleep(_LOCK_STEP_S)
+        yield
+    finally:
+        os.close(number)
+
+
+class _KnownDigest(msgspec.Struct, frozen=True):
+    """A digest, with size, inode, time of the content and time of any change (ns)."""
+
+    digest: str
+    stat: tuple[int, int, int, int]
+
+
+def digests_path() -> Path:
+    """Where the digests of large files are remembered."""
+    return home() / "digests.json"
+
+
+def file_digest(file: Path) -> str:
+    """The SHA-256 of the file's content, in hex. Raises OSError where it cannot be read.
+
+    Weights have gigabytes, which take seconds to read: the digest of a large file is remembered
+    under its path and what the file system says of it.
+    """
+    stat = _stat(file)
+    if stat[0] < _REMEMBER_ABOVE:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    path = str(file.resolve())
+    known = _read_digests().get(path)
+    if known is not None and known.stat == stat:
+        return known.digest
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    if _stat(file) == stat and max(stat[2:]) < time.time_ns() - _SETTLED_NS:
+        memory = _read_digests()
+        memory.pop(path, None)
+        memory[path] = _KnownDigest(digest, stat)
+        memory = dict([*memory.items()][-_MOST_DIGESTS:])
+        # Of two processes at once, one may be lost.
+        with contextlib.suppress(OSError):
+            digests_path().parent.mkdir(parents=True, exist_ok=True)
+            part = digests_path().with_name(f".digests-{os.getpid()}")
+            with create_new(part) as out:
+                out.write(msgspec.json.encode(memory))
+            part.replace(digests_path())
+    return digest
+
+
+def _stat(file: Path) -> tuple[int, int, int, int]:
+    found = file.stat()
+    return found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _read_digests() -> dict[str, _KnownDigest]:
+    try:
+        return msgspec.json.decode(digests_path().read_bytes(), type=dict[str, _KnownDigest])
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return {}

@@ -20,8 +20,15 @@ import orjson
 import zstandard
 
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
-from trueground.net.files import missing, opened, opened_new, part_of, remove_empty, whole
-from trueground.net.locks import LOCK, locked
+from trueground.net.files import (
+    create_new,
+    locked,
+    missing_folders,
+    open_no_follow,
+    part_of,
+    remove_empty,
+    write_atomically,
+)
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
@@ -81,7 +88,7 @@ def write_json(path: Path, value: Any) -> None:
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file that takes the place of `path` when it is whole, or never. Raises WriteError."""
     try:
-        with whole(path) as out:
+        with write_atomically(path) as out:
             yield out
     except OSError as error:
         raise write_error(path, error) from error
@@ -114,7 +121,7 @@ class AppendFile:
         self.path = path
         self.size = size
         try:
-            self._file = opened(path, "r+b", 0) if size else opened_new(path, 0)
+            self._file = open_no_follow(path, "r+b", 0) if size else create_new(path, 0)
             self._file.truncate(size)
             self._file.seek(size)
         except OSError as error:
@@ -153,7 +160,7 @@ class RunDirectory:
 
         With `resume` what lies there stays; whether it is the same run is for the caller to see.
         """
-        created = missing(path.parent if unique else path)
+        created = missing_folders(path.parent if unique else path)
         self.path = path = _create_free(path) if unique else path
         created = [path, *created] if unique else created
         self._pack = zstandard.ZstdCompressor(level=3)
@@ -286,7 +293,7 @@ def _is_left_over(entry: Path) -> bool:
     """Whether it is what a killed run may leave before it has a manifest."""
     if entry.name in (RESPONSES, ITEMS, RECORDS):
         return entry.is_file() and _is_empty(entry)
-    return entry.name in (LOCK, *(part_of(entry.with_name(name)).name for name in _OURS))
+    return entry.name in [part_of(entry.with_name(name)).name for name in _OURS]
 
 
 def _is_run(path: Path) -> bool:

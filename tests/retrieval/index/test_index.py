@@ -434,7 +434,7 @@ def test_rebuilding_leaves_nothing_of_before(corpus: Path, tmp_path: Path) -> No
 
 HOLD = """
 import sys, pathlib
-from trueground.net.locks import locked
+from trueground.net.files import locked
 with locked(pathlib.Path(sys.argv[1]), OSError('held')):
     print('held', flush=True)
     sys.stdin.read()
@@ -535,7 +535,6 @@ build_index(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), [], note=print
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot be interrupted alone there")
 def test_ctrl_c_ends_the_waiting(corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "i"
     out.mkdir()

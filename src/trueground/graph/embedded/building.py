@@ -28,9 +28,7 @@ from trueground.graph.embedded.graph import EmbeddedGraph
 from trueground.graph.embedded.lines import NameLines
 from trueground.graph.embedded.store import empty_store, read_store, unreadable
 from trueground.graph.loading.streams import require_file
-from trueground.net.digests import file_digest
-from trueground.net.files import missing, part_of, remove_empty
-from trueground.net.locks import LOCK, locked
+from trueground.net.files import file_digest, locked, missing_folders, part_of, remove_empty
 from trueground.options import Progress, no_progress
 
 if TYPE_CHECKING:
@@ -61,7 +59,7 @@ def build_graph(
     MissingExtraError.
     """
     read = [_source(path, loading) for path in sources]
-    made = missing(out)
+    made = missing_folders(out)
     _make_folder(out)
     busy = OutputError(
         f"another process is loading into {out}; wait until it is done, or choose another --out"
@@ -151,8 +149,8 @@ def _used(out: Path, overwrite: bool) -> GraphFile:
             if overwrite:
                 return GraphFile()
             raise
-    ours = (LOCK, part_of(out / GRAPH).name)  # a load that was killed at once left no more
-    others = sorted(one.name for one in out.iterdir() if one.name not in ours)
+    ours = part_of(out / GRAPH).name  # a load that was killed at once left no more
+    others = sorted(one.name for one in out.iterdir() if one.name != ours)
     if others:
         raise OutputError(
             f"{out} holds {others[0]!r} and is no knowledge graph, so it stays as it is; choose an "

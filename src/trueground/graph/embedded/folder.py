@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -83,10 +83,6 @@ def _unread(store: Path) -> Iterator[bool]:
 
 
 def _lock(store: Path, *, shared: bool) -> int | None:
-    if sys.platform == "win32":  # no folder can be locked there
-        return None
-    import fcntl
-
     number = os.open(store, os.O_RDONLY)
     try:
         fcntl.flock(number, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)

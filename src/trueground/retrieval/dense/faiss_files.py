@@ -22,7 +22,7 @@ import numpy as np
 from trueground.encoders.base import Floats
 from trueground.errors import InputError, MissingExtraError, UsageError, WriteError
 from trueground.net.checkpoints import reason
-from trueground.net.files import made, write_state
+from trueground.net.files import make_folder, write_state
 from trueground.options import Progress
 from trueground.retrieval.dense.exact import Numbers
 from trueground.retrieval.dense.vectors_file import FORMAT, OpenedVectors
@@ -104,7 +104,7 @@ def build_structure(
         progress(f"build {structure.kind}", count, count)
     beside = folder / f"{_FILE}.new"
     try:
-        made(folder)
+        make_folder(folder)
         beside.unlink(missing_ok=True)  # perhaps a link
         faiss.write_index(index, str(beside))
         with beside.open("rb+") as written:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from trueground.encoders.base import Floats, PassageEncoder
 from trueground.errors import InputError, ProtocolError, WriteError
-from trueground.net.files import made, opened, opened_new, write_state
+from trueground.net.files import create_new, make_folder, open_no_follow, write_state
 from trueground.options import Progress
 from trueground.retrieval.base import Passages
 from trueground.retrieval.dense.exact import Vectors
@@ -93,7 +93,7 @@ def write_vectors(
         encoder.similarity,
     )
     with _writing(folder):
-        made(folder)
+        make_folder(folder)
         about = _begun(folder, wanted)
         out = _cut_off(folder / STORES[store][1], about)
     # Reading passages and encoding them may fail too, but not for want of room here.
@@ -109,7 +109,7 @@ def write_vectors(
 
 def _cut_off(file: Path, about: VectorsHeader) -> BinaryIO:
     """The file with the rows that are whole, open behind the last of them."""
-    out = opened(file, "r+b") if about.done else opened_new(file)
+    out = open_no_follow(file, "r+b") if about.done else create_new(file)
     try:
         out.truncate(about.done * about.row_bytes)
         out.seek(0, os.SEEK_END)

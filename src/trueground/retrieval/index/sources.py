@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from trueground.errors import InputError
-from trueground.net.digests import file_digest
+from trueground.net.files import file_digest
 from trueground.options import Progress, no_progress
 from trueground.retrieval.corpora.reading import CorpusReading, corpus_files
 

@@ -13,8 +13,7 @@ from pathlib import Path
 import msgspec
 
 from trueground.errors import InputError, OutputError, TruegroundError, UsageError, WriteError
-from trueground.net.files import missing, part_of, remove_empty
-from trueground.net.locks import LOCK, locked
+from trueground.net.files import locked, missing_folders, part_of, remove_empty
 from trueground.options import Note, Progress, no_note, no_progress
 from trueground.plugins import parse_part
 from trueground.retrieval.corpora.corpus import PassageEntry
@@ -56,7 +55,7 @@ def check_usable(source: Path, out: Path) -> None:
             f"{out} lies in the corpus {source}, and would be read as a part of it; choose another "
             "--out"
         )
-    ours = {LOCK, part_of(out / INDEX).name}
+    ours = {part_of(out / INDEX).name}
     names = {entry.name for entry in out.iterdir()} - ours if out.is_dir() else ()
     foreign = any(not name.startswith((_GONE, _UNFINISHED)) for name in names)
     # Asked last: another process may just be beginning an index there.
@@ -82,7 +81,7 @@ def building(out: Path, progress: Progress = no_progress, note: Note = no_note) 
         told = max(told, int(seconds))
 
     with ExitStack() as stack:
-        made = missing(out)
+        made = missing_folders(out)
         try:
             out.mkdir(parents=True, exist_ok=True)
             stack.enter_context(locked(out, busy, math.inf, waiting))

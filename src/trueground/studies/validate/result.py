@@ -15,7 +15,7 @@ import orjson
 
 from trueground._version import __version__
 from trueground.errors import RunInterrupted, UsageError
-from trueground.net.files import made, missing, remove_empty
+from trueground.net.files import make_folder, missing_folders, remove_empty
 from trueground.runs.directory import (
     MANIFEST,
     OTHER_FILE,
@@ -123,7 +123,7 @@ class ValidationOutput:
         if not self._folder:
             return
         try:
-            made(self.path / _UNFINISHED)
+            make_folder(self.path / _UNFINISHED)
         except OSError as error:
             raise write_error(self.path / _UNFINISHED, error) from error
         with replacing(self.path / _UNFINISHED / f"{safe_name(name)}.jsonl") as file:
@@ -140,7 +140,7 @@ class ValidationOutput:
         """The items of all sets take the place of those of an earlier validation."""
         fresh, items = self.path / _UNFINISHED, self.path / ITEMS
         try:
-            made(items)
+            make_folder(items)
             for old in items.glob("*.jsonl"):
                 old.unlink()
             for new in fresh.glob("*.jsonl"):
@@ -152,7 +152,7 @@ class ValidationOutput:
 
     def _check_folder(self, overwrite: bool) -> None:
         try:
-            self._created = missing(self.path)
+            self._created = missing_folders(self.path)
             self.path.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(self.path / _UNFINISHED, ignore_errors=True)
             names = {entry.name for entry in self.path.iterdir()}
