@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trueground.benchmarks.options import BenchmarkOption as BenchmarkOption
+from trueground.benchmarks.options import Value as Value
 from trueground.benchmarks.studies import Studies
 from trueground.options import Note, Progress, no_note, no_progress
 
@@ -19,23 +21,6 @@ if TYPE_CHECKING:  # a declaration must be quick to load
     from trueground.models.prompts import PromptFile
     from trueground.records import FileInfo
     from trueground.types import Record
-
-Value = str | bool | None
-
-
-@dataclass(frozen=True)
-class BenchmarkOption:
-    """An option of the command line: `name` with hyphens. A bool default makes it a flag.
-
-    A `varied` one may be given several times: each of its values is asked by itself, as a run of
-    its own in the sweep.
-    """
-
-    name: str
-    default: Value
-    doc: str
-    allowed: tuple[str, ...] = ()
-    varied: bool = False
 
 
 @dataclass(frozen=True)
