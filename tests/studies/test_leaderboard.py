@@ -274,11 +274,11 @@ def test_dataset_by_dataset(data: dict[str, Any], runs: Path) -> None:
     splits = {split["title"]: split for split in data["datasets"]}
     assert set(splits) == {"unanswerable", "inconsistent", "original (of=unanswerable)"}
     split = splits["unanswerable"]
-    assert split["datasets"] == sorted(DATASETS, key=str.casefold)
+    assert split["parts"] == sorted(DATASETS, key=str.casefold)
     summary = json.loads((runs / "unanswerable" / "gpt-4o" / "summary.json").read_text())
     by = summary["by"]["meta.dataset"]
     row = next(row for row in split["rows"] if row["name"] == "gpt-4o")
-    expected = [by[name]["phrase_match_strict"]["mean"] for name in split["datasets"]]
+    expected = [by[name]["phrase_match_strict"]["mean"] for name in split["parts"]]
     assert row["means"] == expected
     assert row["average"] == pytest.approx(sum(expected) / 10)
 
@@ -338,7 +338,7 @@ def test_published_models_stand_among_ours(runs: Path, tmp_path: Path) -> None:
     assert [line[0] and line[0]["mean"] for line in phi["cells"]] == [0.074, 0.253, None]
     heat = next(d for d in found["datasets"] if d["title"] == "unanswerable")
     gemma = next(r for r in heat["rows"] if r["name"] == "gemma-2-27b-it" and r["source"])
-    assert gemma["means"][heat["datasets"].index("BioASQ")] == 0.712
+    assert gemma["means"][heat["parts"].index("BioASQ")] == 0.712
     ranks = {table["task"]: table for table in found["paper_ranks"]}
     assert set(ranks) == {"unanswerable", "counterfactual"}
     assert [r["difference"] for r in ranks["counterfactual"]["rows"][:2]] == [-16, -16]

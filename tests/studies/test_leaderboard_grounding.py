@@ -76,6 +76,23 @@ def test_models_with_their_own_presets_and_tokenizers_share_the_columns(
     assert all(column["higher_is_better"] for column in data["columns"])
 
 
+def test_factors_stand_beside_the_published_ones(runs: Path, tmp_path: Path) -> None:
+    found = leaderboard_data([runs], with_published=True)
+    assert found["datasets"] == []
+    tables = {split["title"]: split for split in found["factors"]}
+    assert set(tables) == set(VERSIONS)
+    gold = tables["original-gold"]
+    assert {"popularity: high", "answer: free-form", "contexts: multi"} <= set(gold["parts"])
+    paper = one(gold["rows"], "vicuna-7b-v1.5", source=True)
+    assert paper["means"][gold["parts"].index("popularity: high")] == 0.4531  # Table 8
+    assert paper["average"] == 0.5001
+    ours = one(gold["rows"], "our-own-model")
+    assert ours["means"][gold["parts"].index("contexts: multi")] == 0.61
+    assert ours["counts"][gold["parts"].index("contexts: multi")] == 480
+    page = write_leaderboard([runs], tmp_path / "f.html", with_published=True)
+    assert "By factor" in words(page.read_text())
+
+
 def test_drops_between_versions_with_their_rates(data: dict[str, Any]) -> None:
     (table,) = study(data, "versions")
     assert table["measures"] == [

@@ -84,7 +84,8 @@ def leaderboard_page(board: Json, prompts: Sequence[Json] = ()) -> Page:
     sections = [_scores(board), *_sizes(board), *study_sections(board["studies"])]
     sections += _paper_ranks(board)
     sections += [prompts_section(study, k) for k, study in enumerate(prompts, 1)]
-    sections += _datasets(board)
+    sections += _splits(board, "datasets", "Dataset by dataset", "Average")
+    sections += _splits(board, "factors", "By factor", "All")
     sections += [_outside(board["outside"])] if board["outside"] else []
     sections += [_runs(board), _notes(board)]
     for section in sections[1:]:
@@ -251,17 +252,18 @@ def _paper_ranks(board: Json) -> list[Part]:
     return [Part("Published ranks", blocks, id="ranks")] if blocks else []
 
 
-def _datasets(board: Json) -> list[Part]:
+def _splits(board: Json, splits: str, title: str, whole: str) -> list[Part]:
+    """Tables of the columns' means over parts of the items, one for each task."""
     options: list[tuple[str, list[Block]]] = []
-    for split in board["datasets"]:
+    for split in board[splits]:
         head = [Head("Model")]
-        head += [Head(name, "number", digits=4) for name in (*split["datasets"], "Average")]
+        head += [Head(name, "number", digits=4) for name in (*split["parts"], whole)]
         rows = [model_row(row, [*row["means"], row["average"]]) for row in split["rows"]]
         options.append((split["title"], [Table(head, rows, split["title"], sortable=True)]))
     if not options:
         return []
     blocks = options[0][1] if len(options) == 1 else [Menu("Task", options)]
-    return [Part("Dataset by dataset", list(blocks), id="datasets")]
+    return [Part(title, list(blocks), id=splits)]
 
 
 def _outside(outside: Json) -> Part:

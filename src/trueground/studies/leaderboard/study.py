@@ -12,7 +12,7 @@ import msgspec
 from trueground.benchmarks.model_table import load_models
 from trueground.reports.leaderboard.page import check_replaceable, write
 from trueground.reports.listings import few
-from trueground.reports.manifest import DATASET
+from trueground.reports.manifest import DATASET, REPEAT
 from trueground.studies.leaderboard.board import (
     Board,
     BoardColumn,
@@ -72,7 +72,8 @@ def leaderboard_data(
         "rows": [_row(row) for row in board.rows],
         "studies": studies,
         "paper_ranks": paper_ranks(board.columns) if with_published else [],
-        "datasets": [split for column in board.columns if (split := _by_dataset(board, column))],
+        "datasets": _splits(board, of_datasets=True),
+        "factors": _splits(board, of_datasets=False),
         "outside": elsewhere,
         "runs": _run_facts(board),
         "notices": notices,
@@ -119,28 +120,45 @@ def _row(row: BoardRow) -> Json:
     }
 
 
-def _by_dataset(board: Board, column: BoardColumn) -> Json | None:
-    """A column's means and counts in each dataset, and its average, where its runs have them."""
-    splits: list[tuple[BoardRow, dict[str, MetricEntry]]] = []
+def _splits(board: Board, of_datasets: bool) -> list[Json]:
+    """The columns' means and counts over parts of the items, and over all of them.
+
+    Parts are the values of the fields by which the runs are broken down: their datasets, or what
+    else a benchmark tells apart (Truly-Ground's factors, as in its Tables 8 to 11).
+    """
+    return [split for column in board.columns if (split := _split(board, column, of_datasets))]
+
+
+def _split(board: Board, column: BoardColumn, of_datasets: bool) -> Json | None:
+    rows: list[tuple[BoardRow, dict[tuple[str, str], MetricEntry]]] = []
     for row in board.rows:
         run = row.runs.get(column.id)
-        by = run.summary.by.get(DATASET, {}) if run and run.manifest.benchmark else {}
-        split = {name: ms[column.metric] for name, ms in by.items() if column.metric in ms}
-        splits += [(row, split)] if split else []
-    names = sorted({name for _, split in splits for name in split}, key=str.casefold)
-    rows: list[Json] = []
-    for row, split in splits:
-        entries = [split.get(name, MetricEntry()) for name in names]
-        shown = row.cells.get(column.id)
-        rows.append({
-            "name": row.name,
-            "source": row.source,
-            "means": [entry.mean for entry in entries],
-            "counts": [entry.scored for entry in entries],
-            "average": shown.mean if shown else None,
-        })  # fmt: skip
-    known = {"column": column.id, "title": column.title, "datasets": names, "rows": rows}
-    return known if rows else None
+        by = run.summary.by if run and run.manifest.benchmark else {}
+        parts = {
+            (field, value): metrics[column.metric]
+            for field, values in by.items()
+            if (field == DATASET) is of_datasets and field != REPEAT
+            for value, metrics in values.items()
+            if column.metric in metrics
+        }
+        rows += [(row, parts)] if parts else []
+    names = sorted({part for _, parts in rows for part in parts}, key=lambda one: (
+        one[0], one[1].casefold()))  # fmt: skip
+    return {
+        "column": column.id,
+        "title": column.title,
+        "parts": [v if of_datasets else f"{f.removeprefix('meta.')}: {v}" for f, v in names],
+        "rows": [
+            {
+                "name": row.name,
+                "source": row.source,
+                "means": [parts.get(name, MetricEntry()).mean for name in names],
+                "counts": [parts.get(name, MetricEntry()).scored for name in names],
+                "average": shown.mean if (shown := row.cells.get(column.id)) else None,
+            }
+            for row, parts in rows
+        ],
+    } if rows else None  # fmt: skip
 
 
 def _run_facts(board: Board) -> list[Json]:
