@@ -20,8 +20,8 @@ from trueground.errors import TruegroundError
 from trueground.judges import get_judge
 from trueground.judges.replies import read_score, read_verdict
 from trueground.models.thinking import split_thinking
-from trueground.retrieval.corpora.documents import read_document
-from trueground.retrieval.corpora.documents.cutting import cut
+from trueground.retrieval.cutting import cut
+from trueground.retrieval.documents import read_document
 from trueground.text.choices import chosen_label
 from trueground.text.citations import read_numbers, read_triples
 from trueground.text.normalize import NORMALIZERS, contains_words, get_normalizer

@@ -159,8 +159,8 @@ def _ready(
 
 def _check_cut(source: Path, reading: CorpusReading) -> None:
     """UsageError where there are no documents to cut."""
-    from trueground.retrieval.corpora.documents import ENDINGS
     from trueground.retrieval.corpora.reading import corpus_files
+    from trueground.retrieval.documents import ENDINGS
     from trueground.retrieval.index.file import is_index, read_index_file
 
     option = f"--passage-words {reading.words}"

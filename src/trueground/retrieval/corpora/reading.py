@@ -13,10 +13,10 @@ from trueground.options import Note, no_note
 from trueground.records.files import KINDS, PACKINGS, data_files, files_below, inner_ending
 from trueground.records.reading import plain_rows
 from trueground.retrieval.corpora.corpus import PassageEntry, row_entries
-from trueground.retrieval.corpora.documents import ENDINGS, read_document
-from trueground.retrieval.corpora.documents.cutting import cut
 from trueground.retrieval.corpora.formats.dpr import dpr_rows, found_rows, is_dpr, is_results
 from trueground.retrieval.corpora.formats.wikipedia import bz2_rows, is_map, map_rows
+from trueground.retrieval.cutting import cut
+from trueground.retrieval.documents import ENDINGS, read_documents
 
 _BZ2 = ".bz2"
 _VERSION = 1  # of the way documents are read and cut
@@ -133,17 +133,10 @@ def _document_entries(
     files: Iterable[Path], root: Path, reading: CorpusReading, note: Note
 ) -> Iterator[PassageEntry]:
     found = False
-    for file in files:
-        try:
-            document = read_document(file)
-        except InputError as error:
-            if not reading.skip_unreadable:
-                raise
-            note(f"left out: {error}")
-            continue
+    skip = (lambda _file, error: note(f"left out: {error}")) if reading.skip_unreadable else None
+    for page, file, document in read_documents(files, root, skip):
         for said in document.notes:
             note(said)
-        page = file.relative_to(root).as_posix()
         number = -1
         for number, (title, text) in enumerate(
             cut(document, file.stem, reading.words, reading.overlap)

@@ -14,8 +14,7 @@ from trueground.builders.grounding.documents.links import from_file, text_links,
 from trueground.builders.grounding.documents.passages import PARAGRAPHS
 from trueground.builders.grounding.documents.tidying import Binary, tidied, tidy_title
 from trueground.errors import InputError
-from trueground.retrieval.corpora.documents import read_document
-from trueground.retrieval.corpora.documents.base import Document, read_bytes, read_text
+from trueground.retrieval.documents import Document, read_bytes, read_document, read_text
 
 _LARGEST = 100 << 20  # bytes
 _BINARY = ("NUL", "invalid UTF", "bytes that are no text")

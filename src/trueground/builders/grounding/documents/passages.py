@@ -7,9 +7,9 @@ import regex
 from trueground.builders.checks import says
 from trueground.builders.grounding.documents.document import SourceDocument
 from trueground.builders.grounding.items import Context
-from trueground.retrieval.corpora.documents.base import Document as Cut
-from trueground.retrieval.corpora.documents.base import Section
-from trueground.retrieval.corpora.documents.cutting import cut
+from trueground.retrieval.cutting import cut
+from trueground.retrieval.documents import Document as Cut
+from trueground.retrieval.documents import Section
 
 PARAGRAPHS = "\n\n"
 # In scripts without spaces every character counts as a word.

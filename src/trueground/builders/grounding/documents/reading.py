@@ -12,7 +12,7 @@ from trueground.builders.grounding.documents.document import Raw
 from trueground.builders.grounding.documents.files import read_file
 from trueground.builders.grounding.documents.rows import read_rows
 from trueground.records.files import KINDS, data_files, inner_ending, leads_out
-from trueground.retrieval.corpora.documents import ENDINGS
+from trueground.retrieval.documents import ENDINGS
 
 REASONS = {
     "unreadable": "the file or row cannot be read",

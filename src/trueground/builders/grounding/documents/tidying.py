@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trueground.builders.grounding.documents.passages import PARAGRAPHS
 from trueground.builders.rows import ODD
-from trueground.retrieval.corpora.documents.base import paragraphs
+from trueground.retrieval.documents import split_paragraphs
 
 _MOST_ODD = 0.02
 _LONGEST_TITLE = 200  # characters; titles stand in prompts and above every context
@@ -16,7 +16,7 @@ class Binary(ValueError):  # noqa: N818 - becomes a reason, never reaches the us
 
 def tidied(text: str) -> str:
     """The text's paragraphs; lines that were only wrapped are joined. Binary: it is no text."""
-    return PARAGRAPHS.join(one for part in paragraphs(_seen(text)) if (one := part.strip()))
+    return PARAGRAPHS.join(one for part in split_paragraphs(_seen(text)) if (one := part.strip()))
 
 
 def tidy_title(title: str) -> str:

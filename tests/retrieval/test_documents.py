@@ -16,10 +16,14 @@ from tests.retrieval.corpora.corpus_files import pdf
 
 from trueground.errors import InputError, MissingExtraError
 from trueground.retrieval.corpora.corpus import PassageEntry
-from trueground.retrieval.corpora.documents.base import Document, Section, paragraphs
-from trueground.retrieval.corpora.documents.cutting import cut
-from trueground.retrieval.corpora.documents.pdf import joined
 from trueground.retrieval.corpora.reading import CorpusReading, read_entries
+from trueground.retrieval.cutting import cut
+from trueground.retrieval.documents import (
+    Document,
+    Section,
+    join_broken_words,
+    split_paragraphs,
+)
 
 MARKDOWN = """\
 # The guide
@@ -211,7 +215,7 @@ LONG = "A line as long as those that an editor wraps"
     ],
 )
 def test_wrapped_lines_are_joined(lines: list[str], expected: str) -> None:
-    assert paragraphs("\n".join(lines)) == [expected]
+    assert split_paragraphs("\n".join(lines)) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -418,4 +422,4 @@ def test_nothing_is_lost(paragraphs: list[str], words: int) -> None:
     ],
 )
 def test_words_broken_at_line_ends(text: str, expected: str) -> None:
-    assert joined(text) == expected
+    assert join_broken_words(text) == expected
